@@ -38,7 +38,8 @@ std::optional<Value> tree_of(const ConfigFile& file,
     return tree;
   }
   std::vector<PassedOver> passed_over;
-  std::optional<Value> tree = parse_arguments(file.text, file.name, passed_over, diagnostics);
+  std::optional<Value> tree =
+      parse_arguments(file.text, file.name, file.variables, passed_over, diagnostics);
   for (PassedOver& over : passed_over) {
     left_out.push_back(
         {over.where, std::move(over.key), "", Effect::unread, std::move(over.why), ""});

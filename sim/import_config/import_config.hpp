@@ -44,6 +44,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
@@ -102,6 +103,8 @@ struct ConfigFile {
   std::string name;                    // what messages call it
   std::string text;                    // at most kMostBytes
   std::optional<ConfigFormat> format;  // nothing: recognised
+  // Of a script what its caller passes: {"1", "8B"} for the first argument, {"TP", "2"}.
+  std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
 // One key of the scenario, as the caller states it.

@@ -250,7 +250,8 @@ bool is_neutral(const Value& value, std::string_view neutral) {
   if (is_empty(value)) {
     return true;
   }
-  const bool one = value.kind == Value::Kind::sequence && value.items.size() == 1;
+  const bool one = value.kind == Value::Kind::sequence && value.items.size() == 1 &&
+                   value.items.front().kind == Value::Kind::scalar;
   const std::string text = value_text(one ? value.items.front() : value);
   if (neutral.empty()) {
     const auto number = number_of(text);

@@ -37,6 +37,7 @@ struct ImportCommand {
   std::string name;
   std::string model_class;
   std::vector<std::string> ignored;
+  std::vector<std::string> variables;
   std::optional<std::string> output;
   std::optional<std::string> failures;
   std::vector<std::string> profiles;
@@ -82,6 +83,9 @@ std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
     if (file) {
       if (!command.format.empty()) {
         file->format = import_config::find_format(command.format);
+      }
+      for (const scenario::KeyValue& variable : settings_of(command.variables)) {
+        file->variables.emplace_back(variable.key, variable.value);
       }
       files.push_back(*std::move(file));
     }
@@ -195,6 +199,16 @@ training steps measured steps, with options of their own: orrery import --format
 Exit codes: 0 ok, 2 usage, 3 a file is broken, holds keys that are not understood, or something is
 still to be stated, 6 input or output.)";
 
+void add_variables_option(CLI::App& command, std::vector<std::string>& variables) {
+  command
+      .add_option(
+          "--define",
+          variables,
+          "A variable of the scripts as their caller sets it; 1=VALUE is the first argument")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 void add_import_command(CLI::App& app, Action& action) {
@@ -250,6 +264,7 @@ void add_import_command(CLI::App& app, Action& action) {
           "--ignore", options->ignored, "A key of the files that is not to matter, or KEY*")
       ->type_name("KEY")
       ->allow_extra_args(false);
+  add_variables_option(*command, options->variables);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
       ->check(CLI::ExistingDirectory)

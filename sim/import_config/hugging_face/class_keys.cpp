@@ -14,7 +14,12 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
   const std::string path = std::string(prefix) + "model_type";
   const SourceItem* item = keys.find(path);
   const bool forced = !import.model_class.empty();
-  if (is_foreign_class(type) && !forced) {
+  const auto kinds = keys.texts(std::string(prefix) + "layer_types");
+  const bool all_attend =
+      !kinds.empty() && std::all_of(kinds.begin(), kinds.end(), [](const std::string& kind) {
+        return kind == "attention" || kind == "full_attention";
+      });
+  if (is_foreign_class(type) && !forced && !all_attend) {
     keys.error(*item,
                fmt::format("{} is not a decoder whose every layer attends to all keys: a "
                            "scenario cannot express it",

@@ -200,8 +200,12 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
                        read_from(*keys.find(on ? name : std::string_view("mixed_precision"))));
       stated = true;
     } else if (said == "auto") {
-      import.draft.leave_open(
-          "precision.compute", *keys.find(name), "`auto` is bf16 where the GPUs have it");
+      import.draft.set("precision.compute",
+                       "bf16",
+                       Origin{OriginKind::assumed,
+                              keys.find(name)->where,
+                              keys.find(name)->shown,
+                              "`auto` is bf16 on every GPU that has it"});
       stated = true;
     }
   }

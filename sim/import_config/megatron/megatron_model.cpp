@@ -222,9 +222,20 @@ void read_experts(MegatronKeys& keys) {
     return;
   }
   draft.set("model.moe.num_experts", *experts, read_from(*source.find(path)));
-  const auto top = copy_count(keys.import, keys.path("moe_router_topk"), "model.moe.top_k");
+  const auto top =
+      copy_count(keys.import, keys.path({"moe_router_topk", "topk"}), "model.moe.top_k");
+  const bool deepspeed = keys.on("deepspeed");
   if (!top) {
-    draft.set("model.moe.top_k", std::int64_t{2}, default_of(keys.import, "moe_router_topk is 2"));
+    draft.set("model.moe.top_k",
+              std::int64_t{deepspeed ? 1 : 2},
+              default_of(keys.import, deepspeed ? "topk is 1" : "moe_router_topk is 2"));
+  }
+  if (deepspeed && keys.find("expert_interval") == nullptr) {
+    leave_out(keys.import,
+              path,
+              Effect::large,
+              "without --expert-interval Megatron-DeepSpeed has experts in every second layer",
+              "model.moe.dense_layers");
   }
   const auto width =
       copy_count(keys.import, keys.path("moe_ffn_hidden_size"), "model.moe.ffn_hidden_size");

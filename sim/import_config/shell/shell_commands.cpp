@@ -48,8 +48,15 @@ bool ends_assignment_name(std::string_view token, std::size_t& name, bool& appen
 
 class Script {
  public:
-  Script(std::string_view text, const std::string& file, std::vector<PassedOver>& passed_over)
-      : text_(text), file_(file), lines_(text), variables_(text), passed_over_(passed_over) {}
+  Script(std::string_view text,
+         const std::string& file,
+         const ShellValues& passed,
+         std::vector<PassedOver>& passed_over)
+      : text_(text), file_(file), lines_(text), variables_(text), passed_over_(passed_over) {
+    for (const auto& [name, value] : passed) {
+      variables_.assign(name, value, 0, 0);
+    }
+  }
 
   void run() {
     while (at_ < text_.size() && !overflowed()) {
@@ -489,8 +496,9 @@ bool is_option(std::string_view word) {
 
 ShellCommands follow_script(std::string_view text,
                             const std::string& file,
+                            const ShellValues& passed,
                             std::vector<PassedOver>& passed_over) {
-  Script script(text, file, passed_over);
+  Script script(text, file, passed, passed_over);
   script.run();
   return script.take();
 }

@@ -21,6 +21,7 @@ struct ShellCommands {
 // What stands under conditions that cannot be read, in loops and functions goes to `passed_over`.
 [[nodiscard]] ShellCommands follow_script(std::string_view text,
                                           const std::string& file,
+                                          const ShellValues& passed,
                                           std::vector<PassedOver>& passed_over);
 
 // Whether the word is an argument with a name: --num-layers.

@@ -165,12 +165,13 @@ std::vector<ShellWord> built_command(const std::vector<std::string>& texts,
 
 std::optional<Value> parse_arguments(std::string_view text,
                                      const std::string& file,
+                                     const ShellValues& passed,
                                      std::vector<PassedOver>& passed_over,
                                      Diagnostics& diagnostics) {
   if (!yaml::check_text(text, file, yaml::LineIndex(text), diagnostics)) {
     return std::nullopt;
   }
-  const ShellCommands script = follow_script(text, file, passed_over);
+  const ShellCommands script = follow_script(text, file, passed, passed_over);
   if (script.overflowed) {
     diagnostics.error({file}, "", "expands to more text than the arguments of a program are");
     return std::nullopt;

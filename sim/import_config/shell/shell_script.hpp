@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
@@ -27,8 +28,12 @@ struct PassedOver {
   std::string why;
 };
 
+// What the caller of a script passes: {"1", "8B"}, {"TP", "2"}.
+using ShellValues = std::vector<std::pair<std::string, std::string>>;
+
 [[nodiscard]] std::optional<yaml::Value> parse_arguments(std::string_view text,
                                                          const std::string& file,
+                                                         const ShellValues& passed,
                                                          std::vector<PassedOver>& passed_over,
                                                          Diagnostics& diagnostics);
 

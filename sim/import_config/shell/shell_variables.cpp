@@ -330,7 +330,9 @@ ShellVariables::Reference ShellVariables::reference_at(std::string_view token, s
   Reference reference;
   const std::size_t begin = at + 1;
   if (begin < token.size() && token[begin] != '{') {
-    const std::size_t length = name_length(token, begin);
+    // $1 is what the caller of the script passes.
+    const bool passed = std::isdigit(static_cast<unsigned char>(token[begin])) != 0;
+    const std::size_t length = passed ? 1 : name_length(token, begin);
     reference.name = std::string(token.substr(begin, length));
     reference.readable = length > 0;
     reference.length = 1 + std::max<std::size_t>(length, 1);
@@ -352,8 +354,7 @@ ShellVariables::Reference ShellVariables::reference_at(std::string_view token, s
   if (reference.has_fallback) {
     reference.fallback = std::string(rest.substr(with_colon ? 2 : 1));
   }
-  reference.readable = length > 0 && (!passed || reference.has_fallback) &&
-                       (rest.empty() || reference.all || reference.has_fallback);
+  reference.readable = length > 0 && (rest.empty() || reference.all || reference.has_fallback);
   return reference;
 }
 
