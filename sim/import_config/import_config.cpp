@@ -126,7 +126,10 @@ class Importing {
     for (const GivenKey& given : options_.settings) {
       Diagnostics found;
       if (const auto key = scenario::find_key(given.key, {}, found)) {
-        draft_.set(key->path, given.value, Origin{OriginKind::given, {}, given.by, ""});
+        const bool stack = key->path == "software" && !given.value.starts_with('{');
+        draft_.set(stack ? "software.name" : key->path,
+                   given.value,
+                   Origin{OriginKind::given, {}, given.by, ""});
       }
       for (Diagnostic problem : found.all()) {
         problem.where.file = given.by;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,7 @@ constexpr std::array<Switch, 40> kSwitches = {{
     {"model.linear_bias", "false", "--disable-bias-linear"},
     {"model.qkv_bias", "true", "--add-qkv-bias"},
     {"layout.sequence_parallel", "true", "--sequence-parallel"},
+    {"layout.order", "[tp, cp, pp, dp]", "--use-tp-pp-dp-mapping"},
     {"layout.sharding", "zero1", "--use-distributed-optimizer"},
     {"layout.sharding",
      "zero2",
@@ -114,12 +116,18 @@ constexpr std::array<Switch, 40> kSwitches = {{
     {"recompute",
      "full",
      "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"},
-    {"checkpoint.mode", "async", "--async-save"},
 }};
 
 // What a launch file says of a scenario; the run and the machines are not its.
 constexpr std::array<std::string_view, 8> kSections = {
     "model", "layout", "batch", "precision", "recompute", "overlap", "software_options", "offload"};
+
+// Facts of the machine, which no launch file states.
+constexpr std::array<std::string_view, 5> kOfTheMachine = {"offload.link",
+                                                           "offload.host_bandwidth",
+                                                           "offload.host_memory",
+                                                           "offload.nvme_read",
+                                                           "offload.nvme_write"};
 
 class Arguments {
  public:
@@ -225,6 +233,22 @@ void add_experts(const Scenario& scenario, Arguments& arguments) {
   }
 }
 
+void add_layout(const Scenario& scenario, Arguments& arguments) {
+  const layout::LayoutSpec& layout = scenario.layout;
+  if (layout.shard_group && layout.sharding == layout::Sharding::zero1) {
+    const std::int64_t ranks =
+        scenario.cluster.nodes * scenario.cluster.gpus_per_node / (layout.tensor * layout.pipeline);
+    arguments.add("--num-distributed-optimizer-instances", ranks / *layout.shard_group);
+  }
+  const auto& stages = layout.stage_layers;
+  if (stages && layout.virtual_stages == 1 && stages->size() > 2 &&
+      std::adjacent_find(stages->begin() + 1, stages->end() - 1, std::not_equal_to<>()) ==
+          stages->end() - 1) {
+    arguments.add("--decoder-first-pipeline-num-layers", stages->front());
+    arguments.add("--decoder-last-pipeline-num-layers", stages->back());
+  }
+}
+
 void add_step(const Scenario& scenario, Arguments& arguments) {
   const step::RecomputeSpec& recompute = scenario.step.recompute;
   if (recompute.policy == model::Recompute::full && recompute.layers) {
@@ -250,6 +274,9 @@ void add_run(const Scenario& scenario, Arguments& arguments) {
   const std::string interval = arguments.value("checkpoint.interval");
   if (const std::size_t steps = interval.find(" steps"); steps != std::string::npos) {
     arguments.add("--save-interval " + interval.substr(0, steps) + " --save \"$CHECKPOINTS\"");
+    if (arguments.value("checkpoint.mode") == "async") {
+      arguments.add("--async-save");
+    }
   }
   if (scenario.run && scenario.run->training.tokens) {
     arguments.add("--train-samples",
@@ -259,20 +286,28 @@ void add_run(const Scenario& scenario, Arguments& arguments) {
   arguments.add("--data-path \"$DATA\"");
 }
 
+// One line of a comment, whatever the name holds.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text;
+}
+
 std::string script(const Scenario& scenario) {
   Arguments arguments(scenario);
   add_tables(arguments);
   add_model(scenario, arguments);
   add_experts(scenario, arguments);
+  add_layout(scenario, arguments);
   add_step(scenario, arguments);
   add_run(scenario, arguments);
   return fmt::format(
       "#!/bin/bash\n"
-      "# {}: {} nodes of {} GPUs, as arguments of Megatron-LM. Set NODE_RANK, MASTER_ADDR, DATA\n"
-      "# and CHECKPOINTS on every node.\n"
+      "# {}\n"
+      "# {} nodes of {} GPUs. Set NODE_RANK, MASTER_ADDR, DATA and CHECKPOINTS on every node.\n"
       "torchrun --nnodes {} --nproc-per-node {} --node-rank \"$NODE_RANK\" \\\n"
       "  --master-addr \"$MASTER_ADDR\" pretrain_gpt.py{}\n",
-      scenario.name,
+      one_line(scenario.name),
       scenario.cluster.nodes,
       scenario.cluster.gpus_per_node,
       scenario.cluster.nodes,
@@ -296,9 +331,19 @@ std::set<std::string> said_keys(const Scenario& scenario) {
     const std::string_view section = std::string_view(key).substr(0, key.find('.'));
     const bool counted = std::find(kSections.begin(), kSections.end(), section) != kSections.end();
     return !counted || key == "model" || key == "model.preset" || key == "model.name" ||
-           key == "layout.data";
+           key == "layout.data" ||
+           std::find(kOfTheMachine.begin(), kOfTheMachine.end(), key) != kOfTheMachine.end();
   });
   return keys;
+}
+
+// Whether the value is what Megatron-LM does without a word about it.
+bool is_usual(const Scenario& scenario, const std::string& key, const std::string& value) {
+  if (key == "layout.stage_layers") {
+    const std::vector<std::int64_t>& layers = *scenario.layout.stage_layers;
+    return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
+  }
+  return value == "false" || value == "[]" || (key == "overlap.reduction" && value == "per_step");
 }
 
 std::optional<Scenario> read_back(const std::string& text,
@@ -332,6 +377,15 @@ std::optional<Scenario> read_back(const std::string& text,
 }  // namespace
 
 std::optional<std::string> megatron_arguments(const Scenario& scenario, Diagnostics& diagnostics) {
+  constexpr const char* kDispatcher = "software_options.expert_dispatcher";
+  if (scenario.model.moe && scenario.layout.expert > 1 &&
+      !scenario::value_of(scenario, kDispatcher)) {
+    diagnostics.error(scenario.where(kDispatcher),
+                      kDispatcher,
+                      "is not stated, and Megatron-LM by itself gathers all tokens",
+                      "alltoall, deepep or hybridep");
+    return std::nullopt;
+  }
   const std::string text = script(scenario);
   const auto again = read_back(text, scenario, diagnostics);
   if (!again) {
@@ -340,13 +394,12 @@ std::optional<std::string> megatron_arguments(const Scenario& scenario, Diagnost
   for (const std::string& key : said_keys(scenario)) {
     const auto value = scenario::value_of(scenario, key);
     const auto got = scenario::value_of(*again, key);
-    if (value && value != got) {
+    const bool silent = !got || key == "layout.stage_layers";
+    if (value && value != got && !(silent && is_usual(scenario, key, *value))) {
       diagnostics.error(scenario.where(key),
                         key,
-                        fmt::format("{} has no argument of Megatron-LM, which would run {}",
-                                    *value,
-                                    got.value_or("without it")),
-                        got ? fmt::format("{}: {}", key, *got) : "leave it out");
+                        fmt::format("Megatron-LM has no argument for {}", *value),
+                        got ? fmt::format("it would run {}", *got) : "leave it out");
     }
   }
   return diagnostics.has_errors() ? std::nullopt : std::optional(text);

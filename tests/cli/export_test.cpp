@@ -145,5 +145,32 @@ TEST_F(ExportTest, TablesAsJsonLines) {
   EXPECT_EQ(lines_of(run("export --format jsonl --what ledger a.yaml").out)[0]["ledger"], "step");
 }
 
+// Every key that the launch script says comes back, and so the step: shipped scenarios of many kinds.
+TEST_F(ExportTest, ALaunchScriptIsReadBackWithTheSameStep) {
+  const std::string machine = " --gpu h100-sxm-80gb --nodes 8 --network infiniband-400g";
+  for (const std::string name : {"llama3-70b-64h100", "plan-llama3-8b-32h100", "spot-70b"}) {
+    SCOPED_TRACE(name);
+    const Json before = Json::parse(run("run -q --json " + name).out);
+    ASSERT_EQ(run("export --format megatron -o train.sh " + name).code, 0);
+    const std::string nodes = std::to_string(before["scenario"]["gpus"].get<int>() / 8);
+    const Finished read = run("import -q train.sh --gpu h100-sxm-80gb --nodes " + nodes +
+                              " --network infiniband-400g --set software=" +
+                              before["scenario"]["software"].get<std::string>() + " -o back.yaml");
+    ASSERT_EQ(read.code, 0) << read.err;
+    const Json after = Json::parse(run("run -q --json back.yaml").out);
+    EXPECT_EQ(after["metrics"]["step_time_s"]["value"], before["metrics"]["step_time_s"]["value"]);
+  }
+}
+
+TEST_F(ExportTest, WhatMegatronHasNoArgumentForIsRefusedByItsKey) {
+  const Finished done = run("export --format megatron schedule-dualpipe");
+  EXPECT_EQ(done.code, 3);
+  EXPECT_NE(done.err.find("layout.schedule: Megatron-LM has no argument for dualpipe"),
+            std::string::npos)
+      << done.err;
+  EXPECT_EQ(done.out, "");
+  EXPECT_EQ(run("export --format megatron --what step one-gpu").code, 2);
+}
+
 }  // namespace
 }  // namespace orrery::cli::testing
