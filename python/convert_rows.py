@@ -141,6 +141,9 @@ CLOSER_STACKS = [
     ("precision_as_stated", "TransformerEngine", "pytorch-ddp", "pytorch-te"),
 ]
 
+# Who ran it, where that is none of the stack's own benchmarks: words of the source, stack, context.
+CONTEXTS = [("InternLM/xtuner", "megatron-core", "scripts")]
+
 # Share of the variance of the router's logits that all tokens have in common, where a row says that
 # tokens go where the router sends them, by the beginning of the model's name: by the balancing rule of
 # its public configuration, in the first hundred steps from scratch (docs/model.md, experts).
@@ -361,11 +364,11 @@ def take_software(row, keys):
     newer = f"{known}-2025"
     released = any(words in row["source"] for words in RELEASES)
     name = newer if released and has_profile(newer) else known
-    release = release_of(row, name)
-    if release is None:
-        keys["software"] = name
-    else:
-        keys["software.name"], keys["software.release"] = name, release
+    told = {"release": release_of(row, name)}
+    told["context"] = next((context for words, stack, context in CONTEXTS
+                            if stack == name and words in row["source"]), None)
+    told = {f"software.{key}": value for key, value in told.items() if value is not None}
+    keys.update({"software.name": name} | told if told else {"software": name})
     return known == "generic" != stack
 
 

@@ -203,6 +203,29 @@ std::optional<StackOffers> read_offers(MappingReader& root) {
   return offers;
 }
 
+std::vector<ReleaseSpeed> read_release_speeds(MappingReader& root) {
+  constexpr double kMostSpeed = 2.0;
+  auto reader = root.optional_mapping("release_speeds");
+  std::vector<ReleaseSpeed> speeds;
+  if (!reader) {
+    return speeds;
+  }
+  (void)reader->require_text("source", "measurements of both releases");
+  for (yaml::MappingReader& entry : reader->optional_mappings("releases")) {
+    const auto release = entry.require_text("from", "`25.04`");
+    const auto speed = entry.require<kind::Number>("speed", yaml::between(0.5, kMostSpeed));
+    entry.finish();
+    if (release && speed) {
+      if (!speeds.empty() && *release <= speeds.back().release) {
+        entry.error("from", "is not after the release before it", "oldest first");
+      }
+      speeds.push_back({*release, *speed});
+    }
+  }
+  reader->finish();
+  return speeds;
+}
+
 std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
   SoftwareProfile profile;
   profile.name = root.require_text("name", "`megatron-core`").value_or("");
@@ -212,6 +235,7 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
     profile.recipes = std::make_shared<const yaml::Value>(*recipes);
   }
   profile.offers = read_offers(root);
+  profile.release_speeds = read_release_speeds(root);
   const auto attention = root.require_choice("attention", kAttention);
   profile.attention = attention.value_or(profile.attention);
   read_switches(root, attention == AttentionImplementation::unfused, profile);
@@ -231,6 +255,33 @@ SoftwareProfile with_rowwise_scales(SoftwareProfile software) {
   if (software.fp8_rowwise_gemm_efficiency) {
     software.fp8_gemm_efficiency = software.fp8_rowwise_gemm_efficiency;
   }
+  return software;
+}
+
+SoftwareProfile at_release(SoftwareProfile software, std::string_view release) {
+  if (release.empty() || software.release_speeds.empty()) {
+    return software;
+  }
+  double speed = software.release_speeds.front().speed;
+  for (const ReleaseSpeed& entry : software.release_speeds) {
+    speed = entry.release <= release ? entry.speed : speed;
+  }
+  const auto scale = [](auto& coefficient, double factor) {
+    coefficient = {coefficient.value() * factor,
+                   coefficient.source(),
+                   coefficient.residual(),
+                   coefficient.range()};
+  };
+  scale(software.gemm_efficiency, speed);
+  scale(software.memory_efficiency, speed);
+  scale(software.attention_efficiency, speed);
+  for (auto* rate : {&software.fp8_gemm_efficiency, &software.fp8_rowwise_gemm_efficiency}) {
+    if (*rate) {
+      scale(**rate, speed);
+    }
+  }
+  scale(software.host_layer_time, 1.0 / speed);
+  scale(software.host_launch_time, 1.0 / speed);
   return software;
 }
 

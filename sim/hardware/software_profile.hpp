@@ -28,6 +28,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/provenance.hpp"
@@ -63,6 +64,12 @@ struct StackOffers {
   std::string source;
 };
 
+// What a release of the stack reaches of the rates that its coefficients stand for.
+struct ReleaseSpeed {
+  std::string release;  // and later ones up to the next entry; the first also for those before it
+  double speed = 1.0;
+};
+
 // Of what a profile does not state: nothing but the library runs.
 inline const Source kBareLibrary{SourceKind::given, "a benchmark of the bare library"};
 
@@ -73,6 +80,7 @@ struct SoftwareProfile {
   std::string newest = {};                               // release, of those that `recipes` name
   std::shared_ptr<const yaml::Value> recipes = nullptr;  // unread: scenario/recipes/
   std::optional<StackOffers> offers = {};                // absent: nothing is known
+  std::vector<ReleaseSpeed> release_speeds = {};         // oldest first
   Coefficient<double> gemm_efficiency{1.0, kBareLibrary};
   Coefficient<double> memory_efficiency{1.0, kBareLibrary};
   Coefficient<double> attention_efficiency{1.0, kBareLibrary};
@@ -157,6 +165,10 @@ struct SoftwareProfile {
 
 // The stack when FP8 tensors have scales per row.
 [[nodiscard]] SoftwareProfile with_rowwise_scales(SoftwareProfile software);
+
+// The stack in one of its releases: rates of kernels as much higher, host times as much shorter. As it
+// is where the release is not stated or the profile tells none apart.
+[[nodiscard]] SoftwareProfile at_release(SoftwareProfile software, std::string_view release);
 
 // The stack under torch.compile: its memory-bound kernels are faster.
 [[nodiscard]] SoftwareProfile compiled(SoftwareProfile software);

@@ -152,6 +152,8 @@ class ConvertRows(unittest.TestCase):
                          "megatron-core")
         self.assertEqual(software(stack="pytorch-ddp", precision_as_stated="TransformerEngine FP8"),
                          "pytorch-te")
+        self.assertEqual(software(stack="megatron-core", source="InternLM/xtuner b934f462 docs"),
+                         {"name": "megatron-core", "context": "scripts"})
 
     def test_shards_lie_inside_the_stated_group(self):
         def layout(**sharding):

@@ -401,6 +401,18 @@ TEST(Transfer, MessagesTakeTheFastestWireBetweenTheirRanks) {
   EXPECT_NEAR(rate(away), 0.86 * 50.0, 1e-9);  // published: 42-43 GB/s between p5 hosts
 }
 
+// Launch times of a stack are those of a Xeon; a Grace needs 1.4 times as long.
+TEST(CostModel, LaunchesAsSlowlyAsTheHostOfTheGpu) {
+  hardware::SoftwareProfile stack = testing::neutral_stack();
+  stack.host_launch_time = {microseconds(10.0), {SourceKind::assumed, "test"}};
+  const auto launch = [&stack](const char* gpu) {
+    const CostModel costs(testing::gpu_profile(gpu), stack, testing::cluster({}));
+    return in_microseconds(costs.software().host_launch_time.value());
+  };
+  EXPECT_DOUBLE_EQ(launch("h100-sxm-80gb"), 10.0);
+  EXPECT_DOUBLE_EQ(launch("gb200"), 14.0);
+}
+
 TEST(CostModel, DispatchesEveryKindOfOperation) {
   const CostModel costs(
       testing::gpu_profile("h100-sxm-80gb"), testing::neutral_stack(), testing::cluster({}));

@@ -156,6 +156,25 @@ TEST(ShippedProfiles, EverySoftwareProfileIsWithinPhysicalBounds) {
   }
 }
 
+// The last entry that is not after the release; the first for those before it.
+TEST(ShippedProfiles, AnOlderReleaseOfAStackIsSlower) {
+  const SoftwareProfile nemo = software("nemo");
+  const auto share = [&nemo](const char* release) {
+    const SoftwareProfile old = at_release(nemo, release);
+    const double rate = old.gemm_efficiency.value() / nemo.gemm_efficiency.value();
+    EXPECT_DOUBLE_EQ(old.memory_efficiency.value() / nemo.memory_efficiency.value(), rate);
+    EXPECT_NEAR(nemo.host_launch_time.value() / old.host_launch_time.value(), rate, 1e-12);
+    return rate;
+  };
+  EXPECT_DOUBLE_EQ(share("23.05"), 0.92);
+  EXPECT_DOUBLE_EQ(share("24.09"), 0.96);
+  EXPECT_DOUBLE_EQ(share("24.10"), 0.96);
+  EXPECT_DOUBLE_EQ(share("25.02.02"), 1.0);
+  EXPECT_DOUBLE_EQ(share(""), 1.0);
+  EXPECT_DOUBLE_EQ(at_release(software("pytorch-ddp"), "2.1").gemm_efficiency.value(),
+                   software("pytorch-ddp").gemm_efficiency.value());
+}
+
 // No stack may run GEMMs above the best burst that was ever read on the card it is used with.
 TEST(ShippedProfiles, StackTimesSustainedStaysBelowTheBurstRate) {
   struct Pair {
