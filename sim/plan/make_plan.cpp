@@ -360,12 +360,26 @@ SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question
   return pool;
 }
 
+// A key without effect in the scenario may have one in a layout of the search.
+std::optional<scenario::Scenario> base_of(const scenario::ScenarioTemplate& base,
+                                          const std::vector<scenario::KeyValue>& changes,
+                                          Diagnostics& diagnostics) {
+  Diagnostics found;
+  auto scenario = base.with(changes, found);
+  for (const Diagnostic& one : found.all()) {
+    if (one.severity == Severity::error || !one.message.starts_with("has no effect")) {
+      diagnostics.add(one);
+    }
+  }
+  return scenario;
+}
+
 }  // namespace
 
 std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
                                         const std::vector<scenario::KeyValue>& changes,
                                         Diagnostics& diagnostics) {
-  const auto scenario = base.with(changes, diagnostics);
+  const auto scenario = base_of(base, changes, diagnostics);
   if (!scenario) {
     return std::nullopt;
   }
@@ -376,7 +390,7 @@ std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
 std::optional<Plan> make_plan(const PlanQuestion& question,
                               sweep::Team& team,
                               Diagnostics& diagnostics) {
-  const auto scenario = question.base.with({}, diagnostics);
+  const auto scenario = base_of(question.base, {}, diagnostics);
   if (!scenario) {
     return std::nullopt;
   }

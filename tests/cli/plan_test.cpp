@@ -151,6 +151,16 @@ TEST_F(PlanTest, KeepsTheSwitchesThatAreFixed) {
   }
 }
 
+// Tensor overlap does nothing in the scenario, whose tensor degree is 1, and much in its plans.
+TEST_F(PlanTest, DoesNotWarnOfKeysThatALayoutOfTheSearchMayNeed) {
+  std::string text = planned();
+  text += "overlap: {tensor: true}\n";
+  text.replace(text.find("tensor: 2"), 9, "tensor: 1");
+  write("one.yaml", text);
+  EXPECT_NE(run("run one.yaml").err.find("overlap.tensor: has no effect"), std::string::npos);
+  EXPECT_EQ(run("plan one.yaml").err.find("has no effect"), std::string::npos);
+}
+
 TEST_F(PlanTest, RanksTheBestThatItHasFoundWhenItsTimeIsOver) {
   write("small.yaml", small_scenario());
   const Finished done = run("plan small.yaml --time 1ms");
