@@ -210,6 +210,46 @@ TEST_F(ImportConfig, ArgumentsThatMakeNoSenseAreUsage) {
   EXPECT_EQ(run("import nothing.json --format nemo").code, 6);
 }
 
+// Whatever is in the way is said of the file itself, with -q as without.
+TEST_F(ImportConfig, FilesThatCannotBeReadSayWhy) {
+  write("empty.log", "");
+  write("packed.log", "\x1F\x8B packed");
+  write("notes.txt", "nothing of any program\n");
+  ASSERT_EQ(run("list gpus", "mkdir -p checkpoint &&").code, 0);
+  write("checkpoint/config.json", kModel);
+
+  const struct {
+    const char* words;
+    int code;
+    const char* message;
+  } rows[] = {{"missing.sh", 6, "missing.sh: is no file"},
+              {"meta-llama/Llama-3.1-8B", 6, "of a model at Hugging Face give its config.json"},
+              {"empty.log", 3, "empty.log: error: is empty"},
+              {"packed.log", 3, "packed.log: error: is packed: unpack it first"},
+              {"notes.txt", 3, "notes.txt: error: is no configuration that is known"},
+              {"checkpoint", 3, "checkpoint: error: is a folder: give checkpoint/config.json"}};
+
+  for (const auto& row : rows) {
+    for (const char* quiet : {"", " -q"}) {
+      const Finished imported = run("import " + std::string(row.words) + quiet);
+      EXPECT_EQ(imported.code, row.code) << row.words << quiet << imported.err;
+      EXPECT_TRUE(has(imported.err, row.message)) << imported.err;
+    }
+  }
+}
+
+TEST_F(ImportConfig, AKeyThatNobodyKnowsEndsIt) {
+  write("config.json", std::string(kModel).insert(1, "\"some_new_width\": 64,"));
+  const std::string command =
+      "import config.json -o run.yaml" + std::string(kMachines) + " --set batch.global=64";
+  const Finished stopped = run(command);
+  EXPECT_EQ(stopped.code, 3);
+  EXPECT_TRUE(has(stopped.err, "some_new_width: not understood"));
+  EXPECT_TRUE(has(stopped.err, "NOT understood, or not in the scenario (1)"));
+  EXPECT_NE(run("check run.yaml").code, 0);  // nothing was written
+  EXPECT_EQ(run(command + " --ignore 'some_*'").code, 0);
+}
+
 TEST_F(ImportConfig, HelpNamesBothKindsOfFiles) {
   const Finished help = run("import --help");
   EXPECT_EQ(help.code, 0);

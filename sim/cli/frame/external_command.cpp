@@ -55,16 +55,30 @@ std::vector<std::string> hardware_validation(int argc, const char* const* argv) 
   return words;
 }
 
-// Whether the file is for the part of `import` that reads configurations.
-bool is_configuration(const std::string& name) {
+enum class Content { configuration, benchmark, neither };
+
+// Whose file it is: of the part of `import` that reads configurations and logs of training, or of
+// the one that reads benchmarks and traces.
+Content content_of(const std::string& name) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(name, error) ||
-      std::filesystem::file_size(name, error) > import_config::kMostLogBytes || error) {
-    return false;
+  if (!std::filesystem::is_regular_file(name, error)) {
+    return Content::neither;
   }
+  if (std::filesystem::file_size(name, error) > import_config::kMostLogBytes || error) {
+    return Content::benchmark;
+  }
+  constexpr std::array<std::string_view, 5> kBenchmarks = {
+      "busbw", "nvbandwidth", "memcpy", "\"traceEvents\"", "\"ph\""};
   const std::string text = import_config::read_plain_text(name);
-  return import_config::recognise(text) || import_config::is_python(text) ||
-         text.find("format: orrery/") != std::string::npos;
+  if (import_config::recognise(text) || import_config::is_python(text)) {
+    return Content::configuration;
+  }
+  const bool benchmark =
+      name.ends_with(".json.gz") ||
+      std::any_of(kBenchmarks.begin(), kBenchmarks.end(), [&text](std::string_view word) {
+        return text.find(word) != std::string::npos;
+      });
+  return benchmark ? Content::benchmark : Content::neither;
 }
 
 // The words of `import` for the program that reads logs; nothing when they are for this one. What
@@ -87,10 +101,11 @@ std::optional<std::vector<std::string>> log_import(std::vector<std::string> word
     }
     const bool value =
         i > 0 && std::find(kTakeFiles.begin(), kTakeFiles.end(), words[i - 1]) != kTakeFiles.end();
-    if (word == "-" || (!value && !word.starts_with("-") && is_configuration(word))) {
+    const Content content = value || word.starts_with("-") ? Content::neither : content_of(word);
+    if (word == "-" || content == Content::configuration) {
       return std::nullopt;
     }
-    any = any || !word.starts_with("-");
+    any = any || content == Content::benchmark;  // else what is in the way is said here
   }
   return any ? std::optional(std::move(words)) : std::nullopt;
 }

@@ -88,6 +88,7 @@ void read_precision(Import& import) {
   for (const std::string_view name : {"bf16", "fp16", "bfloat16"}) {
     const std::string path = fmt::format("{}.enabled", name);
     const auto on = keys.flag(path);
+    import.pending.full_precision |= on.has_value() && !*on;  // unless another is on
     const SourceItem* item = keys.find(path);
     if (on.value_or(false)) {
       import.draft.set("precision.compute", name == "fp16" ? "fp16" : "bf16", read_from(*item));

@@ -394,7 +394,9 @@ void read_trainer_log(Import& import) {
     }
   }
   for (const std::string_view type : {"bf16", "fp16"}) {
-    if (keys.flag(type).value_or(false)) {
+    const auto on = keys.flag(type);
+    pending.full_precision |= on.has_value() && !*on;  // unless the other is on
+    if (on.value_or(false)) {
       import.draft.set("precision.compute", std::string(type), read_from(*keys.find(type)));
     }
   }

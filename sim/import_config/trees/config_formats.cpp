@@ -252,6 +252,32 @@ std::string without_colours(std::string_view text) {
   return plain;
 }
 
+// What is in the way of reading it; empty when nothing is.
+std::string why_no_file(const std::filesystem::path& path, std::string_view text) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return std::filesystem::exists(path / "config.json", error)
+               ? "is a folder: give " + (path / "config.json").string()
+               : "is a folder: give the files in it that say the settings";
+  }
+  if (!std::filesystem::exists(path, error)) {
+    const std::string name = path.generic_string();
+    const bool hub = !name.starts_with(".") && std::count(name.begin(), name.end(), '/') == 1 &&
+                     !path.has_extension();
+    return hub ? "is no file here; of a model at Hugging Face give its config.json" : "is no file";
+  }
+  constexpr std::array<std::string_view, 5> kPacked = {"\x1F\x8B",
+                                                       "PK\x03\x04",
+                                                       "BZh",
+                                                       "\xFD"
+                                                       "7zXZ",
+                                                       "\x28\xB5\x2F\xFD"};
+  const bool packed = std::any_of(kPacked.begin(), kPacked.end(), [text](std::string_view magic) {
+    return text.starts_with(magic);
+  });
+  return packed ? "is packed: unpack it first" : text.empty() ? "is empty" : "";
+}
+
 }  // namespace
 
 std::span<const ConfigFormatInfo> config_formats() {
@@ -302,6 +328,15 @@ std::string read_plain_text(const std::filesystem::path& path) {
 std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
                                            Diagnostics& diagnostics) {
   std::error_code error;
+  std::string why;
+  if (!std::filesystem::exists(path, error) || std::filesystem::is_directory(path, error)) {
+    why = why_no_file(path, "");
+    if (!std::filesystem::exists(path, error)) {
+      throw Error(ErrorKind::io, path.string() + ": " + why);
+    }
+    diagnostics.error({path.string()}, "", why);
+    return std::nullopt;
+  }
   const auto size = std::filesystem::is_regular_file(path, error)
                         ? std::filesystem::file_size(path, error)
                         : std::uintmax_t{0};
@@ -311,6 +346,11 @@ std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
     return std::nullopt;
   }
   file.text = read_plain_text(path);
+  why = why_no_file(path, file.text);
+  if (!why.empty()) {
+    diagnostics.error({path.string()}, "", why);
+    return std::nullopt;
+  }
   if (file.text.size() > kMostBytes && !recognise_log(file.text)) {
     diagnostics.error({path.string()}, "", "has more than 4 MiB: no configuration is that long");
     return std::nullopt;

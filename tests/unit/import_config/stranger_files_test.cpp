@@ -1,0 +1,333 @@
+// Files of other programs that were once read wrongly with exit code 0: one case for each kind.
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/import_config/import_fixture.hpp"
+
+namespace orrery::import_config::testing {
+namespace {
+
+constexpr const char* kModel =
+    R"({"model_type": "qwen3", "num_hidden_layers": 36, "hidden_size": 4096,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 12288,
+    "vocab_size": 151936, "tie_word_embeddings": false, "head_dim": 128,
+    "torch_dtype": "bfloat16"})";
+
+std::string megatron(const std::string& more) {
+  return "python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+         "--seq-length 4096 --vocab-size 32000 --micro-batch-size 1 --global-batch-size 64 " +
+         more + "\n";
+}
+
+struct Stranger {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> files;
+  std::string path;   // of the scenario
+  std::string value;  // or a piece of the message, where `path` is empty; "?" asks for it
+};
+
+// The file of a trainer beside the model.
+Stranger trainer(const std::string& name,
+                 const std::string& text,
+                 const std::string& path,
+                 const std::string& value) {
+  return {name, {{"config.json", kModel}, {"train.yaml", text}}, path, value};
+}
+
+Stranger script(const std::string& name,
+                const std::string& more,
+                const std::string& path,
+                const std::string& value) {
+  return {name, {{"run.sh", megatron(more)}}, path, value};
+}
+
+std::vector<Stranger> trainers() {
+  const std::string factory =
+      "model_name_or_path: a/b\nfinetuning_type: full\ncutoff_len: 2048\n"
+      "per_device_train_batch_size: 1\nbf16: true\n";
+  const std::string axolotl = "base_model: a/b\nsequence_len: 2048\nmicro_batch_size: 1\n";
+  const std::string fsdp = "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n";
+  return {
+      trainer("EightBitAdam",
+              axolotl + "optimizer: adamw_8bit\n",
+              "precision.optimizer.name",
+              "adam-8bit"),
+      trainer("PagedAdam",
+              factory + "optim: paged_adamw_8bit\n",
+              "precision.optimizer.name",
+              "adam-8bit"),
+      trainer("Adafactor", factory + "optim: adafactor\n", "", "optim: is not read"),
+      trainer("RecomputedUnlessTold", factory, "recompute", "full"),
+      trainer("ToldNotToRecompute",
+              factory + "disable_gradient_checkpointing: true\n",
+              "recompute",
+              ""),
+      trainer("Preferences", factory + "stage: dpo\n", "", "compares answers with a second model"),
+      trainer("PreferencesOfAxolotl", axolotl + "rl: dpo\nbf16: true\n", "", "second model"),
+      trainer("AdaptersUnlessTold",
+              "model_name_or_path: a/b\ncutoff_len: 2048\nstage: sft\n",
+              "",
+              "adapters are trained (lora)"),
+      trainer("UnfusedAttention", factory + "flash_attn: disabled\n", "", "flash_attn: attention"),
+      trainer("SequencesSplit", factory + "sequence_parallel_size: 4\n", "layout.context", "4"),
+      trainer("NeitherBf16NorFp16",
+              "model_name_or_path: a/b\nfinetuning_type: full\ncutoff_len: 2048\nbf16: false\n",
+              "precision.compute",
+              "?"),
+      trainer("BothDegreesOfAccelerate",
+              fsdp + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 2\n",
+              "layout.tensor",
+              "2"),
+      trainer("NoMixedPrecision",
+              "distributed_type: MULTI_GPU\nmixed_precision: 'no'\n",
+              "precision.compute",
+              "?"),
+      trainer("EightBitsOfNoRecipe",
+              "distributed_type: MULTI_GPU\nmixed_precision: fp8\n",
+              "precision.compute",
+              "?"),
+      trainer("OffloadInSections",
+              "distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n  "
+              "zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: cpu\n",
+              "offload.parameters",
+              "cpu"),
+      trainer("KeptWeightsOfFsdp2",
+              fsdp + "  fsdp_reshard_after_forward: false\n",
+              "layout.sharding",
+              "zero3"),
+      trainer("KeptWeightsAreNotGatheredAgain",
+              fsdp + "  fsdp_reshard_after_forward: false\n",
+              "overlap.fsdp.reshard",
+              "false"),
+      trainer("NothingAheadInTheBackward",
+              fsdp + "  fsdp_sharding_strategy: FULL_SHARD\n",
+              "overlap.fsdp.backward_prefetch",
+              "none"),
+      trainer("AheadWhereItIsStated",
+              fsdp + "  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_backward_prefetch: "
+                     "BACKWARD_PRE\n",
+              "overlap.fsdp.backward_prefetch",
+              "before"),
+      {"ArgumentsOfTheTrainer",
+       {{"config.json", kModel},
+        {"run.sh",
+         "torchrun --nnodes 2 --nproc_per_node 8 run_clm.py --model_name_or_path a/b "
+         "--per_device_train_batch_size 2 --gradient_accumulation_steps 8 --bf16 True --fsdp "
+         "\"full_shard auto_wrap\" --optim adamw_bnb_8bit --block_size 4096 --output_dir out\n"}},
+       "batch.global",
+       "256"},
+      {"StateOfTheTrainer",
+       {{"trainer_state.json",
+         R"({"global_step": 100, "log_history": [{"step": 50}], "train_batch_size": 8})"}},
+       "",
+       "is the state of transformers' Trainer"},
+  };
+}
+
+std::vector<Stranger> megatrons() {
+  const std::string moe = "--bf16 --num-experts 8 --moe-router-topk 2 ";
+  return {
+      script("GroupsNeedTheirSwitch", "--bf16 --num-query-groups 8", "model.num_query_groups", ""),
+      script("GroupsWithTheirSwitch",
+             "--bf16 --num-query-groups 8 --group-query-attention",
+             "model.num_query_groups",
+             "8"),
+      script("FsdpAlone", "--bf16 --use-megatron-fsdp", "layout.sharding", "zero3"),
+      script("ExpertsOneByOne", moe, "software_options.grouped_gemm", "per_expert"),
+      script(
+          "ExpertsGrouped", moe + "--moe-grouped-gemm", "software_options.grouped_gemm", "grouped"),
+      script("TokensAreGathered",
+             moe + "--expert-model-parallel-size 8",
+             "",
+             "without --moe-token-dispatcher-type Megatron-LM gathers all tokens"),
+      script("UnfusedAttention",
+             "--bf16 --attention-backend unfused",
+             "",
+             "--attention-backend: attention that is not fused"),
+      script("FusedAttention", "--bf16 --attention-backend fused", "precision.compute", "bf16"),
+      script("NoLayerRecomputed",
+             "--bf16 --recompute-granularity full --recompute-method block "
+             "--recompute-num-layers 0",
+             "recompute",
+             "none"),
+      script("Windows",
+             "--bf16 --window-size 1023,0 --window-attn-skip-freq 4",
+             "model.attention_window.size",
+             "1024"),
+      script("DropoutByDefault", "--bf16", "software_options.dropout", "true"),
+      script("DropoutOff", "--bf16 --hidden-dropout 0.0", "software_options.dropout", "false"),
+      script("NoSaveWithoutAPlace", "--bf16 --save-interval 100", "checkpoint.interval", ""),
+      script("RemaindersOfMasterWeights",
+             "--bf16 --use-distributed-optimizer --use-precision-aware-optimizer",
+             "precision.optimizer.state_bytes",
+             "10B"),
+      script("QuotedPattern",
+             moe + "--moe-layer-freq \"'([0]*1+[1]*31)'\"",
+             "model.moe.dense_layers",
+             "1"),
+      script("EverySecondLayer",
+             moe + "--deepspeed --expert-interval 2",
+             "model.moe.dense_layers",
+             "16"),
+      script("OrderOfRanks", "--bf16 --use-tp-pp-dp-mapping", "layout.order", "[tp, cp, pp, dp]"),
+      script("GraphsOfParts",
+             "--bf16 --cuda-graph-impl local --cuda-graph-scope attn moe_router",
+             "software_options.cuda_graphs",
+             "[attn, moe_router]"),
+      {"PrimusOverrides",
+       {{"exp.yaml",
+         "modules:\n  pre_trainer:\n    framework: megatron\n    model: llama3.1_8B.yaml\n    "
+         "overrides:\n      tensor_model_parallel_size: 2\n      bf16: true\n"}},
+       "layout.tensor",
+       "2"},
+      {"GpusOfTheBatchSystem",
+       {{"job.slurm", "#SBATCH --nodes=4\n#SBATCH --gres=gpu:h100:8\n" + megatron("--bf16")}},
+       "cluster.gpus_per_node",
+       "8"},
+  };
+}
+
+std::vector<Stranger> others() {
+  const std::string neox =
+      "pipe-parallel-size: 0\nmodel-parallel-size: 1\nnum-layers: 32\nhidden-size: 4096\n"
+      "num-attention-heads: 32\nseq-length: 2048\nvocab_size: 32000\n"
+      "train_micro_batch_size_per_gpu: 1\nbf16: {enabled: true}\n";
+  const std::string titan =
+      "[job]\n[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\n"
+      "local_batch_size = 1\nseq_len = 8192\n";
+  const std::string nemo =
+      "trainer: {devices: 8, num_nodes: 2, precision: bf16}\nmodel:\n  "
+      "num_layers: 12\n  hidden_size: 768\n  num_attention_heads: 12\n";
+  return {
+      {"RecomputedByWhom",
+       {{"neox.yml", neox + "deepspeed_activation_checkpointing: true\n"}},
+       "recompute",
+       ""},
+      {"Recomputed", {{"neox.yml", neox + "checkpoint_activations: true\n"}}, "recompute", "full"},
+      {"SectionOfZero",
+       {{"neox.yml", neox + "zero_optimization: {stage: 1, overlap_comm: true}\n"}},
+       "overlap.data",
+       "true"},
+      {"ThriceTheWidth",
+       {{"neox.yml",
+         neox + "activation: swiglu\nintermediate_size: 33024\nmlp_multiple_of: 256\n"}},
+       "model.ffn_hidden_size",
+       "11008"},
+      {"RowsOfScales",
+       {{"job.toml", titan + "[float8]\nrecipe_name = \"rowwise\"\nenable_float8_linear = true\n"}},
+       "precision.compute",
+       "fp8-rowwise"},
+      {"OptimizerOfTorchtitan",
+       {{"job.toml", titan + "[optimizer]\nname = \"SGD\"\n"}},
+       "precision.optimizer.name",
+       "sgd"},
+      {"SavesOf2025",
+       {{"job.toml", titan + "[checkpoint]\nenable_checkpoint = true\ninterval = 100\n[float8]\n"}},
+       "checkpoint.interval",
+       "100 steps"},
+      {"BertOfNemo",
+       {{"bert.yaml", nemo + "  bert_binary_head: true\n"}},
+       "",
+       "belongs to another model or task"},
+      {"AdaptersOfNemo",
+       {{"peft.yaml", nemo + "  peft: {peft_scheme: lora}\n"}},
+       "",
+       "trains adapters"},
+      {"VocabularyOfNemo",
+       {{"nemo.yaml", nemo + "  override_vocab_size: 32000\n"}},
+       "model.vocab_size",
+       "32000"},
+      {"EqualNumbersOfLayers",
+       {{"config.json",
+         R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 4096,
+         "num_attention_heads": 32, "num_key_value_heads": [8, 8],
+         "intermediate_size": [14336, 14336], "vocab_size": 32000})"}},
+       "model.num_query_groups",
+       "8"},
+      {"OneGroupOfBigCode",
+       {{"config.json",
+         R"({"model_type": "gpt_bigcode", "n_embd": 6144, "n_head": 48, "n_layer": 40,
+         "n_inner": 24576, "n_positions": 8192, "vocab_size": 49152})"}},
+       "model.num_query_groups",
+       "1"},
+  };
+}
+
+class Strangers : public ::testing::TestWithParam<Stranger> {};
+
+TEST_P(Strangers, AreReadAsTheirProgramReadsThem) {
+  const Stranger& one = GetParam();
+  const Imported imported = import_texts(one.files, machines(2));
+  if (one.path.empty()) {
+    EXPECT_NE(imported.problems().find(one.value), std::string::npos) << imported.problems();
+    EXPECT_EQ(imported.result.scenario, "");
+  } else if (one.value == "?") {
+    EXPECT_EQ(imported.problems(), "");
+    EXPECT_TRUE(imported.asks(one.path)) << imported.value(one.path);
+  } else {
+    EXPECT_EQ(imported.problems(), "");
+    EXPECT_EQ(imported.value(one.path), one.value);
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Stranger>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Trainers, Strangers, ::testing::ValuesIn(trainers()), name_of);
+INSTANTIATE_TEST_SUITE_P(Megatron, Strangers, ::testing::ValuesIn(megatrons()), name_of);
+INSTANTIATE_TEST_SUITE_P(Others, Strangers, ::testing::ValuesIn(others()), name_of);
+
+// ERNIE's names: 64 experts of which 6, two shared, the first layer dense.
+TEST(As, MapsNamesAndLosesNoExpert) {
+  const Imported imported =
+      import_as("llama",
+                R"({"model_type": "newmoe", "hidden_size": 2560, "intermediate_size": 12288,
+      "moe_intermediate_size": 1536, "num_hidden_layers": 28, "num_attention_heads": 20,
+      "num_key_value_heads": 4, "head_dim": 128, "moe_num_experts": 64,
+      "moe_num_shared_experts": 2, "moe_k": 6, "moe_layer_start_index": 1,
+      "moe_layer_end_index": 27, "moe_layer_interval": 1, "vocab_size": 103424,
+      "tie_word_embeddings": true, "hidden_act": "silu"})");
+  EXPECT_EQ(imported.problems(), "");
+  ASSERT_TRUE(imported.result.model);
+  EXPECT_NEAR(static_cast<double>(imported.result.model->parameters), 21.8e9, 0.1e9);
+  EXPECT_NEAR(static_cast<double>(imported.result.model->active), 3.35e9, 0.05e9);
+  EXPECT_EQ(imported.value("model.moe.dense_layers"), "1");
+}
+
+TEST(As, NeverIgnoresWhatSaysTheStructure) {
+  const std::string plain =
+      R"({"model_type": "new", "hidden_size": 4096, "intermediate_size": 11008,
+      "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000, )";
+  for (const char* more : {R"("hybrid_override_pattern": "M-M*"})",
+                           R"("block_configs": [{"ffn": {"no_op": true}}]})",
+                           R"("layer_types": ["linear_attention", "full_attention"]})",
+                           R"("ssm_state_size": 128})",
+                           R"("some_new_width": 512})"}) {
+    const Imported imported = import_as("llama", plain + more);
+    EXPECT_NE(imported.problems(), "") << more;
+    EXPECT_EQ(imported.result.scenario, "") << more;
+  }
+}
+
+TEST(Scripts, TakeWhatTheirCallerPasses) {
+  ConfigFile file = {"run.sh",
+                     "MODEL=$1\nif [ $MODEL = 8B ]; then\n  LAYERS=32\nelse\n  LAYERS=80\nfi\n"
+                     "python train.py --num-layers $LAYERS --tensor-model-parallel-size ${TP} "
+                     "--micro-batch-size ${2}\n",
+                     std::nullopt,
+                     {{"1", "8B"}, {"2", "4"}, {"TP", "2"}}};
+  Diagnostics diagnostics;
+  const ImportResult result = import_configs(std::vector<ConfigFile>{file}, {}, diagnostics);
+  std::string found;
+  for (const ImportedSetting& setting : result.settings) {
+    if (setting.path == "model.num_layers" || setting.path == "layout.tensor" ||
+        setting.path == "batch.micro") {
+      found += setting.value + " ";
+    }
+  }
+  EXPECT_EQ(found, "32 2 4 ");
+}
+
+}  // namespace
+}  // namespace orrery::import_config::testing
