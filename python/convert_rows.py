@@ -144,6 +144,11 @@ CLOSER_STACKS = [
 # Who ran it, where that is none of the stack's own benchmarks: words of the source, stack, context.
 CONTEXTS = [("InternLM/xtuner", "megatron-core", "scripts")]
 
+# Stacks whose recipes keep parameters in 8 bits, from which release on, and models where they do not.
+EIGHT_BIT = {"nemo": "", "megatron-bridge": "", "nemo-mlperf": "v4.0"}
+EIGHT_BIT_TYPES = ("fp8-delayed", "fp8-tensorwise", "mxfp8")
+SIXTEEN_BIT_MODELS = ("Grok",)
+
 # Share of the variance of the router's logits that all tokens have in common, where a row says that
 # tokens go where the router sends them, by the beginning of the model's name: by the balancing rule of
 # its public configuration, in the first hundred steps from scratch (docs/model.md, experts).
@@ -372,6 +377,15 @@ def take_software(row, keys):
     return known == "generic" != stack
 
 
+def take_parameters(row, keys):
+    """A row of these stacks is a run of their recipe, which the source need not spell out."""
+    name = keys.get("software.name", keys.get("software"))
+    if (keys["precision.compute"] in EIGHT_BIT_TYPES and name in EIGHT_BIT
+            and keys.get("software.release", "v9") >= EIGHT_BIT[name]
+            and not row["model"]["name"].startswith(SIXTEEN_BIT_MODELS)):
+        keys.setdefault("precision.parameters", "fp8")
+
+
 def take_routing(row, keys):
     notes = str(row.get("notes", ""))
     natural = get(row, "software_options.routing") == "natural" or "natural routing" in notes
@@ -458,6 +472,7 @@ def scenario_of(row):
     keys.update(assumed)
     if take_software(row, keys):
         assumed["software"] = True
+    take_parameters(row, keys)
     take_model(row, keys)
     take_cluster(row, keys)
     take_layout(row, keys)

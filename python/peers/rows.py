@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = {
     "fitted": ROOT / "scenarios/published/measured_runs.yaml",
     "fresh": ROOT / "scenarios/published/fresh/measured_runs.yaml",
+    "third": ROOT / "scenarios/published/third/measured_runs.yaml",
 }
 DEGREES = {
     "tp": "tensor",

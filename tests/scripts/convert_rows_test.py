@@ -170,6 +170,17 @@ class ConvertRows(unittest.TestCase):
         self.assertEqual(scenario(precision="fp16")["precision"],
                          {"compute": "fp16", "gradient_dtype": "fp16"})
 
+    def test_recipes_of_nvidia_keep_parameters_in_8_bits(self):
+        def precision(**row):
+            return scenario(**row)["precision"]
+        self.assertEqual(precision(stack="nemo", precision="fp8"),
+                         {"compute": "fp8-delayed", "parameters": "fp8"})
+        mlperf = {"stack": "nemo-mlperf", "precision": "fp8"}
+        self.assertEqual(precision(**mlperf, source="training_results_v3.1"), "fp8-delayed")
+        self.assertEqual(precision(**mlperf, source="training_results_v5.1"),
+                         {"compute": "fp8-delayed", "parameters": "fp8"})
+        self.assertEqual(precision(stack="megatron-core", precision="fp8"), "fp8-delayed")
+
     def test_memory_says_what_it_counts(self):
         def peak(**measured):
             return entries({"measured": {"step_time_s": 1.0} | measured})[0]["measured"].get(
