@@ -156,16 +156,16 @@ std::string run_plan(Scenario asked,
 }
 
 import_config::LoggedSteps read_log(const std::string& name) {
-  const std::string text = import_config::read_plain_text(name);
-  const auto format = import_config::recognise(text);
   Diagnostics diagnostics;
+  const auto file = import_config::read_config_file(name, diagnostics);
+  std::string why;
   const auto steps =
-      format ? import_config::steps_of_log(text, name, *format, diagnostics) : std::nullopt;
+      file ? import_config::steps_of_log(*file, {}, diagnostics, &why) : std::nullopt;
   if (diagnostics.has_errors()) {
     throw Problems{diagnostics};
   }
   if (!steps) {
-    throw Error(ErrorKind::io, name + ": holds no time of a step");
+    throw Error(ErrorKind::io, fmt::format("{}: {}", name, why));
   }
   return *steps;
 }

@@ -142,6 +142,10 @@ bool add_logged_run(const fs::path& file,
   if (!format || !import_config::is_log(*format)) {
     return false;
   }
+  const auto log = import_config::read_config_file(file, diagnostics, {format, {}});
+  if (!log) {
+    return true;
+  }
   import_config::ImportOptions options;
   if (!own.gpu.empty()) {
     options.settings.push_back({"cluster.gpu", own.gpu, "--gpu"});
@@ -149,8 +153,7 @@ bool add_logged_run(const fs::path& file,
   if (!own.software.empty()) {
     options.settings.push_back({"software", own.software, "--profile"});
   }
-  const std::vector<import_config::ConfigFile> files = {{file.string(), text, format}};
-  const auto imported = import_config::import_configs(files, options, diagnostics);
+  const auto imported = import_config::import_configs({&*log, 1}, options, diagnostics);
   for (const import_config::AskedKey& asked : imported.asked) {
     diagnostics.error({file.string()},
                       asked.path,

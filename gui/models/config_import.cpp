@@ -167,14 +167,14 @@ std::vector<ConfigFile> read_files(const ImportQuestion& question, Diagnostics& 
   for (const ImportSource& source : question.files) {
     std::optional<ConfigFile> file;
     try {
-      file = import_config::read_config_file(source.path.toStdString(), problems);
+      file = import_config::read_config_file(
+          source.path.toStdString(), problems, {source.format, {}});
     } catch (const Error& error) {
       problems.error({source.path.toStdString()}, "", error.what());
     }
     if (!file) {
       continue;
     }
-    file->format = source.format;
     // Of scenarios and programs the import itself says why it does not read them.
     if (!file->format && !import_config::recognise(file->text) &&
         !looks_like_scenario(file->text) && !import_config::is_python(file->text)) {

@@ -86,6 +86,14 @@ struct PendingCount {
   Origin origin;
 };
 
+// Parameters that a log counts: of the model, or of what one rank holds of it.
+struct PrintedCount {
+  std::int64_t value = 0;
+  double rounding = 0.0;  // by which it may be wrong, as a share
+  bool of_rank = false;
+  Origin origin;
+};
+
 // What only becomes a key of the scenario when all files are read: it needs other keys.
 struct Pending {
   std::optional<PendingCount> vocab;          // before padding
@@ -101,6 +109,9 @@ struct Pending {
   std::optional<PendingCount> samples;        // sequences of the whole run
   std::optional<PendingCount> instances;      // groups that each hold the optimizer's state
   std::optional<PendingCount> trainable;      // parameters that are trained
+  std::optional<PendingCount> step_batch;     // sequences of a step, as a log prints them beside it
+  std::vector<PrintedCount> printed;          // to be compared with the model
+  bool silent_log = false;                    // no file holds the settings of its run
   bool fsdp = false;                          // shard and replicate say the sharding
   bool full_precision = false;                // the program trains in fp32 unless told otherwise
 };

@@ -103,6 +103,21 @@ bool is_decoder(const ConfigFile& file, ConfigFormat format, Diagnostics& diagno
                                                        "pretrain_retro",
                                                        "building BERT model",
                                                        "building T5 model"};
+  constexpr std::string_view kBenchmark = "\"submission_benchmark\", \"value\": \"";
+  const std::size_t benchmark =
+      format == ConfigFormat::mlperf_log ? file.text.find(kBenchmark) : std::string::npos;
+  if (benchmark != std::string::npos) {
+    const std::string_view name = std::string_view(file.text).substr(benchmark + kBenchmark.size());
+    if ((!name.starts_with("gpt") && !name.starts_with("llama3") && !name.starts_with("moe")) ||
+        name.substr(0, name.find('"')).ends_with("lora")) {
+      diagnostics.error(yaml::LineIndex(file.text).location_of(file.name, benchmark),
+                        "",
+                        fmt::format("{}: trains another model than a decoder of attention layers, "
+                                    "or not all of its weights",
+                                    yaml::display(name.substr(0, name.find('"')))));
+      return false;
+    }
+  }
   const bool megatron =
       format == ConfigFormat::megatron_args || format == ConfigFormat::megatron_log;
   for (const std::string_view program : kOthers) {

@@ -8,6 +8,7 @@
 
 #include "sim/import_config/file_settings.hpp"
 #include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/logs/log_facts.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/import_config/trees/readers.hpp"
 #include "sim/import_config/usual_network.hpp"
@@ -59,6 +60,14 @@ class Importing {
         }
       }
     }
+    const bool alone = drop_partial(parts);
+    const auto main =
+        std::max_element(logs_.begin(), logs_.end(), [](const NamedLog& a, const NamedLog& b) {
+          return a.log->steps.size() < b.log->steps.size();
+        });
+    if (main != logs_.end()) {
+      read_log_facts(*main->log, main->file, alone, draft_, pending_);
+    }
     constexpr std::array<ConfigFormat, 8> kFirst = {ConfigFormat::hugging_face,
                                                     ConfigFormat::megatron_yaml,
                                                     ConfigFormat::nemo,
@@ -80,6 +89,10 @@ class Importing {
     read_format(parts, {ConfigFormat::deepspeed});
     if (!diagnostics_.has_errors()) {
       settle(draft_, pending_, diagnostics_);
+    }
+    take_steps(logs_, draft_, diagnostics_);
+    if (alone) {
+      ask_for_arguments(main->file, draft_, pending_);
     }
     if (!diagnostics_.has_errors()) {
       finish();
@@ -116,7 +129,9 @@ class Importing {
       diagnostics_.error(
           {file.name},
           "",
-          scenario ? "is a file of Orrery already" : "is no configuration that is known",
+          scenario ? "is a file of Orrery already"
+                   : "is no configuration and no log that is known; of a log, --pattern says where "
+                     "the time of a step stands, and --set states the rest",
           scenario ? "" : "--format with one of " + known);
     }
     return is_decoder(file, *format, diagnostics_) ? format : std::nullopt;
@@ -139,59 +154,30 @@ class Importing {
   }
 
   std::vector<LogPart> parts_of(const ConfigFile& file, ConfigFormat format) {
-    if (is_log(format)) {
-      take_steps(file, format);
-      return settings_of_log(file.text, file.name, format, diagnostics_);
+    if (!is_log(format)) {
+      return settings_of_file(file, format, result_.left_out, diagnostics_);
     }
-    return settings_of_file(file, format, result_.left_out, diagnostics_);
+    const auto log = log_of(file);
+    if (log == nullptr) {
+      diagnostics_.error({file.name}, "", "has no lines of steps without --pattern");
+      return {};
+    }
+    logs_.push_back({file.name, log});
+    return settings_of_log(*log, file.name, diagnostics_);
   }
 
-  // What a run has measured stands beside what it had set.
-  void take_steps(const ConfigFile& file, ConfigFormat format) {
-    Diagnostics found;
-    const auto steps = steps_of_log(file.text, file.name, format, found);
-    if (found.has_errors()) {
-      for (const Diagnostic& problem : found.all()) {
-        diagnostics_.add(problem);
-      }
-      return;
-    }
-    if (!steps) {
-      draft_.note(file.name + ": holds no time of a step");
-      return;
-    }
-    // Of the logs of a run that was begun again the one with most steps counts.
-    const ImportedSetting* known = draft_.find("measured.step_time");
-    if (known != nullptr && known->origin.kind == OriginKind::derived) {
-      if (steps->count <= most_steps_) {
-        return;
-      }
-      draft_.erase("measured.step_time");
-    }
-    most_steps_ = steps->count;
-    draft_.set(
-        "measured.step_time",
-        fmt::format("{:.6g}s", in_seconds(steps->median)),
-        Origin{OriginKind::derived,
-               steps->first,
-               "",
-               steps->whole_run
-                   ? std::string("time of the run / steps: evaluation and saves are in it")
-               : steps->with_first
-                   ? std::string("the only time that is printed: the first steps are in it")
-               : steps->count == 1
-                   ? std::string("one step behind the first, which warms up")
-                   : fmt::format("median of {} steps, {:.4g} to {:.4g} s from the 10th to the "
-                                 "90th percentile",
-                                 steps->count,
-                                 in_seconds(steps->tenth),
-                                 in_seconds(steps->ninetieth))});
-    if (const std::string gpu = gpu_of_log(file.text); !gpu.empty()) {
-      SourceItem item;
-      item.where = {file.name};
-      item.shown = "CUDA capacity";
-      draft_.leave_open("cluster.gpu", item, fmt::format("the log says {}", yaml::display(gpu)));
-    }
+  // What a log without its begin says of settings counts beside a file of them. Whether no file
+  // holds any.
+  [[nodiscard]] bool drop_partial(std::vector<LogPart>& parts) const {
+    const bool titan = std::any_of(parts.begin(), parts.end(), [](const LogPart& part) {
+      return !part.partial && program_of(part.format) == "torchtitan";
+    });
+    std::erase_if(parts, [titan](const LogPart& part) {
+      return part.partial && !(titan && part.format == ConfigFormat::torchtitan_log);
+    });
+    return !logs_.empty() && std::all_of(parts.begin(), parts.end(), [](const LogPart& part) {
+      return part.format == ConfigFormat::hugging_face;
+    });
   }
 
   void read_format(const std::vector<LogPart>& parts, std::initializer_list<ConfigFormat> formats) {
@@ -278,10 +264,13 @@ class Importing {
     const OpenKey* open = draft_.open(path);
     std::string why;
     if (open != nullptr) {
-      why = open->where.file.empty()
-                ? open->why
-                : fmt::format(
-                      "{}:{} {}: {}", open->where.file, open->where.line, open->key, open->why);
+      why = open->where.file.empty() ? open->why
+                                     : fmt::format("{}:{} {}{}{}",
+                                                   open->where.file,
+                                                   open->where.line,
+                                                   open->key,
+                                                   open->key.empty() ? "" : ": ",
+                                                   open->why);
     }
     result_.asked.push_back(
         {std::string(path),
@@ -310,7 +299,10 @@ class Importing {
                                      [&](const AskedKey& key) { return key.path == path; });
       const bool form = path == "recompute" && draft_.find("recompute.layers") != nullptr;
       if (!asked && !form && draft_.find(path) == nullptr) {
-        ask(path, "a file has it in a form that cannot be read", "");
+        ask(path,
+            entry.second.key.empty() ? "not in the log"
+                                     : "a file has it in a form that cannot be read",
+            "");
       }
     }
   }
@@ -336,30 +328,6 @@ class Importing {
     if (loaded) {
       const model::ParameterCounts counts = model::count_parameters(loaded->model);
       result_.model = ImportedModel{counts.total, counts.active, counts.mtp};
-    }
-  }
-
-  // All weights are trained, or the log counts those that one rank holds.
-  void check_trainable() {
-    if (!pending_.trainable || !result_.model) {
-      return;
-    }
-    constexpr double kSame = 0.02;
-    const auto trained = static_cast<double>(pending_.trainable->value);
-    const auto all = static_cast<double>(result_.model->parameters);
-    const double held = pending_.ranks ? static_cast<double>(pending_.ranks->value) : 1.0;
-    const auto near = [trained](double count) {
-      return trained > count * (1.0 - kSame) && trained < count * (1.0 + kSame);
-    };
-    if (!near(all) && !near(all / held)) {
-      diagnostics_.error(
-          pending_.trainable->origin.where,
-          pending_.trainable->origin.key,
-          fmt::format(
-              "{} of the model's {} parameters are trained: frozen weights (LoRA, adapters) "
-              "cannot be expressed in a scenario",
-              pending_.trainable->value,
-              result_.model->parameters));
     }
   }
 
@@ -415,7 +383,13 @@ class Importing {
                               std::tie(b.where.file, b.where.line);
                      });
     count_model();
-    check_trainable();
+    if (result_.model) {
+      if (unties_embedding(pending_, *result_.model, draft_)) {
+        result_.settings = in_order(draft_);
+        count_model();
+      }
+      check_printed_counts(pending_, *result_.model, draft_, diagnostics_);
+    }
     std::string name = options_.name;
     if (name.empty() && !result_.files.empty()) {
       const std::filesystem::path path = result_.files.front().name;
@@ -431,7 +405,7 @@ class Importing {
   Draft draft_;
   Pending pending_;
   ImportResult result_;
-  std::size_t most_steps_ = 0;  // of the log whose steps are taken
+  std::vector<NamedLog> logs_;
 };
 
 }  // namespace
@@ -452,6 +426,18 @@ ImportResult import_configs(std::span<const ConfigFile> files,
                             const ImportOptions& options,
                             Diagnostics& diagnostics) {
   return Importing(options, diagnostics).run(files);
+}
+
+std::vector<ImportedSetting> said_by_log(const ConfigFile& log) {
+  Diagnostics unsaid;
+  const ImportResult result = import_configs({&log, 1}, {}, unsaid);
+  std::vector<ImportedSetting> said;
+  for (const ImportedSetting& setting : result.settings) {
+    if (setting.origin.kind == OriginKind::read || setting.origin.kind == OriginKind::derived) {
+      said.push_back(setting);
+    }
+  }
+  return said;
 }
 
 }  // namespace orrery::import_config

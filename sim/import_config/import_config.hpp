@@ -40,6 +40,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,7 +72,16 @@ enum class ConfigFormat {
   torchtitan_log,
   deepspeed_log,
   trainer_log,
-  nanotron_log
+  nanotron_log,
+  nanogpt_log,
+  modded_nanogpt_log,
+  llm_c_log,
+  nanochat_log,
+  composer_log,
+  maxtext_log,
+  mlperf_log,
+  trainer_state_log,
+  pattern_log  // of any program, as the caller describes its lines
 };
 
 struct ConfigFormatInfo {
@@ -95,17 +105,22 @@ struct ConfigFormatInfo {
 // Whether the text is a program in Python, which is not run: it can only say what it has written.
 [[nodiscard]] bool is_python(std::string_view text);
 
-// The largest file that is read.
+// The largest file that is read, but for logs.
 inline constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
-inline constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;  // of a log
+
+struct ScannedLog;
 
 struct ConfigFile {
   std::string name;                    // what messages call it
-  std::string text;                    // at most kMostBytes
+  std::string text;                    // at most kMostBytes; of a log what may hold settings
   std::optional<ConfigFormat> format;  // nothing: recognised
+  std::shared_ptr<const ScannedLog> log = nullptr;  // nothing: the text is the whole log
   // Of a script what its caller passes: {"1", "8B"} for the first argument, {"TP", "2"}.
   std::vector<std::pair<std::string, std::string>> variables = {};
 };
+
+// The log that the file is; nullptr when it is none.
+[[nodiscard]] std::shared_ptr<const ScannedLog> log_of(const ConfigFile& file);
 
 // One key of the scenario, as the caller states it.
 struct GivenKey {
@@ -194,14 +209,23 @@ struct ImportResult {
                                           const ImportOptions& options,
                                           Diagnostics& diagnostics);
 
-// The text of a file of another program, at most kMostLogBytes of it, without the colours of a
+// What a log itself says of its job: no defaults, nothing assumed.
+[[nodiscard]] std::vector<ImportedSetting> said_by_log(const ConfigFile& log);
+
+// The begin of a file of another program, enough to recognise it, without the colours of a
 // terminal. Throws Error(io) when it cannot be read.
 [[nodiscard]] std::string read_plain_text(const std::filesystem::path& path);
 
-// The file with its text; a file above kMostBytes is a diagnostic. Throws Error(io) when it cannot
-// be read.
+struct FileReading {
+  std::optional<ConfigFormat> format = std::nullopt;  // nothing: recognised
+  std::string pattern = {};  // of the lines of a log that tell of a step (logs/log_pattern.hpp)
+};
+
+// The file with its text; a log is read in one pass, whatever its length. Another file above
+// kMostBytes is a diagnostic. Throws Error(io) when it cannot be read.
 [[nodiscard]] std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
-                                                         Diagnostics& diagnostics);
+                                                         Diagnostics& diagnostics,
+                                                         const FileReading& reading = {});
 
 // What was read, defaulted, assumed, left out and is asked for: for people, and as JSON
 // (orrery-config-import/1).

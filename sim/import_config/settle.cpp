@@ -73,6 +73,13 @@ class Settling {
     const auto nodes = draft_.count("cluster.nodes");
     const auto per_node = draft_.count("cluster.gpus_per_node").value_or(kUsualGpusPerNode);
     ranks_ = gpus ? gpus : nodes ? times({*nodes, per_node}) : std::nullopt;
+    if (ranks_ && pending_.ranks && *ranks_ != pending_.ranks->value) {
+      diagnostics_.error(
+          pending_.ranks->origin.where,
+          pending_.ranks->origin.key,
+          fmt::format("says {} ranks, but the cluster has {} GPUs", pending_.ranks->value, *ranks_),
+          "--nodes with --gpus-per-node");
+    }
     if (!ranks_ && pending_.ranks) {
       ranks_ = pending_.ranks->value;
       draft_.set("cluster.gpus", pending_.ranks->value, pending_.ranks->origin);
@@ -147,6 +154,10 @@ class Settling {
       origin.why = fmt::format("{} tokens / {}", pending_.step_tokens->value, *length);
       draft_.set("batch.global", pending_.step_tokens->value / *length, origin);
     }
+    settle_printed_batch();
+    if (pending_.silent_log && pending_.local_batch && draft_.count("layout.pipeline") == 1) {
+      draft_.set("batch.micro", pending_.local_batch->value, pending_.local_batch->origin);
+    }
     if (draft_.find("batch.global") != nullptr || !data_) {
       ask_for_ranks();
       return;
@@ -159,6 +170,14 @@ class Settling {
           pending_.accumulation ? pending_.accumulation->value : std::int64_t{1};
       put_global(pending_.accumulation ? *pending_.accumulation : *pending_.local_tokens,
                  {*micro, repeated, *data_});
+    }
+  }
+
+  // A log beside its settings is of the same job; the batch of a ramp grows.
+  void settle_printed_batch() {
+    const auto& printed = pending_.step_batch;
+    if (printed && draft_.find("training.batch_ramp.samples") == nullptr) {
+      draft_.set("batch.global", printed->value, printed->origin);
     }
   }
 
@@ -267,7 +286,9 @@ class Settling {
                         "does not have");
       return;
     }
-    draft_.set("precision.compute", "bf16", assumed_as("no file states a precision"));
+    if (!pending_.silent_log) {
+      draft_.set("precision.compute", "bf16", assumed_as("no file states a precision"));
+    }
   }
 
   Draft& draft_;

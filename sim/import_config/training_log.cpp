@@ -4,38 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <span>
 #include <vector>
 
-#include "sim/base/check.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
+#include "sim/import_config/logs/log_scan.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<LogFlavour, 7> kFlavours = {
-    {{ConfigFormat::megatron_log, "- arguments -", megatron_log_settings, megatron_log_steps},
-     {ConfigFormat::megatron_bridge_log,
-      "Task Configuration -----",
-      bridge_log_settings,
-      megatron_log_steps},
-     {ConfigFormat::nemo_log, "* Experiment configuration *", nemo_log_settings, nemo_log_steps},
-     {ConfigFormat::torchtitan_log, "device mesh", torchtitan_log_settings, torchtitan_log_steps},
-     {ConfigFormat::deepspeed_log, "json = {", deepspeed_log_settings, deepspeed_log_steps},
-     {ConfigFormat::trainer_log, "Running training", trainer_log_settings, trainer_log_steps},
-     {ConfigFormat::nanotron_log, "Config(general=", nanotron_log_settings, nanotron_log_steps}}};
-
-const LogFlavour& flavour_of(ConfigFormat format) {
-  const auto* found =
-      std::find_if(kFlavours.begin(), kFlavours.end(), [format](const LogFlavour& flavour) {
-        return flavour.format == format;
-      });
-  ORRERY_CHECK(found != kFlavours.end(), "a log that has no reader");
-  return *found;
-}
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 bool is_same(const yaml::Value& one, const yaml::Value& other) {
   return one.kind == other.kind && one.text == other.text &&
@@ -50,40 +32,6 @@ bool is_same(const yaml::Value& one, const yaml::Value& other) {
                     });
 }
 
-// Where these lines, ascending, begin; the first is 1. Lines behind the end begin at the end.
-std::vector<std::size_t> offsets_of(std::string_view text, std::span<const int> lines) {
-  std::vector<std::size_t> offsets;
-  offsets.reserve(lines.size());
-  std::size_t at = 0;
-  int line = 1;
-  for (const int wanted : lines) {
-    for (; line < wanted && at < text.size(); ++line) {
-      at = std::min(text.find('\n', at), text.size() - 1) + 1;
-    }
-    offsets.push_back(line < wanted ? text.size() : at);
-  }
-  return offsets;
-}
-
-// The lines at which runs begin. Settings that several ranks print are those of one run.
-std::vector<int> run_begins(std::string_view text,
-                            std::string_view words,
-                            std::span<const LoggedStep> steps) {
-  std::vector<int> begins = {1};
-  auto next = steps.begin();
-  for (const LogLine& line : log_lines(text)) {
-    if (line.text.find(words) != std::string_view::npos) {
-      const auto here = std::find_if(
-          next, steps.end(), [&line](const LoggedStep& step) { return step.line > line.number; });
-      if (here != next) {
-        begins.push_back(line.number);
-        next = here;
-      }
-    }
-  }
-  return begins;
-}
-
 bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
   return std::equal(
       one.begin(), one.end(), other.begin(), other.end(), [](const LogPart& a, const LogPart& b) {
@@ -91,83 +39,195 @@ bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
       });
 }
 
-// Drops the steps of runs that had other settings than the last one, and the first step of every
-// run, which warms up, where there are others.
-void keep_last_run(std::string_view text,
-                   const std::string& file,
-                   const LogFlavour& flavour,
-                   std::vector<LoggedStep>& steps) {
-  std::vector<int> begins = run_begins(text, flavour.begins, steps);
-  begins.push_back(std::numeric_limits<int>::max());
-  const std::vector<std::size_t> offsets = offsets_of(text, begins);
-  std::vector<char> kept(steps.size(), 1);
-  std::size_t left = steps.size();
-  std::size_t end = steps.size();  // of the steps of the run, which stand in the order of lines
-  std::vector<LogPart> last;
-  for (std::size_t i = begins.size() - 1; i > 0; --i) {
-    std::size_t first = end;
-    while (first > 0 && steps[first - 1].line >= begins[i - 1]) {
-      --first;
+// What a run has said of itself, but for the steps.
+bool is_same(std::span<const ScannedFact> one, std::span<const ScannedFact> other) {
+  return std::equal(one.begin(),
+                    one.end(),
+                    other.begin(),
+                    other.end(),
+                    [](const ScannedFact& a, const ScannedFact& b) {
+                      return a.key == b.key && a.value == b.value;
+                    });
+}
+
+struct Run {
+  std::span<const ScannedFact> facts;
+  std::vector<LogPart> settings;
+  std::size_t first = 0;  // of its steps
+  std::size_t end = 0;
+};
+
+std::vector<Run> runs_of(const ScannedLog& log, const std::string& file) {
+  std::vector<Run> runs;
+  std::size_t step = 0;
+  auto fact = log.facts.begin();
+  for (std::size_t i = 0; i < log.runs.size(); ++i) {
+    const bool last = i + 1 == log.runs.size();
+    const int end = last ? std::numeric_limits<int>::max() : log.runs[i + 1].line;
+    Run run;
+    run.first = step;
+    const auto begin = fact;
+    fact = std::find_if(fact, log.facts.end(), [end](const auto& f) { return f.line >= end; });
+    run.facts = {begin, fact};
+    for (; step < log.steps.size() && log.steps[step].line < end; ++step) {
     }
-    bool other = false;
-    if (begins.size() > 2) {
+    run.end = step;
+    if (log.runs.size() > 1) {
       Diagnostics unsaid;
-      std::vector<LogPart> settings =
-          flavour.settings(text.substr(offsets[i - 1], offsets[i] - offsets[i - 1]), file, unsaid);
-      if (i == begins.size() - 1) {
-        last = std::move(settings);
-      } else {
-        other = !is_same(settings, last);
-      }
+      const std::size_t from = log.runs[i].offset;
+      run.settings =
+          settings_of_text(log.format,
+                           std::string_view(log.text).substr(
+                               from, last ? std::string_view::npos : log.runs[i + 1].offset - from),
+                           file,
+                           unsaid);
     }
-    if (other) {
-      std::fill(kept.begin() + static_cast<std::ptrdiff_t>(first),
-                kept.begin() + static_cast<std::ptrdiff_t>(end),
-                char{0});
-      left -= end - first;
-    } else if (first < end) {
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// Which steps count: those of runs with the settings of the last one, without the first step of
+// every run, which warms up, where there are others.
+std::vector<char> counted_steps(const ScannedLog& log, const std::string& file) {
+  const std::vector<Run> runs = runs_of(log, file);
+  std::vector<char> kept(log.steps.size(), 1);
+  std::size_t left = kept.size();
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const auto first = kept.begin() + static_cast<std::ptrdiff_t>(run->first);
+    const auto end = kept.begin() + static_cast<std::ptrdiff_t>(run->end);
+    if (!is_same(run->settings, runs.back().settings) || !is_same(run->facts, runs.back().facts)) {
+      std::fill(first, end, char{0});
+      left -= run->end - run->first;
+    } else if (run->first < run->end) {
       // Every rank that writes the log prints the first step.
-      const std::optional<std::int64_t> number = steps[first].number;
-      const bool counts =
-          std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(first),
-                      steps.begin() + static_cast<std::ptrdiff_t>(end),
-                      [&](const LoggedStep& step) { return step.number != number; });
-      for (std::size_t at = first; at < end && left > 1; ++at) {
-        if (at == first || (counts && number && steps[at].number == number)) {
-          kept[at] = 0;
+      const std::int64_t number = log.steps[run->first].number;
+      const std::span steps(log.steps.data() + run->first, run->end - run->first);
+      const bool counts = number >= 0 && std::any_of(steps.begin(), steps.end(), [&](auto& step) {
+                            return step.number != number;
+                          });
+      for (std::size_t i = run->first; i < run->end && left > 1; ++i) {
+        if (i == run->first || (counts && log.steps[i].number == number)) {
+          kept[i] = 0;
           --left;
         }
       }
     }
-    end = first;
   }
-  std::size_t at = 0;
-  std::erase_if(steps, [&](const LoggedStep&) { return kept[at++] == 0; });
+  return kept;
 }
 
-// A time of 0 is of a step that was skipped, where there are others.
-bool are_times_of_steps(std::vector<LoggedStep>& steps,
-                        const std::string& file,
-                        Diagnostics& diagnostics) {
-  const Seconds shortest = microseconds(1.0);
-  const Seconds longest = days(30.0);
-  const auto took = [](const LoggedStep& step) { return seconds(step.seconds); };
-  const auto is_zero = [&](const LoggedStep& step) { return took(step) <= Seconds{}; };
-  if (!std::all_of(steps.begin(), steps.end(), is_zero)) {
-    std::erase_if(steps, is_zero);
+// The step before, as the same writer has told it in the same life of the job.
+std::vector<std::size_t> steps_before(const ScannedLog& log) {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> before(log.steps.size(), kNone);
+  std::vector<std::size_t> last(log.writers.size() + 1, kNone);
+  for (std::size_t i = 0; i < log.steps.size(); ++i) {
+    const ScannedStep& step = log.steps[i];
+    if (step.anew) {
+      std::fill(last.begin(), last.end(), kNone);
+    }
+    std::size_t& one = last[step.writer];
+    if (one != kNone && step.number > log.steps[one].number && log.steps[one].number >= 0) {
+      before[i] = one;
+    }
+    one = i;
   }
-  const auto strange = std::find_if(steps.begin(), steps.end(), [&](const LoggedStep& step) {
-    return !(took(step) >= shortest && took(step) <= longest);
-  });
-  if (strange != steps.end()) {
-    diagnostics.error(
-        {file, strange->line, 1},
-        "",
-        fmt::format("a step of {:.6g} s is none that a GPU can take", strange->seconds),
-        "1 us to 30 d");
-  }
-  return strange == steps.end();
+  return before;
 }
+
+class StepTimes {
+ public:
+  StepTimes(const ScannedLog& log, const LoggedJob& job)
+      : log_(log), job_(job), before_(steps_before(log)) {}
+
+  // Sequences of a step; 0 where the log does not say them.
+  [[nodiscard]] double batch(std::size_t i) const {
+    const ScannedStep& step = log_.steps[i];
+    if (step.batch != 0.0 || before_[i] >= i) {
+      return step.batch;
+    }
+    const ScannedStep& last = log_.steps[before_[i]];
+    const double more =
+        (step.so_far - last.so_far) / static_cast<double>(step.number - last.number);
+    return step.so_far > last.so_far && more == std::floor(more) ? more : 0.0;
+  }
+
+  [[nodiscard]] double seconds(std::size_t i) const {
+    const ScannedStep& step = log_.steps[i];
+    const double sequences = batch(i) > 0.0 ? batch(i) : job_.sequences;
+    const double tokens = sequences * job_.length;
+    const auto at_rate = [&step](double work) {
+      return work > 0.0 && step.value > 0.0 ? work / step.value : kUnknown;
+    };
+    switch (step.kind) {
+      case Says::run_seconds: {
+        const double passed = before_[i] < i ? step.value - log_.steps[before_[i]].value : 0.0;
+        return passed > 0.0
+                   ? passed / static_cast<double>(step.number - log_.steps[before_[i]].number)
+                   : kUnknown;
+      }
+      case Says::steps_per_second:
+        return at_rate(1.0);
+      case Says::sequences_per_second:
+        return at_rate(sequences);
+      case Says::tokens_per_second:
+        return at_rate(tokens);
+      case Says::tokens_per_second_of_rank:
+        return job_.ranks > 0.0 ? at_rate(tokens / job_.ranks) : kUnknown;
+      case Says::units_per_second:
+        return at_rate(tokens > 0.0 && std::fmod(static_cast<double>(step.number), tokens) == 0.0
+                           ? tokens
+                           : sequences);
+      default:
+        return step.value;
+    }
+  }
+
+  // From the dates of two lines; where these are in whole seconds, of two that are far apart.
+  [[nodiscard]] std::vector<double> by_dates() const {
+    if (!log_.steps.empty() && log_.steps.front().kind == Says::units_per_second) {
+      return std::vector<double>(log_.steps.size(), kUnknown);  // numbers count the work
+    }
+    constexpr std::int64_t kSecond = 1000;
+    constexpr std::int64_t kFar = 20 * kSecond;
+    const bool whole = std::all_of(log_.steps.begin(), log_.steps.end(), [](const auto& step) {
+      return step.date == kNoDate || step.date % kSecond == 0;
+    });
+    std::vector<double> times(log_.steps.size(), kUnknown);
+    std::vector<std::size_t> from(log_.steps.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const ScannedStep& step = log_.steps[i];
+      from[i] = before_[i] < i ? from[before_[i]] : i;
+      const ScannedStep& begin = log_.steps[from[i]];
+      if (from[i] == i || step.date == kNoDate || begin.date == kNoDate) {
+        from[i] = step.date == kNoDate ? from[i] : i;
+        continue;
+      }
+      const std::int64_t passed = step.date - begin.date;
+      if (passed > 0 && (!whole || passed >= kFar)) {
+        times[i] = static_cast<double>(passed) / static_cast<double>(kSecond) /
+                   static_cast<double>(step.number - begin.number);
+        from[i] = i;
+      }
+    }
+    return times;
+  }
+
+  // Whether figures such as `tps: 8` leave the time open by more than a hundredth.
+  [[nodiscard]] bool is_coarse() const {
+    constexpr double kFew = 50.0;
+    return std::all_of(log_.steps.begin(), log_.steps.end(), [](const ScannedStep& step) {
+      return step.kind != Says::seconds && step.kind != Says::run_seconds && step.value < kFew &&
+             step.value == std::floor(step.value);
+    });
+  }
+
+ private:
+  const ScannedLog& log_;
+  LoggedJob job_;
+  std::vector<std::size_t> before_;
+};
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
@@ -177,77 +237,258 @@ double quantile(std::vector<double> values, double share) {
   return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-}  // namespace
+struct Timed {
+  double seconds = 0.0;
+  double batch = 0.0;
+  std::size_t step = 0;
+};
 
-std::vector<LogPart> settings_of_log(std::string_view text,
-                                     const std::string& file,
-                                     ConfigFormat format,
-                                     Diagnostics& diagnostics) {
-  return flavour_of(format).settings(text, file, diagnostics);
+double median_of(const std::vector<Timed>& steps) {
+  std::vector<double> times;
+  for (const Timed& step : steps) {
+    times.push_back(step.seconds);
+  }
+  return times.empty() ? kUnknown : quantile(std::move(times), 0.5);
 }
 
-std::optional<LoggedSteps> steps_of_log(std::string_view text,
-                                        const std::string& file,
-                                        ConfigFormat format,
-                                        Diagnostics& diagnostics) {
-  const LogFlavour& flavour = flavour_of(format);
-  std::vector<LoggedStep> steps = flavour.steps(text, file);
-  if (!are_times_of_steps(steps, file, diagnostics)) {
-    return std::nullopt;
+// A step that was skipped is printed as 0; other times that no GPU can take are an error.
+bool are_times_of_steps(std::vector<Timed>& steps,
+                        const ScannedLog& log,
+                        const std::string& file,
+                        Diagnostics& diagnostics) {
+  const double shortest = in_seconds(microseconds(1.0));
+  const double longest = in_seconds(days(30.0));
+  const auto is_zero = [](const Timed& step) { return step.seconds <= 0.0; };
+  if (!std::all_of(steps.begin(), steps.end(), is_zero)) {
+    std::erase_if(steps, is_zero);
   }
-  const bool with_first = steps.size() < 2;
-  keep_last_run(text, file, flavour, steps);
+  for (const Timed& step : steps) {
+    if (!(step.seconds >= shortest && step.seconds <= longest)) {
+      diagnostics.error({file, log.steps[step.step].line, 1},
+                        "",
+                        fmt::format("a step of {:.6g} s is none that a GPU can take", step.seconds),
+                        "1 us to 30 d");
+      return false;
+    }
+  }
+  return true;
+}
+
+void keep_commonest_batch(std::vector<Timed>& steps) {
   std::map<double, std::size_t> batches;
   double commonest = 0.0;
-  for (const LoggedStep& step : steps) {
+  for (const Timed& step : steps) {
     const std::size_t seen = ++batches[step.batch];
     commonest = seen >= batches[commonest] ? step.batch : commonest;
   }
-  std::erase_if(steps, [commonest](const LoggedStep& step) { return step.batch != commonest; });
-  if (steps.empty()) {
+  std::erase_if(steps, [commonest](const Timed& step) { return step.batch != commonest; });
+}
+
+// Ranks that a program without a pipeline and tensor parallelism has; others are told by dates.
+double likely_ranks(const ScannedLog& log) {
+  double global = 0.0;
+  double local = 0.0;
+  for (const ScannedFact& fact : log.facts) {
+    const double value = number_behind(fact.value, "").value_or(0.0);
+    global = fact.key == "batch.global" ? value : global;
+    local = fact.key == fact::kLocalBatch ? value : local;
+  }
+  return local > 0.0 ? global / local : 0.0;
+}
+
+// The mean of a run counts where nothing else does.
+void keep_best(const ScannedLog& log, std::vector<Timed>& steps) {
+  constexpr std::ptrdiff_t kFew = 2;
+  const auto is_mean = [&log](const Timed& step) { return log.steps[step.step].whole_run; };
+  const auto means = std::count_if(steps.begin(), steps.end(), is_mean);
+  const bool mean = means > 0 && std::ssize(steps) - means < kFew;
+  std::erase_if(steps, [&](const Timed& step) { return is_mean(step) != mean; });
+}
+
+struct Choice {
+  std::vector<Timed> steps;
+  bool by_dates = false;
+  std::optional<Seconds> dates;
+};
+
+// Times as they are printed, unless they cannot be known, or the dates contradict a guess.
+Choice chosen_times(const ScannedLog& log, LoggedJob job, const std::vector<char>& kept) {
+  const auto take = [&kept](const StepTimes& times, const auto& seconds_of) {
+    std::vector<Timed> steps;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const double seconds = seconds_of(i);
+      if (kept[i] != 0 && !std::isnan(seconds)) {
+        steps.push_back({seconds, times.batch(i), i});
+      }
+    }
+    return steps;
+  };
+  constexpr double kNear = 1.25;
+  const bool guessed = job.ranks <= 0.0;
+  job.ranks = guessed ? likely_ranks(log) : job.ranks;
+  const StepTimes times(log, job);
+  const std::vector<double> dates = times.by_dates();
+  Choice printed{take(times, [&times](std::size_t i) { return times.seconds(i); }), false, {}};
+  keep_best(log, printed.steps);
+  Choice dated{take(times, [&dates](std::size_t i) { return dates[i]; }), true, {}};
+  const double ratio = median_of(printed.steps) / median_of(dated.steps);
+  const bool near = ratio < kNear && ratio > 1.0 / kNear;
+  const bool per_rank =
+      !log.steps.empty() && log.steps.back().kind == Says::tokens_per_second_of_rank;
+  if (dated.steps.empty()) {
+    return guessed && per_rank ? Choice{} : printed;
+  }
+  if (printed.steps.empty() || times.is_coarse() || (guessed && per_rank && !near)) {
+    return dated;
+  }
+  constexpr double kOther = 1.5;
+  if (!(ratio < kOther && ratio > 1.0 / kOther)) {
+    printed.dates = seconds(median_of(dated.steps));
+  }
+  return printed;
+}
+
+// Tokens of all GPUs a second, where the log says them.
+std::optional<double> token_rate(const ScannedLog& log,
+                                 const LoggedJob& job,
+                                 const std::vector<Timed>& steps) {
+  std::vector<double> rates;
+  for (const Timed& timed : steps) {
+    const ScannedStep& step = log.steps[timed.step];
+    const double batch = timed.batch > 0.0 ? timed.batch : job.sequences;
+    const double rate = step.tokens_per_second > 0.0 ? step.tokens_per_second
+                        : step.kind == Says::tokens_per_second_of_rank
+                            ? step.value * job.ranks
+                            : batch * job.length / timed.seconds;
+    if (rate > 0.0) {
+      rates.push_back(rate);
+    }
+  }
+  return rates.empty() ? std::nullopt : std::optional(quantile(std::move(rates), 0.5));
+}
+
+LoggedJob filled(LoggedJob job, const LoggedJob& known) {
+  job.sequences = job.sequences > 0.0 ? job.sequences : known.sequences;
+  job.length = job.length > 0.0 ? job.length : known.length;
+  job.ranks = job.ranks > 0.0 ? job.ranks : known.ranks;
+  return job;
+}
+
+}  // namespace
+
+LoggedJob job_of_log(const ScannedLog& log) {
+  LoggedJob job;
+  double step_tokens = 0.0;
+  for (const ScannedFact& fact : log.facts) {
+    const double value = fact.rounding > 0.0 ? 0.0 : number_behind(fact.value, "").value_or(0.0);
+    job.sequences = fact.key == "batch.global" ? value : job.sequences;
+    job.length = fact.key == "model.sequence_length" ? value : job.length;
+    job.ranks = fact.key == fact::kRanks ? value : job.ranks;
+    step_tokens = fact.key == fact::kStepTokens ? value : step_tokens;
+  }
+  if (step_tokens > 0.0 && job.length > 0.0) {
+    job.sequences = step_tokens / job.length;
+  }
+  if (job.sequences <= 0.0) {
+    job.sequences = batch_of_steps(log);
+  }
+  return job;
+}
+
+std::optional<LoggedSteps> steps_of_log(const ScannedLog& log,
+                                        const std::string& file,
+                                        const LoggedJob& known,
+                                        Diagnostics& diagnostics,
+                                        std::string* why) {
+  const LoggedJob said = job_of_log(log);
+  Choice choice = chosen_times(log, filled(said, known), counted_steps(log, file));
+  if (!are_times_of_steps(choice.steps, log, file, diagnostics)) {
+    return std::nullopt;
+  }
+  keep_commonest_batch(choice.steps);
+  if (choice.steps.empty()) {
+    if (why != nullptr) {
+      *why = log.steps.empty()
+                 ? "holds no time of a step"
+                 : "prints a rate, and not of how much work, or on how many GPUs: the "
+                   "time of a step does not follow";
+    }
     return std::nullopt;
   }
   std::vector<double> times;
   std::vector<double> rates;
-  for (const LoggedStep& step : steps) {
+  for (const Timed& step : choice.steps) {
     times.push_back(step.seconds);
-    if (step.tflops) {
-      rates.push_back(*step.tflops);
+    if (log.steps[step.step].tflops > 0.0F) {
+      rates.push_back(static_cast<double>(log.steps[step.step].tflops));
     }
   }
   constexpr double kTenth = 0.1;
+  const ScannedStep& first = log.steps[choice.steps.front().step];
   LoggedSteps logged;
   logged.count = times.size();
   logged.median = seconds(quantile(times, 0.5));
   logged.tenth = seconds(quantile(times, kTenth));
   logged.ninetieth = seconds(quantile(times, 1.0 - kTenth));
-  logged.first = {file, steps.front().line, 1};
-  logged.with_first = with_first;
-  logged.whole_run = steps.front().whole_run;
+  logged.tokens_per_second = token_rate(log, said, choice.steps);
+  logged.first = {file, first.line, 1};
+  logged.with_first = log.steps.size() < 2;
+  logged.whole_run = first.whole_run;
+  logged.by_dates = choice.by_dates;
+  logged.dates = choice.dates;
   if (!rates.empty()) {
     logged.tflops = quantile(rates, 0.5);
   }
   return logged;
 }
 
-std::vector<std::pair<int, double>> step_lines(std::string_view text,
-                                               const std::string& file,
-                                               ConfigFormat format) {
-  std::vector<std::pair<int, double>> lines;
-  for (const LoggedStep& step : flavour_of(format).steps(text, file)) {
-    lines.emplace_back(step.line, step.seconds);
+double batch_of_steps(const ScannedLog& log) {
+  const StepTimes times(log, {});
+  std::vector<Timed> steps;
+  for (std::size_t i = 0; i < log.steps.size(); ++i) {
+    if (times.batch(i) > 0.0) {
+      steps.push_back({0.0, times.batch(i), i});
+    }
   }
-  return lines;
+  keep_commonest_batch(steps);
+  return steps.empty() ? 0.0 : steps.front().batch;
 }
 
-std::string gpu_of_log(std::string_view text) {
-  constexpr std::string_view kWords = "CUDA capacity: ";
-  const std::size_t at = text.find(kWords);
-  if (at == std::string_view::npos) {
-    return {};
+std::optional<LoggedSteps> steps_of_log(const ConfigFile& file,
+                                        const LoggedJob& known,
+                                        Diagnostics& diagnostics,
+                                        std::string* why) {
+  const auto log = log_of(file);
+  if (log == nullptr) {
+    if (why != nullptr) {
+      *why = "is no log of a program that is known";
+    }
+    return std::nullopt;
   }
-  const std::string_view rest = text.substr(at + kWords.size());
-  return std::string(rest.substr(0, std::min({rest.find(" with "), rest.find('\n'), rest.size()})));
+  return steps_of_log(*log, file.name, known, diagnostics, why);
+}
+
+std::vector<double> seconds_of_steps(const ScannedLog& log) {
+  const StepTimes times(log, job_of_log(log));
+  const std::vector<double> dates = times.by_dates();
+  std::vector<double> seconds;
+  std::vector<double> dated;
+  for (std::size_t i = 0; i < dates.size(); ++i) {
+    seconds.push_back(times.seconds(i));
+    if (!std::isnan(dates[i])) {
+      dated.push_back(dates[i]);
+    }
+  }
+  const double median = dated.empty() ? 0.0 : quantile(dated, 0.5);
+  std::replace_if(
+      seconds.begin(), seconds.end(), [](double time) { return std::isnan(time); }, median);
+  return seconds;
+}
+
+std::vector<LogPart> settings_of_log(const ScannedLog& log,
+                                     const std::string& file,
+                                     Diagnostics& diagnostics) {
+  return settings_of_text(log.format, log.text, file, diagnostics);
 }
 
 }  // namespace orrery::import_config

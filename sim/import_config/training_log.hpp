@@ -1,17 +1,18 @@
 #pragma once
 
 // What did a training run print of its own settings, and how long did its steps take? Internal to
-// import_config/ but for `orrery compare`, which asks for the steps. The programs: logs/.
+// import_config/ but for those who ask for the steps alone. The programs: logs/log_programs.hpp.
 //
 // Prefixes of srun, torchrun and timestamps do not disturb. Of a run that was begun again the last
 // settings count. The step time is the median over the steps with the commonest batch, less the
-// first one, which warms up.
+// first one, which warms up. Where a rate is printed, the work of a step must be known, by the log
+// or by who asks; else, and where the rate is printed in too few digits, the dates of the steps
+// tell their time.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -25,39 +26,58 @@ namespace orrery::import_config {
 struct LogPart {
   ConfigFormat format;
   yaml::Value tree;
+  bool partial = false;  // without the begin of the run: what is not there is not a default
 };
 
 // Nothing after an error, and where a program prints its steps alone: then the settings are in a
 // file beside the log.
-[[nodiscard]] std::vector<LogPart> settings_of_log(std::string_view text,
+[[nodiscard]] std::vector<LogPart> settings_of_log(const ScannedLog& log,
                                                    const std::string& file,
-                                                   ConfigFormat format,
                                                    Diagnostics& diagnostics);
+
+// The work of a step and who shares it; 0: not known.
+struct LoggedJob {
+  double sequences = 0.0;
+  double length = 0.0;  // of a sequence, in tokens
+  double ranks = 0.0;
+};
 
 struct LoggedSteps {
   std::size_t count = 0;  // figures behind the median
   Seconds median;
-  Seconds tenth;                 // percentiles over these figures
-  Seconds ninetieth;             // percentiles over these figures
-  std::optional<double> tflops;  // per GPU as the program counts them, median
-  SourceLocation first;          // of these steps
-  bool with_first = false;       // only the first was printed, which warms up
-  bool whole_run = false;        // the one figure is the mean of the run, evaluation included
+  Seconds tenth;                            // percentiles over these figures
+  Seconds ninetieth;                        // percentiles over these figures
+  std::optional<double> tflops;             // per GPU as the program counts them, median
+  std::optional<double> tokens_per_second;  // of all GPUs, as the log says them
+  SourceLocation first;                     // of these steps
+  bool with_first = false;                  // only the first was printed, which warms up
+  bool whole_run = false;                   // the one figure is the mean of the run
+  bool by_dates = false;                    // the dates of the steps tell their time
+  std::optional<Seconds> dates;             // what they tell where that is something else
 };
 
-// Nothing when no step with a time was printed. Where a program prints a rate, its own lines must
-// state the tokens or sequences of a step, too. A time that no step takes is an error.
-[[nodiscard]] std::optional<LoggedSteps> steps_of_log(std::string_view text,
+// Nothing when no step with a time was printed, or what it printed is a rate of unknown work: then
+// `why` says so. `known` holds what the log itself does not say. A time that no step takes is an
+// error.
+[[nodiscard]] std::optional<LoggedSteps> steps_of_log(const ScannedLog& log,
                                                       const std::string& file,
-                                                      ConfigFormat format,
-                                                      Diagnostics& diagnostics);
+                                                      const LoggedJob& known,
+                                                      Diagnostics& diagnostics,
+                                                      std::string* why = nullptr);
 
-// Line and seconds of every step whose time is printed.
-[[nodiscard]] std::vector<std::pair<int, double>> step_lines(std::string_view text,
-                                                             const std::string& file,
-                                                             ConfigFormat format);
+// The same of a file that was read (import_config.hpp).
+[[nodiscard]] std::optional<LoggedSteps> steps_of_log(const ConfigFile& file,
+                                                      const LoggedJob& known,
+                                                      Diagnostics& diagnostics,
+                                                      std::string* why = nullptr);
 
-// The name of the GPU, where the program prints it; empty otherwise.
-[[nodiscard]] std::string gpu_of_log(std::string_view text);
+// What the log says of the job; the last run counts.
+[[nodiscard]] LoggedJob job_of_log(const ScannedLog& log);
+
+// Of every step, 0 where neither its figures nor dates tell it.
+[[nodiscard]] std::vector<double> seconds_of_steps(const ScannedLog& log);
+
+// The commonest batch that is printed beside the steps, in sequences; 0: none.
+[[nodiscard]] double batch_of_steps(const ScannedLog& log);
 
 }  // namespace orrery::import_config

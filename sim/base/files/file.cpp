@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -152,30 +152,41 @@ std::filesystem::path behind_links(std::filesystem::path path) {
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
+FileBlocks::FileBlocks(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
+  const auto status = std::filesystem::status(path_, error);
   if (!std::filesystem::exists(status)) {
-    fail(path, "no such file");
+    fail(path_, "no such file");
   }
   if (std::filesystem::is_directory(status)) {
-    fail(path, "is a directory, a file is needed");
+    fail(path_, "is a directory, a file is needed");
   }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    fail_errno(path, "open");
+  in_.open(path_, std::ios::binary);
+  if (!in_) {
+    fail_errno(path_, "open");
   }
-  std::string content;
-  std::string buffer(std::size_t{1} << 16U, '\0');
-  while (in) {
-    in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    content.append(buffer.data(), static_cast<std::size_t>(in.gcount()));
-    if (content.size() > max_bytes) {
-      fail(path, fmt::format("larger than the limit of {} bytes", max_bytes));
-    }
+}
+
+std::string FileBlocks::next(std::size_t most) {
+  constexpr std::size_t kBuffer = std::size_t{1} << 16U;
+  std::string block;
+  while (block.size() < most && in_) {
+    const std::size_t before = block.size();
+    block.resize(std::min(most, before + kBuffer));
+    in_.read(block.data() + before, static_cast<std::streamsize>(block.size() - before));
+    block.resize(before + static_cast<std::size_t>(in_.gcount()));
   }
-  if (in.bad()) {
-    fail_errno(path, "read");
+  if (in_.bad()) {
+    fail_errno(path_, "read");
+  }
+  return block;
+}
+
+std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
+  FileBlocks blocks(path);
+  std::string content = blocks.next(max_bytes);
+  if (!blocks.next(1).empty()) {
+    fail(path, fmt::format("larger than the limit of {} bytes", max_bytes));
   }
   return content;
 }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,20 @@ namespace orrery {
 
 class FileSystem;
 [[nodiscard]] const FileSystem& real_files();
+
+// A file in blocks, for those that may be longer than the memory. Throws when it is missing, a
+// directory, or cannot be read.
+class FileBlocks {
+ public:
+  explicit FileBlocks(std::filesystem::path path);
+
+  // At most as many bytes; none at the end.
+  [[nodiscard]] std::string next(std::size_t most);
+
+ private:
+  std::filesystem::path path_;
+  std::ifstream in_;
+};
 
 // Whole file as bytes. Throws when the file is missing, a directory, or above `max_bytes`.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);

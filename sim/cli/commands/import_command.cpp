@@ -29,6 +29,7 @@ namespace {
 struct ImportCommand {
   std::vector<std::string> files;
   std::string format;
+  std::string pattern;
   std::string gpu;
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus_per_node;
@@ -72,18 +73,17 @@ import_config::ImportOptions options_of(const ImportCommand& command) {
 
 std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
                                                   Diagnostics& diagnostics) {
+  const import_config::FileReading reading = {import_config::find_format(command.format),
+                                              command.pattern};
   std::vector<import_config::ConfigFile> files;
   for (const std::string& name : command.files) {
     std::optional<import_config::ConfigFile> file;
     if (name == "-") {
-      file = import_config::ConfigFile{"<stdin>", read_standard_input(), std::nullopt};
+      file = import_config::ConfigFile{"<stdin>", read_standard_input(), reading.format};
     } else {
-      file = import_config::read_config_file(name, diagnostics);
+      file = import_config::read_config_file(name, diagnostics, reading);
     }
     if (file) {
-      if (!command.format.empty()) {
-        file->format = import_config::find_format(command.format);
-      }
       for (const scenario::KeyValue& variable : settings_of(command.variables)) {
         file->variables.emplace_back(variable.key, variable.value);
       }
@@ -209,23 +209,15 @@ void add_variables_option(CLI::App& command, std::vector<std::string>& variables
       ->allow_extra_args(false);
 }
 
-}  // namespace
-
-void add_import_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "import",
-      "A scenario from configuration files; tables from logs, measured steps from traces");
-  const auto options = std::make_shared<ImportCommand>();
-  command->add_option("FILE", options->files, "Configuration files, or logs; - reads from stdin")
-      ->required();
+void add_reading_options(CLI::App& command, ImportCommand& options) {
   std::string known;
   for (const import_config::ConfigFormatInfo& format : import_config::config_formats()) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
   }
   command
-      ->add_option(
+      .add_option(
           "--format",
-          options->format,
+          options.format,
           fmt::format("{}; of logs: nccl-tests, nvbandwidth, trace (default: by the content)",
                       known))
       ->check(CLI::Validator(
@@ -237,6 +229,24 @@ void add_import_command(CLI::App& app, Action& action) {
           },
           ""))
       ->type_name("FORMAT");
+  command
+      .add_option("--pattern",
+                  options.pattern,
+                  "A log of another program: where its lines say the time of a step, such as "
+                  "'iter {step}: * time {ms} ms'")
+      ->type_name("TEXT");
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "import",
+      "A scenario from configuration files; tables from logs, measured steps from traces");
+  const auto options = std::make_shared<ImportCommand>();
+  command->add_option("FILE", options->files, "Configuration files, or logs; - reads from stdin")
+      ->required();
+  add_reading_options(*command, *options);
   command->add_option("--gpu", options->gpu, "GPU profile (orrery list gpus)")->type_name("NAME");
   const CLI::Validator count = count_between(1, 1'000'000).description("");
   command->add_option("--nodes", options->nodes, "Hosts that the job runs on")

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 
 #include "sim/base/percent.hpp"
@@ -15,6 +18,7 @@
 #include "sim/report/files/difference.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/step_band.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::cli {
 
@@ -22,9 +26,17 @@ namespace {
 
 using import_config::LoggedSteps;
 
+// What the log says of its job, and the scenario says otherwise.
+struct Difference {
+  std::string key;
+  std::string logged;
+  std::string stated;
+};
+
 struct Compared {
   Seconds predicted;
   double tokens = 0.0;  // of one step
+  std::vector<Difference> differences;
   LoggedSteps measured;
   std::vector<report::LedgerRow> ledger;
   std::optional<report::StepBand> band;  // of the prediction
@@ -69,25 +81,44 @@ Json json_of(const LogComparison& asked, const Compared& compared) {
           {"inside", compared.inside()},
           {"band", band_json(compared)},
           {"tokens_per_step", compared.tokens},
+          {"measured_tokens_per_second", compared.measured.tokens_per_second},
+          {"differences",
+           json_list(compared.differences,
+                     [](const Difference& one) {
+                       return Json{{"key", one.key}, {"log", one.logged}, {"scenario", one.stated}};
+                     })},
           {"measured_tflops_per_gpu", compared.measured.tflops}};
 }
 
 std::string text_of(const LogComparison& asked, const Compared& compared) {
   const LoggedSteps& steps = compared.measured;
-  const auto rate = [&compared](Seconds step) {
-    return format_count(compared.tokens / in_seconds(step));
-  };
-  std::string text = fmt::format("{}: the step is predicted {} of what {} says\n",
-                                 asked.scenario,
-                                 signed_percent_cell(compared.error()),
-                                 asked.log);
+  // Those of another job are not the tokens of this one.
+  const std::optional<double> measured_rate =
+      steps.tokens_per_second || !compared.differences.empty()
+          ? steps.tokens_per_second
+          : std::optional(compared.tokens / in_seconds(steps.median));
+  std::string text;
+  for (const Difference& one : compared.differences) {
+    text += fmt::format("{}{} {}, not {}",
+                        text.empty() ? fmt::format("NOT THE SAME JOB: {} says ", asked.log) : "; ",
+                        one.key,
+                        one.logged,
+                        one.stated);
+  }
+  text += text.empty() ? "" : "\n";
+  text += fmt::format("{}: the step is predicted {} of what {} says\n",
+                      asked.scenario,
+                      signed_percent_cell(compared.error()),
+                      asked.log);
   text += fmt::format("  {:<28} {:>12} {:>12}\n", "", "predicted", "measured");
   text += fmt::format("  {:<28} {:>12} {:>12}\n",
                       "step time",
                       format_time(compared.predicted),
                       format_time(steps.median));
-  text += fmt::format(
-      "  {:<28} {:>12} {:>12}\n", "tokens/s", rate(compared.predicted), rate(steps.median));
+  text += fmt::format("  {:<28} {:>12} {:>12}\n",
+                      "tokens/s",
+                      format_count(compared.tokens / in_seconds(compared.predicted)),
+                      measured_rate ? format_count(*measured_rate) : "-");
   text += fmt::format(
       "measured: median of {} step{}, {} to {} from the 10th to the 90th percentile{}\n",
       steps.count,
@@ -96,6 +127,9 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
       format_time(steps.ninetieth),
       steps.tflops ? fmt::format("; {:.4g} TFLOP/s per GPU by its own count", *steps.tflops)
                    : std::string());
+  if (steps.dates) {
+    text += fmt::format("The dates of the steps say {} a step.\n", format_time(*steps.dates));
+  }
   text += compared.inside() ? "The prediction lies inside this spread.\n"
                             : "The prediction lies outside this spread.\n";
   if (compared.band) {
@@ -120,10 +154,62 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
 
 }  // namespace
 
+namespace {
+
+// Numbers as numbers: 8 and 8.0 are one value.
+bool is_same(const std::string& one, const std::string& other) {
+  char* end = nullptr;
+  char* other_end = nullptr;
+  const double a = std::strtod(one.c_str(), &end);
+  const double b = std::strtod(other.c_str(), &other_end);
+  const bool numbers =
+      end != one.c_str() && *end == '\0' && other_end != other.c_str() && *other_end == '\0';
+  return numbers ? a == b : one == other;
+}
+
+using Said = std::vector<import_config::ImportedSetting>;
+
+std::vector<Difference> differences_of(const Said& log,
+                                       const scenario::Scenario& scenario,
+                                       std::int64_t gpus) {
+  constexpr std::array<std::string_view, 10> kKeys = {"model.num_layers",
+                                                      "model.hidden_size",
+                                                      "model.sequence_length",
+                                                      "model.moe.num_experts",
+                                                      "layout.tensor",
+                                                      "layout.pipeline",
+                                                      "layout.context",
+                                                      "layout.expert",
+                                                      "batch.global",
+                                                      "precision.compute"};
+  std::vector<Difference> found;
+  for (const import_config::ImportedSetting& said : log) {
+    const bool known = std::find(kKeys.begin(), kKeys.end(), said.path) != kKeys.end();
+    if (said.path == "cluster.gpus" && said.value != std::to_string(gpus)) {
+      found.push_back({"GPUs", said.value, std::to_string(gpus)});
+    } else if (const auto stated = known ? scenario::value_of(scenario, said.path) : std::nullopt;
+               stated && !is_same(*stated, said.value)) {
+      found.push_back({said.path, said.value, *stated});
+    }
+  }
+  return found;
+}
+
+// Of a step, as the log says them.
+double logged_tokens(const Said& log) {
+  const auto count = [&log](std::string_view path) {
+    const auto said = std::find_if(
+        log.begin(), log.end(), [path](const auto& setting) { return setting.path == path; });
+    return said == log.end() ? 0.0 : std::strtod(said->value.c_str(), nullptr);
+  };
+  return count("batch.global") * count("model.sequence_length");
+}
+
+}  // namespace
+
 bool is_training_log(const std::string& name) {
   std::error_code error;
-  if (name == "-" || !std::filesystem::is_regular_file(name, error) || error ||
-      std::filesystem::file_size(name, error) > import_config::kMostLogBytes) {
+  if (name == "-" || !std::filesystem::is_regular_file(name, error) || error) {
     return false;
   }
   const auto format = import_config::recognise(import_config::read_plain_text(name));
@@ -131,17 +217,10 @@ bool is_training_log(const std::string& name) {
 }
 
 ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watch) {
-  const std::string text = import_config::read_plain_text(asked.log);
-  const auto format = import_config::recognise(text);
   Diagnostics diagnostics;
-  const auto steps =
-      format ? import_config::steps_of_log(text, asked.log, *format, diagnostics) : std::nullopt;
-  if (diagnostics.has_errors()) {
+  const auto log = import_config::read_config_file(asked.log, diagnostics);
+  if (!log) {
     message_block(to_string(diagnostics));
-    return ExitCode::invalid;
-  }
-  if (!steps) {
-    message(fmt::format("{}: holds no time of a step", asked.log));
     return ExitCode::invalid;
   }
   InputFile file = std::move(load_files({asked.scenario}, asked.evaluation).front());
@@ -159,8 +238,24 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
     message(fmt::format("{}: has no predicted step", asked.scenario));
     return ExitCode::invalid;
   }
+  const double tokens = step * metric(report::MetricId::tokens_per_second);
+  const auto length = static_cast<double>(file.scenario->model.sequence_length);
+  const std::int64_t gpus = file.evaluation->step.gpus;
+  std::string why;
+  auto steps = import_config::steps_of_log(
+      *log, {tokens / length, length, static_cast<double>(gpus)}, diagnostics, &why);
+  if (!steps) {
+    message_block(diagnostics.has_errors() ? to_string(diagnostics)
+                                           : fmt::format("{}: {}\n", asked.log, why));
+    return ExitCode::invalid;
+  }
+  const Said said = import_config::said_by_log(*log);
+  if (const double logged = logged_tokens(said); !steps->tokens_per_second && logged > 0.0) {
+    steps->tokens_per_second = logged / in_seconds(steps->median);
+  }
   const Compared compared{seconds(step),
-                          step * metric(report::MetricId::tokens_per_second),
+                          tokens,
+                          differences_of(said, *file.scenario, gpus),
                           *steps,
                           answer.step_ledger,
                           file.evaluation->band};

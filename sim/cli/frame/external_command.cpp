@@ -64,9 +64,6 @@ Content content_of(const std::string& name) {
   if (!std::filesystem::is_regular_file(name, error)) {
     return Content::neither;
   }
-  if (std::filesystem::file_size(name, error) > import_config::kMostLogBytes || error) {
-    return Content::benchmark;
-  }
   constexpr std::array<std::string_view, 5> kBenchmarks = {
       "busbw", "nvbandwidth", "memcpy", "\"traceEvents\"", "\"ph\""};
   const std::string text = import_config::read_plain_text(name);
@@ -89,6 +86,9 @@ std::optional<std::vector<std::string>> log_import(std::vector<std::string> word
   bool any = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (word.starts_with("--pattern")) {
+      return std::nullopt;
+    }
     const bool joined = word.starts_with(std::string(kFormat) + "=");
     if (joined || (word == kFormat && i + 1 < words.size())) {
       const std::string name = joined ? word.substr(kFormat.size() + 1) : words[i + 1];

@@ -400,10 +400,24 @@ void read_trainer_log(Import& import) {
       import.draft.set("precision.compute", std::string(type), read_from(*keys.find(type)));
     }
   }
-  if (keys.flag("gradient_checkpointing").value_or(false)) {
-    import.draft.set("recompute", "full", read_from(*keys.find("gradient_checkpointing")));
+  const auto checkpointing = keys.flag("gradient_checkpointing");
+  if (checkpointing) {
+    import.draft.set("recompute",
+                     *checkpointing ? "full" : "none",
+                     read_from(*keys.find("gradient_checkpointing")));
+  } else {
+    import.draft.leave_open("recompute", SourceItem{}, "the log does not print its arguments");
   }
-  read_printed_sharding(import);
+  if (!keys.flag("bf16") && !keys.flag("fp16")) {
+    import.draft.leave_open(
+        "precision.compute", SourceItem{}, "the log does not print its arguments");
+  }
+  pending.full_precision = !keys.flag("bf16").value_or(true) && !keys.flag("fp16").value_or(true);
+  if (pending.ranks && pending.ranks->value == 1) {
+    import.draft.set("layout.sharding", "none", pending.ranks->origin);
+  } else {
+    read_printed_sharding(import);
+  }
   const auto steps = keys.count("max_steps");
   const auto tokens = keys.count("input_tokens_seen");
   if (tokens && steps && total && *steps > 0 && *total > 0 && *tokens % (*steps * *total) == 0) {

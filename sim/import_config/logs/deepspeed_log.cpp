@@ -126,30 +126,4 @@ std::vector<LogPart> deepspeed_log_settings(std::string_view text,
   return deepspeed_parts(log_lines(text), file, diagnostics);
 }
 
-std::vector<LoggedStep> deepspeed_log_steps(std::string_view text, const std::string& /*file*/) {
-  std::vector<LoggedStep> steps;
-  double batch = 0.0;
-  for (const LogLine& line : log_lines(text)) {
-    if (printed_pair(line.text).name == "train_batch_size") {
-      batch = number_behind(printed_pair(line.text).value, "").value_or(0.0);
-    }
-    const auto time = number_behind(line.text, " iter time (s):");
-    // Until 2022 only the mean since the second step was printed.
-    const auto current = number_behind(line.text, "CurrSamplesPerSec=");
-    const auto rate = current ? current : number_behind(line.text, " SamplesPerSec=");
-    if (time) {
-      steps.push_back({.batch = batch,
-                       .seconds = *time,
-                       .line = line.number,
-                       .number = step_number(line.text)});
-    } else if (rate && *rate > 0.0 && batch > 0.0) {
-      steps.push_back({.batch = batch,
-                       .seconds = batch / *rate,
-                       .line = line.number,
-                       .number = step_number(line.text)});
-    }
-  }
-  return steps;
-}
-
 }  // namespace orrery::import_config

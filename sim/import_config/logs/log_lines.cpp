@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "sim/base/units.hpp"
@@ -17,14 +18,12 @@ std::vector<LogLine> log_lines(std::string_view text) {
   int number = 1;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    constexpr std::size_t kNone = std::string_view::npos;
-    std::size_t over = line.find('\r');
-    for (; over != kNone && over + 1 < line.size(); over = line.find('\r')) {
-      lines.push_back({line.substr(0, over), number});
-      line.remove_prefix(over + 1);
+    const std::string_view line = text.substr(0, end);
+    if (line.starts_with(kGap)) {
+      std::from_chars(line.data() + 1, line.data() + line.size(), number);
+    } else {
+      lines.push_back({line, number++});
     }
-    lines.push_back({line, number++});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
@@ -50,87 +49,142 @@ bool is_digit_at(std::string_view text, std::size_t at) {
   return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
 }
 
-// The number with which `text` begins, commas between thousands left out, and its length. Nothing
-// where the word that it begins is not a number and a unit: 419_104.0, 1.2.3, 0x10, 12-13.
-struct FrontNumber {
-  double value = 0.0;
-  std::size_t length = 0;
+// As it is printed, and the place behind it: 1,024 or 4.71, commas between thousands left out.
+struct Digits {
+  std::array<char, 40> text = {};
+  std::size_t size = 0;
+  std::size_t end = 0;
+  int decimals = 0;
+
+  void take(char c) {
+    if (size < text.size()) {
+      text[size] = c;
+    }
+    ++size;
+  }
 };
 
-std::optional<FrontNumber> front_number(std::string_view text) {
-  std::string digits;
-  std::size_t at = 0;
-  const auto take_digits = [&](bool thousands) {
-    while (is_digit_at(text, at) ||
-           (thousands && at > 0 && text.substr(at, 1) == "," && is_digit_at(text, at + 1))) {
-      if (text[at] != ',') {
-        digits += text[at];
-      }
-      ++at;
+Digits digits_at(std::string_view line, std::size_t at) {
+  Digits digits{.end = at};
+  for (; is_digit_at(line, digits.end) || (digits.size > 0 && line.substr(digits.end, 1) == "," &&
+                                           is_digit_at(line, digits.end + 1));
+       ++digits.end) {
+    if (line[digits.end] != ',') {
+      digits.take(line[digits.end]);
     }
+  }
+  if (digits.size > 0 && line.substr(digits.end, 1) == ".") {
+    digits.take(line[digits.end++]);
+    for (; is_digit_at(line, digits.end); ++digits.decimals) {
+      digits.take(line[digits.end++]);
+    }
+  }
+  const auto at_end = [&](std::size_t more) {
+    return digits.end + more < line.size() ? line[digits.end + more] : '\0';
   };
-  take_digits(true);
-  if (at == 0) {
-    return std::nullopt;
+  const std::size_t sign = at_end(1) == '+' || at_end(1) == '-' ? 1 : 0;
+  if (digits.size > 0 && (at_end(0) == 'e' || at_end(0) == 'E') &&
+      is_digit_at(line, digits.end + 1 + sign)) {
+    for (std::size_t i = 0; i <= sign; ++i) {
+      digits.take(line[digits.end++]);
+    }
+    while (is_digit_at(line, digits.end)) {
+      digits.take(line[digits.end++]);
+    }
   }
-  if (text.substr(at, 1) == ".") {
-    digits += text[at++];
-    take_digits(false);
+  return digits;
+}
+
+// 4.71K, 15.933 billion; 1 where no such word follows.
+double thousands_at(std::string_view line, std::size_t& at) {
+  struct Scale {
+    std::string_view word;
+    double factor;
+  };
+
+  constexpr std::array<Scale, 7> kScales = {{{"K", kKilo},
+                                             {"M", kMega},
+                                             {"B", kGiga},
+                                             {"T", kTera},
+                                             {" thousand", kKilo},
+                                             {" million", kMega},
+                                             {" billion", kGiga}}};
+  for (const Scale& scale : kScales) {
+    const std::size_t end = at + scale.word.size();
+    if (line.substr(at).starts_with(scale.word) && (end >= line.size() || !is_word(line[end]))) {
+      at = end;
+      return scale.factor;
+    }
   }
-  const std::size_t sign = text.find_first_of("+-", at) == at + 1 ? 1 : 0;
-  if ((text.substr(at, 1) == "e" || text.substr(at, 1) == "E") &&
-      is_digit_at(text, at + 1 + sign)) {
-    digits += text.substr(at, 1 + sign);
-    at += 1 + sign;
-    take_digits(false);
-  }
-  const std::string_view rest = text.substr(at);
-  const bool goes_on =
-      (!rest.empty() && (rest.front() == '_' || rest.front() == '.' || rest.front() == '-' ||
-                         rest.front() == '+')) ||
-      (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.front())) != 0 &&
-       is_digit_at(rest, 1));
-  FrontNumber number{0.0, at};
-  const auto [stop, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number.value);
-  const bool whole = error == std::errc{} && stop == digits.data() + digits.size();
-  return whole && !goes_on ? std::optional(number) : std::nullopt;
+  return 1.0;
 }
 
 }  // namespace
 
-std::optional<double> number_behind(std::string_view line, std::string_view words) {
-  const std::size_t at = line.find(words);
-  if (at == std::string_view::npos) {
+// Nothing where the word that it begins is not a number and a unit: 419_104.0, 1.2.3, 0x10, 12-13.
+std::optional<LogNumber> number_at(std::string_view line, std::size_t at) {
+  at = std::min(line.find_first_not_of(" \t", at), line.size());
+  const Digits digits = digits_at(line, at);
+  double value = 0.0;
+  const auto [stop, error] =
+      std::from_chars(digits.text.data(), digits.text.data() + digits.size, value);
+  if (digits.size == 0 || digits.size > digits.text.size() || error != std::errc{} ||
+      stop != digits.text.data() + digits.size) {
     return std::nullopt;
   }
-  const auto number = front_number(trimmed(line.substr(at + words.size())));
+  const std::string_view rest = line.substr(digits.end);
+  const bool goes_on =
+      !rest.empty() &&
+      (rest.front() == '_' || rest.front() == '.' || rest.front() == '-' || rest.front() == '+' ||
+       (std::isalpha(static_cast<unsigned char>(rest.front())) != 0 && is_digit_at(rest, 1)));
+  if (goes_on) {
+    return std::nullopt;
+  }
+  LogNumber number{value, 0.0, digits.end};
+  const double factor = thousands_at(line, number.end);
+  if (factor > 1.0 && value > 0.0) {
+    constexpr double kHalf = 0.5;
+    constexpr double kTen = 10.0;
+    number.rounding = kHalf * std::pow(kTen, -digits.decimals) / value;
+    number.value *= factor;
+  }
+  return number;
+}
+
+std::optional<double> number_behind(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  const auto number =
+      at == std::string_view::npos ? std::nullopt : number_at(line, at + words.size());
   return number ? std::optional(number->value) : std::nullopt;
 }
 
-std::optional<double> short_number_behind(std::string_view line, std::string_view words) {
-  const auto value = number_behind(line, words);
-  if (!value) {
-    return std::nullopt;
-  }
-  std::string_view rest = trimmed(line.substr(line.find(words) + words.size()));
-  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789.,"), rest.size()));
-  if (rest.starts_with("K")) {
-    return *value * kKilo;
-  }
-  return rest.starts_with("M") ? *value * kMega : *value;
-}
-
-std::optional<std::int64_t> step_number(std::string_view line) {
-  constexpr std::array<std::string_view, 6> kWords = {
-      "global_step=", "global_step:", "iteration:", " iteration ", "steps:", "step:"};
-  for (const std::string_view words : kWords) {
-    const auto number = number_behind(line, words);
-    if (number && *number < kPeta) {
-      return static_cast<std::int64_t>(*number);
+// ECMA-48: ESC, [, parameters and a letter that ends the sequence; ESC, ], a text that BEL, or ESC
+// and a backslash, end. Of others the ESC alone is dropped.
+std::string without_colours(std::string_view text) {
+  constexpr char kEscape = '\x1B';
+  constexpr char kBell = '\a';
+  std::string plain;
+  plain.reserve(text.size());
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t escape = std::min(text.find(kEscape, at), text.size());
+    plain += text.substr(at, escape - at);
+    at = escape + 1;
+    if (at >= text.size()) {
+      break;
+    }
+    if (text[at] == '[') {
+      ++at;
+      while (at < text.size() && (text[at] < '@' || text[at] > '~')) {
+        ++at;
+      }
+      ++at;
+    } else if (text[at] == ']') {
+      const std::size_t end = text.find_first_of("\a\x1B", at);
+      at = end == std::string_view::npos ? text.size() : end + (text[end] == kBell ? 1 : 2);
     }
   }
-  return std::nullopt;
+  return plain;
 }
 
 std::optional<std::string_view> without_prefix(std::string_view line, std::string_view prefix) {

@@ -19,37 +19,35 @@ struct LogLine {
   int number = 0;
 };
 
-// Also what a progress bar writes over itself, from one carriage return to the next.
+// Begins a line that holds the number of the next one.
+inline constexpr char kGap = '\x1E';
+
+// Of the text of a ScannedLog.
 [[nodiscard]] std::vector<LogLine> log_lines(std::string_view text);
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
 [[nodiscard]] bool is_word(char c);
 
-// The number behind the first `words`, with commas between thousands and perhaps a unit; nothing
-// without one, and where the word is no number as a whole, as 419_104.0.
+// With commas between thousands, and perhaps a unit; K, M, B and `billion` are multiplied.
+struct LogNumber {
+  double value = 0.0;
+  double rounding = 0.0;  // of 4.71K as a share: 0.005 / 4.71
+  std::size_t end = 0;    // behind it, and behind the K
+};
+
+// The number at `at`, or behind the blanks there; nothing where the word is no number as a whole.
+[[nodiscard]] std::optional<LogNumber> number_at(std::string_view line, std::size_t at);
+
+// The number behind the first `words`.
 [[nodiscard]] std::optional<double> number_behind(std::string_view line, std::string_view words);
-
-// The same where thousands are K, millions M, as in 4.71K.
-[[nodiscard]] std::optional<double> short_number_behind(std::string_view line,
-                                                        std::string_view words);
-
-// Of a line that tells of a step.
-[[nodiscard]] std::optional<std::int64_t> step_number(std::string_view line);
 
 // The line without `prefix`; nothing when it begins in another way.
 [[nodiscard]] std::optional<std::string_view> without_prefix(std::string_view line,
                                                              std::string_view prefix);
 
-// Of one step, or the mean of several: batch in sequences, time, what the program counts.
-struct LoggedStep {
-  double batch = 0.0;
-  double seconds = 0.0;
-  std::optional<double> tflops = std::nullopt;
-  int line = 0;
-  std::optional<std::int64_t> number = std::nullopt;
-  bool whole_run = false;  // the mean of all steps with what lies between them
-};
+// Without the sequences of a terminal: colours (ESC [ ... m), links (ESC ] 8 ; ; ...).
+[[nodiscard]] std::string without_colours(std::string_view text);
 
 // Part of a log as a text of its own, whose lines have the numbers of the log.
 class LogExcerpt {

@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -12,121 +10,12 @@
 #include <string>
 #include <utility>
 
-#include "sim/import_config/logs/log_lines.hpp"
+#include "sim/import_config/logs/log_scan.hpp"
 #include "sim/import_config/training_log.hpp"
 
 namespace orrery::import_config {
 
 namespace {
-
-std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {
-  int value = 0;
-  for (std::size_t i = at; i < at + count; ++i) {
-    if (i >= text.size() || text[i] < '0' || text[i] > '9') {
-      return std::nullopt;
-    }
-    constexpr int kTen = 10;
-    value = value * kTen + (text[i] - '0');
-  }
-  return value;
-}
-
-// 15:57:30 as seconds of the day
-std::optional<double> time_of_day(std::string_view text, std::size_t at) {
-  const auto hours = digits(text, at, 2);
-  const auto minutes = digits(text, at + 3, 2);
-  const auto whole = digits(text, at + 6, 2);
-  if (!hours || !minutes || !whole || text[at + 2] != ':' || text[at + 5] != ':') {
-    return std::nullopt;
-  }
-  return *hours * kSecondsPerHour + *minutes * kSecondsPerMinute + *whole;
-}
-
-std::optional<double> seconds_at(std::optional<int> year,
-                                 std::optional<int> month,
-                                 std::optional<int> day,
-                                 std::optional<double> time) {
-  if (!year || !month || !day || !time) {
-    return std::nullopt;
-  }
-  const std::chrono::year_month_day date{std::chrono::year{*year},
-                                         std::chrono::month{static_cast<unsigned>(*month)},
-                                         std::chrono::day{static_cast<unsigned>(*day)}};
-  if (!date.ok()) {
-    return std::nullopt;
-  }
-  const auto days = std::chrono::sys_days{date}.time_since_epoch().count();
-  return static_cast<double>(days) * kSecondsPerDay + *time;
-}
-
-// The first date with a time: 2025-10-06 03:27:07, 2025-10-17T11:32:59, 08/31/2024 14:37:31. Of one
-// zone, whichever it is: only differences count.
-std::optional<double> date_of(std::string_view line) {
-  constexpr std::size_t kLength = 19;
-  for (std::size_t at = 0; at + kLength <= line.size(); ++at) {
-    const char sign = line[at + 4];
-    const char other = line[at + 2];
-    std::optional<double> found;
-    if (sign == '-' && line[at + 7] == '-') {
-      found = seconds_at(digits(line, at, 4),
-                         digits(line, at + 5, 2),
-                         digits(line, at + 8, 2),
-                         time_of_day(line, at + 11));
-    } else if (other == '/' && line[at + 5] == '/') {
-      found = seconds_at(digits(line, at + 6, 4),
-                         digits(line, at, 2),
-                         digits(line, at + 3, 2),
-                         time_of_day(line, at + 11));
-    }
-    if (found) {
-      return found;
-    }
-  }
-  return std::nullopt;
-}
-
-// What a program prints once, when it begins: the number of the mark.
-std::optional<std::size_t> begin_mark(std::string_view line) {
-  constexpr std::array<std::string_view, 7> kMarks = {"using world size:",
-                                                      "num_layers ....",
-                                                      "Task Configuration -----",
-                                                      "* Experiment configuration *",
-                                                      " device mesh with ",
-                                                      "DeepSpeedEngine configuration:",
-                                                      "]: Config(general="};
-  const auto* found = std::find_if(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
-    return line.find(mark) != std::string_view::npos;
-  });
-  return found == kMarks.end() ? std::nullopt
-                               : std::optional(static_cast<std::size_t>(found - kMarks.begin()));
-}
-
-// What tells ranks and nodes apart: `7:` of srun, `[rank7]:` of torchrun, `node-7:` of pdsh in
-// front of a line, `[Rank 7]` of DeepSpeed, `|DP=0|PP=7|TP=0` of nanotron. Empty where nothing
-// does.
-std::string writer_of(std::string_view line) {
-  std::string writer;
-  for (std::string_view rest = trimmed(line); !rest.empty();) {
-    const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
-    const std::size_t end = word.find(':');
-    if (end == std::string_view::npos || end == 0 ||
-        (end + 1 < word.size() && word[end - 1] != ']') ||
-        !std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(end), [](char c) {
-          return is_word(c) || c == '[' || c == ']' || c == '|' || c == '-' || c == '.';
-        })) {
-      break;
-    }
-    writer += word.substr(0, end + 1);
-    rest = trimmed(rest.substr(end + 1));
-  }
-  for (const std::string_view mark : {"[Rank ", "|DP="}) {
-    const std::size_t at = line.find(mark);
-    if (at != std::string_view::npos) {
-      writer += line.substr(at, line.find(']', at) - at);
-    }
-  }
-  return writer;
-}
 
 // Dates are in whole seconds, and no job is begun again as quickly.
 constexpr double kSlack = 2.0;
@@ -142,31 +31,28 @@ struct DatedStep {
 
 using Writers = std::map<std::pair<std::string, std::string>, std::size_t>;  // file, name
 
-std::vector<DatedStep> dated_steps(const ConfigFile& file, ConfigFormat format, Writers& writers) {
-  std::map<int, double> times;
-  for (const auto& [line, seconds] : step_lines(file.text, file.name, format)) {
-    times[line] = seconds;
-  }
+std::vector<DatedStep> dated_steps(const ScannedLog& log,
+                                   const std::string& file,
+                                   Writers& writers) {
+  constexpr std::int64_t kSecond = 1000;
+  const std::vector<double> seconds = seconds_of_steps(log);
   std::vector<DatedStep> steps;
-  bool anew = true;                                       // the next file
-  std::set<std::pair<std::string, std::size_t>> printed;  // marks of this begin, by every writer
-  for (const LogLine& line : log_lines(file.text)) {
-    if (const auto mark = begin_mark(line.text)) {
-      const auto [place, first] = printed.emplace(writer_of(line.text), *mark);
-      if (!first || printed.size() == 1) {
-        anew = true;
-        printed = {*place};
-      }
+  bool anew = false;
+  for (std::size_t i = 0; i < log.steps.size(); ++i) {
+    const ScannedStep& step = log.steps[i];
+    anew = anew || step.anew;
+    if (step.date == kNoDate || step.number < 0) {
+      continue;
     }
-    const auto known = times.find(line.number);
-    const auto date = known == times.end() ? std::nullopt : date_of(line.text);
-    const auto number = date ? step_number(line.text) : std::nullopt;
-    if (number) {
-      const std::size_t writer =
-          writers.emplace(std::pair(file.name, writer_of(line.text)), writers.size()).first->second;
-      steps.push_back({*date, *number, known->second, writer, anew, {file.name, line.number, 1}});
-      anew = false;
-    }
+    const std::size_t writer =
+        writers.emplace(std::pair(file, log.writers[step.writer]), writers.size()).first->second;
+    steps.push_back({static_cast<double>(step.date / kSecond),
+                     step.number,
+                     seconds[i],
+                     writer,
+                     anew,
+                     {file, step.line, 1}});
+    anew = false;
   }
   return steps;
 }
@@ -369,9 +255,8 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
   Writers writers;
   std::vector<std::vector<DatedStep>> logs;
   for (const ConfigFile& file : files) {
-    const auto format = file.format ? file.format : recognise(file.text);
-    if (format && is_log(*format)) {
-      logs.push_back(dated_steps(file, *format, writers));
+    if (const auto log = log_of(file)) {
+      logs.push_back(dated_steps(*log, file.name, writers));
       found.dated_steps += logs.back().size();
     }
   }

@@ -83,8 +83,6 @@ std::vector<LogPart> megatron_log_settings(std::string_view text,
   LogSettings settings(file);
   int open = 0;  // line of the arguments that are not ended yet
   int last = 0;
-  std::optional<double> batch;
-  int batch_line = 0;
   for (const LogLine& line : log_lines(text)) {
     if (line.text.find("- arguments -") != std::string_view::npos) {
       open = line.number;
@@ -92,26 +90,14 @@ std::vector<LogPart> megatron_log_settings(std::string_view text,
       open = 0;
     }
     last = line.number;
-    if (const auto printed = number_behind(line.text, "global batch size:")) {
-      batch = printed;
-      batch_line = line.number;
-    }
     read_dotted(line, settings);
-    // > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)
-    if (line.text.find("padded vocab (size:") != std::string_view::npos) {
-      if (const auto rows = number_behind(line.text, "new size:")) {
-        settings.put("padded_vocab_size", fmt::format("{:.0f}", *rows), line.number);
-      }
-    }
   }
   if (open > 0) {
     diagnostics.error({file, last, 1}, "", "the printed arguments break off here");
     return {};
   }
   const bool neox = settings.has("pipe_parallel_size");
-  if (batch && !settings.has("global_batch_size") && !neox) {
-    settings.put("global_batch_size", fmt::format("{:.0f}", *batch), batch_line);
-  }
+  const bool partial = !settings.has("num_layers");
   yaml::Value tree = settings.take();
   if (neox) {
     read_dictionaries(tree);
@@ -120,27 +106,7 @@ std::vector<LogPart> megatron_log_settings(std::string_view text,
       return entry.key == "batch_size" || entry.key == "global_num_gpus";
     });
   }
-  return {{neox ? ConfigFormat::gpt_neox : ConfigFormat::megatron_log, std::move(tree)}};
-}
-
-std::vector<LoggedStep> megatron_log_steps(std::string_view text, const std::string& /*file*/) {
-  std::vector<LoggedStep> steps;
-  for (const LogLine& line : log_lines(text)) {
-    const auto thousandths = number_behind(line.text, "elapsed time per iteration (ms):");
-    const auto whole = number_behind(line.text, "elapsed time per iteration (s):");
-    if (!thousandths && !whole) {
-      continue;
-    }
-    const Seconds time = thousandths ? milliseconds(*thousandths) : seconds(*whole);
-    auto tflops = number_behind(line.text, "throughput per GPU (TFLOP/s/GPU):");
-    tflops = tflops ? tflops : number_behind(line.text, "TFLOPs:");
-    steps.push_back({number_behind(line.text, "global batch size:").value_or(0.0),
-                     in_seconds(time),
-                     tflops,
-                     line.number,
-                     step_number(line.text)});
-  }
-  return steps;
+  return {{neox ? ConfigFormat::gpt_neox : ConfigFormat::megatron_log, std::move(tree), partial}};
 }
 
 }  // namespace orrery::import_config

@@ -49,20 +49,4 @@ std::vector<LogPart> nanotron_log_settings(std::string_view text,
   return tree ? nanotron_parts(*std::move(tree)) : std::vector<LogPart>();
 }
 
-std::vector<LoggedStep> nanotron_log_steps(std::string_view text, const std::string& /*file*/) {
-  std::vector<LoggedStep> steps;
-  for (const LogLine& line : log_lines(text)) {
-    // Until 2024 elapsed_time_per_iteration_ms, since then time_per_iteration_ms.
-    const auto time = short_number_behind(line.text, "time_per_iteration_ms:");
-    if (time) {
-      steps.push_back({.batch = short_number_behind(line.text, "global_batch_size:").value_or(0.0),
-                       .seconds = in_seconds(milliseconds(*time)),
-                       .tflops = number_behind(line.text, "model_tflops_per_gpu:"),
-                       .line = line.number,
-                       .number = step_number(line.text)});
-    }
-  }
-  return steps;
-}
-
 }  // namespace orrery::import_config

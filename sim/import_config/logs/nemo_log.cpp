@@ -74,29 +74,4 @@ std::vector<LogPart> nemo_log_settings(std::string_view text,
   return parts;
 }
 
-std::vector<LoggedStep> nemo_log_steps(std::string_view text, const std::string& /*file*/) {
-  std::vector<LoggedStep> steps;
-  std::optional<double> last;
-  for (const LogLine& line : log_lines(text)) {
-    constexpr std::string_view kTime = "train_step_timing in s";
-    const std::size_t at = line.text.find(kTime);
-    if (at == std::string_view::npos || at + kTime.size() >= line.text.size()) {
-      continue;
-    }
-    const char sign = line.text[at + kTime.size()];
-    const auto time = number_behind(line.text.substr(at + kTime.size() + 1), "");
-    auto number = number_behind(line.text, "global_step=");
-    number = number ? number : number_behind(line.text, "global_step:");
-    const bool again = sign == '=' && number && last && *number == *last;  // the bar is drawn anew
-    if ((sign == '=' || sign == ':') && time && !again) {
-      steps.push_back({.batch = number_behind(line.text, "global_batch_size:").value_or(0.0),
-                       .seconds = *time,
-                       .line = line.number,
-                       .number = step_number(line.text)});
-      last = number;
-    }
-  }
-  return steps;
-}
-
 }  // namespace orrery::import_config

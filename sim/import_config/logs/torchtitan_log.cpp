@@ -111,31 +111,10 @@ void read_titan_model(const LogLine& line, LogSettings& settings) {
   }
 }
 
-double count_at(const Value& tree, std::string_view key) {
-  for (const yaml::Entry& entry : tree.entries) {
-    if (entry.key == key) {
-      return number_behind(entry.value.text, "").value_or(0.0);
-    }
-  }
-  return 0.0;
-}
-
-// All ranks of the job: the product of the mesh.
-double ranks_of(const Value& tree) {
-  double gpus = 1.0;
-  for (const char* axis : {"pipeline_parallel_degree",
-                           "data_parallel_replicate_degree",
-                           "data_parallel_shard_degree",
-                           "context_parallel_degree",
-                           "tensor_parallel_degree"}) {
-    gpus *= std::max(1.0, count_at(tree, fmt::format("parallelism.{}", axis)));
-  }
-  return gpus;
-}
-
-// The tree, and the line of a mesh that is not understood; 0 when there is none.
+// The tree, and the lines of the mesh and of one that is not understood; 0 when there is none.
 struct TitanSettings {
   Value tree;
+  int mesh = 0;
   int strange_mesh = 0;
 };
 
@@ -179,20 +158,13 @@ TitanSettings titan_settings(std::string_view text, const std::string& file) {
     }
   }
   // What is off is not printed; a log without the lines of its begin says nothing of it.
-  const bool with_begin = mesh_line > 0 || settings.has("training.local_batch_size");
-  if (with_begin && !settings.has("activation_checkpoint.mode")) {
-    settings.put("activation_checkpoint.mode", "none", 1);
+  if (mesh_line > 0 && !settings.has("activation_checkpoint.mode")) {
+    settings.put("activation_checkpoint.mode", "none", mesh_line);
   }
-  if (with_begin && !settings.has("compile.enable")) {
-    settings.put("compile.enable", "false", 1);
+  if (mesh_line > 0 && !settings.has("compile.enable")) {
+    settings.put("compile.enable", "false", mesh_line);
   }
-  TitanSettings found{settings.take(), strange_mesh};
-  if (mesh_line > 0) {
-    LogSettings ranks(file);
-    ranks.put("world_size", fmt::format("{:.0f}", ranks_of(found.tree)), mesh_line);
-    found.tree.entries.push_back(ranks.take().entries.front());
-  }
-  return found;
+  return {settings.take(), mesh_line, strange_mesh};
 }
 
 }  // namespace
@@ -208,27 +180,7 @@ std::vector<LogPart> torchtitan_log_settings(std::string_view text,
                       "what --debug.save_config_file saves");
     return {};
   }
-  return {{ConfigFormat::torchtitan_log, std::move(found.tree)}};
-}
-
-std::vector<LoggedStep> torchtitan_log_steps(std::string_view text, const std::string& file) {
-  const auto [tree, strange_mesh] = titan_settings(text, file);
-  if (strange_mesh > 0) {
-    return {};
-  }
-  const double tokens =
-      count_at(tree, "training.global_batch_size") * count_at(tree, "training.seq_len");
-  const double gpus = ranks_of(tree);
-  std::vector<LoggedStep> steps;
-  for (const LogLine& line : log_lines(text)) {
-    const auto rate = number_behind(line.text, "tps:");
-    const auto number = step_number(line.text);
-    if (rate && *rate > 0.0 && tokens > 0.0 && number) {
-      steps.push_back(
-          {1.0, tokens / (*rate * gpus), number_behind(line.text, "tflops:"), line.number, number});
-    }
-  }
-  return steps;
+  return {{ConfigFormat::torchtitan_log, std::move(found.tree), found.mesh == 0}};
 }
 
 }  // namespace orrery::import_config

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 
 #include "sim/import_config/logs/deepspeed_log.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
+#include "sim/import_config/trees/source_tree.hpp"
 
 namespace orrery::import_config {
 
@@ -74,47 +77,6 @@ bool is_summary(std::string_view line) {
          line.find("'train_samples_per_second': ") != std::string_view::npos;
 }
 
-struct Progress {
-  double done = 0.0;
-  double seconds = 0.0;
-};
-
-// 3:05:26 or 01:58
-std::optional<double> clock_seconds(std::string_view text) {
-  double total = 0.0;
-  constexpr double kSixty = 60.0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(':'), text.size());
-    const std::string_view part = text.substr(0, end);
-    if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos) {
-      return std::nullopt;
-    }
-    total = total * kSixty + number_behind(part, "").value_or(0.0);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return total;
-}
-
-// ` 10%|#   | 57/4900 [10:58<15:32:28, 11.55s/it]` where 4900 is `total`.
-std::optional<Progress> progress_of(std::string_view line, const std::string& total) {
-  const std::size_t at = line.find(total);
-  if (at == std::string_view::npos || at == 0) {
-    return std::nullopt;
-  }
-  std::size_t begin = at;
-  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') {
-    --begin;
-  }
-  const std::string_view rest = line.substr(at + total.size());
-  const std::size_t end = rest.find('<');
-  const auto elapsed =
-      end == std::string_view::npos ? std::nullopt : clock_seconds(rest.substr(0, end));
-  if (begin == at || !elapsed) {
-    return std::nullopt;
-  }
-  return Progress{number_behind(line.substr(begin, at - begin), "").value_or(0.0), *elapsed};
-}
-
 }  // namespace
 
 std::vector<LogPart> trainer_log_settings(std::string_view text,
@@ -166,45 +128,58 @@ std::vector<LogPart> trainer_log_settings(std::string_view text,
   return parts;
 }
 
-// Means over stretches of the bar that are long beside its whole seconds; else that of the run.
-std::vector<LoggedStep> trainer_log_steps(std::string_view text, const std::string& /*file*/) {
-  constexpr double kStretch = 20.0;
-  std::vector<LoggedStep> steps;
-  std::string total;
-  double all = 0.0;
-  std::optional<Progress> last;
-  Progress begin;
-  std::optional<LoggedStep> run;
-  for (const LogLine& line : log_lines(text)) {
-    if (const auto count = number_behind(line.text, kSteps)) {
-      all = *count;
-      total = fmt::format("/{:.0f} [", all);
+ScannedLog scan_trainer_state(std::string_view text, const std::string& file) {
+  ScannedLog log;
+  log.format = ConfigFormat::trainer_state_log;
+  log.runs.emplace_back();
+  log.writers.emplace_back();
+  Diagnostics unsaid;  // whoever reads the settings says it
+  const std::optional<yaml::Value> tree = parse_json(text, file, unsaid);
+  std::map<std::string, yaml::Value> values;
+  const auto take = [&values](const yaml::Value& mapping) {
+    for (const yaml::Entry& entry : mapping.entries) {
+      values[entry.key] = entry.value;
     }
-    auto runtime = number_behind(line.text, "'train_runtime': ");
-    runtime = runtime ? runtime : number_behind(line.text, "'train_runtime': '");
-    if (runtime && *runtime > 0.0 && all > 0.0 && is_summary(line.text) &&
-        (!last || last->done == all)) {
-      run = LoggedStep{.seconds = *runtime / all, .line = line.number, .whole_run = true};
+  };
+  if (tree) {
+    take(*tree);
+    for (const yaml::Value& entry : values["log_history"].items) {
+      take(entry);
     }
-    const auto now = total.empty() ? std::nullopt : progress_of(line.text, total);
-    if (!now) {
-      continue;
-    }
-    const bool anew = !last || now->done < begin.done || now->seconds < begin.seconds;
-    if (anew) {
-      begin = *now;
-    } else if (now->done > begin.done && now->seconds - begin.seconds >= kStretch) {
-      steps.push_back({.seconds = (now->seconds - begin.seconds) / (now->done - begin.done),
-                       .line = line.number});
-      begin = *now;
-    }
-    last = now;
   }
-  constexpr std::size_t kFew = 2;
-  if (steps.size() < kFew && run) {
-    return {*run};
+  const auto number = [&values](const char* key) {
+    return number_behind(values[key].text, "").value_or(0.0);
+  };
+  const double steps = number("global_step");
+  const double rate = number("train_steps_per_second");
+  const double seconds = number("train_runtime") > 0.0 && steps > 0.0
+                             ? number("train_runtime") / steps
+                             : (rate > 0.0 ? 1.0 / rate : 0.0);
+  const auto say = [&](std::string_view key, std::string_view words, double value) {
+    if (value >= 1.0) {
+      log.facts.push_back({key, words, fmt::format("{:.0f}", value), 0.0, 1});
+    }
+  };
+  const double local = number("train_batch_size");
+  say(fact::kLocalBatch, "train_batch_size", local);
+  say("layout.tensor", "the Trainer", 1.0);
+  say("layout.pipeline", "the Trainer", 1.0);
+  say("training.steps", "max_steps", number("max_steps"));
+  if (seconds > 0.0) {
+    // Samples of a step, within the digits of the two rates, are a multiple of those of a rank.
+    constexpr double kDigits = 0.0005;
+    const double samples = number("train_samples_per_second");
+    const double low = (samples - kDigits) * seconds;
+    const double high = (samples + kDigits) * seconds;
+    const double batch = local > 0.0 ? std::floor(high / local) * local : 0.0;
+    const bool only = batch >= low - kDigits && batch - local < low;
+    ScannedStep& step = log.steps.emplace_back();
+    step.value = seconds;
+    step.batch = only ? batch : 0.0;
+    step.line = 1;
+    step.whole_run = true;
   }
-  return steps;
+  return log;
 }
 
 }  // namespace orrery::import_config

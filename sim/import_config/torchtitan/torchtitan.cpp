@@ -84,8 +84,13 @@ class Torchtitan {
     while (!rest.empty()) {
       std::string_view value = cut(rest, ' ');
       const std::string_view key = cut(value, '=');
-      if (!key.empty()) {
-        import_.draft.set(fmt::format("model.{}", key), std::string(value), origin);
+      const std::string path = fmt::format("model.{}", key);
+      // A log prints the dimensions beside the flavor: those count.
+      const ImportedSetting* printed = import_.draft.find(path);
+      const bool said = printed != nullptr && printed->origin.kind == OriginKind::read &&
+                        printed->origin.where.file == origin.where.file;
+      if (!key.empty() && !said) {
+        import_.draft.set(path, std::string(value), origin);
       }
     }
     if (!flavor.remark.empty()) {

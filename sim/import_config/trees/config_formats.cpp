@@ -4,15 +4,17 @@
 #include <array>
 #include <cctype>
 
-#include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/import_config/import_config.hpp"
+#include "sim/import_config/logs/log_flavours.hpp"
+#include "sim/import_config/logs/log_pattern.hpp"
+#include "sim/import_config/logs/log_scan.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 20> kFormats = {
+constexpr std::array<ConfigFormatInfo, 29> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -36,7 +38,19 @@ constexpr std::array<ConfigFormatInfo, 20> kFormats = {
      {ConfigFormat::torchtitan_log, "torchtitan-log", "log of torchtitan"},
      {ConfigFormat::deepspeed_log, "deepspeed-log", "log of DeepSpeed"},
      {ConfigFormat::trainer_log, "trainer-log", "log of transformers' Trainer"},
-     {ConfigFormat::nanotron_log, "nanotron-log", "log of nanotron"}}};
+     {ConfigFormat::nanotron_log, "nanotron-log", "log of nanotron"},
+     {ConfigFormat::nanogpt_log, "nanogpt-log", "log of nanoGPT"},
+     {ConfigFormat::modded_nanogpt_log, "modded-nanogpt-log", "log of modded-nanogpt"},
+     {ConfigFormat::llm_c_log, "llm-c-log", "log of llm.c"},
+     {ConfigFormat::nanochat_log, "nanochat-log", "log of nanochat"},
+     {ConfigFormat::composer_log, "composer-log", "log of Composer or llm-foundry"},
+     {ConfigFormat::maxtext_log, "maxtext-log", "log of MaxText"},
+     {ConfigFormat::mlperf_log, "mlperf-log", "result log of MLPerf Training"},
+     {ConfigFormat::trainer_state_log, "trainer-state", "trainer_state.json of transformers"},
+     {ConfigFormat::pattern_log, "pattern-log", "log with lines as --pattern says"}}};
+
+constexpr std::size_t kMostHead = std::size_t{8} << 20U;  // enough to recognise a log
+constexpr std::size_t kBlock = std::size_t{1} << 20U;
 
 bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
@@ -68,6 +82,9 @@ std::optional<ConfigFormat> recognise_json(std::string_view text) {
                                                       "\"text_config\""};
   if (has(text, "\"traceEvents\"")) {
     return std::nullopt;  // a trace may quote anything
+  }
+  if (has(text, "\"log_history\"") && has(text, "\"global_step\"")) {
+    return ConfigFormat::trainer_state_log;
   }
   if (has(text, "\"parallelism\"") && has(text, "\"data_parallel_shard_degree\"")) {
     return ConfigFormat::torchtitan_saved;
@@ -121,38 +138,9 @@ bool has_python_import(std::string_view text) {
   return false;
 }
 
-// Settings that a program has printed, or the times of its steps.
 std::optional<ConfigFormat> recognise_log(std::string_view text) {
-  const bool times = has(text, "elapsed time per iteration (");
-  if (has(text, "num_layers ....")) {
-    return ConfigFormat::megatron_log;
-  }
-  if (has(text, "Task Configuration -----") || (times && has(text, "megatron.bridge."))) {
-    return ConfigFormat::megatron_bridge_log;
-  }
-  if (times) {
-    return ConfigFormat::megatron_log;
-  }
-  if (has(text, "train_step_timing in s") || has(text, "* Experiment configuration *")) {
-    return ConfigFormat::nemo_log;
-  }
-  if (has(text, "tps: ") && has(text, "mfu: ")) {
-    return ConfigFormat::torchtitan_log;
-  }
-  if (has(text, "time_per_iteration_ms: ") || has(text, "]: Config(general=")) {
-    return ConfigFormat::nanotron_log;
-  }
-  constexpr std::string_view kTrainerSteps = "Total optimization steps = ";
-  const std::size_t said = text.find(kTrainerSteps);
-  const std::size_t digit = said == std::string_view::npos ? said : said + kTrainerSteps.size();
-  if (digit < text.size() && text[digit] >= '0' && text[digit] <= '9') {
-    return ConfigFormat::trainer_log;
-  }
-  if (has(text, "DeepSpeedEngine configuration:") || has(text, "CurrSamplesPerSec=") ||
-      has(text, " SamplesPerSec=")) {
-    return ConfigFormat::deepspeed_log;
-  }
-  return std::nullopt;
+  const LogProgram* program = recognised_log(text);
+  return program == nullptr ? std::nullopt : std::optional(program->format);
 }
 
 bool is_trainer_yaml(std::string_view text) {
@@ -231,27 +219,6 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   return has_any(text, kTrainer) ? std::optional(ConfigFormat::trainer_args) : std::nullopt;
 }
 
-// ECMA-48: ESC, [, parameters, and a letter that ends the sequence.
-std::string without_colours(std::string_view text) {
-  constexpr std::string_view kBegin = "\x1B[";
-  std::string plain;
-  plain.reserve(text.size());
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t escape = text.find(kBegin, at);
-    plain += text.substr(at, escape - at);
-    if (escape == std::string_view::npos) {
-      break;
-    }
-    at = escape + kBegin.size();
-    while (at < text.size() && (text[at] < '@' || text[at] > '~')) {
-      ++at;
-    }
-    ++at;
-  }
-  return plain;
-}
-
 // What is in the way of reading it; empty when nothing is.
 std::string why_no_file(const std::filesystem::path& path, std::string_view text) {
   std::error_code error;
@@ -318,44 +285,74 @@ std::optional<ConfigFormat> recognise(std::string_view text) {
       has_key(text, "pipe_parallel_size") || has_key(text, "pipe-parallel-size")) {
     return ConfigFormat::gpt_neox;
   }
-  return text[begin] == '{' ? recognise_json(text) : recognise_text(text);
+  if (text[begin] != '{') {
+    return recognise_text(text);
+  }
+  // Unless it is one document, a log may begin with JSON, or with a dictionary of Python.
+  const auto json = recognise_json(text);
+  return json || has(text, "\"traceEvents\"") ? json : recognise_log(text);
 }
 
 std::string read_plain_text(const std::filesystem::path& path) {
-  return without_colours(read_file(path, kMostLogBytes));
+  return without_colours(FileBlocks(path).next(kMostHead));
 }
 
 std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
-                                           Diagnostics& diagnostics) {
+                                           Diagnostics& diagnostics,
+                                           const FileReading& reading) {
   std::error_code error;
-  std::string why;
-  if (!std::filesystem::exists(path, error) || std::filesystem::is_directory(path, error)) {
-    why = why_no_file(path, "");
-    if (!std::filesystem::exists(path, error)) {
-      throw Error(ErrorKind::io, path.string() + ": " + why);
+  if (!std::filesystem::exists(path, error)) {
+    throw Error(ErrorKind::io, path.string() + ": " + why_no_file(path, ""));
+  }
+  ConfigFile file;
+  file.name = path.string();
+  file.format = reading.format;
+  if (std::filesystem::is_directory(path, error)) {
+    diagnostics.error({file.name}, "", why_no_file(path, ""));
+    return std::nullopt;
+  }
+  FileBlocks blocks(path);
+  file.text = blocks.next(kMostHead);
+  if (const std::string why = why_no_file(path, file.text); !why.empty()) {
+    diagnostics.error({file.name}, "", why);
+    return std::nullopt;
+  }
+  const LogProgram pattern = pattern_program(reading.pattern, diagnostics);
+  const std::string plain = without_colours(file.text);
+  const std::optional<ConfigFormat> format = !reading.pattern.empty()
+                                                 ? std::optional(ConfigFormat::pattern_log)
+                                             : reading.format ? reading.format
+                                                              : recognise(plain);
+  if (diagnostics.has_errors()) {
+    return std::nullopt;
+  }
+  if (!format || !is_log(*format) || *format == ConfigFormat::trainer_state_log) {
+    file.text = plain;
+    if (file.text.size() > kMostBytes) {
+      diagnostics.error({path.string()}, "", "has more than 4 MiB: no configuration is that long");
+      return std::nullopt;
     }
-    diagnostics.error({path.string()}, "", why);
-    return std::nullopt;
+    return file;
   }
-  const auto size = std::filesystem::is_regular_file(path, error)
-                        ? std::filesystem::file_size(path, error)
-                        : std::uintmax_t{0};
-  ConfigFile file{path.string(), {}, std::nullopt};
-  if (!error && size > kMostLogBytes) {
-    diagnostics.error({path.string()}, "", "has more than 256 MiB");
-    return std::nullopt;
+  LogScan scan(*format == ConfigFormat::pattern_log ? pattern : log_program(*format));
+  for (; !file.text.empty(); file.text = blocks.next(kBlock)) {
+    scan.add(file.text);
   }
-  file.text = read_plain_text(path);
-  why = why_no_file(path, file.text);
-  if (!why.empty()) {
-    diagnostics.error({path.string()}, "", why);
-    return std::nullopt;
-  }
-  if (file.text.size() > kMostBytes && !recognise_log(file.text)) {
-    diagnostics.error({path.string()}, "", "has more than 4 MiB: no configuration is that long");
-    return std::nullopt;
-  }
+  auto log = std::make_shared<ScannedLog>(scan.take());
+  file.text = log->text;
+  file.format = format;
+  file.log = std::move(log);
   return file;
+}
+
+std::shared_ptr<const ScannedLog> log_of(const ConfigFile& file) {
+  const auto format = file.format ? file.format : recognise(file.text);
+  if (file.log != nullptr || !format || !is_log(*format) || *format == ConfigFormat::pattern_log) {
+    return file.log;
+  }
+  return std::make_shared<ScannedLog>(*format == ConfigFormat::trainer_state_log
+                                          ? scan_trainer_state(file.text, file.name)
+                                          : scan_log(file.text, log_program(*format)));
 }
 
 }  // namespace orrery::import_config

@@ -53,9 +53,7 @@ std::string program_of(ConfigFormat format) {
     case ConfigFormat::torchtitan_saved:
     case ConfigFormat::torchtitan_log:
       return "torchtitan";
-    case ConfigFormat::megatron_args:
-    case ConfigFormat::megatron_yaml:
-    case ConfigFormat::megatron_log:
+    default:
       break;
   }
   return "Megatron-LM";
@@ -101,11 +99,8 @@ void read_keys(Import& import, ConfigFormat format) {
     case ConfigFormat::megatron_yaml:
       read_megatron(import, sections_of(import.keys));
       return;
-    case ConfigFormat::megatron_bridge_log:
-    case ConfigFormat::nemo_log:
-    case ConfigFormat::deepspeed_log:
-    case ConfigFormat::nanotron_log:
-      return;  // their parts are of the formats above
+    default:
+      return;  // the parts of other logs are of the formats above
   }
 }
 

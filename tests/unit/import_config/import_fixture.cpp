@@ -99,7 +99,8 @@ Imported import_texts(const std::vector<std::pair<std::string, std::string>>& fi
 
 std::optional<LoggedSteps> steps_in(const std::string& log, ConfigFormat format) {
   Diagnostics diagnostics;
-  auto steps = steps_of_log(log, "a.log", format, diagnostics);
+  const ConfigFile file = {"a.log", log, format};
+  auto steps = steps_of_log(file, {}, diagnostics);
   EXPECT_EQ(to_string(diagnostics), "");
   return steps;
 }

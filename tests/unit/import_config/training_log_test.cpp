@@ -169,7 +169,8 @@ TEST(LoggedNumbers, AreWholeWords) {
 TEST(LoggedNumbers, OfStepsAreTimesThatAStepTakes) {
   const auto problem_of = [](const std::string& time) {
     Diagnostics diagnostics;
-    EXPECT_FALSE(steps_of_log(timed(time), "a.log", ConfigFormat::megatron_log, diagnostics));
+    const ConfigFile file = {"a.log", timed(time), ConfigFormat::megatron_log};
+    EXPECT_FALSE(steps_of_log(file, {}, diagnostics));
     return to_string(diagnostics);
   };
   EXPECT_EQ(problem_of("1e308"),

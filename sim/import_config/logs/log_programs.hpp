@@ -1,0 +1,76 @@
+#pragma once
+
+// What does each program print in its log? log_programs.yaml says it, an entry per program: how its
+// log is recognised, where a run begins, which numbers of a step stand behind which words, which
+// facts of the job. What stands in a form of its own (YAML, JSON, a repr) has a reader of its own
+// in addition (log_flavours.hpp). Internal to import_config/.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/import_config/import_config.hpp"
+
+namespace orrery::import_config {
+
+enum class Says : std::uint8_t {
+  heading,      // nothing, but that the lines below tell of another step
+  number,       // of the step
+  seconds,      // of the step
+  run_seconds,  // since the run began
+  steps_per_second,
+  sequences_per_second,
+  tokens_per_second,
+  tokens_per_second_of_rank,
+  sequences,  // of the step
+  sequences_so_far,
+  units_per_second,  // sequences or tokens, whichever `number` counts
+  tflops             // of one GPU, as the program counts them
+};
+
+// A number behind words, and before others where they are given.
+struct Figure {
+  std::string_view before;
+  Says says;
+  double unit = 1.0;
+  std::string_view after = {};
+};
+
+// The same of the whole job. `key` is one of the scenario, or one of those below.
+struct Fact {
+  std::string_view before;
+  std::string_view key;
+  std::string_view then = {};   // further words, between `before` and the number
+  std::string_view value = {};  // in place of a number
+  std::string_view after = {};  // behind the number
+};
+
+// Facts that are no key of a scenario: they settle keys together, or are compared.
+namespace fact {
+inline constexpr std::string_view kRanks = "ranks";
+inline constexpr std::string_view kData = "data-parallel ranks";
+inline constexpr std::string_view kLocalBatch = "sequences of a rank";
+inline constexpr std::string_view kStepTokens = "tokens of a step";
+inline constexpr std::string_view kAccumulation = "micro-batches of a rank";
+inline constexpr std::string_view kParameters = "parameters";
+inline constexpr std::string_view kRankParameters = "parameters of a rank";
+inline constexpr std::string_view kGpu = "GPU";
+inline constexpr std::string_view kMesh = "mesh";  // its product is the ranks
+}  // namespace fact
+
+struct LogProgram {
+  ConfigFormat format = ConfigFormat::pattern_log;
+  std::string_view name;                 // of the program
+  std::string_view stack;                // the software profile; empty: none
+  std::vector<std::string_view> signs;   // any; `a & b`: on one line, `a ~ b`: both
+  std::vector<std::string_view> begins;  // any: what a run prints first
+  std::vector<Figure> figures;           // of a step: the first one that says a time does
+  std::vector<Fact> facts;               // of the job
+};
+
+[[nodiscard]] const LogProgram& log_program(ConfigFormat format);
+
+// The program whose log the text is; nothing when it is none's. The first row decides.
+[[nodiscard]] const LogProgram* recognised_log(std::string_view text);
+
+}  // namespace orrery::import_config

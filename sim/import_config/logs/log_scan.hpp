@@ -1,0 +1,102 @@
+#pragma once
+
+// What does a log say, line by line? One pass over it, a block of any size at a time: the steps
+// with their times, the facts of the job, and the text that may hold settings; the rest is dropped.
+// Internal to import_config/.
+
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/import_config/logs/log_programs.hpp"
+#include "sim/import_config/logs/progress_bar.hpp"
+#include "sim/import_config/logs/word_search.hpp"
+
+namespace orrery::import_config {
+
+inline constexpr std::int64_t kNoDate = std::numeric_limits<std::int64_t>::min();
+
+// Of one step, or the mean of several.
+struct ScannedStep {
+  double value = 0.0;  // what `kind` says of its time
+  double batch = 0.0;  // in sequences; 0: not printed
+  double so_far = 0.0;
+  double tokens_per_second = 0.0;
+  std::int64_t date = kNoDate;  // in milliseconds, of whichever zone
+  std::int64_t number = -1;
+  float tflops = 0.0F;
+  int line = 0;
+  Says kind = Says::seconds;
+  std::uint16_t writer = 0;
+  bool anew = false;       // the job began between the last step and this one
+  bool whole_run = false;  // the mean of all steps with what lies between them
+};
+
+struct ScannedFact {
+  std::string_view key;
+  std::string_view words;  // before it
+  std::string value;
+  double rounding = 0.0;  // by which it may be wrong, as a share: of 15.933 billion 3e-5
+  int line = 0;
+};
+
+struct ScannedRun {
+  int line = 1;            // at which it begins
+  std::size_t offset = 0;  // of the text
+};
+
+struct ScannedLog {
+  ConfigFormat format = ConfigFormat::megatron_log;
+  std::string text;  // what may hold settings; a line of kGap and a number where lines are left out
+  std::vector<ScannedStep> steps;
+  std::vector<ScannedFact> facts;
+  std::vector<ScannedRun> runs;  // the first begins the log
+  std::vector<std::string> writers;
+};
+
+// A log in parts, each as long as it happens to be.
+class LogScan {
+ public:
+  explicit LogScan(const LogProgram& program);
+
+  void add(std::string_view block);
+  [[nodiscard]] ScannedLog take();
+
+ private:
+  void read_line(std::string_view line);  // as it stands in the file
+  bool read_part(std::string_view line);  // one of those that overwrite each other: is it a step?
+  void read_figure(const Figure& figure, std::size_t place, std::string_view line, std::size_t at);
+  void read_fact(const Fact& fact, std::string_view line, std::size_t at);
+  void read_begin(std::size_t mark, std::string_view line);
+  bool read_bar(std::string_view line);
+  bool finish_step(std::string_view line);
+  void keep(std::string_view line);
+  [[nodiscard]] std::uint16_t writer(std::string_view line);
+
+  const LogProgram& program_;
+  WordSearch search_;
+  std::vector<WordSearch::Hit> hits_;
+  std::string rest_;  // of a line that goes on in the next part
+  ScannedLog log_;
+  ScannedStep open_;
+  std::size_t taken_ = 0;  // the figure that says the time of the open step, and one
+  int line_ = 0;
+  bool spread_ = false;  // a step is told in several lines
+  bool gap_ = false;
+  bool anew_ = true;
+  bool stepped_ = false;    // since the run began
+  std::size_t budget_ = 0;  // of the text
+  ProgressBar bar_;
+  std::unordered_map<std::string, std::uint16_t> writers_;
+  std::set<std::pair<std::uint16_t, std::size_t>> printed_;  // begins of this life, by every writer
+};
+
+// The log of a text that is in memory.
+[[nodiscard]] ScannedLog scan_log(std::string_view text, const LogProgram& program);
+
+}  // namespace orrery::import_config
