@@ -8,8 +8,10 @@
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
 #include <csignal>
+#include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "sim/base/error.hpp"
 #include "sim/cli/frame/command_table.hpp"
@@ -23,6 +25,14 @@ namespace {
 
 // The message of a failed check stands on stderr already; what is left is the exit code.
 extern "C" void exit_as_internal(int /*signal*/) {
+  _exit(static_cast<int>(ExitCode::internal));
+}
+
+// Where memory runs out while something is destroyed, no exception can be caught. Without one more
+// allocation.
+[[noreturn]] void end_at_once() {
+  constexpr std::string_view kWords = "orrery: internal error: out of memory, or a second error\n";
+  static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0);
   _exit(static_cast<int>(ExitCode::internal));
 }
 
@@ -88,6 +98,7 @@ ExitCode run_program(CLI::App& app,
 int run_guarded(const std::function<ExitCode()>& body) {
   prepare_streams();
   static_cast<void>(std::signal(SIGABRT, exit_as_internal));
+  std::set_terminate(end_at_once);
   return static_cast<int>(ending_of(body));
 }
 
