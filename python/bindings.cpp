@@ -155,9 +155,9 @@ std::string run_plan(Scenario asked,
   });
 }
 
-import_config::LoggedSteps read_log(const std::string& name) {
+import_config::LoggedSteps read_log(const std::string& name, const std::stop_token& stop) {
   Diagnostics diagnostics;
-  const auto file = import_config::read_config_file(name, diagnostics);
+  const auto file = import_config::read_config_file(name, diagnostics, {std::nullopt, {}, stop});
   std::string why;
   const auto steps =
       file ? import_config::steps_of_log(*file, {}, diagnostics, &why) : std::nullopt;
@@ -165,27 +165,33 @@ import_config::LoggedSteps read_log(const std::string& name) {
     throw Problems{diagnostics};
   }
   if (!steps) {
-    throw Error(ErrorKind::io, fmt::format("{}: {}", name, why));
+    throw Error(ErrorKind::io, name + ": " + why);
   }
   return *steps;
 }
 
 // In the order of orrery.LoggedSteps.
 nb::tuple logged_steps(const std::string& name) {
-  const import_config::LoggedSteps steps =
-      attended(nb::none(), [&](const std::stop_token&, Progress&) { return read_log(name); });
+  const import_config::LoggedSteps steps = attended(
+      nb::none(), [&](const std::stop_token& stop, Progress&) { return read_log(name, stop); });
   return nb::make_tuple(steps.count,
                         in_seconds(steps.median),
                         in_seconds(steps.tenth),
                         in_seconds(steps.ninetieth),
-                        steps.tflops);
+                        steps.tflops,
+                        steps.tokens_per_second);
 }
 
 Scenario imported(const std::vector<std::string>& names,
                   const Settings& settings,
-                  const std::vector<std::string>& profiles) {
-  return attended(nb::none(), [&](const std::stop_token&, Progress&) {
-    return Scenario::imported(names, settings, profiles);
+                  const std::vector<std::string>& profiles,
+                  const std::string& model_class,
+                  const std::vector<std::string>& ignored,
+                  const std::string& pattern,
+                  const std::string& failures) {
+  return attended(nb::none(), [&](const std::stop_token& stop, Progress&) {
+    return Scenario::imported({names, settings, profiles, model_class, ignored, pattern, failures},
+                              stop);
   });
 }
 
@@ -273,6 +279,7 @@ NB_MODULE(_core, m) {
              static_cast<void>(scenario.read(diagnostics));
              return rows_of(diagnostics);
            })
+      .def_prop_ro("import_report", &Scenario::import_report)
       .def_prop_ro("text", &Scenario::text)
       .def_prop_ro("file", &Scenario::file);
   nb::class_<report::Evaluation>(m, "Evaluation")

@@ -7,6 +7,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/import_config/import_config.hpp"
+#include "sim/import_config/log_outages.hpp"
 #include "sim/plan/result/winner_file.hpp"
 
 namespace orrery::python {
@@ -24,6 +25,22 @@ scenario::ScenarioTemplate read_base(const std::string& text,
     throw Problems{diagnostics};
   }
   return *std::move(base);
+}
+
+// The restarts in the logs as a failure log, which never takes the place of one of the files.
+void write_failures(const Importing& asked, const std::vector<import_config::ConfigFile>& files) {
+  std::error_code error;
+  for (const std::string& name : asked.names) {
+    if (std::filesystem::equivalent(name, asked.failures, error)) {
+      throw Error(ErrorKind::io, asked.failures + ": is one of the files that are imported");
+    }
+  }
+  const import_config::LoggedOutages found = import_config::outages_of_logs(files);
+  if (found.dated_steps == 0) {
+    throw Error(ErrorKind::io,
+                "failures: no line of a step in these files has a date and a number");
+  }
+  write_file_atomically(asked.failures, import_config::failure_log_text(found));
 }
 
 }  // namespace
@@ -45,32 +62,39 @@ Scenario Scenario::of_text(const std::string& text,
   return {text, std::move(base), std::move(search)};
 }
 
-Scenario Scenario::imported(const std::vector<std::string>& names,
-                            const Settings& settings,
-                            const std::vector<std::string>& profiles) {
+Scenario Scenario::imported(const Importing& asked, const std::stop_token& stop) {
   Diagnostics diagnostics;
   std::vector<import_config::ConfigFile> files;
-  for (const std::string& name : names) {
-    if (auto file = import_config::read_config_file(name, diagnostics)) {
+  for (const std::string& name : asked.names) {
+    if (auto file = import_config::read_config_file(
+            name, diagnostics, {std::nullopt, asked.pattern, stop})) {
       files.push_back(*std::move(file));
     }
   }
   import_config::ImportOptions options;
-  for (const auto& [key, value] : settings) {
+  options.model_class = asked.model_class;
+  options.ignored = asked.ignored;
+  for (const auto& [key, value] : asked.settings) {
     options.settings.push_back({key, value, "settings"});
+  }
+  if (!asked.failures.empty() && !diagnostics.has_errors()) {
+    write_failures(asked, files);
+    options.settings.push_back({"failures.log", asked.failures, "failures"});
   }
   import_config::ImportResult result;
   if (!diagnostics.has_errors()) {
     result = import_config::import_configs(files, options, diagnostics);
   }
-  for (const import_config::AskedKey& asked : result.asked) {
+  for (const import_config::AskedKey& key : result.asked) {
     diagnostics.error(
-        {}, asked.path, asked.why.empty() ? "stands in none of the files" : asked.why, asked.what);
+        {}, key.path, key.why.empty() ? "stands in none of the files" : key.why, key.what);
   }
   if (diagnostics.has_errors()) {
     throw Problems{diagnostics};
   }
-  return of_text(result.scenario, names.front(), profiles);
+  Scenario scenario = of_text(result.scenario, asked.names.front(), asked.profiles);
+  scenario.import_report_ = import_config::report_json(result, diagnostics);
+  return scenario;
 }
 
 void Scenario::set(const std::string& key, const std::string& value) {

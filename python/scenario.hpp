@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,17 @@ struct Problems {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;  // key, value
 
+// As the options of `orrery import` say it.
+struct Importing {
+  std::vector<std::string> names;
+  Settings settings;
+  std::vector<std::string> profiles;
+  std::string model_class;
+  std::vector<std::string> ignored;
+  std::string pattern;
+  std::string failures;  // the file that the restarts in the logs are written to; empty: none
+};
+
 class Scenario {
  public:
   // `profiles`: folders that are searched before the usual ones.
@@ -31,9 +43,7 @@ class Scenario {
                           const std::string& file,
                           const std::vector<std::string>& profiles);
   // Files and logs of other programs; what none of them says is an error.
-  static Scenario imported(const std::vector<std::string>& names,
-                           const Settings& settings,
-                           const std::vector<std::string>& profiles);
+  static Scenario imported(const Importing& asked, const std::stop_token& stop);
 
   void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
@@ -56,6 +66,11 @@ class Scenario {
     return text_;
   }
 
+  // orrery-config-import/1, where it was imported: what was read, assumed, left out.
+  [[nodiscard]] const std::string& import_report() const {
+    return import_report_;
+  }
+
   [[nodiscard]] const hardware::ProfileSearch& search() const {
     return search_;
   }
@@ -65,6 +80,7 @@ class Scenario {
       : text_(std::move(text)), base_(std::move(base)), search_(std::move(search)) {}
 
   std::string text_;
+  std::string import_report_;
   scenario::ScenarioTemplate base_;
   hardware::ProfileSearch search_;
   std::vector<scenario::KeyValue> changes_;

@@ -142,7 +142,7 @@ bool add_logged_run(const fs::path& file,
   if (!format || !import_config::is_log(*format)) {
     return false;
   }
-  const auto log = import_config::read_config_file(file, diagnostics, {format, {}});
+  const auto log = import_config::read_config_file(file, diagnostics, {format, {}, {}});
   if (!log) {
     return true;
   }

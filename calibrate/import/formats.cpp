@@ -40,7 +40,9 @@ std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& 
                           "configuration (4 MiB)"
                         : "holds no results of a known program",
                     "text, CSV or JSON of nccl-tests, text or JSON of nvbandwidth, or the "
-                    "configuration or log of a training run, see orrery import --help");
+                    "configuration or log of a training run, see orrery import --help; of a log "
+                    "of another program, orrery import --pattern says where the time of a step "
+                    "stands");
   return {};
 }
 

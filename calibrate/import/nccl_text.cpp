@@ -202,6 +202,9 @@ class TextReader {
       start_unless(log_.rows.empty() && log_.ranks.empty());
       start_if_unplaced();
       log_.operation_name = std::string(*name);
+    } else if (const auto ended = text_after(comment, "Collective test concluded: ")) {
+      log_.operation_name = log_.operation_name.empty() ? std::string(*ended) : log_.operation_name;
+      log_.concluded = true;
     } else if (comment.find("nThread ") != std::string_view::npos &&
                comment.find("minBytes") != std::string_view::npos) {
       start_unless(log_.rows.empty() && log_.ranks.empty());

@@ -43,7 +43,7 @@ void narrow(Bounds& bounds, const LogTiming& timing) {
   bounds.high = std::min(bounds.high, (bus.value + bus.half_step) / (alg.value - alg.half_step));
 }
 
-std::optional<std::int64_t> by_factor(const CollectiveLog& log, double limit) {
+Bounds bounds_of(const CollectiveLog& log) {
   Bounds bounds;
   for (const LogRow& row : log.rows) {
     for (const auto& timing : {row.out_of_place, row.in_place}) {
@@ -52,6 +52,11 @@ std::optional<std::int64_t> by_factor(const CollectiveLog& log, double limit) {
       }
     }
   }
+  return bounds;
+}
+
+std::optional<std::int64_t> by_factor(const CollectiveLog& log, double limit) {
+  const Bounds bounds = bounds_of(log);
   if (bounds.low > bounds.high || bounds.high >= limit) {
     return std::nullopt;
   }
@@ -88,13 +93,22 @@ std::optional<std::int64_t> ranks_by_figures(const CollectiveLog& log, Collectiv
   return by_factor(log, limit);
 }
 
+bool figures_allow(const CollectiveLog& log, CollectiveKind operation, std::int64_t ranks) {
+  const double limit = factor_limit(operation);
+  const Bounds bounds = bounds_of(log);
+  const auto n = static_cast<double>(ranks);
+  const double factor = limit * (n - 1.0) / n;
+  return limit == 0.0 || bounds.low > bounds.high ||
+         (factor >= bounds.low && factor <= bounds.high);
+}
+
 bool ran_alone(const CollectiveLog& log) {
   std::set<std::int64_t> ranks;
   bool repeated = false;
   for (const LogRank& rank : log.ranks) {
     repeated = !ranks.insert(rank.rank).second || repeated;
   }
-  if (log.ranks.size() == 1 || repeated) {
+  if (repeated) {
     return true;
   }
   // A group of one has the factor 0: busbw 0 where algbw is not.

@@ -178,7 +178,19 @@ class Resolver {
 
   bool find_ranks() {
     std::int64_t& ranks = result_.table.ranks;
-    if (!log_.ranks.empty() || log_.stated_ranks) {
+    const auto listed = static_cast<std::int64_t>(log_.ranks.empty() ? 0 : members().size());
+    const model::CollectiveKind operation = result_.table.operation;
+    const bool more = options_.ranks && *options_.ranks > listed &&
+                      figures_allow(log_, operation, *options_.ranks);
+    cut_ = !log_.stated_ranks && listed > 0 && (listed == 1 || more) &&
+           !figures_allow(log_, operation, listed);
+    if (cut_) {
+      diagnostics_.warning(log_.where,
+                           "",
+                           fmt::format("the list of devices is cut off: it has {}, and the figures "
+                                       "are those of more ranks",
+                                       listed));
+    } else if (listed > 0 || log_.stated_ranks) {
       ranks = log_.stated_ranks.value_or(static_cast<std::int64_t>(members().size()));
       note("ranks",
            fmt::format("{}", ranks),
@@ -217,7 +229,7 @@ class Resolver {
   bool find_nodes() {
     CollectiveTable& table = result_.table;
     std::set<std::string> hosts;
-    if (!log_.ranks.empty()) {
+    if (!log_.ranks.empty() && !cut_) {
       for (const LogRank& rank : members()) {
         hosts.insert(rank.host);
       }
@@ -410,6 +422,7 @@ class Resolver {
     }
   }
 
+  bool cut_ = false;  // the list of devices ends before the last one
   const CollectiveLog& log_;
   const RigOptions& options_;
   const hardware::ProfileSearch& search_;

@@ -73,6 +73,11 @@ struct ResolvedLog {
                                                      Diagnostics& diagnostics);
 
 // Whether each process ran for itself, in a group of one.
+// Whether busbw / algbw can be that of so many ranks: a list of devices may be cut off.
+[[nodiscard]] bool figures_allow(const CollectiveLog& log,
+                                 model::CollectiveKind operation,
+                                 std::int64_t ranks);
+
 [[nodiscard]] bool ran_alone(const CollectiveLog& log);
 
 // The only number of ranks that all printed figures allow, or nothing.

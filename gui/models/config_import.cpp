@@ -168,7 +168,7 @@ std::vector<ConfigFile> read_files(const ImportQuestion& question, Diagnostics& 
     std::optional<ConfigFile> file;
     try {
       file = import_config::read_config_file(
-          source.path.toStdString(), problems, {source.format, {}});
+          source.path.toStdString(), problems, {source.format, {}, {}});
     } catch (const Error& error) {
       problems.error({source.path.toStdString()}, "", error.what());
     }

@@ -92,6 +92,12 @@ class Scenario:
         return self._core.file
 
     @property
+    def imported(self) -> Optional[dict]:
+        """orrery-config-import/1 of import_files: `settings` with their origin (read, derived,
+        default, assumed, given), `left_out`, `notes`. None where the scenario was not imported."""
+        return json.loads(self._core.import_report) if self._core.import_report else None
+
+    @property
     def text(self) -> str:
         """As it was loaded; what was set since is not in it."""
         return self._core.text
@@ -125,23 +131,29 @@ def load(name: Path, *, profiles: Iterable[Path] = ()) -> Scenario:
 
 
 def import_files(*files: Path, settings: Optional[Mapping[str, Any]] = None,
-                 profiles: Iterable[Path] = ()) -> Scenario:
+                 profiles: Iterable[Path] = (), as_: str = "", ignore: Iterable[str] = (),
+                 pattern: str = "", failures: Optional[Path] = None) -> Scenario:
     """Configuration files and logs of other programs as a scenario, as `orrery import` reads them.
     `settings` says what the files do not, such as {"cluster.gpu": "h100-sxm-80gb"}; what is still
-    missing raises ScenarioError."""
+    missing raises ScenarioError, whose diagnostics name each key. `as_`, `ignore`, `pattern` and
+    `failures` (a file to be written) are the options of that command. What was read, assumed and
+    left out is in `imported` of the scenario."""
     stated = [(key, _text_of(value)) for key, value in (settings or {}).items()]
-    return _wrap(_core.Scenario.imported(_names(files), stated, _names(profiles)))
+    return _wrap(_core.Scenario.imported(_names(files), stated, _names(profiles), as_, list(ignore), pattern,
+                                         os.fspath(failures) if failures is not None else ""))
 
 
 class LoggedSteps(NamedTuple):
     """The steps that a training run has logged, the first ones and those of other batches left out:
-    their number, median, 10th and 90th percentile in seconds, TFLOP/s per GPU as the program counts."""
+    their number, median, 10th and 90th percentile in seconds, TFLOP/s per GPU as the program counts,
+    tokens a second of all GPUs where the log says them."""
 
     count: int
     median: float
     p10: float
     p90: float
     tflops_per_gpu: Optional[float]
+    tokens_per_second: Optional[float]
 
 
 def logged_steps(log: Path) -> LoggedSteps:
@@ -168,6 +180,17 @@ def _attend(progress: Progress, work: Callable[[Any], Any]) -> Any:
         return work(show)
 
 
+class Metrics(dict):
+    """Figures by name. A name without its unit, as `orrery list metrics`, sweeps and comparisons have
+    it, is the same figure: step_time is step_time_s."""
+
+    def __missing__(self, key: str) -> Any:
+        full = [name for name in self if name.rpartition("_")[0] == key]
+        if len(full) != 1:
+            raise KeyError(key)
+        return self[full[0]]
+
+
 class Result:
     """The answer to one scenario. `data` is orrery-evaluation/1 as `orrery run --json` prints it."""
 
@@ -184,8 +207,8 @@ class Result:
     @property
     def metrics(self) -> dict:
         """Figures in base units by name; of what varies over the trials the mean."""
-        return {key: entry["value"] if isinstance(entry, dict) else entry
-                for key, entry in self.data["metrics"].items()}
+        return Metrics({key: entry["value"] if isinstance(entry, dict) else entry
+                        for key, entry in self.data["metrics"].items()})
 
     @property
     def distributions(self) -> dict:

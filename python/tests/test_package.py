@@ -229,8 +229,38 @@ def test_a_log_becomes_a_scenario_and_its_steps():
     steps = orrery.logged_steps(LOG)
     assert steps.p10 <= steps.median <= steps.p90
     assert 0.5 < orrery.estimate(scenario).step_time / steps.median < 2.0
-    with pytest.raises(OSError, match="holds no time of a step"):
+    with pytest.raises(OSError, match="is no log"):
         orrery.logged_steps(orrery.load("llama3-70b-64h100").file)
+
+
+def test_an_import_says_what_it_read_and_assumed(tmp_path):
+    given = {"cluster.gpu": "h200-sxm", "recompute": "selective"}
+    scenario = orrery.import_files(LOG, settings=given)
+    origins = {row["key"]: row["origin"] for row in scenario.imported["settings"]}
+    assert origins["model.num_layers"] in ("read", "derived")
+    assert origins["software.name"] == "assumed"
+    assert origins["recompute"] == "given"
+    assert orrery.load("one-gpu").imported is None
+    failures = tmp_path / "failures.csv"
+    again = orrery.import_files(LOG, settings=given, failures=failures)
+    assert failures.read_text().startswith("# Restarts")
+    assert again["failures.log"] == str(failures)
+    copy = tmp_path / "a.log"
+    copy.write_text(open(LOG).read())
+    with pytest.raises(OSError, match="one of the files"):
+        orrery.import_files(copy, settings=given, failures=copy)
+    own = tmp_path / "own.log"
+    own.write_text("".join(f"it {i} took 2.5 s\n" for i in range(9)))
+    with pytest.raises(orrery.ScenarioError) as caught:
+        orrery.import_files(own, pattern="it {step} took {s}")
+    assert "layout.tensor" in [d.key for d in caught.value.diagnostics]
+
+
+def test_a_metric_has_one_name():
+    metrics = orrery.run("one-gpu", trials=2).metrics
+    assert metrics["step_time"] == metrics["step_time_s"]
+    with pytest.raises(KeyError):
+        metrics["none"]
 
 
 def test_a_log_stands_beside_its_prediction():

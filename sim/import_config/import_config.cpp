@@ -105,11 +105,13 @@ class Importing {
   std::optional<ConfigFormat> format_of(const ConfigFile& file) {
     const auto format = file.format ? file.format : recognise(file.text);
     if (!format && is_python(file.text)) {
-      diagnostics_.error({file.name},
-                         "",
-                         "is a program in Python, which is not run",
-                         "what it writes as JSON, YAML or TOML: torchtitan does with "
-                         "--debug.save_config_file FILE.json");
+      diagnostics_.error(
+          {file.name},
+          "",
+          "is a program in Python, which is not run, or a log that begins with one: then --pattern "
+          "says where the time of a step stands",
+          "what it writes as JSON, YAML or TOML: torchtitan does with "
+          "--debug.save_config_file FILE.json");
       return format;
     }
     if (!format && file.text.find("\"log_history\"") != std::string::npos) {
@@ -126,13 +128,19 @@ class Importing {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
       }
       const bool scenario = file.text.find("format: orrery/") != std::string::npos;
-      diagnostics_.error(
-          {file.name},
-          "",
-          scenario ? "is a file of Orrery already"
-                   : "is no configuration and no log that is known; of a log, --pattern says where "
-                     "the time of a step stands, and --set states the rest",
-          scenario ? "" : "--format with one of " + known);
+      const bool packed = file.text.starts_with("\x1F\x8B");
+      diagnostics_.error({file.name},
+                         "",
+                         scenario ? "is a file of Orrery already"
+                         : packed ? "is packed with gzip"
+                         : file.text.empty()
+                             ? "is empty"
+                             : "is no configuration and no log that is known; of a log, --pattern "
+                               "says where the time of a step stands, and --set states the rest",
+                         scenario || file.text.empty() ? ""
+                         : packed                      ? "gunzip -k"
+                                                       : "--format with one of " + known);
+      return std::nullopt;
     }
     return is_decoder(file, *format, diagnostics_) ? format : std::nullopt;
   }

@@ -43,6 +43,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -218,11 +219,13 @@ struct ImportResult {
 
 struct FileReading {
   std::optional<ConfigFormat> format = std::nullopt;  // nothing: recognised
-  std::string pattern = {};  // of the lines of a log that tell of a step (logs/log_pattern.hpp)
+  std::string pattern = {};   // of the lines of a log that tell of a step (logs/log_pattern.hpp)
+  std::stop_token stop = {};
 };
 
 // The file with its text; a log is read in one pass, whatever its length. Another file above
-// kMostBytes is a diagnostic. Throws Error(io) when it cannot be read.
+// kMostBytes is a diagnostic. Throws Error(io) when it cannot be read, Error(interrupted) after a
+// request to stop.
 [[nodiscard]] std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
                                                          Diagnostics& diagnostics,
                                                          const FileReading& reading = {});

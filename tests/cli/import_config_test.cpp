@@ -257,5 +257,39 @@ TEST_F(ImportConfig, HelpNamesBothKindsOfFiles) {
   EXPECT_TRUE(has(help.out, "orrery import --format nccl-tests --help"));
 }
 
+TEST_F(ImportConfig, SaysWhatAFileIsThatItCannotRead) {
+  write("empty.log", "");
+  write("packed.log", "\x1F\x8B\x08");
+  write("notes.txt", "hello\n");
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"empty.log -q", "empty.log: error: is empty"},
+      {"packed.log -q", "is packed with gzip (gunzip -k)"},
+      {"notes.txt -q", "--pattern says where the time of a step stands"},
+      {"none.log -q", "none.log: no such file"},
+      {"meta-llama/Llama-3.1-8B", "nothing is downloaded"},
+      {".", "is a directory: give its files"}};
+  for (const auto& [arguments, words] : wrong) {
+    const Finished finished = run("import " + arguments);
+    EXPECT_NE(finished.code, 0);
+    EXPECT_TRUE(has(finished.err, words)) << arguments << ": " << finished.err;
+  }
+}
+
+// A log of 8 GPUs beside a scenario of 16, with another batch and length.
+TEST_F(ImportConfig, LogsOfAnotherJobAreTold) {
+  write("a.yaml", small_scenario());
+  write("a.log",
+        "using world size: 8, data-parallel size: 4, tensor-model-parallel size: 2, "
+        "pipeline-model-parallel size: 1\n"
+        " iteration 2/ 9 | elapsed time per iteration (ms): 5500.0 | global batch size: 1024 |\n"
+        " iteration 3/ 9 | elapsed time per iteration (ms): 5500.0 | global batch size: 1024 |\n");
+  const Finished finished = run("compare a.yaml a.log");
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_TRUE(has(finished.out, "NOT THE SAME JOB: a.log says ")) << finished.out;
+  EXPECT_TRUE(has(finished.out, "batch.global 1024, not 64"));
+  EXPECT_TRUE(has(finished.out, "GPUs 8, not 16"));
+  EXPECT_TRUE(has(run("compare a.yaml a.log --json").out, "\"key\": \"batch.global\""));
+}
+
 }  // namespace
 }  // namespace orrery::cli::testing

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "sim/base/error.hpp"
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/number_option.hpp"
@@ -72,12 +73,27 @@ import_config::ImportOptions options_of(const ImportCommand& command) {
 }
 
 std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
+                                                  const InterruptWatch& watch,
                                                   Diagnostics& diagnostics) {
-  const import_config::FileReading reading = {import_config::find_format(command.format),
-                                              command.pattern};
+  const import_config::FileReading reading = {
+      import_config::find_format(command.format), command.pattern, watch.token()};
   std::vector<import_config::ConfigFile> files;
   for (const std::string& name : command.files) {
     std::optional<import_config::ConfigFile> file;
+    std::error_code error;
+    const auto status = std::filesystem::status(name, error);
+    if (name != "-" && std::filesystem::is_directory(status)) {
+      throw Error(ErrorKind::io,
+                  name +
+                      ": is a directory: give its files, such as config.json, a launch script, "
+                      "a log");
+    }
+    if (name != "-" && !std::filesystem::exists(status)) {
+      throw Error(ErrorKind::io,
+                  name +
+                      ": no such file; nothing is downloaded: of a model on a hub give its "
+                      "config.json");
+    }
     if (name == "-") {
       file = import_config::ConfigFile{"<stdin>", read_standard_input(), reading.format};
     } else {
@@ -151,7 +167,7 @@ bool import_failures(const ImportCommand& command,
 ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch) {
   import_config::ImportOptions options = options_of(command);
   Diagnostics diagnostics;
-  const std::vector<import_config::ConfigFile> files = read_files(command, diagnostics);
+  const std::vector<import_config::ConfigFile> files = read_files(command, watch, diagnostics);
   if (command.failures && !diagnostics.has_errors() && !import_failures(command, files, options)) {
     return ExitCode::invalid;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
@@ -336,6 +337,9 @@ std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
   }
   LogScan scan(*format == ConfigFormat::pattern_log ? pattern : log_program(*format));
   for (; !file.text.empty(); file.text = blocks.next(kBlock)) {
+    if (reading.stop.stop_requested()) {
+      throw Error(ErrorKind::interrupted, "interrupted");
+    }
     scan.add(file.text);
   }
   auto log = std::make_shared<ScannedLog>(scan.take());

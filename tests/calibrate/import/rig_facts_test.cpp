@@ -129,6 +129,25 @@ TEST(RigFacts, OptionsMayNotContradictTheLog) {
             "a.log:1:1: error: --nodes: is 2, but the log says 1 hosts\n");
 }
 
+// `head` cuts the list of devices; the figures are those of all ranks.
+TEST(RigFacts, ACutListOfDevicesIsNotTheRanks) {
+  std::string text = log_text({.ranks = 16, .hosts = 2, .factor = 1.875});
+  for (int rank = 1; rank < 16; ++rank) {
+    const std::size_t at = text.find("Rank", text.find("Rank") + 1);
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    text.erase(begin, text.find('\n', at) + 1 - begin);
+  }
+  RigOptions options = infiniband();
+  EXPECT_NE(resolve(text, options).messages.find("the list of devices is cut off: it has 1"),
+            std::string::npos);
+  options.nodes = 2;
+  const RigOutcome outcome = resolve(text, options);
+  ASSERT_TRUE(outcome.resolved) << outcome.messages;
+  EXPECT_EQ(outcome.resolved->table.ranks, 16);
+  options.ranks = 16;
+  EXPECT_EQ(resolve(text, options).resolved->table.ranks, 16);
+}
+
 TEST(RigFacts, HostsOfOneNameMustBeCounted) {
   SampleLog sample{.ranks = 16, .hosts = 2, .factor = 1.875};
   std::string text = log_text(sample);

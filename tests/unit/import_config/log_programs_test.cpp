@@ -181,7 +181,7 @@ std::optional<ConfigFile> read_with(const std::string& text,
                                     Diagnostics& diagnostics) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "orrery-own.log";
   std::ofstream(file) << text;
-  return read_config_file(file, diagnostics, {std::nullopt, pattern});
+  return read_config_file(file, diagnostics, {std::nullopt, pattern, {}});
 }
 
 TEST(LogPattern, TellsOfALogThatIsNotKnown) {

@@ -153,12 +153,14 @@ TEST(Files, OfUnknownKindsAreRefusedWithTheKnownOnes) {
                           "the rest (--format with one of hugging-face, deepspeed, "),
             std::string::npos)
       << problems;
-  EXPECT_EQ(problems_of("config_registry.py",
-                        "from torchtitan.trainer import Trainer\n\n\ndef llama3_8b() -> "
-                        "Trainer.Config:\n    num_layers: int = 3\n",
-                        std::nullopt),
-            "config_registry.py: error: is a program in Python, which is not run (what it writes "
-            "as JSON, YAML or TOML: torchtitan does with --debug.save_config_file FILE.json)\n");
+  EXPECT_EQ(
+      problems_of("config_registry.py",
+                  "from torchtitan.trainer import Trainer\n\n\ndef llama3_8b() -> "
+                  "Trainer.Config:\n    num_layers: int = 3\n",
+                  std::nullopt),
+      "config_registry.py: error: is a program in Python, which is not run, or a log that begins "
+      "with one: then --pattern says where the time of a step stands (what it writes "
+      "as JSON, YAML or TOML: torchtitan does with --debug.save_config_file FILE.json)\n");
   EXPECT_EQ(problems_of("a.yaml", "format: orrery/1\nmodel: {preset: llama3-8b}\n", std::nullopt),
             "a.yaml: error: is a file of Orrery already\n");
 }
