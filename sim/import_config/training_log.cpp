@@ -239,8 +239,8 @@ double quantile(std::vector<double> values, double share) {
 
 struct Timed {
   double seconds = 0.0;
-  double batch = 0.0;
-  std::size_t step = 0;
+  float batch = 0.0F;
+  std::uint32_t step = 0;
 };
 
 double median_of(const std::vector<Timed>& steps) {
@@ -275,8 +275,8 @@ bool are_times_of_steps(std::vector<Timed>& steps,
 }
 
 void keep_commonest_batch(std::vector<Timed>& steps) {
-  std::map<double, std::size_t> batches;
-  double commonest = 0.0;
+  std::map<float, std::size_t> batches;
+  float commonest = 0.0F;
   for (const Timed& step : steps) {
     const std::size_t seen = ++batches[step.batch];
     commonest = seen >= batches[commonest] ? step.batch : commonest;
@@ -318,7 +318,8 @@ Choice chosen_times(const ScannedLog& log, LoggedJob job, const std::vector<char
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const double seconds = seconds_of(i);
       if (kept[i] != 0 && !std::isnan(seconds)) {
-        steps.push_back({seconds, times.batch(i), i});
+        steps.push_back(
+            {seconds, static_cast<float>(times.batch(i)), static_cast<std::uint32_t>(i)});
       }
     }
     return steps;
@@ -355,7 +356,7 @@ std::optional<double> token_rate(const ScannedLog& log,
   std::vector<double> rates;
   for (const Timed& timed : steps) {
     const ScannedStep& step = log.steps[timed.step];
-    const double batch = timed.batch > 0.0 ? timed.batch : job.sequences;
+    const double batch = timed.batch > 0.0F ? static_cast<double>(timed.batch) : job.sequences;
     const double rate = step.tokens_per_second > 0.0 ? step.tokens_per_second
                         : step.kind == Says::tokens_per_second_of_rank
                             ? step.value * job.ranks
@@ -447,11 +448,11 @@ double batch_of_steps(const ScannedLog& log) {
   std::vector<Timed> steps;
   for (std::size_t i = 0; i < log.steps.size(); ++i) {
     if (times.batch(i) > 0.0) {
-      steps.push_back({0.0, times.batch(i), i});
+      steps.push_back({0.0, static_cast<float>(times.batch(i)), static_cast<std::uint32_t>(i)});
     }
   }
   keep_commonest_batch(steps);
-  return steps.empty() ? 0.0 : steps.front().batch;
+  return steps.empty() ? 0.0 : static_cast<double>(steps.front().batch);
 }
 
 std::optional<LoggedSteps> steps_of_log(const ConfigFile& file,

@@ -26,7 +26,12 @@ struct DatedStep {
   double seconds = 0.0;  // of one step
   std::size_t writer = 0;
   bool anew = false;  // a restart was printed before it
-  SourceLocation where;
+  const std::string* file = nullptr;
+  int line = 0;
+
+  [[nodiscard]] SourceLocation where() const {
+    return {*file, line, 1};
+  }
 };
 
 using Writers = std::map<std::pair<std::string, std::string>, std::size_t>;  // file, name
@@ -51,7 +56,8 @@ std::vector<DatedStep> dated_steps(const ScannedLog& log,
                      seconds[i],
                      writer,
                      anew,
-                     {file, step.line, 1}});
+                     &file,
+                     step.line});
     anew = false;
   }
   return steps;
@@ -133,7 +139,7 @@ class Stretches {
     const DatedStep last = stretch.last;
     const double expected = static_cast<double>(step.number - last.number) * step.seconds;
     if (!in_time(stretch, step)) {
-      set_back_.push_back(step.where);
+      set_back_.push_back(step.where());
       stretch.shift = last.date + expected - step.date;
     }
     DatedStep now = step;
@@ -284,7 +290,7 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
     found.outages.push_back({seconds(std::max(0.0, before.date - begin)),
                              seconds(std::max(0.0, step.date - spent(step) - before.date)),
                              std::max<std::int64_t>(0, before.number - (step.number - interval)),
-                             step.where});
+                             step.where()});
   }
   return found;
 }

@@ -132,7 +132,7 @@ void LogScan::keep(std::string_view line) {
     log_.text += kGap + std::to_string(line_) + '\n';
     gap_ = false;
   }
-  log_.text += line;
+  log_.text += line.starts_with(kGap) ? line.substr(1) : line;  // no gap of ours
   log_.text += '\n';
 }
 
