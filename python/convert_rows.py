@@ -142,7 +142,10 @@ CLOSER_STACKS = [
 ]
 
 # Who ran it, where that is none of the stack's own benchmarks: words of the source, stack, context.
-CONTEXTS = [("InternLM/xtuner", "megatron-core", "scripts")]
+CONTEXTS = [
+    ("InternLM/xtuner", "megatron-core", "scripts"),
+    ("nanoGPT", "pytorch-ddp", "nanogpt"),
+]
 
 # Stacks whose recipes keep parameters in 8 bits, from which release on, and models where they do not.
 EIGHT_BIT = {"nemo": "", "megatron-bridge": "", "nemo-mlperf": "v4.0"}
