@@ -166,8 +166,8 @@ struct SoftwareProfile {
 // The stack when FP8 tensors have scales per row.
 [[nodiscard]] SoftwareProfile with_rowwise_scales(SoftwareProfile software);
 
-// The stack in one of its releases: rates of kernels as much higher, host times as much shorter. As it
-// is where the release is not stated or the profile tells none apart.
+// The stack in one of its releases: rates of kernels as much higher, host times as much shorter.
+// As it is where the release is not stated or the profile tells none apart.
 [[nodiscard]] SoftwareProfile at_release(SoftwareProfile software, std::string_view release);
 
 // The stack under torch.compile: its memory-bound kernels are faster.
