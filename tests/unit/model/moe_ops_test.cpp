@@ -163,7 +163,7 @@ TEST(MoeOps, LoadSpreadGrowsWithRanksAndAveragesOverTheExpertsOfARank) {
 
 // One router on other numbers of experts, from a Monte Carlo of Gaussian logits, without the share
 // of documents: 1.11 with 128 experts on 8 ranks and 1.21 on 16 at a skew of 0.02, 1.49 on 16 at
-// 0.1; collapsed, 8 experts of which 2 are chosen: deviation sqrt(8 / 2 - 1), exp(1.42 t - t^2 / 2).
+// 0.1; collapsed with 2 of 8 experts: deviation sqrt(8 / 2 - 1), exp(1.42 t - t^2 / 2).
 TEST(MoeOps, SkewOfARouterGivesTheBusiestRank) {
   ModelSpec model = preset_spec("qwen3-30b-a3b");
   OpOptions options;
