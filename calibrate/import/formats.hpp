@@ -14,11 +14,23 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
-#include "calibrate/import/findings.hpp"
+#include "calibrate/import/collective_log.hpp"
+#include "calibrate/import/copy_log.hpp"
 #include "calibrate/import/log_text.hpp"
 
 namespace orrery::calibration_import {
+
+// Records found in the imported files, of every kind that some format can hold.
+//
+// A new kind of import (descriptions of models, say) adds a member here and a row to the table of
+// formats (formats.hpp).
+
+struct Findings {
+  std::vector<CollectiveLog> collectives;
+  std::vector<CopyLog> copies;
+};
 
 struct LogFormat {
   std::string_view name;

@@ -4,20 +4,92 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <span>
+#include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "calibrate/samples/summary.hpp"
-#include "calibrate/sweep/crash_log.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
+
+// Log of the cases during which earlier processes crashed: a file beside the journal that names the
+// case in progress. A kernel or a library that takes the process with it leaves its name there.
+//
+//   line = a case (sim/kernels); the last is in progress, those before it ended a process
+//
+// A process that is killed from outside leaves a line too, so that one line proves nothing.
+//
+// Errors: none. Where the file cannot be written, crashes are forgotten.
+
+class CrashLog {
+ public:
+  // Reads what earlier processes left.
+  explicit CrashLog(std::filesystem::path path);
+
+  [[nodiscard]] const std::vector<kernels::KernelCase>& ended() const {
+    return ended_;
+  }
+
+  void begin(const kernels::KernelCase& kernel) const;
+  void end() const;
+
+  // After a sweep that came to its end: the next one has no crashes behind it.
+  void forget() const;
+
+ private:
+  void write(const kernels::KernelCase* current) const;
+
+  std::filesystem::path path_;
+  std::vector<kernels::KernelCase> ended_;
+};
+
+CrashLog::CrashLog(std::filesystem::path path) : path_(std::move(path)) {
+  std::ifstream file(path_);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (const kernels::ParsedCase parsed = kernels::parse_case(line); parsed.kernel) {
+      ended_.push_back(*parsed.kernel);
+    }
+  }
+}
+
+void CrashLog::begin(const kernels::KernelCase& kernel) const {
+  write(&kernel);
+}
+
+void CrashLog::end() const {
+  write(nullptr);
+}
+
+void CrashLog::forget() const {
+  std::error_code ignored;  // what stays is read as one crash, which proves nothing
+  std::filesystem::remove(path_, ignored);
+}
+
+void CrashLog::write(const kernels::KernelCase* current) const {
+  if (current == nullptr && ended_.empty()) {
+    return forget();
+  }
+  std::ofstream file(path_, std::ios::trunc);
+  for (const kernels::KernelCase& kernel : ended_) {
+    file << kernels::to_text(kernel) << '\n';
+  }
+  if (current != nullptr) {
+    file << kernels::to_text(*current) << '\n';
+  }
+}
 
 using Cases = std::vector<SweepCase>;
 

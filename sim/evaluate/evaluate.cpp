@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -16,20 +17,56 @@
 #include "sim/evaluate/doubts/step_evidence.hpp"
 #include "sim/evaluate/doubts/switch_levers.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
-#include "sim/evaluate/inputs/checkpoint_input.hpp"
 #include "sim/evaluate/inputs/elastic_steps.hpp"
 #include "sim/evaluate/inputs/failure_inputs.hpp"
 #include "sim/evaluate/inputs/phase_steps.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/evaluate/levers.hpp"
 #include "sim/evaluate/spot_break_even.hpp"
+#include "sim/run/run_spec.hpp"
 #include "sim/run/trial/run_simulator.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {
+
+namespace {
+
+// Inputs of the checkpoint model that follow from the layout and the network.
+//
+//   replicas of the whole state = data-parallel ranks / ranks that share it (layout.shard_group)
+//   replicated bytes            = all of it with such replicas, else what sharding leaves whole:
+//                                 2 bytes of weights per parameter with zero1 and zero2,
+//                                 nothing with zero3
+//   network of a node           = NICs * rate of one, one direction
+//
+// Internal to evaluate/.
+
+void add_checkpoint_input(const scenario::Scenario& scenario,
+                          const Resolved& resolved,
+                          const run::CheckpointSpec& checkpoint,
+                          run::StepInput& step) {
+  const layout::Layout& layout = resolved.layout;
+  step.data_parallel = layout.data;
+  step.state_replicas =
+      std::max(1.0, static_cast<double>(layout.data) / static_cast<double>(layout.shard_group));
+  if (step.state_replicas > 1.0) {
+    step.replicated_bytes = checkpoint.bytes_per_parameter;
+  } else if (layout.sharding == layout::Sharding::zero1 ||
+             layout.sharding == layout::Sharding::zero2) {
+    constexpr double kWeights = 2.0;
+    step.replicated_bytes = std::min(bytes(kWeights), checkpoint.bytes_per_parameter);
+  }
+  const hardware::NetworkSpec& network = scenario.cluster.network;
+  if (scenario.cluster.nodes > 1) {
+    step.node_network = static_cast<double>(network.nics_per_node) * network.nic_rate;
+  }
+}
+
+}  // namespace
 
 using report::Evaluation;
 

@@ -10,8 +10,10 @@
 // step_time    | one optimizer step without any failure                     | ns      | step stage
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
@@ -19,12 +21,162 @@
 #include "sim/run/capacity/capacity_plan.hpp"
 #include "sim/run/checkpoints/checkpoint_spec.hpp"
 #include "sim/run/failures/failure_spec.hpp"
-#include "sim/run/prices/price_spec.hpp"
 #include "sim/run/recovery/recovery_spec.hpp"
 #include "sim/run/theory/duration.hpp"
-#include "sim/run/training_spec.hpp"
 
 namespace orrery::run {
+
+// Prices as the scenario states them: of nodes, energy, storage and people.
+//
+//   owned:  dollars per GPU and second = purchase ((1 - residual) / lifetime + maintenance / year)
+//   energy: (busy GPU time * busy power + other GPU time * idle power) / GPUs per node * PUE
+//   carbon: energy * intensity
+//
+// symbol      | meaning                                                       | unit   | origin
+// ------------|---------------------------------------------------------------|--------|---------
+// gpu_hour    | price of one GPU of a node that is not spot, owned, reserved  | $/h    | scenario
+// changes     | later prices of the same, each from a time on                 | $/h    | scenario
+// reserved    | nodes paid for whether they are used or not                   | $/h    | scenario
+// commitment  | until when they are paid for, even when the run ends earlier  | s      | scenario
+// purchase    | price of one GPU with its share of host and network           | $      | scenario
+// lifetime    | over which the purchase is written off, in a straight line    | s      | scenario
+// maintenance | spare parts and service per year, as a share of the purchase  | 1/year | scenario
+// busy, idle  | power of one node while it trains and while it does not       | W      | scenario
+// pue         | power of the site / power of the machines                     | 1      | scenario
+// intensity   | carbon dioxide per energy                                     | kg/kWh | scenario
+//
+// A price without a date is a number without a meaning: `as_of` is printed beside the cost. Energy
+// is part of the cost only with a price of energy; rented nodes usually include it.
+
+// From a time after the start of training, or from a date.
+struct PriceChange {
+  std::optional<Seconds> after;
+  std::optional<std::int64_t> date;  // seconds since 1970-01-01T00:00Z
+  DollarsPerSecond gpu_hour;
+};
+
+struct ReservedSpec {
+  std::int64_t nodes = 0;
+  DollarsPerSecond gpu_hour;
+  std::optional<Seconds> commitment;
+};
+
+struct OwnedSpec {
+  Dollars purchase;
+  Seconds lifetime;
+  double residual = 0.0;     // share of the purchase price left at the end
+  double maintenance = 0.0;  // share of the purchase price per year
+};
+
+struct EnergySpec {
+  std::optional<double> busy_watts;  // of a node; default: its GPUs at their limit
+  std::optional<double> idle_watts;  // default: a third of busy
+  double pue = 1.0;
+  std::optional<Dollars> per_kilowatt_hour;
+  std::optional<double> kilograms_per_kilowatt_hour;
+};
+
+struct StoragePriceSpec {
+  std::optional<Dollars> per_gigabyte_month;  // of the checkpoints that are kept, and of `data`
+  Bytes data;
+  std::optional<Dollars> per_gigabyte_out;
+  Bytes out;  // leaves the provider in the course of the run
+};
+
+struct OperatorSpec {
+  DollarsPerSecond per_hour;
+  Seconds per_failure;  // work of people on one failure
+};
+
+struct PricePreset;
+
+struct PriceSpec {
+  std::shared_ptr<const PricePreset> preset;
+  std::optional<DollarsPerSecond> gpu_hour;  // per GPU
+  std::string as_of;                         // date of the price, as printed
+  bool bill_spares = true;  // spares and nodes in repair cost as much as the others
+  std::vector<PriceChange> changes;
+  std::optional<DollarsPerSecond> spot_gpu_hour;
+  std::optional<ReservedSpec> reserved;
+  std::optional<OwnedSpec> owned;
+  std::optional<EnergySpec> energy;
+  std::optional<StoragePriceSpec> storage;
+  std::optional<OperatorSpec> operators;
+};
+
+// Its gpu_hour, spot_gpu_hour and as_of hold where the scenario leaves them out.
+struct PricePreset {
+  std::string name;
+  PriceSpec spec;
+};
+
+// The training as the scenario states it: targets, phases, rework, evaluations.
+//
+// symbol          | meaning                                                  | unit    | origin
+// ----------------|----------------------------------------------------------|---------|---------
+// duration        | wall-clock window; the answer is what was done in it     | s       | scenario
+// tokens, steps   | target; the answer is when it is reached                 | tok, -  | scenario
+// until           | progress at which a phase ends: steps done, tokens       | -,tok,s | scenario
+//                 | consumed, or fault-free training time since the start    |         |
+// start,increment | batch ramp: first batch, and what each rise adds         | seq     | scenario
+// samples         | sequences over which the batch rises, in equal shares    | seq     | scenario
+// discard         | training thrown away on purpose when `at` is reached     | -,tok,s | scenario
+//
+// Exactly one of duration, tokens and steps is stated. What a phase does not state is as in the
+// scenario, not as in the phase before. The last phase states no end. A batch ramp is that of
+// Megatron's --rampup-batch-size: n = (batch - start) / increment rises, each after samples / n
+// sequences; it becomes phases of its own (phases_of).
+
+// How far training has come: optimizer steps, tokens, or time that the steps alone would take.
+using Progress = std::variant<std::int64_t, Tokens, Seconds>;
+
+struct PhaseSpec {
+  std::string name;
+  std::optional<Progress> until;             // absent in the last phase only
+  std::optional<std::int64_t> global_batch;  // sequences of one step
+  std::optional<std::int64_t> micro_batch;
+  std::optional<std::int64_t> sequence_length;
+  std::optional<std::int64_t> context;  // degree of context parallelism
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> gpus;  // the same in GPUs; not both
+  std::optional<Seconds> step_time;  // replaces the one that the step stage computes
+  Seconds change;                    // planned restart before its first step
+};
+
+struct BatchRampSpec {
+  std::int64_t start = 1;      // sequences
+  std::int64_t increment = 1;  // sequences
+  std::int64_t samples = 1;    // sequences
+};
+
+struct DiscardAll {};
+
+struct ReworkSpec {
+  std::string name;
+  Progress at;
+  std::variant<DiscardAll, Progress> discard;
+  Seconds stall;  // until training goes on
+};
+
+struct TrainingSpec {
+  std::optional<Seconds> duration;
+  std::optional<Tokens> tokens;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> start;  // seconds since 1970-01-01T00:00Z; only dates depend on it
+  std::optional<BatchRampSpec> batch_ramp;
+  std::vector<PhaseSpec> phases;  // empty: one phase, as the scenario says
+  std::vector<ReworkSpec> rework;
+};
+
+// The phases of the run, those of a batch ramp included; empty for a run of one phase.
+[[nodiscard]] std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
+                                               std::int64_t global_batch,
+                                               std::int64_t sequence_length);
+
+struct EvaluationSpec {
+  std::int64_t every_steps = 1;
+  Seconds duration;
+};
 
 struct SimulationSpec {
   std::int64_t trials = 1000;

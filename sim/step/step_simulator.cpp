@@ -1,18 +1,23 @@
 #include "sim/step/step_simulator.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "sim/base/check.hpp"
 #include "sim/base/files/stop_point.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/input_supply.hpp"
 #include "sim/step/costs/mixed_gpus.hpp"
+#include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/costs/unit_times.hpp"
 #include "sim/step/memory/memory_account.hpp"
 #include "sim/step/operations/operation_builder.hpp"
@@ -21,12 +26,90 @@
 #include "sim/step/replay/local_steps.hpp"
 #include "sim/step/replay/step_slices.hpp"
 #include "sim/step/step_bounds.hpp"
-#include "sim/step/step_limits.hpp"
 #include "sim/step/step_structure.hpp"
 
 namespace orrery::step {
 
 namespace {
+
+// Limits of the simulation of a step, which legal but extreme input may exceed:
+//
+//   tasks   = passes x buckets x (1 + gather + reduction) <= 2^24
+//   seconds = tasks x longest task <= 100 years, so that integer nanoseconds cannot overflow
+//
+// symbol  | meaning                                                   | unit  | origin
+// --------|-----------------------------------------------------------|-------|----------
+// passes  | forwards and backwards of all devices                     | -     | schedule
+// buckets | groups of layers into which a pass is cut                 | -     | stage costs
+//
+// Both are reported to the user: the key that decides, the numbers and what to change.
+
+constexpr double kMostTasks = 16'777'216.0;
+constexpr double kLongestStepInYears = 100.0;
+constexpr double kDaysPerYear = 365.25;
+
+// Whether every pass, and not only the first or the last of a chunk, is cut into its buckets.
+bool cuts_every_pass(const schedule::DataParallelComm& comm) {
+  return comm.parameters == schedule::ParameterGather::per_use ||
+         comm.gradients == schedule::GradientReduction::per_micro_batch;
+}
+
+std::optional<StepProblem> graph_too_large(const schedule::Schedule& schedule,
+                                           const schedule::StepGraphOptions& options) {
+  double tasks = 0.0;
+  for (std::size_t d = 0; d < schedule.lists.size(); ++d) {
+    int buckets = 1;
+    if (cuts_every_pass(options.comm) && !options.buckets.empty()) {
+      buckets = *std::max_element(options.buckets[d].begin(), options.buckets[d].end());
+    }
+    constexpr double kTasksPerBucket = 2.0;  // the pass and its gather or reduction
+    tasks += static_cast<double>(schedule.lists[d].size()) * static_cast<double>(buckets) *
+             kTasksPerBucket;
+  }
+  if (tasks <= kMostTasks) {
+    return std::nullopt;
+  }
+  return StepProblem{
+      "batch.micro",
+      fmt::format("a step of {} passes with their communication has about {} tasks, more than {}",
+                  format_count(static_cast<double>(schedule.micro_batches)),
+                  format_count(tasks),
+                  format_count(kMostTasks)),
+      "larger micro-batches, a smaller global batch, or a larger overlap.bucket"};
+}
+
+std::optional<StepProblem> step_too_long(const StageCosts& costs, std::size_t tasks) {
+  Seconds longest;
+  const auto see = [&longest](const Parts& parts) { longest = std::max(longest, parts.total()); };
+  for (const BucketCosts& bucket : costs.buckets) {
+    for (const Parts* parts : {&bucket.forward,
+                               &bucket.backward,
+                               &bucket.backward_input,
+                               &bucket.backward_weight,
+                               &bucket.gradient_reduce,
+                               &bucket.parameter_gather,
+                               &bucket.parameter_gather_again}) {
+      see(*parts);
+    }
+  }
+  for (std::size_t d = 0; d < costs.devices.size(); ++d) {
+    see(costs.devices[d].optimizer);
+    see(costs.send_forward[d]);
+    see(costs.send_backward[d]);
+  }
+  const Seconds limit = days(kLongestStepInYears * kDaysPerYear);
+  const Seconds bound = longest * static_cast<double>(tasks);
+  if (bound <= limit) {  // false for a rate so low that the time is not finite
+    return std::nullopt;
+  }
+  return StepProblem{
+      "cluster",
+      fmt::format("one task of the step takes {}: with {} tasks that is beyond {} years",
+                  format_time(longest),
+                  format_count(static_cast<double>(tasks)),
+                  kLongestStepInYears),
+      "faster network rates, a smaller model or batch"};
+}
 
 using schedule::StepGraph;
 

@@ -28,12 +28,88 @@
 #include "sim/model/transformer_ops.hpp"
 #include "sim/schedule/schedule_spec.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/data_spec.hpp"
-#include "sim/step/local_steps_spec.hpp"
 #include "sim/step/offload_spec.hpp"
-#include "sim/step/variation_spec.hpp"
 
 namespace orrery::step {
+
+// Input of the run: what is read from storage, and how full its sequences are.
+//
+// symbol            | meaning                                           | unit     | origin
+// ------------------|---------------------------------------------------|----------|---------
+// bytes_per_token   | read from storage for one token of the batch      | byte     | scenario
+// read_bandwidth    | what one node reads from storage                  | byte/s   | scenario
+// tokens_per_second | what one node's loaders decode and shuffle        | tokens/s | scenario
+// prefetch          | the next batch is prepared while the step runs    | -        | scenario
+// packing           | how documents fill the sequences of the batch     | -        | scenario
+// document_length   | mean length of a document                         | tokens   | scenario
+// document_sigma    | spread of its logarithm; 0: all alike             | 1        | scenario
+
+enum class Packing {
+  packed,  // documents follow one another and attend across their borders
+  masked,  // the same, but attention stays inside a document
+  padded   // one document a sequence, cut or filled with padding
+};
+
+struct DataSpec {
+  Bytes bytes_per_token = bytes(4.0);
+  std::optional<BytesPerSecond> read_bandwidth = {};
+  std::optional<double> tokens_per_second = {};
+  bool prefetch = true;
+  Packing packing = Packing::packed;
+  std::optional<std::int64_t> document_length = {};
+  double document_sigma = 0.0;
+};
+
+// Variation between GPUs of one type, as a distribution of their speeds:
+//
+//   time of a GPU's compute = nominal (1 + gpu_sigma Z_gpu + node_sigma Z_node) [slow_factor]
+//
+// symbol      | meaning                                                          | unit  | origin
+// ------------|------------------------------------------------------------------|-------|--------
+// gpu_sigma   | standard deviation of the compute time between GPUs / its mean   | 1     | scenario
+// node_sigma  | the same between nodes, shared by the GPUs of a node             | 1     | scenario
+// slow_share  | share of GPUs that are slow beyond that (throttled, degraded)    | 1     | scenario
+// slow_factor | how much longer those take                                       | 1     | scenario
+// draws       | how many sets of machines are drawn                              | -     | scenario
+// seed        | of the draws                                                     | -     | scenario
+
+struct VariationSpec {
+  double gpu_sigma = 0.0;
+  double node_sigma = 0.0;
+  double slow_share = 0.0;
+  double slow_factor = 1.2;
+  std::int64_t draws = 1;
+  std::int64_t seed = 1;
+
+  [[nodiscard]] bool any() const {
+    return gpu_sigma > 0.0 || node_sigma > 0.0 || slow_share > 0.0;
+  }
+
+  friend bool operator==(const VariationSpec&, const VariationSpec&) = default;
+};
+
+// Local steps in the manner of DiLoCo: how often islands of GPUs synchronise, and how.
+//
+// symbol  | meaning                                                        | unit    | origin
+// --------|----------------------------------------------------------------|---------|---------
+// every   | inner steps between two outer ones (H)                         | steps   | scenario
+// islands | groups of whole replicas that only meet in the outer step (K)  | groups  | scenario
+// rate    | what one island sends to the next, one direction               | byte/s  | scenario
+// latency | of one hop between islands                                     | s       | scenario
+// bits    | of one parameter's difference on the wire                      | bit     | scenario
+// overlap | the outer all-reduce streams beside the inner steps            | -       | scenario
+//
+// Sources: DiLoCo, arXiv 2311.08105 (H = 500, K = 8); Streaming DiLoCo, arXiv 2501.18512 (overlap,
+// 4 bits); INTELLECT-1, arXiv 2412.01152 (H = 100, 8 bits).
+
+struct LocalStepsSpec {
+  std::int64_t every = 1;
+  std::int64_t islands = 1;            // 1: no local steps
+  std::optional<BytesPerSecond> rate;  // absent: the NICs of one island
+  Seconds latency;
+  double bits = 32.0;
+  bool overlap = false;
+};
 
 struct RecomputeSpec {
   model::Recompute policy = model::Recompute::none;

@@ -4,18 +4,113 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/trace/activity_collector.hpp"
-#include "sim/trace/peer_waiting.hpp"
+#include "sim/trace/gpu_activity.hpp"
+#include "sim/trace/step_windows.hpp"
 
 namespace orrery::trace {
 
 namespace {
+
+// The time that a rank waited within a collective for the last of its peers.
+//
+//   waiting of a rank = its duration - shortest duration over the ranks whose traces are at hand
+//
+// The kernel of a collective runs from the moment at which its own rank arrives until the data is
+// there; all ranks end at nearly the same time. The last to arrive has the shortest kernel: no
+// clocks are compared. With traces of a part of the group it is a lower bound.
+//
+// The n-th kernel of an operation of a group in a step is the same collective on every rank; a step
+// in which the counts differ is left alone. Sends and receives are pairs, not collectives, and are
+// left alone too.
+
+struct Peer {
+  const GpuTrace* trace = nullptr;
+  std::uint32_t device = 0;
+  std::vector<StepWindow> windows;
+};
+
+struct PeerWaiting {
+  std::vector<std::vector<std::int64_t>> waiting;  // by peer, then by index of the activity: ns
+  std::int64_t collectives = 0;                    // found on two peers or more
+};
+
+// Step, group and operation.
+using Key = std::tuple<std::string, CommunicationGroup, Operation>;
+
+// Collectives of one peer in the order of time.
+struct Sequence {
+  std::size_t peer = 0;
+  std::vector<std::size_t> activities;
+};
+
+const StepWindow* window_at(const std::vector<StepWindow>& windows, std::int64_t time) {
+  const auto after =
+      std::partition_point(windows.begin(), windows.end(), [time](const StepWindow& window) {
+        return window.span.begin <= time;
+      });
+  if (after == windows.begin() || std::prev(after)->span.end <= time) {
+    return nullptr;
+  }
+  return &*std::prev(after);
+}
+
+void collect(const Peer& peer, std::size_t index, std::map<Key, std::vector<Sequence>>& all) {
+  for (std::size_t i = 0; i < peer.trace->activities.size(); ++i) {
+    const GpuActivity& activity = peer.trace->activities[i];
+    const StepWindow* window = window_at(peer.windows, activity.span.begin);
+    if (activity.device != peer.device || activity.group == kNoGroup || window == nullptr ||
+        activity.operation == Operation::send_receive) {
+      continue;
+    }
+    auto& sequences = all[{window->name, peer.trace->groups[activity.group], activity.operation}];
+    if (sequences.empty() || sequences.back().peer != index) {
+      sequences.push_back({index, {}});
+    }
+    sequences.back().activities.push_back(i);
+  }
+}
+
+PeerWaiting waiting_for_peers(const std::vector<Peer>& peers) {
+  PeerWaiting result;
+  std::vector<std::vector<std::int64_t>>& waiting = result.waiting;
+  std::map<Key, std::vector<Sequence>> all;
+  for (std::size_t p = 0; p < peers.size(); ++p) {
+    waiting.emplace_back(peers[p].trace->activities.size(), 0);
+    collect(peers[p], p, all);
+  }
+  for (const auto& [key, sequences] : all) {
+    const std::size_t count = sequences.front().activities.size();
+    const bool same =
+        std::all_of(sequences.begin(), sequences.end(), [count](const Sequence& sequence) {
+          return sequence.activities.size() == count;
+        });
+    for (std::size_t n = 0; same && sequences.size() > 1 && n < count; ++n) {
+      ++result.collectives;
+      const auto duration = [&peers, n](const Sequence& sequence) {
+        return peers[sequence.peer].trace->activities[sequence.activities[n]].span.length();
+      };
+      std::int64_t shortest = duration(sequences.front());
+      for (const Sequence& sequence : sequences) {
+        shortest = std::min(shortest, duration(sequence));
+      }
+      for (const Sequence& sequence : sequences) {
+        waiting[sequence.peer][sequence.activities[n]] = duration(sequence) - shortest;
+      }
+    }
+  }
+  return result;
+}
 
 constexpr std::size_t kMostActivities = 100'000'000;
 constexpr double kFewLaunches = 0.05;  // share of activities without a launch that is worth a note

@@ -32,17 +32,17 @@ TEST(Shape, ACrowdedFolderIsCaught) {
   expect_offences(crowded_folders(tree), {"sim/run/bad: 41 files, at most 40"});
 }
 
-TEST(Shape, FilesStayWithin500Lines) {
+TEST(Shape, FilesStayWithin600Lines) {
   expect_none(long_files(repository()));
 }
 
 TEST(Shape, ALongFileIsCaught) {
-  const Tree tree{{{"sim/cost/bad.cpp", repeated("\n", 501)},
-                   {"sim/cost/good.cpp", repeated("\n", 500)},
-                   {"tests/unit/bad_test.cpp", repeated("\n", 502)}}};
+  const Tree tree{{{"sim/cost/bad.cpp", repeated("\n", 601)},
+                   {"sim/cost/good.cpp", repeated("\n", 600)},
+                   {"tests/unit/bad_test.cpp", repeated("\n", 602)}}};
   expect_offences(long_files(tree),
-                  {"sim/cost/bad.cpp:501: 501 lines, at most 500",
-                   "tests/unit/bad_test.cpp:502: 502 lines, at most 500"});
+                  {"sim/cost/bad.cpp:601: 601 lines, at most 600",
+                   "tests/unit/bad_test.cpp:602: 602 lines, at most 600"});
 }
 
 TEST(Shape, FunctionsStayWithin70LinesAndTestsWithin120) {

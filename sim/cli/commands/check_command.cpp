@@ -9,16 +9,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "sim/base/files/file.hpp"
-#include "sim/cli/check/annotations.hpp"
-#include "sim/cli/check/check_baseline.hpp"
+#include "sim/base/text/unicode.hpp"
 #include "sim/cli/check/check_markdown.hpp"
 #include "sim/cli/check/checked_file.hpp"
 #include "sim/cli/check/junit.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/compare/baseline_file.hpp"
@@ -28,6 +33,211 @@
 namespace orrery::cli {
 
 namespace {
+
+// Baselines of `check`: loading, comparing and updating the file of accepted answers.
+//
+// A baseline names scenarios by their path from its folder, so that it serves from any working
+// directory. Updating keeps tolerances, and what was not checked this time while its file is there.
+
+namespace fs = std::filesystem;
+
+fs::path whole(const fs::path& path) {
+  std::error_code error;
+  fs::path found = fs::weakly_canonical(fs::absolute(path), error);
+  return error ? fs::absolute(path) : found;
+}
+
+bool is_checked(const CheckReport& report, const std::string& name) {
+  return std::any_of(report.files.begin(), report.files.end(), [&name](const CheckedFile& file) {
+    return file.answer && file.answer->file == name;
+  });
+}
+
+// Nothing after diagnostics on stderr. Throws Error(io).
+std::optional<report::Baseline> load_baseline(const fs::path& path) {
+  Diagnostics diagnostics;
+  auto baseline = evaluate::read_baseline(path, diagnostics);
+  message_block(to_string(diagnostics));
+  return baseline;
+}
+
+// How a baseline at `path` calls this scenario file.
+std::string baseline_name(const fs::path& path, const std::string& file) {
+  return whole(file).lexically_relative(whole(path).parent_path()).generic_string();
+}
+
+// Fills `answer` and `change` of the files, and what is missing.
+void compare_with_baseline(const report::Baseline& baseline,
+                           const fs::path& path,
+                           CheckReport& report) {
+  report.baseline = path.string();
+  std::vector<std::string> broken;  // checked without an answer: said already
+  for (CheckedFile& file : report.files) {
+    const std::string name = baseline_name(path, file.file);
+    if (!file.evaluation) {
+      broken.push_back(name);
+      continue;
+    }
+    file.answer = report::baseline_of(*file.evaluation, name);
+    file.change = report::compare_with(baseline, *file.answer);
+  }
+  for (const report::BaselineScenario& scenario : baseline.scenarios) {
+    const bool said = std::find(broken.begin(), broken.end(), scenario.file) != broken.end();
+    if (!said && !is_checked(report, scenario.file)) {
+      report.missing.push_back(scenario.file);
+    }
+  }
+}
+
+// The baseline with the answers of these files in place of its own.
+report::Baseline updated_baseline(report::Baseline baseline,
+                                  const fs::path& path,
+                                  const std::vector<CheckedFile>& files) {
+  std::vector<report::BaselineScenario>& kept = baseline.scenarios;
+  for (const CheckedFile& file : files) {
+    if (!file.evaluation) {
+      continue;
+    }
+    report::BaselineScenario answer =
+        report::baseline_of(*file.evaluation, baseline_name(path, file.file));
+    const auto before = std::find_if(kept.begin(), kept.end(), [&answer](const auto& scenario) {
+      return scenario.file == answer.file;
+    });
+    if (before == kept.end()) {
+      kept.push_back(std::move(answer));
+    } else {
+      answer.tolerances = std::move(before->tolerances);
+      *before = std::move(answer);
+    }
+  }
+  const fs::path folder = whole(path).parent_path();
+  kept.erase(std::remove_if(kept.begin(),
+                            kept.end(),
+                            [&folder](const report::BaselineScenario& scenario) {
+                              std::error_code error;
+                              return !fs::exists(folder / scenario.file, error);
+                            }),
+             kept.end());
+  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+  return baseline;
+}
+
+// A baseline of these files with the usual tolerances.
+void write_new_baseline(const fs::path& path, const std::vector<CheckedFile>& files) {
+  write_file_atomically(path, evaluate::to_yaml(updated_baseline({}, path, files)));
+}
+
+// Failures of `check` as annotations in a pull request: workflow commands of GitHub Actions.
+//
+//   ::error file=F,line=L,col=C,title=T::message
+//
+// In the message % CR LF become %25 %0D %0A, in properties : and , become %3A %2C as well (GitHub,
+// "Workflow commands", and actions/toolkit). One command a line: every expectation that is not met
+// and every diagnostic at its own line, a metric that moved at its file, a scenario that is missing
+// at the baseline.
+
+std::string escaped(std::string_view text, bool is_property) {
+  std::string out;
+  for (const char c : printable_lines(text)) {
+    switch (c) {
+      case '%':
+        out += "%25";
+        break;
+      case '\n':
+        out += "%0A";
+        break;
+      case ':':
+        out += is_property ? "%3A" : ":";
+        break;
+      case ',':
+        out += is_property ? "%2C" : ",";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string command(std::string_view level,
+                    const SourceLocation& where,
+                    std::string_view title,
+                    std::string_view message) {
+  std::string text = fmt::format("::{} file={}", level, escaped(where.file, true));
+  if (where.line > 0) {
+    text += fmt::format(",line={}", where.line);
+  }
+  if (where.column > 0) {
+    text += fmt::format(",col={}", where.column);
+  }
+  return text + fmt::format(",title={}::{}\n", escaped(title, true), escaped(message, false));
+}
+
+std::string diagnostic_commands(const CheckedFile& file) {
+  std::string text;
+  bool has_error = false;
+  for (const Diagnostic& diagnostic : file.diagnostics.all()) {
+    if (diagnostic.severity == Severity::note) {
+      continue;
+    }
+    const bool is_error = diagnostic.severity == Severity::error;
+    has_error = has_error || is_error;
+    SourceLocation where = diagnostic.where;
+    where.file = where.file.empty() ? file.file : where.file;
+    text += command(is_error ? "error" : "warning",
+                    where,
+                    diagnostic.key.empty() ? "scenario" : diagnostic.key,
+                    diagnostic.allowed.empty()
+                        ? diagnostic.message
+                        : fmt::format("{} ({})", diagnostic.message, diagnostic.allowed));
+  }
+  if (!file.evaluation && !has_error) {
+    text += command("error", {.file = file.file}, "scenario", file.problem);
+  }
+  return text;
+}
+
+std::string answer_commands(const CheckedFile& file) {
+  std::string text;
+  if (file.does_not_fit) {
+    for (const std::string& reason : file.evaluation->reasons) {
+      text += command("error", {.file = file.file}, "does not fit in memory", reason);
+    }
+  }
+  for (const report::ExpectationResult& result : file.evaluation->expectations) {
+    if (!result.passed()) {
+      text += command("error", result.where, result.text, result.detail);
+    }
+  }
+  if (file.change) {
+    if (file.change->fits_changed) {
+      text += command("error", {.file = file.file}, "baseline", change_of_file(*file.change));
+    }
+    for (const report::MetricChange& change : file.change->metrics) {
+      if (change.failed()) {
+        text += command("error", {.file = file.file}, "baseline", report::change_text(change));
+      }
+    }
+  }
+  return text;
+}
+
+std::string github_annotations(const CheckReport& report) {
+  std::string text;
+  for (const CheckedFile& file : report.files) {
+    text += diagnostic_commands(file);
+    if (file.evaluation) {
+      text += answer_commands(file);
+    }
+  }
+  for (const std::string& missing : report.missing) {
+    text += command("error",
+                    {.file = report.baseline.value_or("")},
+                    "baseline",
+                    fmt::format("{} is in the baseline and was not checked", missing));
+  }
+  return text;
+}
 
 using report::ChangeKind;
 using report::Ink;

@@ -11,7 +11,7 @@
 // repeats   | probability that a detection does not find the host             | 1    | scenario
 // checks    | step time with determinism checks over the step time without    | 1    | scenario
 //
-// What the run does at each of them: run/failure_plan.hpp.
+// What the run does at each of them: run/run_plan.hpp.
 
 #include <cstdint>
 #include <optional>

@@ -1,15 +1,261 @@
 #include "sim/scenario/presets/preset_library.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/scenario/presets/preset_document.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
+#include "sim/scenario/rules/rules.hpp"
+#include "sim/scenario/table/read_keys.hpp"
 #include "sim/yaml/document.hpp"
+#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
+
+namespace {
+
+// Reader of a preset file, and the keys that each kind of preset may state. Internal to scenario/.
+
+inline constexpr std::string_view kPresetFormat = "orrery-preset/1";
+
+using Keys = std::span<const std::string_view>;
+
+// What the stages take from a preset of the kind, as keys of a scenario. The files of `network` and
+// of a failure log stand beside the scenario, so they are no part of a preset.
+constexpr std::array<std::string_view, 20> kModelKeys = {"model.num_layers",
+                                                         "model.hidden_size",
+                                                         "model.num_attention_heads",
+                                                         "model.num_query_groups",
+                                                         "model.head_dim",
+                                                         "model.ffn_hidden_size",
+                                                         "model.vocab_size",
+                                                         "model.sequence_length",
+                                                         "model.activation",
+                                                         "model.norm",
+                                                         "model.position",
+                                                         "model.max_positions",
+                                                         "model.tie_embeddings",
+                                                         "model.linear_bias",
+                                                         "model.qkv_bias",
+                                                         "model.embedding_norm",
+                                                         "model.moe",
+                                                         "model.mla",
+                                                         "model.mtp",
+                                                         "model.attention_window"};
+constexpr std::array<std::string_view, 9> kNetworkKeys = {"cluster.network.nvlink_domain",
+                                                          "cluster.network.nic_rate",
+                                                          "cluster.network.nics_per_node",
+                                                          "cluster.network.tiers",
+                                                          "cluster.network.fabric",
+                                                          "cluster.network.routing",
+                                                          "cluster.network.cross_rail",
+                                                          "cluster.network.algorithm",
+                                                          "cluster.network.sharp"};
+constexpr std::array<std::string_view, 18> kFailureKeys = {"failures.node_rate",
+                                                           "failures.job_rate",
+                                                           "failures.causes",
+                                                           "failures.correlated",
+                                                           "failures.domains",
+                                                           "failures.burn_in",
+                                                           "failures.diurnal",
+                                                           "failures.episodes",
+                                                           "failures.lemons",
+                                                           "failures.stragglers",
+                                                           "failures.network",
+                                                           "failures.silent",
+                                                           "failures.spikes",
+                                                           "failures.maintenance",
+                                                           "failures.unitemised",
+                                                           "capacity.repair_time",
+                                                           "capacity.repair.manual.probability",
+                                                           "capacity.repair.manual.time"};
+constexpr std::array<std::string_view, 6> kRecoveryKeys = {"recovery.detect",
+                                                           "recovery.diagnose",
+                                                           "recovery.reschedule",
+                                                           "recovery.communicator_init",
+                                                           "recovery.load",
+                                                           "recovery.warm_up"};
+constexpr std::string_view kPointsKey = "recovery.communicators.points";
+constexpr std::array<std::string_view, 1> kCommunicatorKeys = {kPointsKey};
+constexpr std::array<std::string_view, 9> kStorageKeys = {"checkpoint.storage.write",
+                                                          "checkpoint.storage.read",
+                                                          "checkpoint.storage.write_per_node",
+                                                          "checkpoint.storage.read_per_node",
+                                                          "checkpoint.storage.write_per_client",
+                                                          "checkpoint.storage.read_per_client",
+                                                          "checkpoint.storage.efficiency",
+                                                          "checkpoint.storage.background",
+                                                          "checkpoint.storage.mass_restart_share"};
+constexpr std::array<std::string_view, 3> kPriceKeys = {
+    "prices.gpu_hour", "prices.spot_gpu_hour", "prices.as_of"};
+
+constexpr std::array<std::string_view, 9> kClusterKeys = {"cluster.gpu",
+                                                          "cluster.gpus_per_node",
+                                                          "cluster.network.preset",
+                                                          "cluster.network.nic_rate",
+                                                          "cluster.network.nics_per_node",
+                                                          "cluster.network.fabric",
+                                                          "prices.gpu_hour",
+                                                          "prices.spot_gpu_hour",
+                                                          "prices.as_of"};
+
+constexpr std::array<yaml::Choice<bool>, 1> kPresetFormats = {{{kPresetFormat, true}}};
+
+Keys keys_of(PresetKind kind) {
+  switch (kind) {
+    case PresetKind::models:
+      return kModelKeys;
+    case PresetKind::networks:
+      return kNetworkKeys;
+    case PresetKind::failures:
+      return kFailureKeys;
+    case PresetKind::recovery:
+      return kRecoveryKeys;
+    case PresetKind::communicators:
+      return kCommunicatorKeys;
+    case PresetKind::storage:
+      return kStorageKeys;
+    case PresetKind::prices:
+      return kPriceKeys;
+    case PresetKind::clusters:
+      return kClusterKeys;
+  }
+  return {};
+}
+
+void check_rising(const run::GpuCurve& curve,
+                  const yaml::Value& value,
+                  std::string_view path,
+                  Diagnostics& diagnostics) {
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    if (!(curve[i].gpus > curve[i - 1].gpus)) {
+      yaml::report(diagnostics,
+                   value.where,
+                   path,
+                   fmt::format("{} GPUs after {}", curve[i].gpus, curve[i - 1].gpus),
+                   "points with rising GPUs");
+    }
+  }
+}
+
+// Stages by number of GPUs: points as those of the communicators.
+void read_curves(yaml::MappingReader& root, run::RecoveryPreset& preset) {
+  std::optional<yaml::MappingReader> by_gpus = root.optional_mapping("by_gpus");
+  if (!by_gpus) {
+    return;
+  }
+  for (std::size_t i = 0; i < run::kRecoveryStageCount; ++i) {
+    const std::string_view stage = run::kRecoveryStageNames[i];
+    const yaml::Value* value = by_gpus->take(stage);
+    if (value == nullptr) {
+      continue;
+    }
+    Draft draft;
+    Reading reading{draft, by_gpus->diagnostics()};
+    read_value(*value, by_gpus->path_of(stage), kPointsKey, reading);
+    preset.curves[i] = std::move(draft.run.recovery.communicator_points);
+    check_rising(preset.curves[i], *value, by_gpus->path_of(stage), by_gpus->diagnostics());
+  }
+  by_gpus->finish();
+}
+
+// How the nodes are repaired; nothing where the file does not say it.
+std::optional<run::RepairLaw> repair_of(const run::CapacitySpec& capacity) {
+  if (!capacity.repair_time) {
+    return std::nullopt;
+  }
+  run::RepairLaw law{.first = *capacity.repair_time};
+  if (capacity.repair.manual) {
+    law.by_hand = capacity.repair.manual->escalates;
+    law.manual = capacity.repair.manual->time;
+  }
+  return law;
+}
+
+void take_parts(Draft&& draft, Preset& preset) {
+  preset.model = std::move(draft.scenario.model);
+  preset.model.name = preset.name;
+  preset.cluster = draft.scenario.cluster;
+  preset.cluster.preset = preset.name;
+  preset.network = std::move(draft.scenario.cluster.network);
+  preset.network.preset = preset.name;
+  preset.failures.name = preset.name;
+  preset.failures.spec = std::move(draft.run.failures);
+  preset.failures.spec.repair = repair_of(draft.run.capacity);
+  preset.recovery.name = preset.name;
+  preset.recovery.stages = std::move(draft.run.recovery.stages);
+  preset.communicators = {preset.name, std::move(draft.run.recovery.communicator_points)};
+  preset.storage = draft.run.checkpoint.storage;
+  preset.prices = {preset.name, std::move(draft.run.prices)};
+}
+
+Preset read_keys_of(yaml::MappingReader& root, PresetKind kind, const std::string& name) {
+  Diagnostics& diagnostics = root.diagnostics();
+  Preset preset;
+  preset.name = root.require_text("name", name).value_or(name);
+  if (preset.name != name) {
+    root.error(
+        "name",
+        fmt::format("is {} in the file of {}", yaml::display(preset.name), yaml::display(name)),
+        "name: " + name);
+  }
+  preset.summary = root.require_text("summary").value_or("");
+  preset.source = root.require_text("source").value_or("");
+  preset.order = root.optional<yaml::kind::Count>("order", yaml::at_least<std::int64_t>(0))
+                     .value_or(std::numeric_limits<std::int64_t>::max());
+  if (kind == PresetKind::recovery) {
+    read_curves(root, preset.recovery);
+  }
+  Draft draft;
+  Reading reading{draft, diagnostics};
+  read_keys(root, {}, keys_of(kind), reading);
+  root.finish();
+  if (kind == PresetKind::models) {
+    draft.scenario.locations["model"] = root.value().where;
+    finish_model(reading);
+  }
+  if (kind == PresetKind::clusters && draft.scenario.cluster.gpu.empty()) {
+    root.error("cluster", "names no GPU", "cluster: {gpu: h100-sxm-80gb, ...}");
+  }
+  if (kind == PresetKind::communicators) {
+    check_rising(draft.run.recovery.communicator_points, root.value(), kPointsKey, diagnostics);
+  }
+  if (draft.run.capacity.repair.manual && !draft.run.capacity.repair_time) {
+    root.error("capacity", "has a repair by hand without capacity.repair_time", "both");
+  }
+  take_parts(std::move(draft), preset);
+  return preset;
+}
+
+// Of its files, below a directory of profiles.
+std::string_view folder_of(PresetKind kind) {
+  return hardware::kPresetFolders[static_cast<std::size_t>(kind)];
+}
+
+// Nothing after an error. `name`: of the file.
+std::optional<Preset> read_preset_document(const yaml::Value& root,
+                                           PresetKind kind,
+                                           const std::string& name,
+                                           Diagnostics& diagnostics) {
+  Diagnostics problems;
+  yaml::MappingReader reader(root, problems);
+  std::optional<Preset> preset;
+  if (reader.require_choice("format", kPresetFormats)) {
+    preset = read_keys_of(reader, kind, name);
+  }
+  diagnostics.add(problems);
+  return problems.has_errors() ? std::nullopt : std::move(preset);
+}
+
+}  // namespace
 
 PresetLibrary::PresetLibrary(hardware::ProfileSearch search) : search_(std::move(search)) {}
 
