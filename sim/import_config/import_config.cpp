@@ -114,32 +114,20 @@ class Importing {
           "--debug.save_config_file FILE.json");
       return format;
     }
-    if (!format && file.text.find("\"log_history\"") != std::string::npos) {
-      diagnostics_.error({file.name},
-                         "",
-                         "is the state of transformers' Trainer, which says neither its batch nor "
-                         "its settings",
-                         "the arguments of the run, or its log");
-      return format;
-    }
     if (!format) {
       std::string known;
       for (const ConfigFormatInfo& info : config_formats()) {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
       }
       const bool scenario = file.text.find("format: orrery/") != std::string::npos;
-      const bool packed = file.text.starts_with("\x1F\x8B");
       diagnostics_.error({file.name},
                          "",
                          scenario ? "is a file of Orrery already"
-                         : packed ? "is packed with gzip"
                          : file.text.empty()
                              ? "is empty"
                              : "is no configuration and no log that is known; of a log, --pattern "
                                "says where the time of a step stands, and --set states the rest",
-                         scenario || file.text.empty() ? ""
-                         : packed                      ? "gunzip -k"
-                                                       : "--format with one of " + known);
+                         scenario || file.text.empty() ? "" : "--format with one of " + known);
       return std::nullopt;
     }
     return is_decoder(file, *format, diagnostics_) ? format : std::nullopt;

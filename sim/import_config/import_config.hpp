@@ -115,9 +115,9 @@ struct ConfigFile {
   std::string name;                    // what messages call it
   std::string text;                    // at most kMostBytes; of a log what may hold settings
   std::optional<ConfigFormat> format;  // nothing: recognised
-  std::shared_ptr<const ScannedLog> log = nullptr;  // nothing: the text is the whole log
   // Of a script what its caller passes: {"1", "8B"} for the first argument, {"TP", "2"}.
   std::vector<std::pair<std::string, std::string>> variables = {};
+  std::shared_ptr<const ScannedLog> log = nullptr;  // nothing: the text is the whole log
 };
 
 // The log that the file is; nullptr when it is none.
@@ -219,7 +219,7 @@ struct ImportResult {
 
 struct FileReading {
   std::optional<ConfigFormat> format = std::nullopt;  // nothing: recognised
-  std::string pattern = {};   // of the lines of a log that tell of a step (logs/log_pattern.hpp)
+  std::string pattern = {};  // of the lines of a log that tell of a step (logs/log_pattern.hpp)
   std::stop_token stop = {};
 };
 

@@ -150,8 +150,9 @@ std::vector<std::string_view> names_of(ConfigFormat format, const SourceKeys& ke
     case ConfigFormat::torchtitan_saved:
     case ConfigFormat::torchtitan_log:
       return {"torchtitan", "launchers"};
+    default:
+      return {};  // logs of facts alone
   }
-  return {};
 }
 
 // Where sections hold the keys of another program: Megatron's below `model.`.

@@ -257,22 +257,12 @@ TEST_F(ImportConfig, HelpNamesBothKindsOfFiles) {
   EXPECT_TRUE(has(help.out, "orrery import --format nccl-tests --help"));
 }
 
-TEST_F(ImportConfig, SaysWhatAFileIsThatItCannotRead) {
-  write("empty.log", "");
-  write("packed.log", "\x1F\x8B\x08");
-  write("notes.txt", "hello\n");
-  const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"empty.log -q", "empty.log: error: is empty"},
-      {"packed.log -q", "is packed with gzip (gunzip -k)"},
-      {"notes.txt -q", "--pattern says where the time of a step stands"},
-      {"none.log -q", "none.log: no such file"},
-      {"meta-llama/Llama-3.1-8B", "nothing is downloaded"},
-      {".", "is a directory: give its files"}};
-  for (const auto& [arguments, words] : wrong) {
-    const Finished finished = run("import " + arguments);
-    EXPECT_NE(finished.code, 0);
-    EXPECT_TRUE(has(finished.err, words)) << arguments << ": " << finished.err;
-  }
+TEST_F(ImportConfig, AnUnknownLogIsToldOfThePattern) {
+  write("own.log", "it 1 took 2.5 s\nit 2 took 2.5 s\nit 3 took 2.5 s\n");
+  EXPECT_TRUE(has(run("import own.log -q").err, "--pattern says where the time of a step stands"));
+  const Finished finished = run("import own.log --pattern 'it {step} took {s}' -q");
+  EXPECT_EQ(finished.code, 3);
+  EXPECT_TRUE(has(finished.out, "step_time: 2.5s")) << finished.out << finished.err;
 }
 
 // A log of 8 GPUs beside a scenario of 16, with another batch and length.

@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "sim/base/error.hpp"
 #include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/number_option.hpp"
@@ -80,20 +79,6 @@ std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
   std::vector<import_config::ConfigFile> files;
   for (const std::string& name : command.files) {
     std::optional<import_config::ConfigFile> file;
-    std::error_code error;
-    const auto status = std::filesystem::status(name, error);
-    if (name != "-" && std::filesystem::is_directory(status)) {
-      throw Error(ErrorKind::io,
-                  name +
-                      ": is a directory: give its files, such as config.json, a launch script, "
-                      "a log");
-    }
-    if (name != "-" && !std::filesystem::exists(status)) {
-      throw Error(ErrorKind::io,
-                  name +
-                      ": no such file; nothing is downloaded: of a model on a hub give its "
-                      "config.json");
-    }
     if (name == "-") {
       file = import_config::ConfigFile{"<stdin>", read_standard_input(), reading.format};
     } else {

@@ -412,7 +412,6 @@ void read_trainer_log(Import& import) {
     import.draft.leave_open(
         "precision.compute", SourceItem{}, "the log does not print its arguments");
   }
-  pending.full_precision = !keys.flag("bf16").value_or(true) && !keys.flag("fp16").value_or(true);
   if (pending.ranks && pending.ranks->value == 1) {
     import.draft.set("layout.sharding", "none", pending.ranks->origin);
   } else {

@@ -7,7 +7,7 @@
 namespace orrery::import_config::testing {
 namespace {
 
-constexpr const char* kModel =
+constexpr const char* kSmallModel =
     R"({"model_type": "qwen3", "num_hidden_layers": 36, "hidden_size": 4096,
     "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 12288,
     "vocab_size": 151936, "tie_word_embeddings": false, "head_dim": 128,
@@ -31,7 +31,7 @@ Stranger trainer(const std::string& name,
                  const std::string& text,
                  const std::string& path,
                  const std::string& value) {
-  return {name, {{"config.json", kModel}, {"train.yaml", text}}, path, value};
+  return {name, {{"config.json", kSmallModel}, {"train.yaml", text}}, path, value};
 }
 
 Stranger script(const std::string& name,
@@ -109,18 +109,13 @@ std::vector<Stranger> trainers() {
               "overlap.fsdp.backward_prefetch",
               "before"),
       {"ArgumentsOfTheTrainer",
-       {{"config.json", kModel},
+       {{"config.json", kSmallModel},
         {"run.sh",
          "torchrun --nnodes 2 --nproc_per_node 8 run_clm.py --model_name_or_path a/b "
          "--per_device_train_batch_size 2 --gradient_accumulation_steps 8 --bf16 True --fsdp "
          "\"full_shard auto_wrap\" --optim adamw_bnb_8bit --block_size 4096 --output_dir out\n"}},
        "batch.global",
        "256"},
-      {"StateOfTheTrainer",
-       {{"trainer_state.json",
-         R"({"global_step": 100, "log_history": [{"step": 50}], "train_batch_size": 8})"}},
-       "",
-       "is the state of transformers' Trainer"},
   };
 }
 
