@@ -187,7 +187,6 @@ std::vector<Knob> knobs() {
   };
   return {{"moe.imbalance", of_experts(&model::MoeSpec::imbalance)},
           {"moe.load_spread", of_experts(&model::MoeSpec::load_spread)},
-          {"moe.router_skew", of_experts(&model::MoeSpec::router_skew)},
           {"variation.gpu_sigma", of_variation(&step::VariationSpec::gpu_sigma)},
           {"variation.node_sigma", of_variation(&step::VariationSpec::node_sigma)},
           {"variation.slow_factor", of_variation(&step::VariationSpec::slow_factor)},
