@@ -59,31 +59,6 @@ bool check_phase(const PhaseSpec& spec, const PhaseStep& step, bool last, Findin
   return sound && findings.require(step.nodes >= 1, key, "a phase needs at least one node");
 }
 
-std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
-                                 std::int64_t global_batch,
-                                 std::int64_t sequence_length) {
-  if (!spec.batch_ramp) {
-    return spec.phases;
-  }
-  const BatchRampSpec& ramp = *spec.batch_ramp;
-  std::vector<PhaseSpec> phases;
-  const std::int64_t rises =
-      (global_batch - ramp.start) / std::max<std::int64_t>(ramp.increment, 1);
-  for (std::int64_t i = 0; i < rises; ++i) {
-    const double share = static_cast<double>(i + 1) / static_cast<double>(rises);
-    const double samples = static_cast<double>(ramp.samples) * share;
-    PhaseSpec phase;
-    phase.global_batch = ramp.start + i * ramp.increment;
-    phase.name = fmt::format("batch {}", *phase.global_batch);
-    phase.until = tokens(samples * static_cast<double>(sequence_length));
-    phases.push_back(std::move(phase));
-  }
-  PhaseSpec rest;
-  rest.name = fmt::format("batch {}", global_batch);
-  phases.push_back(std::move(rest));
-  return phases;
-}
-
 // Fills plan.phases from the specs and plan.step.phases (one for one); a single phase without them.
 void plan_phases(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   if (spec.phases.empty()) {
@@ -333,6 +308,31 @@ void plan_simulation(const SimulationSpec& spec, RunPlan& plan, Findings& findin
 }
 
 }  // namespace
+
+std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
+                                 std::int64_t global_batch,
+                                 std::int64_t sequence_length) {
+  if (!spec.batch_ramp) {
+    return spec.phases;
+  }
+  const BatchRampSpec& ramp = *spec.batch_ramp;
+  std::vector<PhaseSpec> phases;
+  const std::int64_t rises =
+      (global_batch - ramp.start) / std::max<std::int64_t>(ramp.increment, 1);
+  for (std::int64_t i = 0; i < rises; ++i) {
+    const double share = static_cast<double>(i + 1) / static_cast<double>(rises);
+    const double samples = static_cast<double>(ramp.samples) * share;
+    PhaseSpec phase;
+    phase.global_batch = ramp.start + i * ramp.increment;
+    phase.name = fmt::format("batch {}", *phase.global_batch);
+    phase.until = tokens(samples * static_cast<double>(sequence_length));
+    phases.push_back(std::move(phase));
+  }
+  PhaseSpec rest;
+  rest.name = fmt::format("batch {}", global_batch);
+  phases.push_back(std::move(rest));
+  return phases;
+}
 
 SimTime bounded_time(Seconds value) {
   return std::clamp(to_sim_time(value), SimTime{}, kLongestTime);
