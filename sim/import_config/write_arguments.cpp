@@ -250,6 +250,10 @@ void add_layout(const Scenario& scenario, Arguments& arguments) {
 }
 
 void add_step(const Scenario& scenario, Arguments& arguments) {
+  // Megatron-LM drops a tenth where nothing is said.
+  if (arguments.value("software_options.dropout").empty()) {
+    arguments.add("--hidden-dropout 0 --attention-dropout 0");
+  }
   const step::RecomputeSpec& recompute = scenario.step.recompute;
   if (recompute.policy == model::Recompute::full && recompute.layers) {
     arguments.add(fmt::format(

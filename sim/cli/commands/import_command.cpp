@@ -200,11 +200,16 @@ training steps measured steps, with options of their own: orrery import --format
 Exit codes: 0 ok, 2 usage, 3 a file is broken, holds keys that are not understood, or something is
 still to be stated, 6 input or output.)";
 
-void add_variables_option(CLI::App& command, std::vector<std::string>& variables) {
+// Those that each stand several times.
+void add_repeated_options(CLI::App& command, ImportCommand& options) {
+  command
+      .add_option("--ignore", options.ignored, "A key of the files that is not to matter, or KEY*")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
   command
       .add_option(
           "--define",
-          variables,
+          options.variables,
           "A variable of the scripts as their caller sets it; 1=VALUE is the first argument")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -270,12 +275,7 @@ void add_import_command(CLI::App& app, Action& action) {
                    "config.json: take the text model as this class, such as llama, whatever the "
                    "file says")
       ->type_name("TYPE");
-  command
-      ->add_option(
-          "--ignore", options->ignored, "A key of the files that is not to matter, or KEY*")
-      ->type_name("KEY")
-      ->allow_extra_args(false);
-  add_variables_option(*command, options->variables);
+  add_repeated_options(*command, *options);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
       ->check(CLI::ExistingDirectory)

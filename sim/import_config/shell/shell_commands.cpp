@@ -53,9 +53,7 @@ class Script {
          const ShellValues& passed,
          std::vector<PassedOver>& passed_over)
       : text_(text), file_(file), lines_(text), variables_(text), passed_over_(passed_over) {
-    for (const auto& [name, value] : passed) {
-      variables_.assign(name, value, 0, 0);
-    }
+    variables_.pass(passed);
   }
 
   void run() {
@@ -488,11 +486,6 @@ class Script {
 };
 
 }  // namespace
-
-bool is_option(std::string_view word) {
-  return word.size() > 2 && word.starts_with("--") &&
-         std::isalpha(static_cast<unsigned char>(word[2])) != 0;
-}
 
 ShellCommands follow_script(std::string_view text,
                             const std::string& file,

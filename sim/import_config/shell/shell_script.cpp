@@ -163,6 +163,11 @@ std::vector<ShellWord> built_command(const std::vector<std::string>& texts,
 
 }  // namespace
 
+bool is_option(std::string_view word) {
+  return word.size() > 2 && word.starts_with("--") &&
+         std::isalpha(static_cast<unsigned char>(word[2])) != 0;
+}
+
 std::optional<Value> parse_arguments(std::string_view text,
                                      const std::string& file,
                                      const ShellValues& passed,

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace orrery::import_config {
@@ -35,6 +36,13 @@ struct ShellWord {
 class ShellVariables {
  public:
   explicit ShellVariables(std::string_view script) : script_(script) {}
+
+  // What the caller of the script sets.
+  void pass(const std::vector<std::pair<std::string, std::string>>& values) {
+    for (const auto& [name, value] : values) {
+      assign(name, value, 0, 0);
+    }
+  }
 
   // The words that a token of the script stands for; `offset` is where it begins.
   [[nodiscard]] std::vector<ShellWord> expand(std::string_view token, std::size_t offset);

@@ -1,5 +1,7 @@
 // Which program is a file for? The content decides.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -230,8 +232,10 @@ std::string why_no_file(const std::filesystem::path& path, std::string_view text
   }
   if (!std::filesystem::exists(path, error)) {
     const std::string name = path.generic_string();
+    const std::string_view extension = std::string_view(name).substr(name.rfind('.') + 1);
+    constexpr std::string_view kFiles = " json yaml yml toml sh slurm sbatch log out txt py ";
     const bool hub = !name.starts_with(".") && std::count(name.begin(), name.end(), '/') == 1 &&
-                     !path.has_extension();
+                     kFiles.find(fmt::format(" {} ", extension)) == std::string_view::npos;
     return hub ? "is no file here; of a model at Hugging Face give its config.json" : "is no file";
   }
   constexpr std::array<std::string_view, 5> kPacked = {"\x1F\x8B",
