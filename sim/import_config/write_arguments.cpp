@@ -249,6 +249,12 @@ void add_layout(const Scenario& scenario, Arguments& arguments) {
   }
 }
 
+// Of {modules: [a, b], layers: 2}.
+std::string modules_of(const std::string& recompute) {
+  const std::size_t begin = std::min(recompute.find('['), recompute.size());
+  return words(recompute.substr(begin, recompute.find(']') - begin));
+}
+
 void add_step(const Scenario& scenario, Arguments& arguments) {
   // Megatron-LM drops a tenth where nothing is said.
   if (arguments.value("software_options.dropout").empty()) {
@@ -261,7 +267,7 @@ void add_step(const Scenario& scenario, Arguments& arguments) {
         *recompute.layers));
   } else if (recompute.policy == model::Recompute::modules) {
     arguments.add("--recompute-granularity selective --recompute-modules " +
-                  words(arguments.value("recompute.modules")));
+                  modules_of(arguments.value("recompute")));
   }
   if (scenario.step.bucket) {
     const double bytes = arguments.value("precision.gradient_dtype") == "bf16" ? 2.0 : 4.0;

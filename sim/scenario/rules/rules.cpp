@@ -172,6 +172,26 @@ bool is_broken(const Diagnostics& diagnostics, std::string_view key) {
   return false;
 }
 
+namespace {
+
+// cluster.gpu holds at least one node beside the others.
+void check_mixed(Reading& reading) {
+  const hardware::ClusterSpec& cluster = reading.draft.scenario.cluster;
+  std::int64_t others = 0;
+  for (const hardware::MixedNodes& block : cluster.mixed) {
+    others += block.nodes;
+  }
+  if (others >= cluster.nodes && !cluster.mixed.empty()) {
+    error(reading,
+          "cluster.mixed",
+          fmt::format(
+              "{} nodes with other GPUs leave none of {} for cluster.gpu", others, cluster.nodes),
+          fmt::format("at most {}", cluster.nodes - 1));
+  }
+}
+
+}  // namespace
+
 void finish_cluster(Reading& reading) {
   Draft& draft = reading.draft;
   if (is_broken(reading.diagnostics, "cluster") || !draft.stated("cluster")) {
@@ -232,17 +252,7 @@ void finish_cluster(Reading& reading) {
   if (const auto problem = hardware::network_problem(cluster)) {
     error(reading, "cluster.network", *problem);
   }
-  std::int64_t others = 0;
-  for (const hardware::MixedNodes& block : cluster.mixed) {
-    others += block.nodes;
-  }
-  if (others >= cluster.nodes && !cluster.mixed.empty()) {
-    error(reading,
-          "cluster.mixed",
-          fmt::format(
-              "{} nodes with other GPUs leave none of {} for cluster.gpu", others, cluster.nodes),
-          fmt::format("at most {}", cluster.nodes - 1));
-  }
+  check_mixed(reading);
 }
 
 void finish_layout(Reading& reading) {
