@@ -88,6 +88,7 @@ CostModel::CostModel(hardware::GpuProfile gpu,
                time->residual(),
                time->range()};
     }
+    gpu_.host_factor.reset();  // a model that is made of another one's parts slows them once
   }
 }
 

@@ -59,7 +59,7 @@ void search_with_switches(const PlanSpec& spec, PoolOptions options, Searched& s
   if (spec.keeps_switches || best.empty() || !is_complete(searched.clusters)) {
     return;
   }
-  const auto switches = better_switches(searched.bench, best, options.stop);
+  const auto switches = better_switches(searched.bench, best);
   if (switches.empty()) {
     return;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/files/stop_point.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 
 namespace orrery::plan {
@@ -39,15 +38,11 @@ struct Switched {
 // The one value that helps most is kept, then the next one is looked for.
 Switched climb(const Workbench& bench,
                const Candidate& candidate,
-               const std::vector<scenario::KeyValue>& values,
-               const std::stop_token& stop) {
+               const std::vector<scenario::KeyValue>& values) {
   Switched best{{}, rate(bench, candidate)};
   while (true) {
     Switched better = best;
     for (const scenario::KeyValue& value : values) {
-      if (stop.stop_requested()) {
-        return best;
-      }
       std::vector<scenario::KeyValue> switches = best.switches;
       std::erase_if(switches, [&value](const auto& old) { return old.key == value.key; });
       switches.push_back(value);
@@ -66,12 +61,11 @@ Switched climb(const Workbench& bench,
 }  // namespace
 
 std::vector<scenario::KeyValue> better_switches(const Workbench& bench,
-                                                const std::vector<Ranked>& best,
-                                                const std::stop_token& stop) {
+                                                const std::vector<Ranked>& best) {
   const std::vector<scenario::KeyValue> values = values_to_try(bench.base);
   Switched found;
   for (std::size_t i = 0; !values.empty() && i < std::min(kLayouts, best.size()); ++i) {
-    Switched one = climb(bench, best[i].candidate, values, stop);
+    Switched one = climb(bench, best[i].candidate, values);
     if (one.rate > found.rate) {
       found = std::move(one);
     }

@@ -8,7 +8,6 @@
 // kWorthSwitching and leaves the headroom. A switch changes which layout is the best, so the search
 // is made again with them.
 
-#include <stop_token>
 #include <vector>
 
 #include "sim/plan/search/search.hpp"
@@ -18,10 +17,10 @@ namespace orrery::plan {
 
 inline constexpr double kWorthSwitching = 0.005;  // of the time of a step
 
-// In the order in which they pay; none where none does. `best` by score.
+// In the order in which they pay; none where none does. `best` by score. Heeds no stop: the
+// processes of a team must all find the same.
 [[nodiscard]] std::vector<scenario::KeyValue> better_switches(const Workbench& bench,
-                                                              const std::vector<Ranked>& best,
-                                                              const std::stop_token& stop);
+                                                              const std::vector<Ranked>& best);
 
 // The workbench of the same scenario with these keys stated.
 [[nodiscard]] Workbench with_switches(Workbench bench,

@@ -272,8 +272,8 @@ TEST(Evaluate, TooFewSparesAreSaidFirstWithTheNumberThatWouldDo) {
   const report::Evaluation none = must_evaluate(replaced(one, "spares: 1, ", ""));
   ASSERT_EQ(none.caveats.size(), 1U);
   EXPECT_EQ(none.caveats[0],
-            "0.4 nodes are in repair on average and no spare stands by, so the job stands still "
-            "for want of nodes; 2 spares would do 99 % of the time");
+            "0.4 nodes are in repair on average and no spare stands by, so the job waits for "
+            "nodes; 2 spares would do 99 % of the time");
 }
 
 TEST(Evaluate, ASuperchipInANodeThatNobodySellsIsSaid) {
@@ -287,7 +287,7 @@ TEST(Evaluate, ASuperchipInANodeThatNobodySellsIsSaid) {
     return to_string(diagnostics);
   };
   EXPECT_EQ(warnings("{gpu: gb300, nodes: 2, gpus_per_node: 8, network: infiniband-400g}"),
-            "test.yaml:4:43: warning: cluster.gpus_per_node: is 8, and gb300 is sold in nodes of 4 "
+            "test.yaml:4:48: warning: cluster.gpus_per_node: is 8, and gb300 is sold in nodes of 4 "
             "(cluster.preset: gb300-nvl72)\n");
   EXPECT_EQ(warnings("{gpu: gb300, nodes: 2, gpus_per_node: 4, network: nvl72}"), "");
   EXPECT_EQ(warnings("{gpu: b200-sxm, nodes: 2, network: infiniband-400g}"), "");

@@ -104,7 +104,13 @@ const std::vector<Effect>& model_effects() {
 
 const std::vector<Effect>& cluster_effects() {
   static const std::vector<Effect> effects = {
-      {"cluster.preset", "dgx-h100", "cluster.preset = dgx-h100"},
+      {"cluster.preset",
+       "dgx-h100",
+       "cluster.preset = dgx-h100; network.preset = infiniband-400g; "
+       "tiers[0].name = scalable unit; tiers[0].nodes = 32; tiers[0].oversubscription = 1; "
+       "tiers[0].latency = 0 s; tiers[1].name = spine; tiers[1].nodes = 256; "
+       "tiers[1].oversubscription = 1; tiers[1].latency = 9e-07 s; tiers[2].name = core; "
+       "tiers[2].nodes = 2048; tiers[2].oversubscription = 1; tiers[2].latency = 9e-07 s"},
       {"cluster.gpu", "./our.yaml", "cluster.gpu = ./our.yaml"},
       {"cluster.nodes", "4", "cluster.nodes = 4"},
       {"cluster.gpus", "32", "cluster.nodes = 4", {{"cluster.nodes", ""}, {"cluster.gpus", "16"}}},
