@@ -180,7 +180,7 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
   fill(nearly,
        neighbours_table(plan),
        plan.neighbours.empty() ? "Nothing faster fails for want of memory alone."
-       : headline.found        ? "Faster, but too large for memory. Return opens the layout that fits."
+       : headline.found        ? "Faster, but too large. Return opens the layout that fits."
                                : "What is least short of memory.");
   fill(firm,
        firmness_table(plan),

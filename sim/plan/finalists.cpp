@@ -29,7 +29,6 @@ std::optional<report::Evaluation> evaluate_step_only(scenario::Scenario scenario
   scenario.expect.clear();
   evaluate::EvaluateOptions options;
   options.levers = levers;
-  options.stop = question.stop;
   options.search = question.search;
   Diagnostics ignored;
   return evaluate::evaluate(scenario, options, ignored);

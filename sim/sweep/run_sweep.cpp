@@ -126,7 +126,7 @@ SweepOutcome run_sweep(const Sweep& sweep, Team& team, const RunOptions& options
                        [&](std::size_t point, std::string_view line) {
                          JournalEntry entry = read_journal_line(line, shape);
                          if (!entry.problem.empty()) {
-                           throw Error(ErrorKind::io, "a process sent a message that cannot be read");
+                           throw Error(ErrorKind::io, "a process sent no readable message");
                          }
                          take(point, std::move(entry.result));
                        }});

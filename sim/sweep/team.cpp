@@ -20,7 +20,7 @@ namespace orrery::sweep {
 namespace {
 
 constexpr std::chrono::microseconds kBetweenLooks{200};
-constexpr std::string_view kNonsense = "a process sent a message that cannot be read";
+constexpr std::string_view kNonsense = "a process sent no readable message";
 
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());

@@ -226,7 +226,7 @@ TEST_F(ImportConfig, FilesThatCannotBeReadSayWhy) {
               {"meta-llama/Llama-3.1-8B", 6, "of a model at Hugging Face give its config.json"},
               {"empty.log", 3, "empty.log: error: is empty"},
               {"packed.log", 3, "packed.log: error: is packed: unpack it first"},
-              {"notes.txt", 3, "notes.txt: error: is no configuration that is known"},
+              {"notes.txt", 3, "notes.txt: error: is no configuration and no log that is known"},
               {"checkpoint", 3, "checkpoint: error: is a folder: give checkpoint/config.json"}};
 
   for (const auto& row : rows) {

@@ -275,16 +275,16 @@ void MainWindow::show_page() {
     return;
   }
   const OutcomePtr& answered = page->answered();
-  if (answered != shown_ || page->baseline() != shown_baseline_) {
-    shown_ = answered;
-    shown_baseline_ = page->baseline();
+  if (answered != shown_.outcome || page->baseline() != shown_.baseline) {
+    shown_.outcome = answered;
+    shown_.baseline = page->baseline();
     charts_->set_outcome(answered);
     tables_->set_outcome(answered);
-    timeline_->set_levels(answered ? answered->levels : timeline::Levels(), page == shown_page_);
-    shown_page_ = page;
+    timeline_->set_levels(answered ? answered->levels : timeline::Levels(), page == shown_.page);
+    shown_.page = page;
     if (answered) {
       const report::Evaluation* base =
-          shown_baseline_ != answered ? shown_baseline_->evaluation.get() : nullptr;
+          shown_.baseline != answered ? shown_.baseline->evaluation.get() : nullptr;
       dashboard_->show_answer(gui::dashboard(*answered->evaluation, base));
       report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));
     }

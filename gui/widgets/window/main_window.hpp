@@ -208,10 +208,15 @@ class MainWindow : public QMainWindow {
   QAction* cancel_ = nullptr;
   std::vector<QAction*> for_documents_;
   LatestTask exporting_;
-  OutcomePtr shown_;
-  OutcomePtr shown_baseline_;
-  const DocumentPage* shown_page_ = nullptr;  // whose levels the timeline has
-  bool problems_in_front_ = false;            // because of an error, not by the user
+
+  struct Shown {
+    OutcomePtr outcome;
+    OutcomePtr baseline;
+    const DocumentPage* page = nullptr;  // whose levels the timeline has
+  };
+
+  Shown shown_;
+  bool problems_in_front_ = false;  // because of an error, not by the user
   DockLayout* dock_layout_ = nullptr;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;

@@ -108,8 +108,8 @@ void MainWindow::set_theme(Theme theme) {
   for (QAction* action : themes_->actions()) {
     action->setChecked(action->data().toString() == to_word(theme));
   }
-  if (shown_) {
-    shown_.reset();  // cards and charts are painted again in the new colours
+  if (shown_.outcome) {
+    shown_.outcome.reset();  // cards and charts are painted again in the new colours
     show_page();
   }
 }

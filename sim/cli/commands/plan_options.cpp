@@ -13,7 +13,7 @@
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/plan/search/fronts.hpp"
-#include "sim/yaml/kinds.hpp"
+#include "sim/yaml/scalar.hpp"
 
 namespace orrery::cli {
 
@@ -182,7 +182,7 @@ std::optional<Seconds> search_time(const PlanOptions& options) {
   if (!options.time) {
     return std::nullopt;
   }
-  const auto parsed = yaml::kind::Time::parse(*options.time);
+  const auto parsed = yaml::parse_time(*options.time);
   if (!parsed.value || *parsed.value <= Seconds{}) {
     throw UsageError(
         fmt::format("plan: --time {}: is no time above 0, such as 30s or 5min", *options.time));
@@ -214,7 +214,7 @@ std::vector<plan::ClusterChoice> chosen_clusters(const PlanOptions& options,
     const std::size_t equals = text.find('=');
     const auto gpus = equals == std::string::npos
                           ? yaml::Parsed<std::int64_t>{}
-                          : yaml::kind::Count::parse(std::string_view(text).substr(equals + 1));
+                          : yaml::parse_count(std::string_view(text).substr(equals + 1));
     if (!gpus.value || *gpus.value < 1) {
       throw UsageError(
           fmt::format("plan: --clusters {}: is no PRESET=GPUS, such as dgx-h100=1024", text));

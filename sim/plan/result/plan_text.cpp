@@ -205,7 +205,7 @@ void add_neighbours(TextPage& page, const Plan& plan) {
   }
   page.section(
       "NEARLY",
-      plan.finalists.empty() ? "what is least short of memory:" : "faster, but too large for memory:");
+      plan.finalists.empty() ? "what is least short of memory:" : "faster, but too large:");
   constexpr std::size_t kHanging = 4;
   for (const Neighbour& neighbour : plan.neighbours) {
     const std::string gain =

@@ -20,10 +20,18 @@ double rate(const Workbench& bench, const Candidate& candidate) {
                                            : 0.0;
 }
 
+// Whether the scenario states the section as one word, beside which no key of it can stand.
+bool is_one_word(const scenario::Scenario& base, const std::string& key) {
+  const std::string section = key.substr(0, key.find('.'));
+  const auto first = base.locations.lower_bound(section + ".");
+  const bool below = first != base.locations.end() && first->first.starts_with(section + ".");
+  return base.locations.contains(section) && !below;
+}
+
 std::vector<scenario::KeyValue> values_to_try(const scenario::Scenario& base) {
   std::vector<scenario::KeyValue> values;
   for (scenario::OfferedValue& offered : scenario::offered_values(base)) {
-    if (!is_planned(offered.key)) {
+    if (!is_planned(offered.key) && !is_one_word(base, offered.key)) {
       values.push_back({std::move(offered.key), std::move(offered.value), {}});
     }
   }

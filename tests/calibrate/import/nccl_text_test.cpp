@@ -308,7 +308,8 @@ TEST(NcclText, RefusesWhatIsNoLog) {
         to_string(diagnostics),
         "notes.txt: error: holds no results of a known program (text, CSV or JSON of "
         "nccl-tests, text or JSON of nvbandwidth, or the configuration or log of a training run, "
-        "see orrery import --help)\n");
+        "see orrery import --help; of a log of another program, orrery import --pattern says where "
+        "the time of a step stands)\n");
   }
   Diagnostics packed;
   read_text("\x1F\x8B\x08", packed, "train.log.gz");
