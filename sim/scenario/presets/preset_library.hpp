@@ -104,7 +104,7 @@ class PresetLibrary {
 
  private:
   hardware::ProfileSearch search_;
-  mutable std::mutex mutex_;
+  mutable std::recursive_mutex mutex_;  // a preset of clusters names one of networks
   mutable std::map<std::pair<PresetKind, std::string>, PresetPtr> read_;
   mutable std::map<std::string, std::shared_ptr<const StackRecipes>, std::less<>> recipes_;
   mutable std::map<std::string, std::optional<GpuKind>, std::less<>> gpus_;
