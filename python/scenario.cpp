@@ -8,7 +8,7 @@
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/log_outages.hpp"
-#include "sim/plan/result/winner_file.hpp"
+#include "sim/scenario/edit_text.hpp"
 
 namespace orrery::python {
 
@@ -146,7 +146,7 @@ scenario::ScenarioTemplate Scenario::base_with_changes() const {
     return base_;
   }
   Diagnostics diagnostics;
-  const auto text = plan::with_changes(text_, changes_, diagnostics);
+  const auto text = scenario::with_keys(text_, changes_, diagnostics);
   if (!text) {
     throw Problems{diagnostics};
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/scenario/load.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/stated_keys.hpp"
 #include "sim/yaml/document.hpp"
@@ -329,13 +330,20 @@ std::optional<TextEdit> set_key(std::string_view text,
       return edit;
     }
   }
-  Diagnostics problems;  // what the reader has against the value, if that is it
-  if (const auto base = ScenarioTemplate::from_text(text, change.where.file, problems)) {
+  // What the reader has against the value, if that is it.
+  Diagnostics problems;
+  Diagnostics unused;
+  if (const auto base = ScenarioTemplate::from_text(text, change.where.file, unused)) {
     static_cast<void>(base->with(std::span(&change, 1), problems));
   }
-  if (problems.has_errors()) {
-    diagnostics.add(problems);
-  } else {
+  bool explained = false;
+  for (const Diagnostic& problem : problems.all()) {
+    if (problem.severity == Severity::error && problem.key.starts_with(facts->path)) {
+      diagnostics.add(problem);
+      explained = true;
+    }
+  }
+  if (!explained) {
     diagnostics.error(change.where, change.key, "cannot be set here to this value", kByHand);
   }
   return std::nullopt;
@@ -389,6 +397,35 @@ std::optional<TextEdit> remove_key(std::string_view text,
   }
   diagnostics.error({}, key, "cannot be taken away here", kByHand);
   return std::nullopt;
+}
+
+std::optional<std::string> with_keys(std::string_view text,
+                                     std::span<const KeyValue> changes,
+                                     Diagnostics& diagnostics) {
+  std::string edited(text);
+  for (const KeyValue& change : changes) {
+    const auto edit = set_key(edited, change, diagnostics);
+    if (!edit) {
+      return std::nullopt;
+    }
+    edited = with_edit(edited, *edit);
+  }
+  return edited;
+}
+
+void drop_outdated_data(std::string& text,
+                        std::span<const KeyValue> changes,
+                        const std::string& file_name,
+                        const ScenarioTemplate::Search& search,
+                        Diagnostics& diagnostics) {
+  Diagnostics unused;
+  const auto scenario = load_text(text, file_name, unused, search);
+  const auto outdated = scenario ? outdated_data(*scenario, changes) : std::nullopt;
+  const auto edit = outdated ? remove_key(text, "layout.data", unused) : std::nullopt;
+  if (edit) {
+    text = with_edit(text, *edit);
+    diagnostics.add(*outdated);
+  }
 }
 
 }  // namespace orrery::scenario

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,19 @@ struct TextSpan {
 [[nodiscard]] std::optional<TextEdit> set_key(std::string_view text,
                                               const KeyValue& change,
                                               Diagnostics& diagnostics);
+
+// The text with all of these keys set, in order; nothing after a diagnostic.
+[[nodiscard]] std::optional<std::string> with_keys(std::string_view text,
+                                                   std::span<const KeyValue> changes,
+                                                   Diagnostics& diagnostics);
+
+// Takes layout.data away where these changes of the text, made already, outdate it
+// (outdated_data), with that warning. `file_name`: presets are looked for as for that file.
+void drop_outdated_data(std::string& text,
+                        std::span<const KeyValue> changes,
+                        const std::string& file_name,
+                        const ScenarioTemplate::Search& search,
+                        Diagnostics& diagnostics);
 
 // Takes the line of the key away, so that its default holds.
 [[nodiscard]] std::optional<TextEdit> remove_key(std::string_view text,

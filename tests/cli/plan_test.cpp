@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -191,12 +190,9 @@ TEST_F(PlanTest, SetsMachinesBesideOneAnother) {
   const Json plans = Json::parse(read("plan.json"));
   EXPECT_EQ(plans["schema"], "orrery-plan-clusters/1");
   ASSERT_EQ(plans["clusters"].size(), 2U);
-  std::set<std::string> prices;
   for (const Json& one : plans["clusters"]) {
-    prices.insert(one["gpu_hour"].get<std::string>());
     EXPECT_EQ(one["plan"]["schema"], "orrery-plan/1");
   }
-  EXPECT_EQ(prices, (std::set<std::string>{"$4.50 (2026-10-10)", "$8.50 (2026-10-10)"}));
   const Json& best = plans["clusters"][0];
   const Json& other = plans["clusters"][1];
   EXPECT_LE(best["plan"]["finalists"][0]["value"], other["plan"]["finalists"][0]["value"]);
@@ -207,7 +203,8 @@ TEST_F(PlanTest, SetsMachinesBesideOneAnother) {
             best["plan"]["finalists"][0]["metrics"]["cost_usd"]["value"]);
   const Finished page =
       run("plan small.yaml --objective cost --clusters nebius-h100=8,nebius-b200=8");
-  EXPECT_NE(page.out.find("nebius-b200"), std::string::npos) << page.out;
+  EXPECT_NE(page.out.find("$4.50 per GPU-hour (2026-10-10)"), std::string::npos) << page.out;
+  EXPECT_NE(page.out.find("$8.50 per GPU-hour (2026-10-10)"), std::string::npos) << page.out;
 }
 
 TEST_F(PlanTest, RefusesMachinesThatItDoesNotKnow) {

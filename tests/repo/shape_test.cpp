@@ -102,10 +102,9 @@ TEST(Shape, AHeaderWithoutPrologueIsCaught) {
   const Tree tree{{{"sim/a/bad.hpp", "#pragma once\n\n#include <vector>\n"},
                    {"sim/a/good.hpp", "#pragma once\n\n// What is it?\n"},
                    {"sim/a/guard.hpp", "#ifndef GUARD\n#define GUARD\n#endif\n"}}};
-  expect_offences(
-      headers_without_prologue(tree),
-      {"sim/a/bad.hpp:2: a comment after #pragma once says what the header is for",
-       "sim/a/guard.hpp:1: a header starts with #pragma once"});
+  expect_offences(headers_without_prologue(tree),
+                  {"sim/a/bad.hpp:2: a comment after #pragma once says what the header is for",
+                   "sim/a/guard.hpp:1: a header starts with #pragma once"});
 }
 
 TEST(Shape, NamespacesFollowFolders) {

@@ -48,16 +48,6 @@ std::optional<scenario::Scenario> load(const std::string& name,
   return text ? scenario::load_text(*text, shown, diagnostics, search) : std::nullopt;
 }
 
-// The first error in one line, for reports that have no room for all.
-std::string first_error(const Diagnostics& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics.all()) {
-    if (diagnostic.severity == Severity::error) {
-      return to_string(diagnostic);
-    }
-  }
-  return {};
-}
-
 void fail(InputFile& file, ExitCode code) {
   file.code = code;
   file.problem = first_error(file.diagnostics);
@@ -78,6 +68,15 @@ void fail(InputFile& file, const Error& error) {
 }
 
 }  // namespace
+
+std::string first_error(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity == Severity::error) {
+      return to_string(diagnostic);
+    }
+  }
+  return {};
+}
 
 hardware::ProfileSearch search_for(const std::string& file, const EvaluationOptions& options) {
   hardware::ProfileSearch search = evaluate::profile_search(
@@ -153,17 +152,9 @@ std::optional<std::string> with_settings(std::string text,
   if (settings.empty()) {
     return text;
   }
-  auto changed = plan::with_changes(text, settings, diagnostics);
-  Diagnostics unused;
-  const auto scenario = changed
-                            ? scenario::load_text(*changed, name, unused, search_for(name, options))
-                            : std::nullopt;
-  if (const auto outdated =
-          scenario ? scenario::outdated_data(*scenario, settings) : std::nullopt) {
-    if (const auto edit = scenario::remove_key(*changed, "layout.data", unused)) {
-      changed->replace(edit->begin, edit->length, edit->text);
-      diagnostics.add(*outdated);
-    }
+  auto changed = scenario::with_keys(text, settings, diagnostics);
+  if (changed) {
+    scenario::drop_outdated_data(*changed, settings, name, search_for(name, options), diagnostics);
   }
   return changed;
 }

@@ -63,6 +63,9 @@ struct InputFile {
 // What --set says; throws UsageError for a text that is no KEY=VALUE.
 [[nodiscard]] std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& texts);
 
+// The first error in one line, for reports that have no room for all; empty without one.
+[[nodiscard]] std::string first_error(const Diagnostics& diagnostics);
+
 // The text of a scenario with --set; nothing after errors in `diagnostics`.
 [[nodiscard]] std::optional<std::string> with_settings(std::string text,
                                                        const std::string& name,

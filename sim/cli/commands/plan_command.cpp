@@ -6,8 +6,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
@@ -19,7 +24,6 @@
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/cli/frame/time_limit.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/plan/make_plan.hpp"
 #include "sim/plan/result/cluster_plans.hpp"
@@ -42,6 +46,29 @@ std::string page_of(const PlanOptions& options, const plan::Plan& plan) {
   return plan::to_text(
       plan, text_style(colour_choice(options.colour), chosen_output(options, false).has_value()));
 }
+
+// A stop that comes after a time, or with another one.
+class TimeLimit {
+ public:
+  TimeLimit(std::chrono::duration<double> after, const std::stop_token& other)
+      : with_other_(other, [this] { source_.request_stop(); }),
+        timer_([this, after](const std::stop_token& done) {
+          std::unique_lock lock(mutex_);
+          wake_.wait_for(lock, done, after, [] { return false; });
+          source_.request_stop();
+        }) {}
+
+  [[nodiscard]] std::stop_token token() const {
+    return source_.get_token();
+  }
+
+ private:
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> with_other_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread timer_;  // last: it uses the others
+};
 
 // One line per stage: the search counts layouts, the rest plans.
 class StageProgress {
@@ -136,34 +163,6 @@ void watch_question(const PlanOptions& options,
   };
 }
 
-std::string first_error(const Diagnostics& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics.all()) {
-    if (diagnostic.severity == Severity::error) {
-      return to_string(diagnostic);
-    }
-  }
-  return {};
-}
-
-// The machine and its price, as the scenario on it has them.
-void describe(const plan::PlanQuestion& question, plan::ClusterPlan& one) {
-  Diagnostics unused;
-  const auto scenario = question.base.with({}, unused);
-  if (!scenario || !one.plan) {
-    return;
-  }
-  one.machine = fmt::format("{} nodes of {} x {}",
-                            format_integer(scenario->cluster.nodes),
-                            scenario->cluster.gpus_per_node,
-                            one.plan->gpu);
-  if (scenario->run && scenario->run->prices.gpu_hour) {
-    const run::PriceSpec& prices = scenario->run->prices;
-    one.price = fmt::format("${:.2f}{}",
-                            in_dollars_per_hour(*prices.gpu_hour),
-                            prices.as_of.empty() ? "" : " (" + prices.as_of + ")");
-  }
-}
-
 // One machine after the other; after Ctrl-C those that are left are not planned.
 ExitCode plan_clusters(const PlanOptions& options,
                        const std::string& text,
@@ -187,7 +186,6 @@ ExitCode plan_clusters(const PlanOptions& options,
       watch_question(options, watch, progress, limit, *question);
       one.text = *changed;
       one.plan = plan::make_plan(*question, team, diagnostics);
-      describe(*question, one);
     }
     if (!one.plan) {
       one.problem =

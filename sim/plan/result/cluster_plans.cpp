@@ -13,12 +13,11 @@
 #include "sim/base/text/json_text.hpp"
 #include "sim/plan/result/plan_report.hpp"
 #include "sim/plan/result/plan_words.hpp"
-#include "sim/plan/result/winner_file.hpp"
 #include "sim/plan/search/objective.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/table.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "sim/scenario/edit_text.hpp"
-#include "sim/scenario/load.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/table/stated_keys.hpp"
 #include "sim/yaml/kinds.hpp"
@@ -71,6 +70,23 @@ std::string figure(const Finalist& best, MetricId id, Objective objective) {
   return text;
 }
 
+// "64 nodes of 8 x NVIDIA B200 SXM 180 GB, $8.50 per GPU-hour (2026-10-10)".
+std::string machine_words(const report::Evaluation& evaluation) {
+  const report::ScenarioEcho& echo = evaluation.echo;
+  std::string words = fmt::format("{} node{} of {} x {}",
+                                  format_integer(echo.nodes),
+                                  echo.nodes == 1 ? "" : "s",
+                                  echo.gpus_per_node,
+                                  echo.gpu);
+  if (const auto price = report::mean_price(evaluation)) {
+    const std::string& date = evaluation.plan->pricing.as_of;
+    words += fmt::format(", {} per GPU-hour{}",
+                         format_money(*price * hours(1.0)),
+                         date.empty() ? "" : " (" + date + ")");
+  }
+  return words;
+}
+
 std::string gpus_of(const ClusterPlan& one) {
   return fmt::format("{} x {}", format_integer(one.choice.gpus), one.choice.preset);
 }
@@ -85,12 +101,11 @@ std::string why_not(const ClusterPlan& one) {
 void add_cluster(report::TextPage& page, const ClusterPlan& one, bool first) {
   const Finalist* best = best_of(one);
   page.section(first ? "CLUSTERS" : "", page.paint(report::Ink::strong, gpus_of(one)), first);
-  page.line(report::printable(
-      one.price.empty() ? one.machine : one.machine + ", " + one.price + " per GPU-hour"));
   if (best == nullptr) {
     page.line(page.paint(report::Ink::bad, report::printable(why_not(one))));
     return;
   }
+  page.line(report::printable(machine_words(best->evaluation)));
   page.line(report::printable(best->proposal.words));
   const std::string switches = switch_words(*one.plan);
   if (!switches.empty()) {
@@ -118,7 +133,7 @@ std::optional<std::string> on_cluster(std::string_view text,
   }
   const std::vector<scenario::KeyValue> machine = {
       {"cluster.preset", choice.preset, {}}, {"cluster.gpus", fmt::format("{}", choice.gpus), {}}};
-  auto changed = with_changes(text, machine, diagnostics);
+  auto changed = scenario::with_keys(text, machine, diagnostics);
   if (!changed) {
     return std::nullopt;
   }
@@ -130,24 +145,17 @@ std::optional<std::string> on_cluster(std::string_view text,
   const run::PriceSpec& offered = preset->prices.spec;
   const std::set<std::string> prices = keys_below(*changed, "prices.");
   if (offered.gpu_hour && !prices.empty()) {
-    changed =
-        with_changes(*changed,
-                     {{"prices.gpu_hour", yaml::kind::PriceRate::format(*offered.gpu_hour), {}},
-                      {"prices.as_of", offered.as_of, {}}},
-                     diagnostics);
+    const std::vector<scenario::KeyValue> own = {
+        {"prices.gpu_hour", yaml::kind::PriceRate::format(*offered.gpu_hour), {}},
+        {"prices.as_of", offered.as_of, {}}};
+    changed = scenario::with_keys(*changed, own, diagnostics);
     if (!changed ||
         (prices.contains("prices.preset") && !remove(*changed, "prices.preset", diagnostics))) {
       return std::nullopt;
     }
   }
-  const auto scenario = scenario::load_text(*changed, name, diagnostics, search);
-  if (!scenario) {
-    return std::nullopt;
-  }
-  if (scenario::outdated_data(*scenario, machine) &&
-      !remove(*changed, "layout.data", diagnostics)) {
-    return std::nullopt;
-  }
+  Diagnostics unused;  // that data follows is said of the keys that somebody changes by hand
+  scenario::drop_outdated_data(*changed, machine, name, search, unused);
   return changed;
 }
 
@@ -203,8 +211,6 @@ std::string to_json(std::span<const ClusterPlan> plans) {
   for (const ClusterPlan& one : plans) {
     clusters.push_back({{"preset", one.choice.preset},
                         {"gpus", one.choice.gpus},
-                        {"machine", one.machine},
-                        {"gpu_hour", one.price},
                         {"problem", one.problem},
                         {"plan", one.plan ? Json::parse(to_json(*one.plan)) : Json(nullptr)}});
   }

@@ -32,9 +32,7 @@ inline constexpr std::string_view kClusterPlansSchema = "orrery-plan-clusters/1"
 
 struct ClusterPlan {
   ClusterChoice choice;
-  std::string text;  // of its scenario
-  std::string machine;
-  std::string price;         // with its date; empty without one
+  std::string text;          // of its scenario
   std::optional<Plan> plan;  // nothing after errors
   std::string problem;       // the first of them
 };

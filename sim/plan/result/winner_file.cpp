@@ -65,26 +65,12 @@ bool check(const std::string& text,
 
 }  // namespace
 
-std::optional<std::string> with_changes(std::string_view text,
-                                        const std::vector<scenario::KeyValue>& changes,
-                                        Diagnostics& diagnostics) {
-  std::string edited(text);
-  for (const scenario::KeyValue& change : changes) {
-    const auto edit = scenario::set_key(edited, change, diagnostics);
-    if (!edit) {
-      return std::nullopt;
-    }
-    edited.replace(edit->begin, edit->length, edit->text);
-  }
-  return edited;
-}
-
 std::optional<std::string> proposal_file(std::string_view text,
                                          const Plan& plan,
                                          const Proposal& proposal,
                                          const std::filesystem::path& path,
                                          Diagnostics& diagnostics) {
-  auto edited = with_changes(text, proposal.changes, diagnostics);
+  auto edited = scenario::with_keys(text, proposal.changes, diagnostics);
   if (!edited) {
     return std::nullopt;
   }
@@ -99,7 +85,7 @@ std::optional<std::string> winner_file(std::string_view text,
                                        const std::filesystem::path& path,
                                        const hardware::ProfileSearch& search,
                                        Diagnostics& diagnostics) {
-  auto edited = with_changes(text, chosen.proposal.changes, diagnostics);
+  auto edited = scenario::with_keys(text, chosen.proposal.changes, diagnostics);
   if (!edited) {
     return std::nullopt;
   }

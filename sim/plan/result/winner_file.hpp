@@ -17,12 +17,6 @@
 
 namespace orrery::plan {
 
-// The text with the changes; nothing after a diagnostic (a value over several lines, say).
-[[nodiscard]] std::optional<std::string> with_changes(
-    std::string_view text,
-    const std::vector<scenario::KeyValue>& changes,
-    Diagnostics& diagnostics);
-
 // `text`: of the scenario that was planned. `path`: where the file will stand.
 [[nodiscard]] std::optional<std::string> winner_file(std::string_view text,
                                                      const Plan& plan,

@@ -155,7 +155,7 @@ struct PlanSpec {
   bool keeps_switches = false;  // tries no other switch of the stack's recipes (switches.hpp)
   bool any_stack = false;       // also what the training stack does not offer (stack_offers.hpp)
   std::int64_t finalists = 8;
-  std::array<AxisChoice, kRunAxes> run{};  // by RunAxis; listed or left alone
+  std::array<AxisChoice, kRunAxes> run{};    // by RunAxis; listed or left alone
   std::vector<ClusterChoice> clusters = {};  // empty: that of the scenario
   // Of each listed GPU type, in the order of the list; empty: the price of the scenario.
   std::vector<DollarsPerSecond> gpu_hours = {};

@@ -78,7 +78,8 @@ TEST(EditText, SaysWhatItCannotDo) {
   EXPECT_EQ(after(kText, "layout.tensor", "4 # 5, {"), replaced(kText, "tp: 8 ", "tp: 4 # 5, { "))
       << "a comment in the value does no harm";
   EXPECT_EQ(after(kText, "capacity.spares", "4, x: 5"),
-            "error: capacity.spares: cannot be set here to this value (change it in the text)\n");
+            "error: capacity.spares: is a mapping where a whole number is needed (a whole number "
+            "such as 8 or 15.6T)\n");
   EXPECT_EQ(after("name: |\n  a\n  b\n", "name", "c"),
             "error: name: cannot be set here to this value (change it in the text)\n");
 }

@@ -144,7 +144,7 @@ TEST(Variant, AChangedDegreeLeavesNoWrongDataBehind) {
   EXPECT_EQ(to_string(diagnostics), "");
   EXPECT_EQ(data({{"layout.tensor", "4", {}}}), std::nullopt);
   EXPECT_EQ(to_string(diagnostics),
-            "test.yaml:5:43: warning: layout.data: is taken as 4: 2, as stated, does not go with "
+            "test.yaml:5:40: warning: layout.data: is taken as 4: 2, as stated, does not go with "
             "the changed keys (changed as well, it is held)\n");
   EXPECT_EQ(data({{"cluster.nodes", "16", {}}}), std::nullopt);
   EXPECT_EQ(data({{"layout.tensor", "4", {}}, {"layout.data", "2", {}}}), 2);
