@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <array>
 
+#include "gui/models/plots/hues.hpp"
+#include "gui/timeline/palette.hpp"
+
 namespace orrery::gui {
 
 QColor hue(std::size_t i, bool dark) {
+  if (i >= kCategoryHues) {
+    static const std::array<timeline::Palette, 2> kPalettes = {timeline::light_palette(),
+                                                               timeline::dark_palette()};
+    return QColor(kPalettes[dark ? 1 : 0].category[(i - kCategoryHues) % timeline::kCategories]);
+  }
   static const std::array<const char*, 8> kHues = {
-      "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#808080"};
+      "#0b5cad", "#e08a00", "#0f9b78", "#b784b7", "#5cc3f5", "#c8430a", "#b8a800", "#808080"};
   const QColor color(kHues[i % kHues.size()]);
   const bool again = (i / kHues.size()) % 2 == 1;
   constexpr int kLighter = 140;

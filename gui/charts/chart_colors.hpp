@@ -2,7 +2,8 @@
 
 // Colours for the series of a plot that remain distinguishable with colour-blind vision.
 //
-// Kinds get eight hues, then the same ones lighter. An ordered series runs from dark to light
+// Rows of a ledger get the colour that the timeline has for them (hues.hpp); other kinds get eight
+// hues, then the same ones lighter. An ordered series runs from dark to light
 // through one scale, without the end of it that would vanish against the background.
 //
 // Sources: hues of M. Okabe, K. Ito, "Color Universal Design", 2008; the scale "viridis" of

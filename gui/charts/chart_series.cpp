@@ -7,6 +7,7 @@
 #include "gui/charts/chart_colors.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/charts/span_bars.hpp"
+#include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 
 namespace orrery::gui {
@@ -144,7 +145,8 @@ QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor
   auto* bars = new SpanBars(keys_of(series), values_of(series));
   bars->setName(series.name);
   bars->setPen(Qt::NoPen);
-  bars->setBrush(color);
+  const bool hatched = is_wait_hue(series.hue) && !series.written;
+  bars->setBrush(hatched ? QBrush(color, Qt::BDiagPattern) : QBrush(color));
   bars->set_width(series.width);
   std::vector<double> lows = series.low;
   std::vector<double> highs = series.y;

@@ -164,6 +164,18 @@ void ChartView::fit_names(const QSize& whole) {
     names.setPixelSize(static_cast<int>(std::max(room * kOfLine, kLeast)));
   }
   yAxis->setTickLabelFont(names);
+  // In a narrow chart the names give way to the bars; the figure at their end stays.
+  constexpr double kMostOfWidth = 0.45;
+  const QFontMetrics metrics(names, this);
+  QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  for (std::size_t i = 0; i < plot_.x.categories.size(); ++i) {
+    ticker->addTick(
+        static_cast<double>(i),
+        metrics.elidedText(plot_.x.categories[i],
+                           Qt::ElideMiddle,
+                           static_cast<int>(kMostOfWidth * static_cast<double>(whole.width()))));
+  }
+  yAxis->setTicker(ticker);
 }
 
 // Both panels have the same room for their bars; the first has the names of the categories too.

@@ -3,8 +3,11 @@
 #include <QFileInfo>
 #include <QStringDecoder>
 #include <QTextCursor>
+#include <algorithm>
 #include <filesystem>
+#include <span>
 
+#include "gui/models/tables/text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 
@@ -198,16 +201,49 @@ QString ScenarioDocument::title() const {
   return path_.isEmpty() ? title_ : QFileInfo(path_).fileName();
 }
 
-QString ScenarioDocument::set_key(const QString& key, const QString& value) {
+QString ScenarioDocument::set_key(const QString& key, const QString& value, QString* followed) {
   Diagnostics diagnostics;
-  const std::string before = utf8();
-  const auto edit =
-      scenario::set_key(before, {key.toStdString(), value.toStdString(), {}}, diagnostics);
-  if (!edit) {
+  const scenario::KeyValue change{key.toStdString(), value.toStdString(), {}};
+  auto edited = scenario::with_keys(utf8(), std::span(&change, 1), diagnostics);
+  if (!edited) {
     return first_error(diagnostics);
   }
-  apply(before, *edit);
+  diagnostics = {};
+  scenario::drop_outdated_data(*edited, std::span(&change, 1), file_name(), {}, diagnostics);
+  if (followed != nullptr) {
+    for (const Diagnostic& said : diagnostics.all()) {
+      *followed += qt(said.key + ": " + said.message);
+    }
+  }
+  replace(QString::fromStdString(*edited));
   return {};
+}
+
+void ScenarioDocument::replace(const QString& text) {
+  const std::string before = utf8();
+  const std::string after = text.toStdString();
+  const auto is_inside = [](const std::string& whole, std::size_t at) {
+    constexpr unsigned kContinuation = 0x80U;
+    constexpr unsigned kTopBits = 0xC0U;
+    return at < whole.size() && (static_cast<unsigned char>(whole[at]) & kTopBits) == kContinuation;
+  };
+  const auto differ = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+  auto begin = static_cast<std::size_t>(differ.first - before.begin());
+  while (begin > 0 && (is_inside(before, begin) || is_inside(after, begin))) {
+    --begin;
+  }
+  std::size_t tail = 0;
+  const std::size_t most = std::min(before.size(), after.size()) - begin;
+  while (tail < most && before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) {
+    ++tail;
+  }
+  while (tail > 0 && is_inside(before, before.size() - tail)) {
+    --tail;
+  }
+  if (begin < before.size() || begin < after.size()) {
+    apply(before,
+          {begin, before.size() - tail - begin, after.substr(begin, after.size() - tail - begin)});
+  }
 }
 
 QString ScenarioDocument::remove_key(const QString& key) {

@@ -59,9 +59,15 @@ class ScenarioDocument : public QObject {
                                          const QString& title,
                                          QObject* parent) const;
 
-  // One undo step. The value stands in the text as it is given here.
-  [[nodiscard]] QString set_key(const QString& key, const QString& value);
+  // One undo step. The value stands in the text as it is given here. A stated layout.data that the
+  // change makes wrong is taken away with it; `followed` then gets a sentence that says so.
+  [[nodiscard]] QString set_key(const QString& key,
+                                const QString& value,
+                                QString* followed = nullptr);
   [[nodiscard]] QString remove_key(const QString& key);
+
+  // The whole text, as one undo step that touches what differs.
+  void replace(const QString& text);
 
   // One undo step as well. `text` is the one that the fix was made for.
   [[nodiscard]] QString apply(const std::string& text, const scenario::Fix& fix);

@@ -7,8 +7,9 @@
 // Category | colour and legend of a slice; fits in six bits                | -    | adapters
 //
 // Categories are declared in the order of their rank: lost time above recovery, recovery above
-// saves, these above communication, communication above compute. Where many rows share a pixel the
-// lowest and the highest rank are shown, so that what costs the run stays visible when it is small.
+// saves, these above waiting, waiting above communication, communication above compute. Where many
+// rows share a pixel the lowest and the highest rank are shown, so that what costs the run stays
+// visible when it is small.
 
 #include <array>
 #include <cstddef>
@@ -37,6 +38,16 @@ enum class Category : std::uint8_t {
   data_gather,
   collective,
   copy,
+  wait_bubble,  // from here on to wait_other the GPU waits; named by the cause
+  wait_imbalance,
+  wait_slower,
+  wait_tensor,
+  wait_context,
+  wait_expert,
+  wait_pipeline,
+  wait_data,
+  wait_input,
+  wait_other,
   evaluation,
   maintenance,
   unitemised,
@@ -79,6 +90,16 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
     "gather parameters",
     "collective",
     "copy",
+    "pipeline bubble",
+    "stage imbalance",
+    "slower GPUs",
+    "waits for tensor communication",
+    "waits for context communication",
+    "waits for expert communication",
+    "waits for pipeline messages",
+    "waits for data communication",
+    "waits for input",
+    "waits",
     "evaluation",
     "planned maintenance",
     "unitemised",
@@ -87,14 +108,20 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
     "detection",
     "diagnosis",
     "scheduling",
-    "communicator init",
+    "communicators",
     "load",
     "warm-up",
-    "waiting for capacity",
+    "waiting for nodes",
     "rework",
-    "discarded training",
-    "lost training",
+    "discarded work",
+    "lost work",
 };
+
+// Drawn hatched: solid works, hatched waits.
+[[nodiscard]] constexpr bool is_wait(Category category) {
+  return (category >= Category::wait_bubble && category <= Category::wait_other) ||
+         category == Category::waiting;
+}
 
 [[nodiscard]] constexpr std::string_view to_string(Category category) {
   return kCategoryNames[static_cast<std::size_t>(category)];

@@ -8,57 +8,69 @@ namespace orrery::timeline {
 namespace {
 
 constexpr Rgb kOpaque = 0xff000000U;
-constexpr Rgb kOrange = 0xffe69f00U;
-constexpr Rgb kSkyBlue = 0xff56b4e9U;
-constexpr Rgb kGreen = 0xff009e73U;
-constexpr Rgb kYellow = 0xfff0e442U;
-constexpr Rgb kBlue = 0xff0072b2U;
-constexpr Rgb kVermilion = 0xffd55e00U;
-constexpr Rgb kPurple = 0xffcc79a7U;
-constexpr Rgb kIndigo = 0xff5e60ceU;  // kernels of which no pass is known
-constexpr Rgb kGrey = 0xff999999U;
 constexpr Rgb kWhite = 0xffffffffU;
 constexpr Rgb kBlack = 0xff000000U;
 
-std::array<Rgb, kCategories> hues() {
+struct Inks {
+  Category category = Category::none;
+  Rgb light = 0;
+  Rgb dark = 0;
+};
+
+// A wait has the hue of its cause; hatching tells it from the work.
+constexpr std::array kInks = std::to_array<Inks>({
+    {Category::forward, 0xff0b5cadU, 0xff3a8fe6U},
+    {Category::training, 0xff0b5cadU, 0xff3a8fe6U},
+    {Category::kernel, 0xff5e60ceU, 0xff8f91ebU},
+    {Category::backward, 0xff5cc3f5U, 0xffb5dcfbU},
+    {Category::input_gradient, 0xff2fa3dcU, 0xff8cc6f5U},
+    {Category::weight_gradient, 0xff93d8f8U, 0xffd6ecfdU},
+    {Category::recompute, 0xff33208aU, 0xff5a46daU},
+    {Category::host, 0xffb4bac1U, 0xff7d858eU},
+    {Category::other, 0xffccccccU, 0xff9a9a9aU},
+    {Category::unitemised, 0xffccccccU, 0xff9a9a9aU},
+    {Category::optimizer, 0xffb784b7U, 0xffd7a0cdU},
+    {Category::scheduling, 0xffb784b7U, 0xffd7a0cdU},
+    {Category::wait_imbalance, 0xffb784b7U, 0xffd7a0cdU},
+    {Category::tensor, 0xffe08a00U, 0xfff5a524U},
+    {Category::checkpoint, 0xffe08a00U, 0xfff5a524U},
+    {Category::wait_tensor, 0xffe08a00U, 0xfff5a524U},
+    {Category::context, 0xff5f3000U, 0xff7a5a2cU},
+    {Category::wait_context, 0xff5f3000U, 0xff7a5a2cU},
+    {Category::expert, 0xfff2d024U, 0xfff7ee8aU},
+    {Category::detection, 0xfff2d024U, 0xfff7ee8aU},
+    {Category::wait_expert, 0xfff2d024U, 0xfff7ee8aU},
+    {Category::pipeline, 0xff0f9b78U, 0xff25cfa2U},
+    {Category::wait_pipeline, 0xff0f9b78U, 0xff25cfa2U},
+    {Category::data_reduce, 0xffc8430aU, 0xffe2581fU},
+    {Category::wait_data, 0xffc8430aU, 0xffe2581fU},
+    {Category::data_gather, 0xffde8e6cU, 0xffee9b79U},
+    {Category::collective, 0xfff0c580U, 0xfffad292U},
+    {Category::copy, 0xff4a5158U, 0xffc5ced8U},
+    {Category::wait_bubble, 0xff4a5158U, 0xffc5ced8U},
+    {Category::wait_slower, 0xff6d3fa0U, 0xff9f7be0U},
+    {Category::wait_input, 0xff3f9f96U, 0xff2a6fb0U},
+    {Category::stall, 0xff3f9f96U, 0xff2a6fb0U},
+    {Category::wait_other, 0xff8d949bU, 0xff8a929aU},
+    {Category::evaluation, 0xff7bcf8fU, 0xff5fe0b8U},
+    {Category::maintenance, 0xff0a7d60U, 0xff1f9a78U},
+    {Category::diagnosis, 0xff837722U, 0xffaa9e50U},
+    {Category::communicator, 0xffdcc0dcU, 0xffe6d0e6U},
+    {Category::load, 0xff8a4f8aU, 0xff96609aU},
+    {Category::warm_up, 0xff5a2a5aU, 0xff6b3f70U},
+    {Category::waiting, 0xff2c3035U, 0xff7b5c4aU},
+    {Category::rework, 0xffd27c72U, 0xfff08a75U},
+    {Category::discarded, 0xff5c0f07U, 0xff7c2311U},
+    {Category::lost, 0xffa81c0cU, 0xffe2401fU},
+});
+
+static_assert(kInks.size() + 1 == kCategories, "each category but none has its inks");
+
+std::array<Rgb, kCategories> inks(bool dark) {
   std::array<Rgb, kCategories> colors{};
-  colors.fill(kGrey);
-  const auto set = [&colors](Category category, Rgb color) {
-    colors[static_cast<std::size_t>(category)] = color;
-  };
-  set(Category::forward, kBlue);
-  set(Category::backward, kSkyBlue);
-  set(Category::input_gradient, blend(kSkyBlue, kBlack, 0.3));
-  set(Category::weight_gradient, blend(kSkyBlue, kWhite, 0.55));
-  set(Category::recompute, blend(kBlue, kBlack, 0.45));
-  set(Category::optimizer, kPurple);
-  set(Category::kernel, kIndigo);
-  set(Category::tensor, kOrange);
-  set(Category::context, blend(kOrange, kBlack, 0.4));
-  set(Category::expert, kYellow);
-  set(Category::pipeline, kGreen);
-  set(Category::data_reduce, kVermilion);
-  set(Category::data_gather, blend(kVermilion, kWhite, 0.45));
-  set(Category::collective, blend(kOrange, kWhite, 0.5));
-  set(Category::host, kGrey);
-  set(Category::other, blend(kGrey, kWhite, 0.5));
-  set(Category::copy, blend(kGreen, kWhite, 0.45));
-  set(Category::stall, blend(kVermilion, kBlack, 0.35));
-  set(Category::training, kBlue);
-  set(Category::lost, kVermilion);
-  set(Category::discarded, blend(kVermilion, kBlack, 0.35));
-  set(Category::rework, blend(kVermilion, kWhite, 0.4));
-  set(Category::checkpoint, kOrange);
-  set(Category::evaluation, kGreen);
-  set(Category::maintenance, blend(kGreen, kBlack, 0.4));
-  set(Category::unitemised, kGrey);
-  set(Category::detection, kYellow);
-  set(Category::diagnosis, blend(kYellow, kBlack, 0.3));
-  set(Category::waiting, blend(kGrey, kBlack, 0.45));
-  set(Category::scheduling, kPurple);
-  set(Category::communicator, blend(kPurple, kWhite, 0.4));
-  set(Category::load, blend(kPurple, kBlack, 0.35));
-  set(Category::warm_up, blend(kPurple, kBlack, 0.55));
+  for (const Inks& ink : kInks) {
+    colors[static_cast<std::size_t>(ink.category)] = dark ? ink.dark : ink.light;
+  }
   return colors;
 }
 
@@ -81,13 +93,13 @@ Palette light_palette() {
   Palette palette;
   palette.background = 0xffffffffU;
   palette.alternate = 0xfff6f7f9U;
-  palette.panel = 0xffeceff3U;
-  palette.text = 0xff1b1f24U;
-  palette.faint_text = 0xff56606bU;
-  palette.line = 0xffd0d6ddU;
-  palette.selection = 0xff1b1f24U;
+  palette.panel = 0xffeef1f4U;
+  palette.text = 0xff1a1f26U;
+  palette.faint_text = 0xff57626eU;
+  palette.line = 0xffd3d9e0U;
+  palette.selection = 0xff1a1f26U;
   palette.abnormal = 0xffe0007aU;
-  palette.category = hues();
+  palette.category = inks(false);
   palette.category[0] = palette.background;
   return palette;
 }
@@ -95,19 +107,15 @@ Palette light_palette() {
 Palette dark_palette() {
   Palette palette;
   palette.dark = true;
-  palette.background = 0xff14171bU;
-  palette.alternate = 0xff191d22U;
-  palette.panel = 0xff22272eU;
-  palette.text = 0xffe6eaefU;
-  palette.faint_text = 0xff9aa5b1U;
-  palette.line = 0xff3a424cU;
+  palette.background = 0xff14181dU;
+  palette.alternate = 0xff191e24U;
+  palette.panel = 0xff1c2127U;
+  palette.text = 0xffe5eaf0U;
+  palette.faint_text = 0xffa0abb7U;
+  palette.line = 0xff39424cU;
   palette.selection = 0xffffffffU;
   palette.abnormal = 0xffff4fb0U;
-  palette.category = hues();
-  for (Rgb& color : palette.category) {
-    // Dark hues would drown in a dark background.
-    color = contrast(color, palette.background) < 3.0 ? blend(color, kWhite, 0.3) : color;
-  }
+  palette.category = inks(true);
   palette.category[0] = palette.background;
   return palette;
 }
@@ -135,13 +143,19 @@ Rgb text_on(Rgb color) {
 
 Shades::Shades(const Palette& palette, Rgb background)
     : abnormal_(palette.abnormal), edge_(background) {
+  constexpr double kGround = 0.15;  // of a hatched area
+  constexpr double kStroke = 0.85;
   for (std::size_t kind = 0; kind < table_.size(); ++kind) {
     const Rgb color = kind < kCategories ? palette.category[kind] : palette.text;
-    table_[kind][0] = background;
+    const bool waits = kind < kCategories && is_wait(static_cast<Category>(kind));
     for (unsigned level = 0; level < kLevels; ++level) {
       const double busy = static_cast<double>(level) / static_cast<double>(kLevels - 1);
-      table_[kind][level] = kind == 0 ? background : blend(background, color, 0.25 + 0.75 * busy);
+      const double share = 0.25 + 0.75 * busy;
+      table_[kind][level] =
+          kind == 0 ? background : blend(background, color, waits ? kGround * share : share);
     }
+    stroke_[kind] = waits ? blend(background, color, kStroke) : 0U;
+    mixed_[kind] = blend(background, color, waits ? 0.45 : 1.0);
   }
 }
 

@@ -10,8 +10,8 @@
 // colour | the colour of a category                       | 0xffRRGGBB | see source
 // busy   | share of the pixel's time in slices, 64 levels | 1          | bins
 //
-// Source of the eight hues: M. Okabe, K. Ito, "Color Universal Design", 2008. Related categories
-// share a hue and differ in lightness; no two of one timeline have the same colour.
+// Solid works, hatched waits: a wait has the hue of its cause, in strokes at 45 degrees that are
+// fixed to the screen. No two kinds of work of one timeline have the same colour.
 
 #include <array>
 #include <cstdint>
@@ -61,14 +61,19 @@ class Shades {
     return (bin.kind & RowBin::kEdgeBit) != 0 ? darker(shade) : shade;
   }
 
+  // The strokes over what waits; 0 where nothing does.
+  [[nodiscard]] Rgb stroke(RowBin bin) const {
+    return bin.abnormal() ? 0U : stroke_[bin.kind & kMask];
+  }
+
   // Half of the lowest and half of the highest category, in the middle of least and most busy.
   [[nodiscard]] Rgb of(BlockBin bin) const {
     if (bin.abnormal()) {
       return abnormal_;
     }
     const unsigned level = (255U - bin.idle + bin.most + 1U) >> (1U + kDrop);
-    const Rgb shade = table_[bin.high & kMask][level];
-    return bin.low() == bin.high ? shade : half(shade, table_[bin.low() & kMask][level]);
+    const Rgb shade = of_merged(bin.high, level);
+    return bin.low() == bin.high ? shade : half(shade, of_merged(bin.low(), level));
   }
 
  private:
@@ -81,11 +86,18 @@ class Shades {
     return (((a ^ b) & kNoLowBits) >> 1U) + (a & b);
   }
 
+  // Where rows share a line there is no room for strokes: the hue at 45 %.
+  [[nodiscard]] Rgb of_merged(unsigned kind, unsigned level) const {
+    return stroke_[kind & kMask] != 0 ? mixed_[kind & kMask] : table_[kind & kMask][level];
+  }
+
   [[nodiscard]] Rgb darker(Rgb shade) const {
     return half(shade, edge_);
   }
 
   std::array<std::array<Rgb, kLevels>, (std::size_t{1} << kCategoryBits)> table_{};
+  std::array<Rgb, (std::size_t{1} << kCategoryBits)> stroke_{};
+  std::array<Rgb, (std::size_t{1} << kCategoryBits)> mixed_{};
   Rgb abnormal_ = 0;
   Rgb edge_ = 0;
 };

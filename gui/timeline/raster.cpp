@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "gui/timeline/store/summary.hpp"
 #include "sim/base/check.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr TrackId kManyTracks = 64;  // from here on blocks replace tracks on one line
 constexpr double kTracksPerLine = 2.0;
+constexpr int kHatchPeriod = 6;  // pixels, of the strokes over what waits
+constexpr int kHatchStroke = 2;
 constexpr int kSpacedHeight = 4;  // lines of a lane from which on one of them is a gap
 constexpr int kRoomyHeight = 10;  // and from which on two are
 
@@ -66,7 +69,7 @@ struct Frame {
 class LineMaker {
  public:
   explicit LineMaker(const Frame& frame)
-      : frame_(frame), line_(static_cast<std::size_t>(frame.axis.width())) {
+      : frame_(frame), line_(static_cast<std::size_t>(frame.axis.width())), strokes_(line_.size()) {
     for (std::size_t i = 0; i < frame.copies.size(); ++i) {
       summarisers_.emplace_back(frame.view.store(), frame.copies[i].axis, frame.in_window[i]);
     }
@@ -90,13 +93,23 @@ class LineMaker {
     }
   }
 
-  void copy_to(Rgb* line) const {
+  void copy_to(Rgb* line, int y) const {
     std::memcpy(line, line_.data(), line_.size() * sizeof(Rgb));
+    if (!waits_) {
+      return;
+    }
+    for (std::size_t x = 0; x < strokes_.size(); ++x) {
+      if (strokes_[x] != 0 && (static_cast<int>(x) + y) % kHatchPeriod < kHatchStroke) {
+        line[x] = strokes_[x];
+      }
+    }
   }
 
  private:
   void start(bool odd) {
     std::fill(line_.begin(), line_.end(), frame_.backgrounds[odd ? 1 : 0]);
+    std::fill(strokes_.begin(), strokes_.end(), 0U);
+    waits_ = false;
   }
 
   [[nodiscard]] std::size_t columns(std::size_t copy) const {
@@ -106,15 +119,21 @@ class LineMaker {
   template <typename Bin>
   void shade(const std::vector<Bin>& bins, std::size_t copy, bool odd) {
     const Shades& shades = frame_.shades[odd ? 1 : 0];
-    Rgb* out = line_.data() + frame_.copies[copy].axis.first_column();
-    for (const Bin bin : bins) {
-      *out++ = shades.of(bin);
+    const auto first = static_cast<std::size_t>(frame_.copies[copy].axis.first_column());
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      line_[first + i] = shades.of(bins[i]);
+      if constexpr (std::is_same_v<Bin, RowBin>) {
+        strokes_[first + i] = shades.stroke(bins[i]);
+        waits_ = waits_ || strokes_[first + i] != 0;
+      }
     }
   }
 
   const Frame& frame_;
   std::vector<Summariser> summarisers_;
   std::vector<Rgb> line_;
+  std::vector<Rgb> strokes_;  // over what waits; 0 elsewhere
+  bool waits_ = false;
   std::vector<RowBin> row_bins_;
   std::vector<BlockBin> block_bins_;
 };
@@ -172,7 +191,11 @@ class RowsRaster {
     }
     if (row.kind == RowKind::group) {
       fill(lines(y, y + height), laid.collapsed ? background : palette_.panel);
-      if (laid.collapsed) {
+      const RowId lead = row_shown(view_.store(), laid);
+      if (lead != kNoRow && view_.store().rows()[lead].tracks > 0) {
+        maker_.track(view_.store().rows()[lead].first_track, odd_);
+        copy_line(y, y + height);
+      } else if (laid.collapsed) {
         maker_.merged(
             row.first_track, row.first_track + row.tracks, row.tracks >= kManyTracks, odd_);
         copy_line(y, y + height);
@@ -221,7 +244,7 @@ class RowsRaster {
     tracks_of_units(from, std::max(to, from + 1), low, high);
     if (low < high) {
       maker.merged(low, high, 1.0 / rows.row_height() > kTracksPerLine, false);
-      maker.copy_to(image_.line(y));
+      maker.copy_to(image_.line(y), y);
     }
   }
 
@@ -258,7 +281,7 @@ class RowsRaster {
       ++at.first;
     }
     for (int y = at.first; y < at.last; ++y) {
-      maker_.copy_to(image_.line(y));
+      maker_.copy_to(image_.line(y), y);
     }
   }
 

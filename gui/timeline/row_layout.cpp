@@ -9,6 +9,17 @@
 
 namespace orrery::timeline {
 
+RowId row_shown(const Store& store, const LaidRow& laid) {
+  const Row& row = store.rows()[laid.row];
+  if (row.kind == RowKind::slices) {
+    return laid.row;
+  }
+  const RowId first = laid.row + 1;
+  const bool led = row.kind == RowKind::group && laid.collapsed && row.led &&
+                   laid.part == RowPart::own && first < row.end;
+  return led && store.rows()[first].kind == RowKind::slices ? first : kNoRow;
+}
+
 std::string row_name(const Store& store, const RowPlace& place) {
   switch (place.part) {
     case RowPart::ranks:
@@ -147,16 +158,22 @@ void RowLayout::reveal(const RowPlace& place) {
     return;
   }
   const bool of_group = place.part != RowPart::own;
+  RowPlace shown = place;
   for (RowId up = of_group ? place.row : store_->rows()[place.row].parent; up != kNoRow;
        up = store_->rows()[up].parent) {
+    if (!of_group && collapsed_[up] &&
+        row_shown(*store_, {.row = up, .collapsed = true}) == shown.row) {
+      shown = {up};  // it is seen without being opened
+      continue;
+    }
     collapsed_[up] = false;
   }
   if (of_group) {
     open_ranks_[place.row].insert(place.rank);
   }
   rebuild();
-  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(), [&place](const LaidRow& laid) {
-    return laid.place() == place;
+  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(), [&shown](const LaidRow& laid) {
+    return laid.place() == shown;
   });
   if (it == scrolled_.end()) {
     return;

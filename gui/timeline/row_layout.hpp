@@ -58,6 +58,10 @@ struct LaidRow {
   }
 };
 
+// The row whose slices a laid row shows: its own, the first of a closed group that is led by it;
+// kNoRow where it shows those of many rows, or none.
+[[nodiscard]] RowId row_shown(const Store& store, const LaidRow& laid);
+
 // "stage 3", "1,024 ranks", "rank 17".
 [[nodiscard]] std::string row_name(const Store& store, const RowPlace& place);
 

@@ -57,7 +57,9 @@ class StoreCopy {
     if (made == kNoRow) {
       const Row& parent = store_.rows()[row.parent];
       made = builder_.group(parent.name, parent_of(parent));
-      if (groups_ > kFewGroups) {
+      if (parent.led) {
+        builder_.lead(made);
+      } else if (groups_ > kFewGroups) {
         builder_.close(made);  // so that more sides are on the screen
       }
       if (const auto ranks = store_.ranks_of(row.parent); !ranks.empty()) {

@@ -61,7 +61,7 @@ Hit View::pick(double column, double y) const {
   hit.row = row->row->row;
   hit.part = row->row->part;
   hit.rank = row->row->rank;
-  const Row& data = store().rows()[hit.row];
+  const RowId shown = row_shown(store(), *row->row);
   if (level_ > 0) {
     const std::int64_t outer = origins_[level_ - 1];
     const std::optional<Occurrence> here = levels_[level_].repetition.at(hit.time - outer);
@@ -70,9 +70,10 @@ Hit View::pick(double column, double y) const {
     }
     hit.origin = here->range.begin + outer;
   }
-  if (data.kind != RowKind::slices || data.tracks == 0) {
+  if (shown == kNoRow || store().rows()[shown].tracks == 0) {
     return hit;
   }
+  const Row& data = store().rows()[shown];
   const double pixel = static_cast<double>(window_.length()) / static_cast<double>(columns_);
   const auto reach = static_cast<std::int64_t>(std::ceil(kGrab * pixel));
   const std::int64_t local = hit.time - hit.origin;
@@ -180,8 +181,11 @@ std::vector<std::string> View::describe(const Hit& hit) const {
   } else if (hit.slice) {
     const Slice& slice = store().slices()[*hit.slice];
     lines.push_back(store().name_of(slice));
-    lines.push_back(
-        fmt::format("{}{}", to_string(slice.category()), slice.is(kAbnormal) ? ", abnormal" : ""));
+    const std::string kind =
+        fmt::format("{}{}", to_string(slice.category()), slice.is(kAbnormal) ? ", abnormal" : "");
+    if (kind != lines.back()) {
+      lines.push_back(kind);
+    }
     lines.push_back(fmt::format("takes {}", duration_text(store().duration_of(slice))));
     lines.push_back("from " + (level_ == 0 ? moment_text(slice.begin() - whole().begin,
                                                          levels_.front().unix_start)

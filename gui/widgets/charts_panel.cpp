@@ -3,10 +3,8 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QListWidget>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -20,12 +18,14 @@
 namespace orrery::gui {
 
 ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
-  list_ = new QListWidget(this);
+  list_ = new QComboBox(this);
   list_->setAccessibleName("Charts");
-  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // long names end in dots
+  list_->setMaxVisibleItems(30);
+  list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   chart_ = new ChartView(this);
   status_ = new QLabel(this);
   status_->setWordWrap(true);
+  status_->hide();
   progress_ = new QProgressBar(this);
   progress_->setTextVisible(false);
   progress_->setMaximumHeight(6);
@@ -36,27 +36,20 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   stage_->setToolTip("Which pipeline stage the chart is about");
   stage_->hide();
   auto* save = new QPushButton("Save &chart...", this);
-  save->setToolTip("PNG, SVG, PDF or CSV");
+  save->setToolTip("PNG, SVG, PDF or CSV (Ctrl+E)");
 
-  auto* bottom = new QHBoxLayout;
-  bottom->addWidget(stage_);
-  bottom->addWidget(status_, 1);
-  bottom->addWidget(save);
-  auto* right = new QWidget(this);
-  auto* column = new QVBoxLayout(right);
-  column->setContentsMargins(0, 0, 0, 0);
+  auto* top = new QHBoxLayout;
+  top->addWidget(list_, 1);
+  top->addWidget(stage_);
+  top->addWidget(save);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 6);
+  column->addLayout(top);
   column->addWidget(chart_, 1);
   column->addWidget(progress_);
-  column->addLayout(bottom);
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(list_);
-  splitter->addWidget(right);
-  splitter->setStretchFactor(1, 1);
-  splitter->setSizes({190, 600});
-  auto* row = new QHBoxLayout(this);
-  row->addWidget(splitter);
+  column->addWidget(status_);
 
-  connect(list_, &QListWidget::currentRowChanged, this, &ChartsPanel::show_chosen);
+  connect(list_, &QComboBox::currentIndexChanged, this, &ChartsPanel::show_chosen);
   connect(stage_, &QComboBox::activated, this, [this](int chosen) {
     chosen_stage_ = chosen;
     show_chosen();
@@ -69,7 +62,7 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
     progress_->setRange(0, static_cast<int>(all));
     progress_->setValue(static_cast<int>(done));
   });
-  connect(&job_, &AnswerJob::cancelled, this, [this] { status_->setText("Cancelled."); });
+  connect(&job_, &AnswerJob::cancelled, this, [this] { say("Cancelled."); });
   chart_->show_nothing("No answer yet.");
 }
 
@@ -98,13 +91,11 @@ void ChartsPanel::fill_list() {
     }
   }
   if (wanted != names()) {
-    const QString chosen = list_->currentItem() != nullptr ? list_->currentItem()->text() : "";
+    const QString chosen = list_->currentText();
     const QSignalBlocker quiet(list_);
     list_->clear();
-    for (const QString& name : wanted) {
-      (new QListWidgetItem(name, list_))->setToolTip(name);
-    }
-    list_->setCurrentRow(std::max(0, static_cast<int>(wanted.indexOf(chosen))));
+    list_->addItems(wanted);
+    list_->setCurrentIndex(std::max(0, static_cast<int>(wanted.indexOf(chosen))));
   }
   show_chosen();
 }
@@ -112,15 +103,14 @@ void ChartsPanel::fill_list() {
 QStringList ChartsPanel::names() const {
   QStringList names;
   for (int row = 0; row < list_->count(); ++row) {
-    names.push_back(list_->item(row)->text());
+    names.push_back(list_->itemText(row));
   }
   return names;
 }
 
 void ChartsPanel::choose(const QString& chart) {
-  const auto found = list_->findItems(chart, Qt::MatchExactly);
-  if (!found.isEmpty()) {
-    list_->setCurrentItem(found.front());
+  if (const int place = list_->findText(chart); place >= 0) {
+    list_->setCurrentIndex(place);
   }
 }
 
@@ -131,7 +121,8 @@ void ChartsPanel::cancel() {
 void ChartsPanel::show_chosen() {
   job_.cancel();
   status_->clear();
-  const QString name = list_->currentItem() != nullptr ? list_->currentItem()->text() : "";
+  status_->hide();
+  const QString name = list_->currentText();
   const auto plot =
       std::find_if(plots_.begin(), plots_.end(), [&name](const Plot& p) { return p.name == name; });
   offer_stages(name);
@@ -188,7 +179,12 @@ void ChartsPanel::show_answer(const AnswerPtr& outcome) {
   for (const std::string& sentence : outcome->answer->sentences) {
     sentences += (sentences.isEmpty() ? "" : " ") + qt(sentence);
   }
-  status_->setText(sentences);
+  say(sentences);
+}
+
+void ChartsPanel::say(const QString& sentence) {
+  status_->setText(sentence);
+  status_->setVisible(!sentence.isEmpty());
 }
 
 void ChartsPanel::save_chart() {

@@ -14,7 +14,6 @@
 
 class QComboBox;
 class QLabel;
-class QListWidget;
 class QProgressBar;
 
 namespace orrery::gui {
@@ -50,12 +49,13 @@ class ChartsPanel : public QWidget {
   void show_chosen();
   void offer_stages(const QString& chart);
   void show_answer(const AnswerPtr& outcome);
+  void say(const QString& sentence);
 
   OutcomePtr outcome_;
   std::vector<Plot> plots_;
   std::map<std::string, Plot> answered_;
   AnswerJob job_;
-  QListWidget* list_;
+  QComboBox* list_;
   ChartView* chart_;
   QComboBox* stage_;
   int chosen_stage_ = 0;  // place in the list of stages; 0: all, or the busiest

@@ -16,11 +16,11 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr int kCardWidth = 190;  // a date and a time of day
-constexpr int kCompactWidth = 115;
-constexpr double kHeadSize = 1.35;
-constexpr double kValueSize = 1.3;
-constexpr double kSmallHead = 0.9;
+constexpr int kCardWidth = 118;  // a date
+constexpr double kHeadSize = 1.1;
+constexpr double kVerdictSize = 1.05;
+constexpr double kValueSize = 1.25;
+constexpr double kDetailSize = 0.85;
 
 QFont scaled(QFont font, double factor, bool bold) {
   font.setPointSizeF(font.pointSizeF() * factor);
@@ -96,15 +96,20 @@ class CardView : public QFrame {
     // Else the text takes the role that goes with the ground, whatever the palette says.
     value_->setForegroundRole(QPalette::WindowText);
     detail_->setWordWrap(true);
+    detail_->setFont(scaled(font(), kDetailSize, false));
+    name_->setFont(scaled(font(), kDetailSize, false));
   }
 
   void show_card(const Card& card, CardForm form) {
     tone_ = card.tone;
+    change_tone_ = card.change_tone;
     name_->setText(card.name);
     whole_value_ = card.value;
     detail_->setText(card.detail);
     const bool full = form == CardForm::full;
     detail_->setVisible(full && !card.detail.isEmpty());
+    const int margin = full ? 4 : 2;
+    layout()->setContentsMargins(kSide, margin, kSide, margin);
     for (QLabel* label : changes_) {
       label->setText(card.change);
     }
@@ -138,17 +143,26 @@ class CardView : public QFrame {
   static constexpr int kGap = 6;
 
   static int width_of(const QLabel* label) {
-    return label->text().isEmpty() ? 0 : label->sizeHint().width();
+    return label->wordWrap()         ? label->fontMetrics().horizontalAdvance(label->text())
+           : label->text().isEmpty() ? 0
+                                     : label->sizeHint().width();
   }
 
   // In the tones of a light or a dark ground.
   void color() {
     const bool dark = is_dark(palette());
     value_->setPalette(in_tone(tone_, palette()));
-    QPalette moved = palette();
-    moved.setColor(QPalette::WindowText, QColor(dark ? "#7cb7ff" : "#00508a"));
+    // Better is filled, worse outlined: told apart without colour.
+    const QString ink = change_tone_ == Tone::good  ? (dark ? "#12372e" : "#ffffff")
+                        : change_tone_ == Tone::bad ? (dark ? "#ff8f80" : "#b42318")
+                                                    : (dark ? "#6db2f5" : "#0b5cad");
+    const QString ground =
+        change_tone_ == Tone::good ? (dark ? "#4fd6ab" : "#00705a") : "transparent";
+    const QString edge = change_tone_ == Tone::good ? ground : ink;
     for (QLabel* label : changes_) {
-      label->setPalette(moved);
+      label->setStyleSheet(QString("QLabel { color: %1; background: %2; border: 1px solid %3; "
+                                   "border-radius: 6px; padding: 0 4px; }")
+                               .arg(ink, ground, edge));
     }
   }
 
@@ -159,6 +173,7 @@ class CardView : public QFrame {
     const bool figure =
         !whole_value_.isEmpty() && (whole_value_.front().isDigit() || whole_value_.front() == u'$');
     const bool fits = metrics.horizontalAdvance(whole_value_) <= room;
+    name_->setWordWrap(name_->fontMetrics().horizontalAdvance(name_->text()) > room);
     value_->setText(fits || !figure ? whole_value_ : whole_value_.section(u' ', 0, 0));
   }
 
@@ -174,6 +189,7 @@ class CardView : public QFrame {
   }
 
   Tone tone_ = Tone::plain;
+  Tone change_tone_ = Tone::plain;
   QString whole_value_;
   QLabel* name_ = nullptr;
   QLabel* value_ = nullptr;
@@ -189,33 +205,27 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   auto* column = new QVBoxLayout(page_);
   column->setContentsMargins(8, 4, 8, 4);
   column->setSpacing(4);
-  for (QLabel** label : {&title_, &verdict_, &subtitle_, &reasons_, &step_head_, &run_head_}) {
+  for (QLabel** label : {&title_, &verdict_, &subtitle_, &reasons_}) {
     *label = new QLabel(page_);
-    (*label)->setWordWrap(true);
+  }
+  verdict_->setWordWrap(true);
+  reasons_->setWordWrap(true);
+  for (QLabel* label : {title_, subtitle_}) {
+    label->setMinimumWidth(1);  // cut off rather than a wider window
   }
   title_->setFont(scaled(font(), kHeadSize, true));
+  verdict_->setFont(scaled(font(), kVerdictSize, false));
   subtitle_->setForegroundRole(QPalette::PlaceholderText);
-  step_head_->setText("One step");
-  run_head_->setText("The run");
-  step_grid_ = new QGridLayout;
-  run_grid_ = new QGridLayout;
-  for (QLabel* head : {step_head_, run_head_}) {
-    head->setFont(scaled(font(), kSmallHead, true));
-  }
-  for (QGridLayout* grid : {step_grid_, run_grid_}) {
-    grid->setSpacing(5);
-  }
+  grid_ = new QGridLayout;
+  grid_->setSpacing(5);
   auto* head = new QHBoxLayout;
-  head->addWidget(step_head_);
+  head->addWidget(title_);
   head->addWidget(subtitle_, 1);
   head->setSpacing(12);
-  column->addWidget(title_);
+  column->addLayout(head);
   column->addWidget(verdict_);
   column->addWidget(reasons_);
-  column->addLayout(head);
-  column->addLayout(step_grid_);
-  column->addWidget(run_head_);
-  column->addLayout(run_grid_);
+  column->addLayout(grid_);
   column->addStretch(1);
   setWidget(page_);
   show_sentence("Open a scenario to see its answer here.");
@@ -282,39 +292,38 @@ void DashboardView::place_cards() {
     return;
   }
   placed_in_ = room;
-  fill_grids(room.width() / kCardWidth, CardForm::full);
-  // A little to scroll is better than to go without the bands.
-  constexpr double kLittle = 1.15;
-  if (page_->layout()->totalHeightForWidth(room.width()) > kLittle * room.height()) {
-    fill_grids(room.width() / kCompactWidth, CardForm::compact);
+  fill_grid(room.width() / kCardWidth, CardForm::full);
+  if (page_->layout()->totalHeightForWidth(room.width()) > room.height()) {
+    fill_grid(room.width() / kCardWidth, CardForm::compact);
   }
 }
 
-void DashboardView::fill_grids(int fitting, CardForm form) {
-  const int columns = std::clamp(fitting, 1, 6);
-  const auto fill = [&](const std::vector<Card>& cards,
-                        std::vector<CardView*>& views,
-                        QGridLayout* grid,
-                        QLabel* head) {
-    while (views.size() < cards.size()) {
-      views.push_back(new CardView(page_));
+void DashboardView::fill_grid(int fitting, CardForm form) {
+  std::vector<const Card*> cards;
+  for (const auto* group : {&shown_.step, &shown_.run}) {
+    for (const Card& card : *group) {
+      cards.push_back(&card);
     }
-    for (int column = 0; column < std::max(grid->columnCount(), columns); ++column) {
-      grid->setColumnStretch(column, column < columns ? 1 : 0);
+  }
+  while (cards_.size() < cards.size()) {
+    cards_.push_back(new CardView(page_));
+  }
+  // Rows of equal length.
+  const int most = std::clamp(fitting, 1, std::max(static_cast<int>(cards.size()), 1));
+  const int rows = (static_cast<int>(cards.size()) + most - 1) / most;
+  const int columns = rows > 0 ? (static_cast<int>(cards.size()) + rows - 1) / rows : 1;
+  for (int column = 0; column < std::max(grid_->columnCount(), columns); ++column) {
+    grid_->setColumnStretch(column, column < columns ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    grid_->removeWidget(cards_[i]);
+    cards_[i]->setVisible(i < cards.size());
+    if (i < cards.size()) {
+      const int place = static_cast<int>(i);
+      grid_->addWidget(cards_[i], place / columns, place % columns);
+      cards_[i]->show_card(*cards[i], form);
     }
-    for (std::size_t i = 0; i < views.size(); ++i) {
-      grid->removeWidget(views[i]);
-      views[i]->setVisible(i < cards.size());
-      if (i < cards.size()) {
-        const int place = static_cast<int>(i);
-        grid->addWidget(views[i], place / columns, place % columns);
-        views[i]->show_card(cards[i], form);
-      }
-    }
-    head->setVisible(!cards.empty());
-  };
-  fill(shown_.step, step_cards_, step_grid_, step_head_);
-  fill(shown_.run, run_cards_, run_grid_, run_head_);
+  }
 }
 
 }  // namespace orrery::gui

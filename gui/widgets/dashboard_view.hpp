@@ -37,7 +37,7 @@ class DashboardView : public QScrollArea {
  private:
   void color_texts();
   void place_cards();
-  void fill_grids(int fitting, CardForm form);
+  void fill_grid(int fitting, CardForm form);
 
   Dashboard shown_;
   QWidget* page_;
@@ -45,12 +45,8 @@ class DashboardView : public QScrollArea {
   QLabel* verdict_;
   QLabel* subtitle_;
   QLabel* reasons_ = nullptr;
-  QLabel* step_head_;
-  QLabel* run_head_;
-  QGridLayout* step_grid_;
-  QGridLayout* run_grid_;
-  std::vector<CardView*> step_cards_;
-  std::vector<CardView*> run_cards_;
+  QGridLayout* grid_;
+  std::vector<CardView*> cards_;
   QSize placed_in_;
 };
 

@@ -193,6 +193,11 @@ FormView::FormView(ScenarioDocument* document, QWidget* parent)
   stated_only_->setChecked(true);
 }
 
+void FormView::edit_key(const QString& key) {
+  search_->setText(key);
+  edit_first();
+}
+
 // Return in the search field edits the key that was found.
 void FormView::edit_first() {
   // Who types a whole key means that one, though others speak of it.

@@ -30,6 +30,7 @@ class FormView : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
   void find();  // puts the cursor into the search field
+  void edit_key(const QString& key);
 
  signals:
   void line_wanted(int line);

@@ -1,5 +1,6 @@
 #include "gui/widgets/tables_panel.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "gui/models/tables/answer_tables.hpp"
@@ -19,6 +20,14 @@ AnswerTable* TablesPanel::find(const QString& title) const {
     }
   }
   return nullptr;
+}
+
+void TablesPanel::go_to_worst_event() {
+  AnswerTable* events = find(kEvents);
+  if (events != nullptr && !events->table().rows.empty()) {
+    setCurrentWidget(events);
+    emit events->row_chosen(0);
+  }
 }
 
 void TablesPanel::set_outcome(const OutcomePtr& outcome) {
@@ -43,6 +52,13 @@ void TablesPanel::set_outcome(const OutcomePtr& outcome) {
     AnswerTable* view = find(tables[i].title);
     if (view == nullptr) {
       view = new AnswerTable(tables[i].title, this);
+      if (tables[i].title == kEvents) {
+        connect(view, &AnswerTable::row_chosen, this, [this, view](int row) {
+          const auto& cells = view->table().rows[static_cast<std::size_t>(row)];
+          emit event_wanted(std::llround(cells[0].order.value_or(0.0)),
+                            std::llround(cells[3].order.value_or(0.0) * 1e9));
+        });
+      }
       insertTab(static_cast<int>(i), view, tables[i].title);
     }
     view->set(std::move(tables[i]));

@@ -19,6 +19,13 @@ class TablesPanel : public QTabWidget {
   void set_outcome(const OutcomePtr& outcome);
   [[nodiscard]] AnswerTable* find(const QString& title) const;
 
+ signals:
+  // Of the trial that the timeline draws: from the begin of a stop until training went on.
+  void event_wanted(qint64 begin_ns, qint64 length_ns);
+
+ public slots:
+  void go_to_worst_event();
+
  private:
   OutcomePtr outcome_;
 };

@@ -109,10 +109,13 @@ TEST(OperationLevel, PutsOperationsOnTheRowsOfTheirStreams) {
   ASSERT_TRUE(level.has_value());
   const Store& store = *level->store;
   const auto compute = slices_of(store, "compute", 1);  // of stage 1
-  ASSERT_EQ(compute.size(), 2U);
+  ASSERT_EQ(compute.size(), 3U);
   EXPECT_EQ(store.name_of(compute[0]), "layer 13 · qkv fprop");
   EXPECT_EQ(compute[0].begin(), 230 * kMicrosecond);
-  EXPECT_EQ(compute[1].begin(), 330 * kMicrosecond);
+  EXPECT_EQ(compute[1].category(), Category::wait_tensor) << "what nothing hides";
+  EXPECT_EQ(compute[1].begin(), 290 * kMicrosecond);
+  EXPECT_EQ(store.duration_of(compute[1]), 40 * kMicrosecond);
+  EXPECT_EQ(compute[2].begin(), 330 * kMicrosecond);
   EXPECT_EQ(compute[0].category(), Category::forward);
   const auto tensor = slices_of(store, "tensor parallel");
   ASSERT_EQ(tensor.size(), 1U);
@@ -204,10 +207,11 @@ TEST(OperationLevel, DrawsBothPassesOfACombinedStepWhereTheyRun) {
   ASSERT_TRUE(level.has_value());
   const Store& store = *level->store;
   const auto compute = slices_of(store, "compute");
-  ASSERT_EQ(compute.size(), 3U);
+  ASSERT_EQ(compute.size(), 4U);
   EXPECT_EQ(compute[0].category(), Category::forward);
-  EXPECT_EQ(compute[1].category(), Category::input_gradient);
-  EXPECT_EQ(compute[1].begin(), 80 * kMicrosecond);
+  EXPECT_EQ(compute[1].category(), Category::wait_expert);
+  EXPECT_EQ(compute[2].category(), Category::input_gradient);
+  EXPECT_EQ(compute[2].begin(), 80 * kMicrosecond);
   const auto exchange = slices_of(store, "expert parallel");
   ASSERT_EQ(exchange.size(), 1U);
   EXPECT_EQ(exchange[0].begin(), 0);
@@ -217,6 +221,28 @@ TEST(OperationLevel, DrawsBothPassesOfACombinedStepWhereTheyRun) {
   EXPECT_EQ(store.name_of(store.slices()[store.flows()[0].from]),
             "layer 9 · expert_combine_backward");
   EXPECT_EQ(store.name_of(store.slices()[store.flows()[0].to]), "layer 9 · expert_down dgrad");
+}
+
+TEST(OperationLevel, AStageShowsWhatItWaitsForOnItsOneLine) {
+  report::Evaluation evaluation = two_stages();
+  auto timeline = std::make_shared<step::OperationTimeline>(*evaluation.step.operation_timeline);
+  timeline->waits = {{0, StepCategory::bubble, {200 * kMicrosecond}, {430 * kMicrosecond}},
+                     {1, StepCategory::exposed_pipeline, {0}, {230 * kMicrosecond}}};
+  evaluation.step.operation_timeline = timeline;
+  const Levels levels = levels_of(evaluation);
+  for (const Level& level : levels) {
+    const auto first = slices_of(*level.store, "compute", 0);
+    EXPECT_EQ(first.back().category(), Category::wait_bubble) << level.name;
+    const auto second = slices_of(*level.store, "compute", 1);
+    EXPECT_EQ(second.front().category(), Category::wait_pipeline) << level.name;
+    View view({level});
+    view.resize(1000, 200);
+    view.frame_all();
+    ASSERT_EQ(view.rows().scrolled().size(), 2U) << "a line for each stage";
+    const Hit hit = view.pick(900.0, view.rows().row_height() * 0.5);
+    ASSERT_TRUE(hit.slice);
+    EXPECT_EQ(level.store->slices()[*hit.slice].category(), Category::wait_bubble);
+  }
 }
 
 TEST(OperationLevel, CountsWhatLinksCarry) {

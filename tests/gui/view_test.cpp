@@ -342,13 +342,20 @@ TEST(TimeText, LabelsTellNoMoreDigitsThanCanBeRead) {
 
 TEST(Palette, NoTwoActivitiesOfATimelineShareAColour) {
   for (const Palette& palette : {light_palette(), dark_palette()}) {
-    std::set<Rgb> step;  // with what its operations are
+    std::set<Rgb> step;   // with what its operations are
+    std::set<Rgb> waits;  // in the hues of their causes, hatched
     std::set<Rgb> run = {palette.of(Category::training)};
     for (auto kind = static_cast<std::size_t>(Category::kernel); kind < kCategories; ++kind) {
       const bool of_run = kind >= static_cast<std::size_t>(Category::evaluation) &&
                           kind != static_cast<std::size_t>(Category::stall);
       const Rgb color = palette.category[kind];
-      EXPECT_TRUE((of_run ? run : step).insert(color).second) << kCategoryNames[kind];
+      const bool hatched = is_wait(static_cast<Category>(kind)) && !of_run;
+      EXPECT_TRUE((of_run    ? run
+                   : hatched ? waits
+                             : step)
+                      .insert(color)
+                      .second)
+          << kCategoryNames[kind];
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "gui/models/plots/hues.hpp"
@@ -29,7 +30,7 @@ double place(std::size_t index) {
 Plot ledger_plot(const QString& name,
                  const QString& title,
                  const std::vector<report::LedgerRow>& rows,
-                 int (*hue_of)(step::StepCategory) = nullptr) {
+                 const std::function<int(std::size_t)>& row_hue) {
   Plot plot;
   plot.name = name;
   plot.title = title;
@@ -43,7 +44,7 @@ Plot ledger_plot(const QString& name,
     }
     const QString text = qt(row.label) + "  " + shown(Dimension::fraction, row.share);
     PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
-    bar.hue = hue_of != nullptr ? hue_of(static_cast<step::StepCategory>(i)) : -1;
+    bar.hue = row_hue(i);
     bar.x = {place(plot.x.categories.size())};
     bar.low = {before};
     before += row.share;
@@ -108,13 +109,14 @@ Plot step_ledger_plot(const report::Evaluation& evaluation) {
       "Step ledger",
       "Where the GPU time of one step goes",
       evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation),
-      step_hue);
+      [](std::size_t row) { return step_hue(static_cast<step::StepCategory>(row)); });
 }
 
 Plot run_ledger_plot(const report::Evaluation& evaluation) {
   return ledger_plot("Run ledger",
                      "Where the GPU time of the run goes, spares included",
-                     run_ledger_rows(evaluation));
+                     run_ledger_rows(evaluation),
+                     [](std::size_t row) { return run_hue(static_cast<run::RunCategory>(row)); });
 }
 
 Plot step_utilisation_plot(const report::Evaluation& evaluation) {

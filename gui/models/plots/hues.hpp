@@ -1,40 +1,104 @@
 #pragma once
 
-// Hues of the step categories, the same in every chart and on the timeline; related categories
-// share a hue and differ in lightness.
+// Hues of the ledgers' rows: those that the timeline draws the same work, wait or loss in.
 
-#include <array>
-
+#include "gui/timeline/category.hpp"
+#include "sim/run/run_category.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::gui {
 
-[[nodiscard]] constexpr int step_hue(step::StepCategory category) {
-  constexpr int kLighter = 8;
-  constexpr int kBlue = 0;
-  constexpr int kOrange = 1;
-  constexpr int kGreen = 2;
-  constexpr int kPink = 3;
-  constexpr int kSky = 4;
-  constexpr int kRed = 5;
-  constexpr int kOlive = 6;
-  constexpr int kGrey = 7;
-  constexpr std::array<int, step::kStepCategories> kHues = {kBlue,
-                                                            kBlue + kLighter,
-                                                            kSky,
-                                                            kPink + kLighter,
-                                                            kRed + kLighter,
-                                                            kGreen + kLighter,
-                                                            kOrange,
-                                                            kOrange + kLighter,
-                                                            kOlive,
-                                                            kGreen,
-                                                            kRed,
-                                                            kGrey,
-                                                            kSky + kLighter,
-                                                            kPink,
-                                                            kGrey + kLighter};
-  return kHues[static_cast<std::size_t>(category)];
+inline constexpr int kCategoryHues = 64;  // from here on a hue is a category of the timeline
+
+[[nodiscard]] constexpr int hue_of(timeline::Category category) {
+  return kCategoryHues + static_cast<int>(category);
+}
+
+// Of what waits: it is hatched.
+[[nodiscard]] constexpr bool is_wait_hue(int hue) {
+  return hue >= kCategoryHues && is_wait(static_cast<timeline::Category>(hue - kCategoryHues));
+}
+
+[[nodiscard]] constexpr int step_hue(step::StepCategory row) {
+  using step::StepCategory;
+  using timeline::Category;
+  switch (row) {
+    case StepCategory::compute:
+      return hue_of(Category::forward);
+    case StepCategory::recompute:
+      return hue_of(Category::recompute);
+    case StepCategory::launch_gap:
+      return hue_of(Category::host);
+    case StepCategory::host_step:
+      return hue_of(Category::wait_other);
+    case StepCategory::data_stall:
+      return hue_of(Category::wait_input);
+    case StepCategory::offload:
+      return hue_of(Category::data_gather);
+    case StepCategory::exposed_tensor:
+      return hue_of(Category::tensor);
+    case StepCategory::exposed_context:
+      return hue_of(Category::context);
+    case StepCategory::exposed_expert:
+      return hue_of(Category::expert);
+    case StepCategory::exposed_pipeline:
+      return hue_of(Category::pipeline);
+    case StepCategory::exposed_data:
+      return hue_of(Category::data_reduce);
+    case StepCategory::bubble:
+      return hue_of(Category::wait_bubble);
+    case StepCategory::stage_imbalance:
+      return hue_of(Category::wait_imbalance);
+    case StepCategory::optimizer:
+      return hue_of(Category::optimizer);
+    case StepCategory::idle:
+    case StepCategory::count_:
+      return hue_of(Category::wait_slower);
+  }
+  return hue_of(Category::other);
+}
+
+[[nodiscard]] constexpr int run_hue(run::RunCategory row) {
+  using run::RunCategory;
+  using timeline::Category;
+  switch (row) {
+    case RunCategory::productive:
+      return hue_of(Category::training);
+    case RunCategory::checkpoint_stall:
+      return hue_of(Category::checkpoint);
+    case RunCategory::lost_work:
+      return hue_of(Category::lost);
+    case RunCategory::rework:
+      return hue_of(Category::rework);
+    case RunCategory::detection:
+      return hue_of(Category::detection);
+    case RunCategory::diagnosis:
+      return hue_of(Category::diagnosis);
+    case RunCategory::restart_scheduling:
+      return hue_of(Category::scheduling);
+    case RunCategory::restart_communicator:
+      return hue_of(Category::communicator);
+    case RunCategory::restart_load:
+      return hue_of(Category::load);
+    case RunCategory::restart_warm_up:
+      return hue_of(Category::warm_up);
+    case RunCategory::waiting_for_capacity:
+      return hue_of(Category::waiting);
+    case RunCategory::degraded:
+      return hue_of(Category::backward);
+    case RunCategory::evaluation:
+      return hue_of(Category::evaluation);
+    case RunCategory::planned_maintenance:
+      return hue_of(Category::maintenance);
+    case RunCategory::spare_idle:
+      return hue_of(Category::host);
+    case RunCategory::repair:
+      return hue_of(Category::wait_other);
+    case RunCategory::unitemised:
+    case RunCategory::count_:
+      return hue_of(Category::unitemised);
+  }
+  return hue_of(Category::other);
 }
 
 }  // namespace orrery::gui

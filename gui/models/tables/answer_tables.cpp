@@ -1,5 +1,6 @@
 #include "gui/models/tables/answer_tables.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
@@ -132,6 +133,95 @@ Table expectations_table(const report::Figures& answer) {
   return table;
 }
 
+namespace {
+
+struct Stop {
+  SimTime begin = {};
+  QString what = {};
+  SimTime lost = {};
+  SimTime stopped = {};
+
+  [[nodiscard]] SimTime together() const {
+    return lost + stopped;
+  }
+};
+
+std::vector<Stop> stops_of(const report::Evaluation& evaluation) {
+  using run::RunActivity;
+  std::vector<Stop> stops;
+  SimTime lost;
+  bool stopped = false;
+  for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
+    const SimTime length = interval.end - interval.begin;
+    const auto cause = static_cast<std::size_t>(interval.cause);
+    const auto& causes = evaluation.plan->causes;
+    switch (interval.kind) {
+      case RunActivity::training:
+      case RunActivity::checkpoint:
+        stopped = false;
+        lost = {};
+        break;
+      case RunActivity::lost_training:
+      case RunActivity::discarded_training:
+        lost = lost + length;
+        stopped = false;
+        break;
+      case RunActivity::failure:
+        stops.push_back({interval.begin,
+                         interval.cause >= 0 && cause < causes.size() ? qt(causes[cause].name)
+                                                                      : QString("failure"),
+                         lost,
+                         length});
+        lost = {};
+        stopped = true;
+        break;
+      default:
+        if (!stopped) {
+          stops.push_back({interval.begin, qt(run::to_string(interval.kind)), lost, {}});
+          lost = {};
+          stopped = true;
+        }
+        stops.back().stopped = stops.back().stopped + length;
+    }
+  }
+  return stops;
+}
+
+}  // namespace
+
+Table events_table(const report::Evaluation& evaluation) {
+  Table table{kEvents, {"when", "what", "lost work", "stopped", "together", "cost"}, {}};
+  if (!evaluation.plan) {
+    return table;
+  }
+  std::vector<Stop> stops = stops_of(evaluation);
+  std::stable_sort(stops.begin(), stops.end(), [](const Stop& a, const Stop& b) {
+    return a.together() > b.together();
+  });
+  const auto* cost = evaluation.metrics.find(report::MetricId::cost);
+  const auto* time = evaluation.metrics.find(report::MetricId::finish_time);
+  const auto* date = evaluation.metrics.find(report::MetricId::finish_date);
+  const double rate =
+      cost != nullptr && time != nullptr && time->value > 0.0 ? cost->value / time->value : 0.0;
+  for (const Stop& stop : stops) {
+    const double begin = in_seconds(to_seconds(stop.begin));
+    const double together = in_seconds(to_seconds(stop.together()));
+    const auto length = [](SimTime span) {
+      return number(Dimension::time, in_seconds(to_seconds(span)));
+    };
+    const QString when = date != nullptr && time != nullptr
+                             ? shown(Dimension::date, date->value - time->value + begin)
+                             : shown(Dimension::time, begin);
+    table.rows.push_back({{.text = when, .order = static_cast<double>(stop.begin.ns)},
+                          {.text = stop.what},
+                          length(stop.lost),
+                          length(stop.stopped),
+                          number(Dimension::time, together),
+                          rate > 0.0 ? number(Dimension::dollars, rate * together) : Cell{}});
+  }
+  return table;
+}
+
 std::vector<Table> filled(std::vector<Table> tables) {
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
@@ -145,6 +235,7 @@ std::vector<Table> all_tables(const report::Evaluation& evaluation) {
                     evaluation.step.given ? std::vector<report::LedgerRow>{} : answer.step_ledger),
        ledger_table("The run", answer.run_ledger),
        memory_table(answer),
+       events_table(evaluation),
        causes_table(evaluation),
        levers_table(answer),
        expectations_table(answer),

@@ -15,6 +15,12 @@ namespace orrery::gui {
 [[nodiscard]] Table levers_table(const report::Figures& answer);
 [[nodiscard]] Table expectations_table(const report::Figures& answer);
 
+// What stopped the run in the trial that the timeline draws, the dearest first: the failure, the
+// work that it took and the time until training went on; planned stops as well. The number behind
+// the first cell is its begin in nanoseconds, that behind the time stopped its length in seconds.
+inline constexpr auto kEvents = "Events";
+[[nodiscard]] Table events_table(const report::Evaluation& evaluation);
+
 // Those that have rows.
 [[nodiscard]] std::vector<Table> filled(std::vector<Table> tables);
 

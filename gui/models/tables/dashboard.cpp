@@ -48,7 +48,11 @@ class Cards {
     card.name = name;
     card.value = shown(info.dimension, metric->value);
     card.tip = qt(info.meaning);
-    card.change = change_of(info);
+    const double change = change_of(id);
+    if (change != 0.0) {
+      card.change = qt(report::format_change(info.dimension, change));
+      card.change_tone = tone_of_change(id, change);
+    }
     describe_spread(*metric, info.dimension, card);
     if (const auto band = report::metric_band(evaluation_, id)) {
       card.detail = QString("%1 to %2 in 8 of 10")
@@ -63,15 +67,32 @@ class Cards {
   }
 
  private:
-  [[nodiscard]] QString change_of(const report::MetricInfo& info) const {
+  [[nodiscard]] double change_of(MetricId id) const {
     for (const report::DifferenceRow& row : differences_) {
-      const bool changed = row.group == "metric" && row.name == info.name && row.values[1].change &&
-                           *row.values[1].change != 0.0;
-      if (changed) {
-        return qt(report::format_change(info.dimension, *row.values[1].change));
+      if (row.group == "metric" && row.name == report::info(id).name) {
+        return row.values[1].change.value_or(0.0);
       }
     }
-    return {};
+    return 0.0;
+  }
+
+  static Tone tone_of_change(MetricId id, double change) {
+    switch (id) {
+      case MetricId::step_time:
+      case MetricId::finish_date:
+      case MetricId::finish_time:
+      case MetricId::cost:
+      case MetricId::cost_per_million_tokens:
+      case MetricId::failures:
+        return change < 0.0 ? Tone::good : Tone::bad;
+      case MetricId::tokens_per_second:
+      case MetricId::tokens_trained:
+      case MetricId::mfu:
+      case MetricId::goodput:
+        return change > 0.0 ? Tone::good : Tone::bad;
+      default:
+        return Tone::plain;
+    }
   }
 
   static void describe_spread(const report::MetricValue& metric,
@@ -235,7 +256,7 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
     add(result.run, MetricId::finish_time, "Time to finish");
   }
   add(result.run, MetricId::cost, "Cost");
-  add(result.run, MetricId::cost_per_million_tokens, "Cost per million tokens");
+  add(result.run, MetricId::cost_per_million_tokens, "Per million tokens");
   add(result.run, MetricId::tokens_trained, "Tokens trained");
   add(result.run, MetricId::goodput, "Goodput");
   const bool all_done = evaluation.run && evaluation.run->finished == evaluation.run->trials;

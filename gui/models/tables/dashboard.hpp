@@ -6,7 +6,7 @@
 // -------|---------------------------------------------------------------------------------------
 // value  | median over the trials where it varies, else the value
 // detail | the band with the error of the step, P10 to P90, or a related figure
-// change | against the baseline, with its sign; empty without baseline or change
+// change | against the baseline, with its sign, and whether that is good; empty without
 // tone   | good, warning or bad; faint for figures of what cannot be
 
 #include <QString>
@@ -22,6 +22,7 @@ struct Card {
   QString value = {};
   QString detail = {};
   QString change = {};
+  Tone change_tone = Tone::plain;  // good or bad, where more is better or worse
   QString tip = {};
   Tone tone = Tone::plain;
 };

@@ -189,6 +189,9 @@ struct StageRows {
 StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation, std::size_t d) {
   const RowId stage = builder.group(fmt::format("stage {}", d));
   builder.set_ranks(stage, ranks_alike(evaluation, d));
+  if (evaluation.step.stage_ledgers.size() > 1) {
+    builder.lead(stage);  // the pipeline as one picture
+  }
   StageRows rows;
   for (const Stream stream : {Stream::compute, Stream::data_parallel_comm, Stream::p2p}) {
     const bool used =
@@ -253,6 +256,11 @@ Level step_level(const report::Evaluation& evaluation) {
   }
   add_flows(evaluation, places, builder);
   add_messages(evaluation, stages, places, builder);
+  std::vector<RowId> compute;
+  for (const StageRows& rows : stages) {
+    compute.push_back(rows.streams[static_cast<std::size_t>(Stream::compute)]);
+  }
+  add_waits(evaluation, compute, builder);
   const std::int64_t time = evaluation.step.step_time.ns;
   return {"step",
           "step",

@@ -28,6 +28,32 @@ using step::OperationStream;
 using step::PlacedOperation;
 using step::StepCategory;
 
+// Of waiting, by its cause.
+Category category_of_wait(StepCategory cause) {
+  switch (cause) {
+    case StepCategory::bubble:
+      return Category::wait_bubble;
+    case StepCategory::stage_imbalance:
+      return Category::wait_imbalance;
+    case StepCategory::idle:
+      return Category::wait_slower;
+    case StepCategory::exposed_tensor:
+      return Category::wait_tensor;
+    case StepCategory::exposed_context:
+      return Category::wait_context;
+    case StepCategory::exposed_expert:
+      return Category::wait_expert;
+    case StepCategory::exposed_pipeline:
+      return Category::wait_pipeline;
+    case StepCategory::exposed_data:
+      return Category::wait_data;
+    case StepCategory::data_stall:
+      return Category::wait_input;
+    default:
+      return Category::wait_other;
+  }
+}
+
 bool is_drawn(const Operation& operation) {
   return operation.kind != OperationKind::wait && operation.kind != OperationKind::slowdown;
 }
@@ -123,6 +149,9 @@ class OperationLevel {
   void add_stage(std::size_t device);
   void add_task(std::size_t slice);
   void add_slowest(std::size_t slice);
+  void add_exposed(const step::Slice& task,
+                   const Operation& operation,
+                   const PlacedOperation& placed);
   void add_messages();
   void add_link(std::size_t device, RowId stage);
   NameId name_of(std::uint32_t kind, std::size_t at);
@@ -200,6 +229,9 @@ void OperationLevel::add_stage(std::size_t device) {
                   format_integer(ranks),
                   ranks == 1 ? "rank" : (unequal ? "ranks, their mean" : "ranks alike")));
   builder_.set_ranks(stage, ranks_alike(evaluation_, device));
+  if (stages > 1) {
+    builder_.lead(stage);
+  }
   StreamRows rows;
   for (std::size_t s = 0; s < step::kOperationStreams; ++s) {
     rows.streams[s] =
@@ -275,6 +307,7 @@ void OperationLevel::add_task(std::size_t index) {
     if (!is_drawn(operation)) {
       continue;
     }
+    add_exposed(slice, operation, placed);
     const PendingSlice place =
         builder_.add(rows.streams[static_cast<std::size_t>(operation.stream)],
                      {(slice.start + placed.start).ns,
@@ -292,6 +325,22 @@ void OperationLevel::add_task(std::size_t index) {
       ++kernels_;
     }
   }
+}
+
+// The part of a collective that compute waits for, between the kernels.
+void OperationLevel::add_exposed(const step::Slice& task,
+                                 const Operation& operation,
+                                 const PlacedOperation& placed) {
+  const RowId compute = stages_[static_cast<std::size_t>(task.task.device)]
+                            .streams[static_cast<std::size_t>(OperationStream::compute)];
+  if (operation.kind != OperationKind::collective || placed.booked <= SimTime{} ||
+      task.task.stream != schedule::Stream::compute || compute == kNoRow) {
+    return;
+  }
+  const Category category = category_of_wait(placed.category);
+  const SimTime from = task.start + placed.booked_from;
+  builder_.add(compute,
+               {from.ns, (from + placed.booked).ns, builder_.name(to_string(category)), category});
 }
 
 void OperationLevel::add_messages() {
@@ -339,6 +388,11 @@ Level OperationLevel::build() {
     }
   }
   add_messages();
+  std::vector<RowId> compute;
+  for (const StreamRows& rows : stages_) {
+    compute.push_back(rows.streams[static_cast<std::size_t>(OperationStream::compute)]);
+  }
+  add_waits(evaluation_, compute, builder_);
   constexpr std::int64_t kInWindow = 800;  // kernels that can be told apart
   const std::int64_t time = evaluation_.step.step_time.ns;
   const std::int64_t wanted = kernels_ > 0 ? kernel_time_ / kernels_ * kInWindow : time;
@@ -379,6 +433,22 @@ std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation, std:
   }
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+void add_waits(const report::Evaluation& evaluation,
+               const std::vector<RowId>& rows,
+               StoreBuilder& builder) {
+  if (!evaluation.step.operation_timeline) {
+    return;
+  }
+  for (const step::DeviceWait& wait : evaluation.step.operation_timeline->waits) {
+    const auto device = static_cast<std::size_t>(wait.device);
+    const Category category = category_of_wait(wait.category);
+    if (device < rows.size() && rows[device] != kNoRow && wait.end > wait.start) {
+      builder.add(rows[device],
+                  {wait.start.ns, wait.end.ns, builder.name(to_string(category)), category});
+    }
+  }
 }
 
 void add_memory(const report::Evaluation& evaluation,

@@ -6,7 +6,8 @@
 //
 // row                     | slices
 // ------------------------|-----------------------------------------------------------------------
-// compute                 | kernels of all layers, one after the other
+// compute                 | kernels of all layers, one after the other; hatched between them what
+//                         | the GPU waits for
 // tensor, context, expert | collectives by axis: from their start to their end, whether compute
 // and data parallel       | waits for them or they are hidden
 // pipeline                | messages to other stages
@@ -32,6 +33,11 @@ inline constexpr std::uint64_t kMostOperations = 4'000'000;
 // The ranks of a pipeline device, ascending; empty where they are not alike, or not known.
 [[nodiscard]] std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation,
                                                     std::size_t device);
+
+// What a GPU waits for, on the row of its computation: by pipeline device, kNoRow for none.
+void add_waits(const report::Evaluation& evaluation,
+               const std::vector<RowId>& rows,
+               StoreBuilder& builder);
 
 // A counter of what the stage holds in memory, where it is known.
 void add_memory(const report::Evaluation& evaluation,

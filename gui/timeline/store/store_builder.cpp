@@ -38,6 +38,11 @@ void StoreBuilder::close(RowId group) {
   rows_[group].row.closed = true;
 }
 
+void StoreBuilder::lead(RowId group) {
+  close(group);
+  rows_[group].row.led = true;
+}
+
 RowId StoreBuilder::row(std::string_view name, RowId parent) {
   return add_row(name, RowKind::slices, parent);
 }

@@ -50,6 +50,9 @@ class StoreBuilder {
 
   // The group begins on one line.
   void close(RowId group);
+
+  // The group begins on one line, which then is its first row, whole; what is below it is left out.
+  void lead(RowId group);
   RowId row(std::string_view name, RowId parent = kNoRow);
   RowId counter(std::string_view name,
                 std::string_view unit,

@@ -16,7 +16,6 @@ namespace {
 
 using timeline::Category;
 using timeline::Row;
-using timeline::RowKind;
 using timeline::Slice;
 using timeline::Store;
 
@@ -35,13 +34,15 @@ void TimelinePainter::paint_labels() {
   }
   painter_.save();
   for (const LaidLine& line : visible_rows()) {
-    const Row& row = view_.store().rows()[line.row->row];
-    if (row.kind != RowKind::slices) {
+    const timeline::RowId shown = row_shown(view_.store(), *line.row);
+    if (shown == timeline::kNoRow) {
       continue;
     }
+    const Row& row = view_.store().rows()[shown];
     const double pins = line.pinned ? 0.0 : rows.pinned_height();
     painter_.setClipRect(QRectF(at_.rows).adjusted(0, pins, 0, 0));
-    for (std::uint32_t lane = 0; lane < row.tracks; ++lane) {
+    const std::uint32_t lanes = shown == line.row->row ? row.tracks : std::min(row.tracks, 1U);
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
       const double top = line.top + rows.row_height() * lane;
       if (top > at_.rows.bottom() || top + rows.row_height() < at_.rows.top()) {
         continue;
@@ -84,12 +85,22 @@ void TimelinePainter::paint_track_labels(timeline::TrackId track,
     if (shown.size() < std::min(kLeast, name.size())) {
       continue;
     }
-    painter_.setPen(color(timeline::text_on(slices[i].is(timeline::kAbnormal)
-                                                ? palette_.abnormal
-                                                : palette_.of(slices[i].category()))));
-    painter_.drawText(QRectF(left + 4.0, lane.top(), room, lane.height()),
-                      Qt::AlignVCenter | Qt::AlignLeft,
-                      shown);
+    const QRectF place(left + 4.0, lane.top(), room, lane.height());
+    if (timeline::is_wait(slices[i].category())) {
+      // On plain ground: strokes would run through the letters.
+      const double air = std::max((lane.height() - metrics.height()) / 2.0, 1.0);
+      painter_.fillRect(QRectF(left + 2.0,
+                               lane.top() + air,
+                               metrics.horizontalAdvance(shown) + 4.0,
+                               lane.height() - 2.0 * air),
+                        color(palette_.background));
+      painter_.setPen(color(palette_.text));
+    } else {
+      painter_.setPen(color(timeline::text_on(slices[i].is(timeline::kAbnormal)
+                                                  ? palette_.abnormal
+                                                  : palette_.of(slices[i].category()))));
+    }
+    painter_.drawText(place, Qt::AlignVCenter | Qt::AlignLeft, shown);
   }
 }
 
@@ -112,11 +123,12 @@ std::optional<QRectF> TimelinePainter::place_of(timeline::SliceId id) const {
   const timeline::TrackId track = store.track_of(id);
   const timeline::RowId row = store.tracks()[track].row;
   for (const LaidLine& line : visible_rows()) {
-    if (line.row->place() != timeline::RowPlace{row}) {
+    if (line.row->part != timeline::RowPart::own || row_shown(store, *line.row) != row) {
       continue;  // arrows and marks are at the rows themselves, not at each rank that shares them
     }
     const double height = view_.rows().row_height();
-    const double top = line.top + height * (track - store.rows()[row].first_track);
+    const bool own = line.row->row == row;  // else the one line of a closed group
+    const double top = line.top + (own ? height * (track - store.rows()[row].first_track) : 0.0);
     const Slice& slice = store.slices()[id];
     const double left = x_of(slice.begin() + view_.origin());
     const double right = x_of(store.end_of(slice) + view_.origin());
@@ -247,33 +259,57 @@ void TimelinePainter::paint_ruler() {
   painter_.restore();
 }
 
-// Categories that occur in the store, in the order of their rank.
+// Categories that occur in the store: what works, then what the GPUs wait for.
 void TimelinePainter::paint_legend() {
   const std::uint64_t used = view_.store().categories();
+  const bool two_lines = at_.legend.height() > kLegendLine;
   double x = 10.0;
-  const double middle = at_.legend.center().y() + 0.5;
-  const auto entry = [&](timeline::Rgb ink, const QString& name) {
+  double middle = two_lines ? at_.legend.top() + kLegendLine / 2.0 : at_.legend.center().y() + 0.5;
+  const auto base = [&] { return middle + painter_.fontMetrics().ascent() / 2.0 - 1; };
+  const auto entry = [&](timeline::Rgb ink, bool hatched, const QString& name) {
     const double width = painter_.fontMetrics().horizontalAdvance(name);
     if (x + width + 20 > at_.legend.right()) {
-      return;
+      return;  // the tooltip of a slice says it
     }
     const QRectF box(x, middle - 5, 10, 10);
-    painter_.fillRect(box, color(ink));
+    painter_.fillRect(box, hatched ? QBrush(color(ink), Qt::BDiagPattern) : QBrush(color(ink)));
     painter_.setPen(color(palette_.faint_text));
     painter_.setBrush(Qt::NoBrush);
     painter_.drawRect(box);
     painter_.setPen(color(palette_.text));
-    painter_.drawText(QPointF(x + 15, middle + painter_.fontMetrics().ascent() / 2.0 - 1), name);
+    painter_.drawText(QPointF(x + 15, base()), name);
     x += width + 33;
   };
-  for (std::size_t kind = 1; kind < timeline::kCategories; ++kind) {
-    if ((used >> kind & 1U) != 0) {
+  const QStringList prefixes = {QStringLiteral("waits for "), QStringLiteral("waiting for ")};
+  for (const bool waits : {false, true}) {
+    bool first = waits;
+    for (std::size_t kind = 1; kind < timeline::kCategories; ++kind) {
       const auto category = static_cast<Category>(kind);
-      entry(palette_.of(category), text_of(timeline::to_string(category)));
+      if ((used >> kind & 1U) == 0 || timeline::is_wait(category) != waits) {
+        continue;
+      }
+      if (first) {
+        const QString words = TimelineView::tr("waits for");
+        painter_.setPen(color(palette_.faint_text));
+        if (two_lines) {
+          x = 10.0;
+          middle += kLegendLine;
+        }
+        painter_.drawText(QPointF(x, base()), words);
+        x += painter_.fontMetrics().horizontalAdvance(words) + 10;
+        first = false;
+      }
+      QString name = text_of(timeline::to_string(category));
+      for (const QString& prefix : prefixes) {
+        if (name.startsWith(prefix)) {
+          name.remove(0, prefix.size());
+        }
+      }
+      entry(palette_.of(category), waits, name);
     }
   }
   if ((used >> timeline::kCategories & 1U) != 0) {
-    entry(palette_.abnormal, TimelineView::tr("abnormal"));
+    entry(palette_.abnormal, false, TimelineView::tr("abnormal"));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "gui/timeline/time_text.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
 
@@ -123,6 +124,20 @@ std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
         x, widget.regions_.header.top() + 3, width, widget.regions_.header.height() - 6);
     x += width + 16;
   }
+  // The longest gives way where the search field begins.
+  const int over = x - 8 - widget.regions_.search.left();
+  if (over > 0 && !tabs.empty()) {
+    const auto longest =
+        std::max_element(tabs.begin(), tabs.end(), [](const QRect& a, const QRect& b) {
+          return a.width() < b.width();
+        });
+    constexpr int kLeast = 40;
+    const int less = std::min(over, std::max(longest->width() - kLeast, 0));
+    longest->setWidth(longest->width() - less);
+    for (auto after = longest + 1; after != tabs.end(); ++after) {
+      after->translate(-less, 0);
+    }
+  }
   return tabs;
 }
 
@@ -139,7 +154,10 @@ void TimelinePainter::paint_header() {
     painter_.setBrush(color(shown ? palette_.background : palette_.panel));
     painter_.drawRoundedRect(QRectF(tabs[i]).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
     painter_.setPen(color(i <= view_.level() ? palette_.text : palette_.faint_text));
-    painter_.drawText(tabs[i], Qt::AlignCenter, QString::fromStdString(text));
+    painter_.drawText(tabs[i],
+                      Qt::AlignCenter,
+                      painter_.fontMetrics().elidedText(
+                          QString::fromStdString(text), Qt::ElideRight, tabs[i].width() - 8));
     if (i > 0) {
       painter_.drawText(
           QRect(tabs[i - 1].right(), tabs[i].top(), 18, tabs[i].height()), Qt::AlignCenter, "›");
@@ -394,15 +412,18 @@ void TimelinePainter::paint_name(const LaidLine& line) {
     painter_.drawText(
         QRectF(x, top, room, tall),
         Qt::AlignVCenter | Qt::AlignLeft,
-        painter_.fontMetrics().elidedText(words, Qt::ElideMiddle, static_cast<int>(room)));
+        painter_.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(room)));
   };
   if (row.kind == RowKind::counter) {
     const timeline::Counter& counter = view_.store().counters()[row.counter];
     write(line.top, half, name);
     painter_.setPen(color(palette_.faint_text));
+    const double most = counter.extremes().greatest;
     name = TimelineView::tr("up to %1 %2")
-               .arg(counter.extremes().greatest, 0, 'g', 4)
-               .arg(QString::fromStdString(counter.unit()));
+               .arg(QString::fromStdString(std::abs(most) < kWholeFigure
+                                               ? format_count(most)
+                                               : format_integer(std::llround(most))),
+                    QString::fromStdString(counter.unit()));
     write(line.top + half, half, name);
   } else {
     write(line.top, std::min(height, 2.0 * half), name);

@@ -23,7 +23,8 @@ constexpr int kMinimapHeight = 22;
 constexpr int kAxisHeight = 24;
 constexpr int kMarksHeight = 18;
 constexpr int kLegendHeight = 24;
-constexpr int kNamesWidth = 230;
+constexpr int kLeastNamesWidth = 130;
+constexpr int kMostNamesWidth = 230;
 constexpr double kZoomStep = 0.8;
 
 bool is_dark(const QPalette& palette) {
@@ -116,16 +117,17 @@ QSize TimelineView::sizeHint() const {
 }
 
 QSize TimelineView::minimumSizeHint() const {
-  return {kNamesWidth + 120, 150};
+  return {kLeastNamesWidth + 180, 150};
 }
 
 void TimelineView::layout_regions() {
   const int bar = scroll_bar_->sizeHint().width();
-  const int right = std::max(width() - bar, kNamesWidth + 1);
-  const int columns = right - kNamesWidth;
+  const int names = std::clamp(width() / 4, kLeastNamesWidth, kMostNamesWidth);
+  const int right = std::max(width() - bar, names + 1);
+  const int columns = right - names;
   int y = 0;
   const auto strip = [&](int height) {
-    const QRect rect(kNamesWidth, y, columns, height);
+    const QRect rect(names, y, columns, height);
     y += height;
     return rect;
   };
@@ -134,9 +136,20 @@ void TimelineView::layout_regions() {
   regions_.minimap = strip(kMinimapHeight);
   regions_.axis = strip(kAxisHeight);
   regions_.marks = strip(kMarksHeight);
-  regions_.rows = strip(std::max(height() - y - kLegendHeight, 1));
-  regions_.names = QRect(0, regions_.rows.top(), kNamesWidth, regions_.rows.height());
-  regions_.legend = QRect(0, y, width(), kLegendHeight);
+  const bool waits =
+      std::any_of(view_.levels().begin(), view_.levels().end(), [](const timeline::Level& level) {
+        for (std::size_t kind = 0; kind < timeline::kCategories; ++kind) {
+          if ((level.store->categories() >> kind & 1U) != 0 &&
+              timeline::is_wait(static_cast<timeline::Category>(kind))) {
+            return true;
+          }
+        }
+        return false;
+      });
+  const int legend = waits ? 2 * kLegendLine : kLegendHeight;
+  regions_.rows = strip(std::max(height() - y - legend, 1));
+  regions_.names = QRect(0, regions_.rows.top(), names, regions_.rows.height());
+  regions_.legend = QRect(0, y, width(), legend);
   scroll_bar_->setGeometry(right, regions_.rows.top(), bar, regions_.rows.height());
   view_.resize(columns, regions_.rows.height());
   place_search();

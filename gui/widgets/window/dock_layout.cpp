@@ -5,6 +5,7 @@
 #include <QGuiApplication>
 #include <QMainWindow>
 #include <QTimer>
+#include <algorithm>
 
 namespace orrery::gui {
 
@@ -21,11 +22,11 @@ DockLayout::DockLayout(QMainWindow* window)
       window_(window),
       answer_(window->findChild<QDockWidget*>("Answer")),
       charts_(window->findChild<QDockWidget*>("Charts")),
-      below_(window->findChild<QDockWidget*>("Timeline")),
+      timeline_(window->findChild<QDockWidget*>("Timeline")),
       first_(window->saveState()) {
   window->installEventFilter(this);
   answer_->installEventFilter(this);
-  below_->installEventFilter(this);
+  timeline_->installEventFilter(this);
 }
 
 void DockLayout::reset() {
@@ -50,27 +51,28 @@ void DockLayout::apply_soon() {
 
 void DockLayout::keep() {
   if (stands(answer_)) {
-    shares_.column = static_cast<double>(answer_->width()) / window_->width();
     shares_.answer = static_cast<double>(answer_->height()) / window_->height();
   }
-  if (stands(below_)) {
-    shares_.below = static_cast<double>(below_->height()) / window_->height();
+  if (stands(timeline_)) {
+    shares_.timeline = static_cast<double>(timeline_->width()) / window_->width();
+  }
+  if (stands(charts_)) {
+    shares_.charts = static_cast<double>(charts_->width()) / window_->width();
   }
 }
 
 void DockLayout::apply() {
   const auto part = [](double share, int whole) { return static_cast<int>(share * whole); };
-  const int height = window_->height();
   if (stands(answer_)) {
-    window_->resizeDocks({answer_}, {part(shares_.column, window_->width())}, Qt::Horizontal);
+    constexpr int kLeast = 200;  // two rows of cards
+    const int height = std::max(part(shares_.answer, window_->height()), kLeast);
+    window_->resizeDocks({answer_}, {height}, Qt::Vertical);
   }
-  if (stands(below_)) {
-    window_->resizeDocks({below_}, {part(shares_.below, height)}, Qt::Vertical);
-  }
-  if (stands(answer_) && stands(charts_)) {
-    const int answer = part(shares_.answer, height);
-    const int rest = height - answer - part(shares_.below, height);
-    window_->resizeDocks({answer_, charts_}, {answer, rest}, Qt::Vertical);
+  if (stands(timeline_) && stands(charts_)) {
+    const int width = window_->width();
+    window_->resizeDocks({timeline_, charts_},
+                         {part(shares_.timeline, width), part(shares_.charts, width)},
+                         Qt::Horizontal);
   }
 }
 

@@ -2,9 +2,9 @@
 
 // Distributes the room of the window over its docks, at any size.
 //
-// The answer's column and the docks below keep their share of the window when it grows or shrinks,
-// which QMainWindow leaves to its centre; a small window, where docks are at their minimum, does
-// not change the shares. Dragging a border does.
+// The answer above keeps its share of the height, timeline and charts beside the text theirs of the
+// width when the window grows or shrinks, which QMainWindow leaves to its centre; a small window,
+// where docks are at their minimum, does not change the shares. Dragging a border does.
 
 #include <QByteArray>
 #include <QObject>
@@ -29,9 +29,9 @@ class DockLayout : public QObject {
 
  private:
   struct Shares {
-    double column = 0.55;  // of the width
-    double answer = 0.41;  // of the height, all cards of a run; the rest of it are the charts
-    double below = 0.29;
+    double answer = 0.215;   // of the height: knobs, verdict, cards
+    double timeline = 0.46;  // of the width; the text has what is left
+    double charts = 0.27;
   };
 
   void keep();
@@ -41,7 +41,7 @@ class DockLayout : public QObject {
   QMainWindow* window_;
   QDockWidget* answer_;
   QDockWidget* charts_;
-  QDockWidget* below_;
+  QDockWidget* timeline_;
   QByteArray first_;
   Shares shares_;
 };

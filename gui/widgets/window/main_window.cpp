@@ -20,6 +20,7 @@
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/pages/saved_page.hpp"
 #include "gui/widgets/pages/trace_page.hpp"
@@ -74,10 +75,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   setAcceptDrops(true);
   setDockNestingEnabled(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-  tabs_ = new QTabWidget(this);
-  tabs_->setDocumentMode(true);
-  tabs_->setTabsClosable(true);
-  tabs_->setMovable(true);
+  tabs_ = new DocumentTabs(this);
+  tabs_->setMinimumWidth(160);  // pages scroll rather than widen the window
   setCentralWidget(tabs_);
   welcome_ = new WelcomePage(this);
   compare_ = new CompareView(this);
@@ -295,6 +294,7 @@ void MainWindow::show_page() {
                                     : "Evaluating...");
     report_->clear();
   }
+  knobs_->set_document(&page->document(), answered, page->baseline());
   const bool stale = answered && page->stale();
   const bool wrong = stale && page->outcome() != nullptr && !page->outcome()->evaluation;
   dashboard_->set_stale(stale);

@@ -4,7 +4,7 @@
 //
 // dock     | shows, for the document in front
 // ---------|--------------------------------------------------------------------------------------
-// Answer   | dashboard, with what changed against the baseline
+// Answer   | the knobs, and the dashboard with what changed against the baseline
 // Charts   | ledgers, memory, spreads, progress by date, checkpoint interval, sensitivity
 // Tables   | metrics, ledgers, memory by stage, causes, levers, expectations, trust
 // Report   | the page that `orrery run` prints
@@ -15,12 +15,12 @@
 
 #include <QMainWindow>
 #include <QSettings>
-#include <QTabWidget>
 #include <functional>
 
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/jobs/latest_task.hpp"
 #include "gui/models/tables/comparison.hpp"
+#include "gui/widgets/window/document_tabs.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 class QAction;
@@ -37,6 +37,7 @@ class DashboardView;
 class DockLayout;
 class DocumentPage;
 class ImportPage;
+class KnobStrip;
 class ProblemsView;
 class ScenarioDocument;
 class SavedPage;
@@ -188,9 +189,10 @@ class MainWindow : public QMainWindow {
   bool may_close(DocumentPage* page);
 
   QSettings settings_;
-  QTabWidget* tabs_;
+  DocumentTabs* tabs_;
   WelcomePage* welcome_;
   CompareView* compare_;
+  KnobStrip* knobs_;
   DashboardView* dashboard_;
   ChartsPanel* charts_;
   TablesPanel* tables_;

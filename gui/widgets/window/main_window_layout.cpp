@@ -8,9 +8,12 @@
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QStatusBar>
+#include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
@@ -34,23 +37,47 @@ void MainWindow::build_docks() {
     auto* holder = new QDockWidget(title, this);
     holder->setObjectName(title);
     holder->setWidget(widget);
+    holder->setTitleBarWidget(new QWidget(holder));  // the tab, or the page itself, says what it is
     addDockWidget(area, holder);
     return holder;
   };
   timeline_ = new TimelineView(this);
-  QDockWidget* answer = dock("Answer", dashboard_, Qt::RightDockWidgetArea);
+  knobs_ = new KnobStrip(this);
+  connect(knobs_, &KnobStrip::pin_wanted, this, [this] {
+    if (DocumentPage* page = current_page()) {
+      page->set_baseline();
+    }
+  });
+  auto* top = new QWidget(this);
+  auto* column = new QVBoxLayout(top);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(knobs_);
+  column->addWidget(dashboard_, 1);
+  addToolBar(Qt::TopToolBarArea, tabs_->tool_bar());
+  // Each corner goes to the side that needs the length: the answer the width, the rest the height.
+  dock("Answer", top, Qt::TopDockWidgetArea);
+  timeline_dock_ = dock("Timeline", timeline_, Qt::RightDockWidgetArea);
+  problems_dock_ = dock("Problems", problems_, Qt::RightDockWidgetArea);
   QDockWidget* charts = dock("Charts", charts_, Qt::RightDockWidgetArea);
   QDockWidget* tables = dock("Tables", tables_, Qt::RightDockWidgetArea);
   QDockWidget* report = dock("Report", report_, Qt::RightDockWidgetArea);
-  timeline_dock_ = dock("Timeline", timeline_, Qt::BottomDockWidgetArea);
-  problems_dock_ = dock("Problems", problems_, Qt::BottomDockWidgetArea);
+  splitDockWidget(timeline_dock_, charts, Qt::Horizontal);
   tabifyDockWidget(timeline_dock_, problems_dock_);
   timeline_dock_->raise();
-  splitDockWidget(answer, charts, Qt::Vertical);
   tabifyDockWidget(charts, tables);
   tabifyDockWidget(charts, report);
   charts->raise();
   dock_layout_ = new DockLayout(this);
+  connect(tables_, &TablesPanel::event_wanted, this, [this](qint64 begin, qint64 length) {
+    timeline::View& view = timeline_->view();
+    if (!view.empty()) {
+      const qint64 around = std::max<qint64>(length / 2, 1);
+      view.go_to_level(0);
+      view.set_window({begin - around, begin + length + around});
+      timeline_->view_changed();
+    }
+  });
   connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
     if (DocumentPage* page = current_page()) {
       page->show_line(line, column);

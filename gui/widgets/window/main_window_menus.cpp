@@ -8,17 +8,24 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QPlainTextEdit>
 #include <filesystem>
 
 #include "gui/models/recent_files.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/form_view.hpp"
+#include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/plan_result_view.hpp"
+#include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/command_palette.hpp"
 #include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
@@ -27,6 +34,89 @@
 #include "sim/report/files/json_report.hpp"
 
 namespace orrery::gui {
+
+namespace {
+
+// The next of these that is seen, after the one that has the focus.
+void focus_next(std::vector<QWidget*> panes, const QWidget* now, bool forward) {
+  std::erase_if(panes, [](const QWidget* pane) {
+    return pane == nullptr || pane->visibleRegion().isEmpty();
+  });
+  if (panes.empty()) {
+    return;
+  }
+  std::size_t at = panes.size() - 1;
+  for (std::size_t i = 0; i < panes.size(); ++i) {
+    at = now != nullptr && (panes[i] == now || panes[i]->isAncestorOf(now)) ? i : at;
+  }
+  QWidget* to = panes[(at + (forward ? 1 : panes.size() - 1)) % panes.size()];
+  if (to->focusPolicy() == Qt::NoFocus && to->focusProxy() == nullptr) {
+    for (QWidget* inside : to->findChildren<QWidget*>()) {
+      if ((inside->focusPolicy() & Qt::TabFocus) != 0 && inside->isVisible() &&
+          inside->isEnabled()) {
+        to = inside;
+        break;
+      }
+    }
+  }
+  to->setFocus(Qt::ShortcutFocusReason);
+}
+
+std::vector<Command> commands_of_menus(const QMenuBar& bar) {
+  std::vector<Command> commands;
+  for (const QMenu* menu : bar.findChildren<QMenu*>()) {
+    for (QAction* action : menu->actions()) {
+      if (!action->isSeparator() && action->menu() == nullptr && action->isEnabled()) {
+        commands.push_back({action->text().remove('&').remove("..."),
+                            action->shortcut().toString(QKeySequence::NativeText),
+                            [action] { action->trigger(); }});
+      }
+    }
+  }
+  return commands;
+}
+
+void add_keys(DocumentPage* page, std::vector<Command>& commands) {
+  const FormModel& form = page->form().model();
+  for (int section = 0; section < form.rowCount({}); ++section) {
+    const QModelIndex parent = form.index(section, 0, {});
+    for (int row = 0; row < form.rowCount(parent); ++row) {
+      const QString key = form.index(row, 0, parent).data(FormModel::kPathRole).toString();
+      commands.push_back({key, "key", [page, key] {
+                            page->show_form(true);
+                            page->form().edit_key(key);
+                          }});
+    }
+  }
+}
+
+void show_palette(MainWindow* window, DocumentTabs& tabs) {
+  std::vector<Command> commands = commands_of_menus(*window->menuBar());
+  for (int i = 0; i < tabs.count(); ++i) {
+    commands.push_back({tabs.tabText(i), "page", [&tabs, i] { tabs.setCurrentIndex(i); }});
+  }
+  std::function<void(const QString&)> find;
+  if (DocumentPage* page = window->current_page()) {
+    const auto raise = [window](const char* dock) {
+      window->findChild<QDockWidget*>(dock)->raise();
+    };
+    for (const QString& chart : window->charts().names()) {
+      commands.push_back({chart, "chart", [window, raise, chart] {
+                            raise("Charts");
+                            window->charts().choose(chart);
+                          }});
+    }
+    add_keys(page, commands);
+    find = [window, raise](const QString& text) {
+      raise("Timeline");
+      window->timeline().setFocus();
+      window->timeline().find_next(text);
+    };
+  }
+  (new CommandPalette(std::move(commands), std::move(find), window))->show();
+}
+
+}  // namespace
 
 void MainWindow::build_menus() {
   build_file_menu();
@@ -56,7 +146,7 @@ void MainWindow::build_file_menu() {
   menu->addSeparator();
   add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
   add("Save answer as &JSON...", {}, [this] { save_answer(); });
-  add("Save re&port...", QKeySequence("Ctrl+P"), [this] { save_report(); });
+  add("Save re&port...", QKeySequence("Ctrl+Shift+P"), [this] { save_report(); });
   add("E&xport trace...", {}, [this] { export_trace(); });
   menu->addSeparator();
   menu->addAction(
@@ -164,6 +254,30 @@ void MainWindow::build_view_menu() {
     }
     tabs->setCurrentWidget(welcome_);
   });
+  menu->addAction("&Find or do anything...", QKeySequence("Ctrl+P"), this, [this] {
+    show_palette(this, *tabs_);
+  });
+  for (const bool forward : {true, false}) {
+    menu->addAction(forward ? "&Next pane" : "&Previous pane",
+                    QKeySequence(forward ? "F6" : "Shift+F6"),
+                    this,
+                    [this, forward] {
+                      if (current_page() != nullptr) {
+                        focus_next({knobs_, current_page(), timeline_, charts_, tables_, report_},
+                                   focusWidget(),
+                                   forward);
+                      }
+                    });
+  }
+  QAction* worst = menu->addAction("Go to the &worst stop", this, [this] {
+    timeline_dock_->raise();
+    timeline_->setFocus();
+    tables_->go_to_worst_event();
+  });
+  worst->setShortcut(QKeySequence(Qt::Key_J));
+  worst->setShortcutContext(Qt::WidgetShortcut);  // elsewhere it is a letter
+  timeline_->addAction(worst);
+  for_documents_.push_back(worst);
   menu->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     menu->addAction(dock->toggleViewAction());

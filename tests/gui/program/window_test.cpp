@@ -9,24 +9,29 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gui/charts/chart_view.hpp"
+#include "gui/models/tables/answer_tables.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/form_view.hpp"
+#include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/command_palette.hpp"
+#include "gui/widgets/window/document_tabs.hpp"
 #include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "tests/checkout.hpp"
@@ -174,6 +179,102 @@ TEST_F(Window, AnswersAgainWhenTheTextChanges) {
   page->document().text_document()->undo();
   ASSERT_TRUE(settled(page));
   EXPECT_EQ(page->answered()->text, run_scenario());
+}
+
+TEST_F(Window, AKnobChangesTheTextAndWhatFollowsFromIt) {
+  write_text(file, replaced(run_scenario(), "pipeline: 2", "pipeline: 2\n  data: 4"));
+  DocumentPage* page = opened();
+  auto& knobs = *window->findChild<KnobStrip*>();
+  EXPECT_EQ(knobs.value_of("layout.tensor"), "8");
+  EXPECT_EQ(knobs.value_of("capacity.spares"), "1");
+  EXPECT_EQ(knobs.turn("layout.tensor", "4"), "");
+  EXPECT_EQ(page->document().utf8(), replaced(run_scenario(), "tensor: 8", "tensor: 4"))
+      << "the stated data degree goes with it";
+  ASSERT_TRUE(settled(page));
+  EXPECT_TRUE(page->outcome()->evaluation);
+  EXPECT_EQ(knobs.value_of("layout.tensor"), "4");
+  page->document().text_document()->undo();
+  EXPECT_EQ(page->document().utf8(),
+            replaced(run_scenario(), "pipeline: 2", "pipeline: 2\n  data: 4"))
+      << "one step of undo";
+  EXPECT_NE(knobs.turn("layout.tesor", "4"), "");
+}
+
+TEST_F(Window, AKnobIsTurnedByItsArrows) {
+  DocumentPage* page = opened();
+  QSpinBox* tensor = nullptr;
+  for (QSpinBox* box : window->findChild<KnobStrip*>()->findChildren<QSpinBox*>()) {
+    tensor = box->accessibleName() == "Tensor" ? box : tensor;
+  }
+  ASSERT_NE(tensor, nullptr);
+  tensor->stepDown();
+  EXPECT_EQ(page->document().utf8(), replaced(run_scenario(), "tensor: 8", "tensor: 4"));
+  ASSERT_TRUE(settled(page));
+  for (QPushButton* button : window->findChild<KnobStrip*>()->findChildren<QPushButton*>()) {
+    if (button->text() == "Back to A") {
+      EXPECT_TRUE(button->isEnabled());
+      button->click();
+    }
+  }
+  EXPECT_EQ(page->document().utf8(), run_scenario());
+}
+
+TEST_F(Window, PagesHaveTheirTabsAboveTheDocks) {
+  opened();
+  window->new_document();
+  auto* tabs = window->findChild<DocumentTabs*>();
+  ASSERT_NE(tabs, nullptr);
+  QTabBar* bar = tabs->bar();
+  ASSERT_EQ(bar->count(), tabs->count());
+  for (int i = 0; i < bar->count(); ++i) {
+    EXPECT_EQ(bar->tabText(i), tabs->tabText(i));
+  }
+  bar->setCurrentIndex(1);
+  EXPECT_EQ(window->current_page()->document().title(), "run.yaml");
+  bar->moveTab(1, 2);
+  EXPECT_EQ(tabs->tabText(2), "run.yaml");
+  EXPECT_EQ(tabs->currentIndex(), bar->currentIndex());
+  window->close_tab(2);
+  EXPECT_EQ(bar->count(), tabs->count());
+}
+
+TEST_F(Window, TheWorstStopIsOneKeyAway) {
+  DocumentPage* page = opened();
+  const AnswerTable* events = window->tables().find(kEvents);
+  ASSERT_NE(events, nullptr);
+  const auto& rows = events->table().rows;
+  ASSERT_GT(rows.size(), 1U);
+  EXPECT_GE(*rows[0][4].order, *rows[1][4].order) << "the dearest first";
+  window->timeline().setFocus();
+  QTest::keyClick(&window->timeline(), Qt::Key_J);
+  const timeline::TimeRange seen = window->timeline().view().window();
+  EXPECT_TRUE(seen.contains(std::llround(*rows[0][0].order)));
+  EXPECT_LT(seen.length(), page->answered()->levels.front().store->range().length());
+}
+
+TEST_F(Window, ThePaletteFindsActionsKeysAndPages) {
+  EXPECT_GT(match_score("pl", "Plan layouts"), match_score("pl", "Open sample"));
+  EXPECT_LT(match_score("xyz", "Plan layouts"), 0);
+  DocumentPage* page = opened();
+  const auto typed = [this](const QString& text) {
+    for (QAction* action : window->findChildren<QAction*>()) {
+      if (action->shortcut() == QKeySequence("Ctrl+P")) {
+        action->trigger();
+      }
+    }
+    auto* palette = window->findChild<QDialog*>("palette");
+    ASSERT_NE(palette, nullptr);
+    auto* line = palette->findChild<QLineEdit*>();
+    line->setText(text);
+    QTest::keyClick(line, Qt::Key_Return);
+    QTest::qWait(10);
+  };
+  typed("layout.tensor");
+  EXPECT_TRUE(page->form_shown());
+  typed("Memory by stage");
+  EXPECT_EQ(window->charts().chart().plot().name, "Memory by stage");
+  typed("Welcome page");
+  EXPECT_EQ(window->current_page(), nullptr);
 }
 
 TEST_F(Window, MarksProblemsWhereTheyAreAndKeepsTheLastAnswer) {

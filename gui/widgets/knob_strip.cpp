@@ -1,0 +1,353 @@
+#include "gui/widgets/knob_strip.hpp"
+
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QCompleter>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+
+#include "gui/models/key_choices.hpp"
+#include "gui/models/scenario_document.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/scenario/variant.hpp"
+
+namespace orrery::gui {
+
+enum class Turns { by_doubling, by_one, among_names, by_text };
+
+struct KnobInfo {
+  const char* key;
+  const char* label;
+  Turns turns;
+  int width;
+  int rank;  // the greatest go first where there is no room
+};
+
+namespace {
+
+constexpr std::array kKnobs = std::to_array<KnobInfo>({
+    {"cluster.gpu", "GPU", Turns::among_names, 150, 0},
+    {"cluster.nodes", "Nodes", Turns::by_doubling, 78, 0},
+    {"layout.tensor", "Tensor", Turns::by_doubling, 62, 0},
+    {"layout.context", "Context", Turns::by_doubling, 62, 6},
+    {"layout.pipeline", "Pipeline", Turns::by_doubling, 62, 1},
+    {"layout.virtual_stages", "Chunks", Turns::by_doubling, 62, 8},
+    {"layout.expert", "Expert", Turns::by_doubling, 62, 3},
+    {"layout.sharding", "Sharding", Turns::among_names, 84, 7},
+    {"batch.micro", "Micro-batch", Turns::by_doubling, 72, 1},
+    {"recompute", "Recompute", Turns::among_names, 100, 2},
+    {"precision", "Precision", Turns::among_names, 100, 2},
+    {"capacity.spares", "Spare nodes", Turns::by_one, 72, 4},
+    {"checkpoint.interval", "Checkpoint", Turns::by_text, 72, 9},
+    {"prices.gpu_hour", "GPU hour", Turns::by_text, 78, 5},
+});
+
+// The names that a key takes; where the key also takes a mapping, its short forms.
+QStringList names_for(const char* key, const ScenarioDocument& document) {
+  for (const scenario::Field& field : scenario::fields_of(document.utf8())) {
+    if (field.path == key && !field.choices.empty()) {
+      QStringList words;
+      for (const std::string& word : field.choices) {
+        words.push_back(qt(word));
+      }
+      return words;
+    }
+  }
+  return catalog_names(key, document.file_name()).value_or(QStringList());
+}
+
+// Steps to the next power of two, where degrees and nodes usually are.
+class DoublingBox : public QSpinBox {
+ public:
+  using QSpinBox::QSpinBox;
+
+  void stepBy(int steps) override {
+    int to = value();
+    for (; steps > 0; --steps) {
+      to = to < maximum() / 2 ? to * 2 : maximum();
+    }
+    for (; steps < 0; ++steps) {
+      to = std::max(to / 2, minimum());
+    }
+    setValue(to);
+  }
+};
+
+}  // namespace
+
+class Knob : public QWidget {
+ public:
+  Knob(const KnobInfo& info, KnobStrip* strip) : QWidget(strip), info_(info), strip_(strip) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(4, 2, 4, 2);
+    column->setSpacing(1);
+    auto* label = new QLabel(info.label, this);
+    QFont small = font();
+    small.setPointSizeF(small.pointSizeF() * 0.85);
+    label->setFont(small);
+    label->setForegroundRole(QPalette::PlaceholderText);
+    below_ = new QLabel(this);
+    below_->setFont(small);
+    below_->setForegroundRole(QPalette::PlaceholderText);
+    below_->setMinimumWidth(1);
+    field_ = make_field();
+    field_->setFixedWidth(info.width);
+    field_->setAccessibleName(QString(info.label));
+    field_->setToolTip(info.key);
+    label->setBuddy(field_);
+    column->addWidget(label);
+    column->addWidget(field_);
+    column->addWidget(below_);
+    setAutoFillBackground(true);
+  }
+
+  [[nodiscard]] const char* key() const {
+    return info_.key;
+  }
+
+  [[nodiscard]] const QString& value() const {
+    return value_;
+  }
+
+  // `value` nothing: the scenario has no such key, and the knob goes.
+  void show_value(const std::optional<std::string>& value, const std::optional<std::string>& at_a) {
+    has_value_ = value.has_value();
+    if (!value) {
+      return;
+    }
+    value_ = qt(*value);
+    const QSignalBlocker silent(field_);
+    if (auto* spin = qobject_cast<QSpinBox*>(field_)) {
+      spin->setValue(value_.toInt());
+    } else if (auto* box = qobject_cast<QComboBox*>(field_)) {
+      if (box->findText(value_) < 0) {
+        box->addItem(value_);
+      }
+      box->setCurrentText(value_);
+      box->lineEdit()->setCursorPosition(0);
+    } else if (auto* line = qobject_cast<QLineEdit*>(field_); !line->hasFocus()) {
+      line->setText(value_);
+      line->setCursorPosition(0);
+    }
+    const bool moved = at_a && *at_a != *value;
+    below_->setText(moved ? QString("A: %1").arg(qt(*at_a)) : QString());
+    below_->setToolTip(moved ? QString("in the baseline: %1").arg(qt(*at_a)) : QString());
+    setBackgroundRole(QPalette::Window);
+    QPalette colors = strip_->palette();
+    if (moved) {
+      const bool dark = colors.color(QPalette::Base).lightness() < 128;
+      colors.setColor(QPalette::Window, QColor(dark ? "#1b2f45" : "#dceafb"));
+    }
+    setPalette(colors);
+  }
+
+  void set_names(const QStringList& names) {
+    auto* box = qobject_cast<QComboBox*>(field_);
+    if (box != nullptr && names != names_) {
+      const QSignalBlocker silent(box);
+      names_ = names;
+      box->clear();
+      box->addItems(names);
+    }
+  }
+
+  [[nodiscard]] bool has_value() const {
+    return has_value_;
+  }
+
+  [[nodiscard]] int rank() const {
+    return info_.rank;
+  }
+
+  [[nodiscard]] bool takes_names() const {
+    return info_.turns == Turns::among_names;
+  }
+
+ private:
+  QWidget* make_field() {
+    switch (info_.turns) {
+      case Turns::by_doubling:
+      case Turns::by_one: {
+        auto* spin = info_.turns == Turns::by_one ? new QSpinBox(this) : new DoublingBox(this);
+        spin->setRange(info_.turns == Turns::by_one ? 0 : 1, 1'000'000);
+        spin->setKeyboardTracking(false);
+        spin->setGroupSeparatorShown(true);
+        spin->setFocusPolicy(Qt::StrongFocus);
+        connect(spin, &QSpinBox::valueChanged, this, [this](int to) { turn(QString::number(to)); });
+        spin->installEventFilter(this);
+        return spin;
+      }
+      case Turns::among_names: {
+        auto* box = new QComboBox(this);
+        box->setEditable(true);
+        box->setInsertPolicy(QComboBox::NoInsert);
+        box->completer()->setCompletionMode(QCompleter::PopupCompletion);
+        box->completer()->setFilterMode(Qt::MatchContains);
+        box->view()->setMinimumWidth(220);
+        box->setFocusPolicy(Qt::StrongFocus);
+        connect(box, &QComboBox::textActivated, this, [this](const QString& to) { turn(to); });
+        box->installEventFilter(this);
+        return box;
+      }
+      case Turns::by_text:
+        break;
+    }
+    auto* line = new QLineEdit(this);
+    connect(line, &QLineEdit::editingFinished, this, [this, line] { turn(line->text()); });
+    return line;
+  }
+
+  void turn(const QString& to) {
+    if (to.trimmed() != value_ && !to.trimmed().isEmpty()) {
+      strip_->turn(info_.key, to.trimmed());
+    }
+  }
+
+  // The wheel scrolls what is under the cursor; it turns a knob only where somebody works on it.
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    return event->type() == QEvent::Wheel && !static_cast<QWidget*>(watched)->hasFocus();
+  }
+
+  KnobInfo info_;
+  KnobStrip* strip_;
+  QWidget* field_ = nullptr;
+  QLabel* below_ = nullptr;
+  QString value_;
+  bool has_value_ = true;
+  QStringList names_;
+};
+
+KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
+  setAccessibleName("Knobs");
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(4, 0, 4, 0);
+  row->setSpacing(2);
+  pin_ = new QPushButton("Pin as A", this);
+  pin_->setToolTip("Take this answer as the baseline, A: changes are shown against it (Ctrl+B)");
+  back_ = new QPushButton("Back to A", this);
+  back_->setToolTip("The text of the baseline again, as one step that can be undone");
+  auto* buttons = new QVBoxLayout;
+  buttons->setSpacing(2);
+  buttons->addWidget(pin_);
+  buttons->addWidget(back_);
+  row->addLayout(buttons);
+  for (const KnobInfo& info : kKnobs) {
+    knobs_.push_back(new Knob(info, this));
+    row->addWidget(knobs_.back());
+  }
+  row->addStretch(1);
+  line_ = new QLabel(this);
+  line_->setWordWrap(true);
+  line_->setContentsMargins(8, 2, 8, 2);
+  line_->setAutoFillBackground(true);
+  line_->hide();
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 2, 0, 0);
+  column->setSpacing(2);
+  column->addLayout(row);
+  column->addWidget(line_);
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  connect(pin_, &QPushButton::clicked, this, &KnobStrip::pin_wanted);
+  connect(back_, &QPushButton::clicked, this, &KnobStrip::back_to_baseline);
+}
+
+void KnobStrip::set_document(ScenarioDocument* document,
+                             const OutcomePtr& answered,
+                             const OutcomePtr& baseline) {
+  const bool another = document != document_;
+  document_ = document;
+  baseline_ = baseline;
+  setEnabled(document != nullptr && answered && answered->scenario);
+  if (another) {
+    line_->hide();
+  }
+  if (!isEnabled()) {
+    return;
+  }
+  const auto at = [](const OutcomePtr& outcome, const char* key) {
+    return outcome && outcome->scenario ? scenario::value_of(*outcome->scenario, key)
+                                        : std::nullopt;
+  };
+  const bool moved = baseline && baseline != answered && baseline->text != answered->text;
+  const bool experts = at(answered, "model.moe.experts").has_value();
+  for (Knob* knob : knobs_) {
+    if (another && knob->takes_names()) {
+      knob->set_names(names_for(knob->key(), *document));
+    }
+    const bool silent = !experts && std::string_view(knob->key()) == "layout.expert";
+    knob->show_value(silent ? std::nullopt : at(answered, knob->key()),
+                     moved ? at(baseline, knob->key()) : std::nullopt);
+  }
+  back_->setEnabled(moved);
+  place_knobs();
+}
+
+QSize KnobStrip::minimumSizeHint() const {
+  return {200, sizeHint().height()};
+}
+
+void KnobStrip::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  place_knobs();
+}
+
+void KnobStrip::place_knobs() {
+  constexpr int kAir = 16;
+  int room = width() - pin_->sizeHint().width() - kAir;
+  std::vector<Knob*> by_rank = knobs_;
+  std::stable_sort(by_rank.begin(), by_rank.end(), [](const Knob* a, const Knob* b) {
+    return a->rank() < b->rank();
+  });
+  for (Knob* knob : by_rank) {
+    const int wanted = knob->sizeHint().width() + 2;
+    const bool fits = knob->has_value() && wanted <= room;
+    room -= knob->has_value() ? wanted : 0;  // what comes later does not go before
+    knob->setVisible(fits);
+  }
+}
+
+QString KnobStrip::turn(const QString& key, const QString& value) {
+  if (document_ == nullptr) {
+    return {};
+  }
+  QString followed;
+  const QString problem = document_->set_key(key, value, &followed);
+  say(problem.isEmpty() ? followed : "Not changed: " + problem, !problem.isEmpty());
+  return problem;
+}
+
+QString KnobStrip::value_of(const QString& key) const {
+  for (const Knob* knob : knobs_) {
+    if (key == knob->key()) {
+      return knob->value();
+    }
+  }
+  return {};
+}
+
+void KnobStrip::back_to_baseline() {
+  if (document_ != nullptr && baseline_) {
+    document_->replace(QString::fromStdString(baseline_->text));
+    say({}, false);
+  }
+}
+
+void KnobStrip::say(const QString& text, bool wrong) {
+  line_->setVisible(!text.isEmpty());
+  line_->setText(text);
+  const bool dark = palette().color(QPalette::Base).lightness() < 128;
+  QPalette colors = palette();
+  colors.setColor(QPalette::Window,
+                  QColor(wrong ? (dark ? "#3f1d19" : "#fdebe8") : (dark ? "#3a2f14" : "#fff1cf")));
+  line_->setPalette(colors);
+}
+
+}  // namespace orrery::gui

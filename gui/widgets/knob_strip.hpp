@@ -1,0 +1,60 @@
+#pragma once
+
+// The keys that a training lead turns first, above the answer: GPU, nodes, degrees, micro-batch,
+// recomputation, precision, spares, interval and price of the document in front.
+//
+// A change goes into the text as one step of undo, with what follows from it (layout.data). A knob
+// whose value differs from that of the baseline is marked and says what it was there.
+
+#include <QWidget>
+#include <vector>
+
+#include "gui/models/jobs/evaluation_job.hpp"
+
+class QLabel;
+class QPushButton;
+
+namespace orrery::gui {
+
+class Knob;
+class ScenarioDocument;
+
+class KnobStrip : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit KnobStrip(QWidget* parent = nullptr);
+
+  // What the knobs show and change; null: nothing.
+  void set_document(ScenarioDocument* document,
+                    const OutcomePtr& answered,
+                    const OutcomePtr& baseline);
+
+  // As by hand; a sentence where the document refuses it.
+  QString turn(const QString& key, const QString& value);
+
+  [[nodiscard]] QString value_of(const QString& key) const;
+
+  // Knobs that do not fit are left to the form, the less wanted ones first.
+  [[nodiscard]] QSize minimumSizeHint() const override;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ signals:
+  void pin_wanted();
+
+ private:
+  void back_to_baseline();
+  void say(const QString& text, bool wrong);
+  void place_knobs();
+
+  ScenarioDocument* document_ = nullptr;
+  OutcomePtr baseline_;
+  std::vector<Knob*> knobs_;
+  QPushButton* pin_;
+  QPushButton* back_;
+  QLabel* line_;
+};
+
+}  // namespace orrery::gui
