@@ -202,14 +202,18 @@ QString ScenarioDocument::title() const {
 }
 
 QString ScenarioDocument::set_key(const QString& key, const QString& value, QString* followed) {
-  Diagnostics diagnostics;
   const scenario::KeyValue change{key.toStdString(), value.toStdString(), {}};
-  auto edited = scenario::with_keys(utf8(), std::span(&change, 1), diagnostics);
+  return set_keys(std::span(&change, 1), followed);
+}
+
+QString ScenarioDocument::set_keys(std::span<const scenario::KeyValue> changes, QString* followed) {
+  Diagnostics diagnostics;
+  auto edited = scenario::with_keys(utf8(), changes, diagnostics);
   if (!edited) {
     return first_error(diagnostics);
   }
   diagnostics = {};
-  scenario::drop_outdated_data(*edited, std::span(&change, 1), file_name(), {}, diagnostics);
+  scenario::drop_outdated_data(*edited, changes, file_name(), {}, diagnostics);
   if (followed != nullptr) {
     for (const Diagnostic& said : diagnostics.all()) {
       *followed += qt(said.key + ": " + said.message);

@@ -16,6 +16,7 @@
 #include <QObject>
 #include <QString>
 #include <QTextDocument>
+#include <span>
 #include <string>
 
 #include "sim/scenario/edit_text.hpp"
@@ -64,6 +65,8 @@ class ScenarioDocument : public QObject {
   [[nodiscard]] QString set_key(const QString& key,
                                 const QString& value,
                                 QString* followed = nullptr);
+  [[nodiscard]] QString set_keys(std::span<const scenario::KeyValue> changes,
+                                 QString* followed = nullptr);
   [[nodiscard]] QString remove_key(const QString& key);
 
   // The whole text, as one undo step that touches what differs.

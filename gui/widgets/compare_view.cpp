@@ -128,6 +128,11 @@ void CompareView::show_timelines() {
   upper_->setVisible(!levels.empty() || level_->currentIndex() > 0);
   const bool steps = !levels.empty() && level_->currentIndex() == 0;
   timelines_->set_levels(std::move(levels));
+  if (!timelines_->view().empty() &&
+      timelines_->view().rows().largest_scroll() > 0.0) {  // all sides whole
+    timelines_->view().rows().fit_all();
+    timelines_->view_changed();
+  }
   closer_.cancel();
   if (steps) {
     closer_.start([this, candidates = drawn_](const std::stop_token& stop,

@@ -166,8 +166,8 @@ FormView::FormView(ScenarioDocument* document, QWidget* parent)
   tree_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                          QAbstractItemView::AnyKeyPressed | QAbstractItemView::SelectedClicked);
   tree_->setContextMenuPolicy(Qt::CustomContextMenu);
-  constexpr int kKeyWidth = 210;
-  constexpr int kValueWidth = 170;
+  constexpr int kKeyWidth = 170;
+  constexpr int kValueWidth = 140;
   tree_->header()->resizeSection(FormModel::kKey, kKeyWidth);
   tree_->header()->resizeSection(FormModel::kValue, kValueWidth);
 

@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "gui/models/key_choices.hpp"
 #include "gui/models/scenario_document.hpp"
@@ -246,6 +247,8 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   row->addStretch(1);
   line_ = new QLabel(this);
   line_->setWordWrap(true);
+  line_->setTextFormat(Qt::RichText);
+  line_->setTextInteractionFlags(Qt::TextBrowserInteraction);
   line_->setContentsMargins(8, 2, 8, 2);
   line_->setAutoFillBackground(true);
   line_->hide();
@@ -257,6 +260,7 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   connect(pin_, &QPushButton::clicked, this, &KnobStrip::pin_wanted);
   connect(back_, &QPushButton::clicked, this, &KnobStrip::back_to_baseline);
+  connect(line_, &QLabel::linkActivated, this, &KnobStrip::take_runner_up);
 }
 
 void KnobStrip::set_document(ScenarioDocument* document,
@@ -265,6 +269,7 @@ void KnobStrip::set_document(ScenarioDocument* document,
   const bool another = document != document_;
   document_ = document;
   baseline_ = baseline;
+  document_answered_ = answered && answered->evaluation && answered->evaluation->feasible;
   setEnabled(document != nullptr && answered && answered->scenario);
   if (another) {
     line_->hide();
@@ -318,10 +323,67 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
   if (document_ == nullptr) {
     return {};
   }
+  const scenario::KeyValue turned{key.toStdString(), value.toStdString(), {}};
+  Diagnostics ignored;
+  plan::TurnedKey turn{.stands_alone = true, .followers = {}};
+  const auto base =
+      scenario::ScenarioTemplate::from_text(document_->utf8(), document_->file_name(), ignored);
+  // Only where the layout stands now: what is wrong already is not for one knob to mend.
+  if (base && baseline_ && document_answered_) {
+    plan::StepEstimator estimator;
+    turn = plan::turn_key(*base, turned, estimator, {});
+  }
+  std::vector<scenario::KeyValue> changes = {turned};
+  runner_up_ = changes;
   QString followed;
-  const QString problem = document_->set_key(key, value, &followed);
-  say(problem.isEmpty() ? followed : "Not changed: " + problem, !problem.isEmpty());
+  if (!turn.followers.empty()) {
+    const plan::Followers& best = turn.followers.front();
+    changes.insert(changes.end(), best.changes.begin(), best.changes.end());
+    followed = "Followed: " + words(best) + ".";
+    if (turn.followers.size() > 1) {
+      const plan::Followers& next = turn.followers[1];
+      runner_up_.insert(runner_up_.end(), next.changes.begin(), next.changes.end());
+      followed += QString(" <a href=\"next\">Instead %1</a> (%2 a step more).")
+                      .arg(words(next),
+                           shown(report::Dimension::time,
+                                 in_seconds(to_seconds(next.step_time - best.step_time))));
+    }
+  }
+  QString data;
+  const QString problem = document_->set_keys(changes, &data);
+  if (problem.isEmpty()) {
+    say(followed.isEmpty() ? data.toHtmlEscaped() : followed, false);
+  } else {
+    say("Not changed: " + problem.toHtmlEscaped(), true);
+  }
   return problem;
+}
+
+// "context 1 to 2, recompute none to full"
+QString KnobStrip::words(const plan::Followers& followers) const {
+  QStringList parts;
+  for (const scenario::KeyValue& change : followers.changes) {
+    const QString key = qt(change.key);
+    const QString before = value_of(key);
+    parts << QString("<b>%1 %2%3</b>")
+                 .arg(key.section('.', -1).replace('_', ' '),
+                      before.isEmpty() ? QString() : before + " to ",
+                      qt(change.value).toHtmlEscaped());
+  }
+  return parts.join(", ");
+}
+
+void KnobStrip::take_runner_up() {
+  if (document_ == nullptr || runner_up_.size() < 2) {
+    return;
+  }
+  const std::vector<scenario::KeyValue> changes = std::exchange(runner_up_, {});
+  document_->text_document()->undo();
+  const QString problem = document_->set_keys(changes, nullptr);
+  say(problem.isEmpty()
+          ? QString("Taken instead: %1.").arg(words({{changes.begin() + 1, changes.end()}, {}}))
+          : problem.toHtmlEscaped(),
+      !problem.isEmpty());
 }
 
 QString KnobStrip::value_of(const QString& key) const {

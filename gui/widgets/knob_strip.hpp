@@ -3,13 +3,16 @@
 // The keys that a training lead turns first, above the answer: GPU, nodes, degrees, micro-batch,
 // recomputation, precision, spares, interval and price of the document in front.
 //
-// A change goes into the text as one step of undo, with what follows from it (layout.data). A knob
-// whose value differs from that of the baseline is marked and says what it was there.
+// A change goes into the text as one step of undo, with what follows from it: layout.data, and where
+// the layout would break a rule or not fit, the fastest admissible change of one or two other keys
+// (plan/search/followers.hpp), with the runner-up as a link. A knob whose value differs from that of
+// the baseline is marked and says what it was there.
 
 #include <QWidget>
 #include <vector>
 
 #include "gui/models/jobs/evaluation_job.hpp"
+#include "sim/plan/search/followers.hpp"
 
 class QLabel;
 class QPushButton;
@@ -46,15 +49,19 @@ class KnobStrip : public QWidget {
 
  private:
   void back_to_baseline();
+  void take_runner_up();
+  [[nodiscard]] QString words(const plan::Followers& followers) const;
   void say(const QString& text, bool wrong);
   void place_knobs();
 
   ScenarioDocument* document_ = nullptr;
   OutcomePtr baseline_;
+  bool document_answered_ = false;  // and the layout stands
   std::vector<Knob*> knobs_;
   QPushButton* pin_;
   QPushButton* back_;
   QLabel* line_;
+  std::vector<scenario::KeyValue> runner_up_;  // with the key that was turned
 };
 
 }  // namespace orrery::gui

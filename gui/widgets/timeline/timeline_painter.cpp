@@ -352,12 +352,7 @@ void TimelinePainter::paint_names() {
   painter_.save();
   painter_.setClipRect(at_.names);
   if (view_.rows().row_height() < kLegibleHeight) {
-    // Too many rows for their names: say how many there are.
-    painter_.setPen(color(palette_.faint_text));
-    painter_.drawText(at_.names.adjusted(8, 8, -8, 0),
-                      Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap,
-                      TimelineView::tr("%L1 rows\n(Z: rows of readable height)")
-                          .arg(view_.rows().scrolled().size()));
+    paint_some_names();
   } else {
     for (const LaidLine& line : visible_rows()) {
       paint_name(line);
@@ -372,6 +367,45 @@ void TimelinePainter::paint_names() {
     painter_.setPen(QPen(color(palette_.faint_text), 2.0));
     painter_.drawLine(QPointF(0, at_.rows.top() + pinned),
                       QPointF(at_.rows.right(), at_.rows.top() + pinned));
+  }
+}
+
+// Rows lower than their names: those of the outermost groups, and between them as many as have room.
+void TimelinePainter::paint_some_names() {
+  const double line = painter_.fontMetrics().height();
+  const std::vector<LaidLine> lines = visible_rows();
+  const auto is_head = [this](const LaidLine& laid) {
+    return row_depth(view_.store(), laid.row->place()) == 0;
+  };
+  double free_from = at_.names.top();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool head = is_head(lines[i]);
+    const double top = std::max(lines[i].top, static_cast<double>(at_.names.top()));
+    if (top < free_from && !head) {
+      continue;
+    }
+    // Not where the next head would stand on it.
+    bool covered = false;
+    for (std::size_t k = i + 1; !head && k < lines.size() && lines[k].top < top + line; ++k) {
+      covered = covered || is_head(lines[k]);
+    }
+    if (covered || top < free_from) {
+      continue;
+    }
+    const timeline::RowPlace place = lines[i].row->place();
+    const double x = 8.0 + 12.0 * row_depth(view_.store(), place);
+    QFont font = painter_.font();
+    font.setBold(head);
+    painter_.setFont(font);
+    painter_.setPen(color(head ? palette_.text : palette_.faint_text));
+    const double room = at_.names.right() - x - 4.0;
+    painter_.drawText(
+        QRectF(x, top - 1.0, room, line),
+        Qt::AlignVCenter | Qt::AlignLeft,
+        painter_.fontMetrics().elidedText(QString::fromStdString(row_name(view_.store(), place)),
+                                          Qt::ElideRight,
+                                          static_cast<int>(room)));
+    free_from = top + line;
   }
 }
 

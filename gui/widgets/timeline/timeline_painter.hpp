@@ -45,6 +45,7 @@ class TimelinePainter {
   void paint_grid();
   void paint_marks();
   void paint_names();
+  void paint_some_names();
   void paint_name(const LaidLine& line);
   void paint_labels();
   void paint_track_labels(timeline::TrackId track, const timeline::Copy& copy, QRectF lane);

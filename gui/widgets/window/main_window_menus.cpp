@@ -269,7 +269,7 @@ void MainWindow::build_view_menu() {
                       }
                     });
   }
-  QAction* worst = menu->addAction("Go to the &worst stop", this, [this] {
+  QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
     tables_->go_to_worst_event();

@@ -200,6 +200,21 @@ TEST_F(Window, AKnobChangesTheTextAndWhatFollowsFromIt) {
   EXPECT_NE(knobs.turn("layout.tesor", "4"), "");
 }
 
+TEST_F(Window, WhatFollowsFromAKnobIsSaidAndUndoneWithIt) {
+  DocumentPage* page = window->open_example(
+      window->welcome().examples().currentItem()->data(Qt::UserRole).toString());
+  ASSERT_TRUE(settled(page));
+  const std::string before = page->document().utf8();
+  auto& knobs = *window->findChild<KnobStrip*>();
+  ASSERT_EQ(knobs.turn("cluster.nodes", "1024"), "");
+  ASSERT_TRUE(settled(page));
+  ASSERT_TRUE(page->outcome()->evaluation);
+  EXPECT_TRUE(page->outcome()->evaluation->feasible);
+  EXPECT_EQ(page->outcome()->evaluation->step.gpus, 8192);
+  page->document().text_document()->undo();
+  EXPECT_EQ(page->document().utf8(), before) << "one step of undo";
+}
+
 TEST_F(Window, AKnobIsTurnedByItsArrows) {
   DocumentPage* page = opened();
   QSpinBox* tensor = nullptr;
