@@ -20,12 +20,15 @@ constexpr double kQueryTile = 128.0;
 constexpr double kForwardKernels = 1.0;
 constexpr double kBackwardKernels = 3.0;  // row sums, gradients, conversion of the accumulator
 constexpr double kDeterministicBackward = 1.25;
+constexpr double kDeterministicFlash2 = 1.75;
 constexpr double kShortestMeasured = 512.0;
 
 // Forward rates on an H100 (profile h100-sxm-80gb), by hardware::AttentionGeneration.
 constexpr std::array<double, 6> kGenerationRates = {190.0, 352.0, 405.0, 558.0, 669.0, 718.0};
 
-double generation_rate(hardware::AttentionGeneration generation) {
+using hardware::AttentionGeneration;
+
+double generation_rate(AttentionGeneration generation) {
   return kGenerationRates[static_cast<std::size_t>(generation)];
 }
 
@@ -68,11 +71,38 @@ double doublings(const model::AttentionOp& op) {
   return std::log2(std::max(1.0, as_double(op.key_length) / as_double(op.query_length)));
 }
 
+bool is_cudnn(AttentionGeneration generation) {
+  return generation == AttentionGeneration::cudnn_2024 ||
+         generation == AttentionGeneration::cudnn_9;
+}
+
+// The kernel that runs: empty is the GPU's best one.
+std::optional<AttentionGeneration> kernel_that_runs(const model::AttentionOp& op,
+                                                    const hardware::GpuProfile& gpu,
+                                                    const hardware::SoftwareProfile& software) {
+  const std::optional<AttentionGeneration> usual =
+      software.attention_kernel ? software.attention_kernel : gpu.attention.generation;
+  const bool ordered = gpu.arch == hardware::GpuArch::hopper ||
+                       (gpu.arch == hardware::GpuArch::blackwell && !op.dropout);
+  if (op.deterministic && !ordered && usual && is_cudnn(*usual)) {
+    return AttentionGeneration::fa2;
+  }
+  return software.attention_kernel;
+}
+
+double ordered_factor(const model::AttentionOp& op, std::optional<AttentionGeneration> kernel) {
+  if (!op.deterministic || !op.backward) {
+    return 1.0;
+  }
+  return kernel == AttentionGeneration::fa2 ? kDeterministicFlash2 : kDeterministicBackward;
+}
+
 // What stands between the law of the library and the rate inside a stack.
 struct StackFactors {
   double scale = 1.0;
   double efficiency = 1.0;
   double across = 1.0;
+  double ordered = 1.0;
 };
 
 FlopPerSecond rate_of(const model::AttentionOp& op,
@@ -87,11 +117,10 @@ FlopPerSecond rate_of(const model::AttentionOp& op,
           : narrow     ? value_or(rate.backward_ratio_fp8, backward_ratio)
                        : backward_ratio;
   const double keys = std::max(model::keys_in_window(op) / as_double(op.key_blocks), 1.0);
-  const double ordered = op.deterministic && op.backward ? kDeterministicBackward : 1.0;
   const double masked =
       narrow && op.backward && op.causal ? value_or(rate.causal_backward_fp8, 1.0) : 1.0;
   return asymptote(op, rate).value() *
-         (factors.scale / ordered * masked * factors.efficiency * factors.across *
+         (factors.scale / factors.ordered * masked * factors.efficiency * factors.across *
           head_factor(op, rate) * occupancy(op, sm_count) / (1.0 + half / keys));
 }
 
@@ -107,37 +136,44 @@ Bytes attention_bytes(const model::AttentionOp& op) {
 }
 
 AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
-                                          const hardware::SoftwareProfile& software) {
-  if (!software.attention_kernel) {
+                                          const hardware::SoftwareProfile& software,
+                                          const model::AttentionOp& op) {
+  const std::optional<AttentionGeneration> kernel = kernel_that_runs(op, gpu, software);
+  if (!kernel) {
     return {.rate = &gpu.attention};
   }
-  if (const hardware::AttentionRate* rate = gpu.find_attention(*software.attention_kernel)) {
+  if (const hardware::AttentionRate* rate = gpu.find_attention(*kernel)) {
     return {.rate = rate};
   }
-  const double best =
-      generation_rate(gpu.attention.generation.value_or(*software.attention_kernel));
-  const double scale = generation_rate(*software.attention_kernel) / best;
+  const double best = generation_rate(gpu.attention.generation.value_or(*kernel));
+  const double scale = generation_rate(*kernel) / best;
   return {.rate = &gpu.attention, .scale = std::min(1.0, scale), .derived = true};
 }
 
 FlopPerSecond attention_rate(const model::AttentionOp& op,
                              const hardware::GpuProfile& gpu,
                              const hardware::SoftwareProfile& software) {
-  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software, op);
+  const std::optional<AttentionGeneration> named = kernel_that_runs(op, gpu, software);
   const double across = op.across_ranks
                             ? std::pow(software.context_attention_efficiency.value(), doublings(op))
                             : 1.0;
   return rate_of(op,
                  *kernel.rate,
                  gpu.sm_count,
-                 {kernel.scale, software.attention_efficiency.value(), across});
+                 {kernel.scale,
+                  software.attention_efficiency.value(),
+                  across,
+                  ordered_factor(op, named ? named : gpu.attention.generation)});
 }
 
 Seconds library_attention_time(const model::AttentionOp& op,
                                const hardware::AttentionRate& rate,
                                const hardware::GpuProfile& gpu) {
   const Seconds compute =
-      model::flop_count(op) / rate_of(op, rate, gpu.sm_count, {}) * op.imbalance;
+      model::flop_count(op) /
+      rate_of(op, rate, gpu.sm_count, {.ordered = ordered_factor(op, rate.generation)}) *
+      op.imbalance;
   const Seconds memory =
       attention_bytes(op) / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value());
   return std::max(compute, memory) + gpu.launch_latency.value() * attention_kernels(op);
@@ -149,7 +185,7 @@ std::optional<KernelPrediction> measured_attention(const model::AttentionOp& op,
   if (!gpu.kernels) {
     return std::nullopt;
   }
-  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software, op);
   return kernel.rate != &gpu.attention || kernel.derived
              ? std::nullopt
              : predict_attention(op, gpu, library_attention_time(op, gpu.attention, gpu));
@@ -169,7 +205,7 @@ Cost attention_cost(const model::AttentionOp& op,
     return measured_cost(
         *measured, software.attention_efficiency, gpu, software, attention_kernels(op));
   }
-  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software);
+  const AttentionKernelRate kernel = attention_kernel_rate(gpu, software, op);
   const hardware::AttentionRate& rate = *kernel.rate;
   const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software) * op.imbalance;
   const Seconds memory = attention_bytes(op) / memory_rate(gpu, software);

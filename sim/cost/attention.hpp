@@ -24,8 +24,10 @@
 //           | without; absent: 1                                             |        |
 // head      | head_64^log2(128/d) below 128 (0.81), head_256^log2(d/128)     | 1      | profile
 //           | above (1), d the larger head dimension                         |        |
-// (ordered) | a deterministic backward takes 1.25 x: query gradients are     | 1      | published
-//           | added in a fixed order                                         |        |
+// (ordered) | a deterministic backward takes 1.25 x, FlashAttention-2's 1.75 | 1      | published
+//           | x: query gradients are added in a fixed order. cuDNN has one   |        |
+//           | on Hopper, and on Blackwell without dropout; elsewhere a stack |        |
+//           | of cuDNN's runs FlashAttention-2 then                          |        |
 // occupancy | share of the last wave: query tiles of 128 rows over the SMs   | 1      | computed
 // bytes     | Q, K, V, O read or written once (and their gradients)          | byte   | operation
 //
@@ -36,7 +38,10 @@
 // MemoryOp instead. Range: s >= 512, head dimension 64 to 256.
 // Source: scenarios/published/kernel_measurements.yaml. Determinism: the two deterministic rows of
 // cuDNN 9.19 on an H200 (head dimensions 192 and 128) run at 0.82 and 0.85 of the others' rate;
-// FlashAttention-3 loses up to 37.9 % (DASH, arXiv 2601.21824).
+// FlashAttention-3 loses up to 37.9 % (DASH, arXiv 2601.21824); FlashAttention-2's backward takes
+// 1.66 to 1.94 x on an H100 (302.5 against 179.3 TFLOP/s at 8,192 tokens; 166.0 causal: Dao-AILab
+// flash-attention PR 1893). Which kernel has one: NVIDIA/TransformerEngine, get_attention_backend,
+// PR 2130 and 2584 (cuDNN 9.18.1 on Blackwell, not with dropout).
 
 #include <optional>
 
@@ -56,7 +61,8 @@ struct AttentionKernelRate {
 };
 
 [[nodiscard]] AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
-                                                        const hardware::SoftwareProfile& software);
+                                                        const hardware::SoftwareProfile& software,
+                                                        const model::AttentionOp& op = {});
 
 // FLOP/s that the kernel reaches on this shape.
 [[nodiscard]] FlopPerSecond attention_rate(const model::AttentionOp& op,

@@ -91,12 +91,16 @@ void replay_linear(const TaskGraph& graph,
   pack_delays(graph, delays, packed.delays);
   packed.end.resize(graph.nodes().size());
   out.makespan = replay_packed(graph, packed.durations, packed.delays, packed.end);
+  unpack(graph, durations, out);
+}
+
+void unpack(const TaskGraph& graph, std::span<const SimTime> durations, Timing& out) {
   const std::span<const std::int32_t> tasks = graph.tasks_of_nodes();
   out.start.resize(durations.size());
   out.end.resize(durations.size());
   for (std::size_t node = 1; node < tasks.size(); ++node) {
     if (tasks[node] != TaskGraph::kHidden) {
-      out.end[static_cast<std::size_t>(tasks[node])] = packed.end[node];
+      out.end[static_cast<std::size_t>(tasks[node])] = out.packed.end[node];
     }
   }
   // A loop of its own: tasks of different resources often lie a power of two apart, and with every

@@ -72,6 +72,9 @@ void pack_durations(const TaskGraph& graph,
                     std::span<const SimTime> durations,
                     std::vector<SimTime>& out);
 
+// `start` and `end` of every task from the ends of the nodes. `durations` by TaskId.
+void unpack(const TaskGraph& graph, std::span<const SimTime> durations, Timing& out);
+
 void pack_delays(const TaskGraph& graph,
                  std::span<const SimTime> delays,
                  std::vector<SimTime>& out);

@@ -97,9 +97,16 @@ TaskId GraphBuilder::add_task(std::int32_t resource) {
     next_[index(previous)] = task;
   }
   resource_.push_back(resource);
+  early_.push_back(0);
   previous_.push_back(previous);
   next_.push_back(kNone);
   return {task};
+}
+
+TaskId GraphBuilder::add_early_task(std::int32_t resource) {
+  const TaskId task = add_task(resource);
+  early_.back() = 1;
+  return task;
 }
 
 void GraphBuilder::add_edge(TaskId before, TaskId after, std::int32_t delay) {
@@ -115,6 +122,7 @@ void GraphBuilder::add_edge(TaskId before, TaskId after, std::int32_t delay) {
 
 void GraphBuilder::reserve(std::size_t tasks, std::size_t edges) {
   resource_.reserve(tasks);
+  early_.reserve(tasks);
   previous_.reserve(tasks);
   next_.reserve(tasks);
   edges_.reserve(edges);
@@ -158,7 +166,8 @@ void GraphBuilder::gather_predecessors(TaskGraph& graph) const {
   }
 }
 
-// Kahn's algorithm with a first-in-first-out queue; stops short of all tasks if there is a cycle.
+// Kahn's algorithm with a first-in-first-out queue, early tasks first; stops short of all tasks if
+// there is a cycle.
 std::vector<std::int32_t> GraphBuilder::topological_order(const TaskGraph& graph) const {
   const std::size_t count = resource_.size();
   std::vector<std::uint32_t> begin(count + 1, 0);
@@ -174,19 +183,31 @@ std::vector<std::int32_t> GraphBuilder::topological_order(const TaskGraph& graph
   std::vector<std::uint32_t>& missing = cursor;  // predecessors not yet in the order
   std::vector<std::int32_t> order;
   order.reserve(count);
+  std::vector<std::int32_t> waiting;  // first in, first out
+  waiting.reserve(count);
+  std::vector<std::int32_t> early;
+  const auto put = [&](std::int32_t task) {
+    (early_[index(task)] != 0 ? early : waiting).push_back(task);
+  };
   for (std::size_t task = 0; task < count; ++task) {
     missing[task] = graph.predecessor_begin_[task + 1] - graph.predecessor_begin_[task];
     if (missing[task] == 0) {
-      order.push_back(static_cast<std::int32_t>(task));
+      put(static_cast<std::int32_t>(task));
     }
   }
   const auto arrive = [&](std::int32_t task) {
     if (--missing[index(task)] == 0) {
-      order.push_back(task);
+      put(task);
     }
   };
-  for (std::size_t head = 0; head < order.size(); ++head) {
-    const std::size_t task = index(order[head]);
+  for (std::size_t head = 0; head < waiting.size() || !early.empty();) {
+    if (early.empty()) {
+      order.push_back(waiting[head++]);
+    } else {
+      order.push_back(early.back());
+      early.pop_back();
+    }
+    const std::size_t task = index(order.back());
     if (next_[task] != kNone) {
       arrive(next_[task]);
     }

@@ -18,10 +18,11 @@
 // anything (joins, transfers on an unshared wire) have no resource.
 //
 // Packed form, for the linear pass of replay.hpp: nodes in topological order (Kahn's algorithm,
-// first in first out: level by level, so predecessors are recent and neighbours independent), each
-// with one predecessor without a delay and one with a delay. A task with more predecessors is
-// preceded by hidden joins: nodes of zero duration that no caller sees. Where n tasks wait for the
-// same m, add a task without resource and duration between them: n + m edges in place of n m.
+// first in first out: level by level, so predecessors are recent and neighbours independent; early
+// tasks directly behind the last that they wait for), each with one predecessor without a delay and
+// one with a delay. A task with more predecessors is preceded by hidden joins: nodes of zero
+// duration that no caller sees. Where n tasks wait for the same m, add a task without resource and
+// duration between them: n + m edges in place of n m.
 //
 // Assumption: the order of the tasks of a resource is static; no choice is made at run time.
 // Complexity of finish(): O(tasks + edges) time and memory. Source: A. B. Kahn, "Topological
@@ -134,6 +135,10 @@ class GraphBuilder {
   // Adds a task behind the tasks that the resource already has; resources are small numbers >= 0.
   TaskId add_task(std::int32_t resource);
 
+  // One that stands in the packed form directly behind the last task that it waits for, so before
+  // every later one of that task's resource.
+  TaskId add_early_task(std::int32_t resource);
+
   // Lets `after` wait for the end of `before` and for the delay of that index.
   void add_edge(TaskId before, TaskId after, std::int32_t delay = kNoDelay);
 
@@ -156,6 +161,7 @@ class GraphBuilder {
   [[nodiscard]] std::vector<std::int32_t> topological_order(const TaskGraph& graph) const;
 
   std::vector<std::int32_t> resource_;
+  std::vector<std::uint8_t> early_;             // by task
   std::vector<std::int32_t> previous_;          // task before it on its resource, or kNone
   std::vector<std::int32_t> next_;              // task behind it on its resource, or kNone
   std::vector<std::int32_t> last_of_resource_;  // by resource, kNone while it has no task

@@ -68,6 +68,19 @@ std::optional<Coefficient<T>> read_number(MappingReader& root, const StackCoeffi
   }
 }
 
+// Hands the number to `take` with its place, where it can be read.
+template <typename Take>
+void read_row(MappingReader& root, const StackCoefficient& row, Take take) {
+  std::visit(
+      [&](auto member) {
+        using Place = std::decay_t<decltype(std::declval<SoftwareProfile>().*member)>;
+        if (auto read = read_number<QuantityOf<Place>>(root, row)) {
+          take(member, *std::move(read));
+        }
+      },
+      row.member);
+}
+
 // Every number of the table that the profile has to state, or may.
 void read_coefficients(MappingReader& root, SoftwareProfile& profile) {
   for (const StackCoefficient& row : stack_coefficients()) {
@@ -79,14 +92,7 @@ void read_coefficients(MappingReader& root, SoftwareProfile& profile) {
     if (useless || (!row.required && row.needed == nullptr && !root.has(row.key))) {
       continue;
     }
-    std::visit(
-        [&](auto member) {
-          auto& place = profile.*member;
-          if (auto read = read_number<QuantityOf<std::decay_t<decltype(place)>>>(root, row)) {
-            place = *std::move(read);
-          }
-        },
-        row.member);
+    read_row(root, row, [&](auto member, auto read) { profile.*member = std::move(read); });
   }
 }
 
@@ -203,27 +209,37 @@ std::optional<StackOffers> read_offers(MappingReader& root) {
   return offers;
 }
 
-std::vector<ReleaseSpeed> read_release_speeds(MappingReader& root) {
+std::vector<StackRelease> read_releases(MappingReader& root) {
   constexpr double kMostSpeed = 2.0;
-  auto reader = root.optional_mapping("release_speeds");
-  std::vector<ReleaseSpeed> speeds;
+  auto reader = root.optional_mapping("releases");
+  std::vector<StackRelease> releases;
   if (!reader) {
-    return speeds;
+    return releases;
   }
   (void)reader->require_text("source", "measurements of both releases");
-  for (yaml::MappingReader& entry : reader->optional_mappings("releases")) {
-    const auto release = entry.require_text("from", "`25.04`");
-    const auto speed = entry.require<kind::Number>("speed", yaml::between(0.5, kMostSpeed));
-    entry.finish();
-    if (release && speed) {
-      if (!speeds.empty() && *release <= speeds.back().release) {
-        entry.error("from", "is not after the release before it", "oldest first");
+  for (yaml::MappingReader& entry : reader->optional_mappings("changes")) {
+    StackRelease release;
+    release.from = entry.require_text("from", "`25.04`").value_or("");
+    release.speed = entry.optional<kind::Number>("speed", yaml::between(0.5, kMostSpeed));
+    if (auto sets = entry.optional_mapping("sets")) {
+      for (const StackCoefficient& row : stack_coefficients()) {
+        if (sets->has(row.key)) {
+          read_row(*sets, row, [&](auto member, auto read) {
+            release.sets.emplace_back(
+                [member, read](SoftwareProfile& profile) { profile.*member = read; });
+          });
+        }
       }
-      speeds.push_back({*release, *speed});
+      sets->finish();
     }
+    entry.finish();
+    if (!releases.empty() && release.from <= releases.back().from) {
+      entry.error("from", "is not after the release before it", "oldest first");
+    }
+    releases.push_back(std::move(release));
   }
   reader->finish();
-  return speeds;
+  return releases;
 }
 
 std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
@@ -235,7 +251,7 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
     profile.recipes = std::make_shared<const yaml::Value>(*recipes);
   }
   profile.offers = read_offers(root);
-  profile.release_speeds = read_release_speeds(root);
+  profile.releases = read_releases(root);
   const auto attention = root.require_choice("attention", kAttention);
   profile.attention = attention.value_or(profile.attention);
   read_switches(root, attention == AttentionImplementation::unfused, profile);
@@ -259,13 +275,24 @@ SoftwareProfile with_rowwise_scales(SoftwareProfile software) {
 }
 
 SoftwareProfile at_release(SoftwareProfile software, std::string_view release) {
-  if (release.empty() || software.release_speeds.empty()) {
+  if (release.empty()) {
     return software;
   }
-  double speed = software.release_speeds.front().speed;
-  for (const ReleaseSpeed& entry : software.release_speeds) {
-    speed = entry.release <= release ? entry.speed : speed;
+  std::optional<double> known;
+  for (const StackRelease& entry : software.releases) {
+    if (entry.from <= release) {
+      known = entry.speed ? entry.speed : known;
+      for (const auto& set : entry.sets) {
+        set(software);
+      }
+    } else {
+      known = known ? known : entry.speed;
+    }
   }
+  if (!known) {
+    return software;
+  }
+  const double speed = *known;
   const auto scale = [](auto& coefficient, double factor) {
     coefficient = {coefficient.value() * factor,
                    coefficient.source(),

@@ -25,6 +25,7 @@
 // Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,10 +65,16 @@ struct StackOffers {
   std::string source;
 };
 
-// What a release of the stack reaches of the rates that its coefficients stand for.
-struct ReleaseSpeed {
-  std::string release;  // and later ones up to the next entry; the first also for those before it
-  double speed = 1.0;
+struct SoftwareProfile;
+
+// What changed with a release of the stack.
+struct StackRelease {
+  std::string from;
+  // Share of the rates that the profile states; up to the next entry with one, the first also
+  // before its release.
+  std::optional<double> speed = {};
+  // Coefficients of this release and of all later ones.
+  std::vector<std::function<void(SoftwareProfile&)>> sets = {};
 };
 
 // Of what a profile does not state: nothing but the library runs.
@@ -80,7 +87,7 @@ struct SoftwareProfile {
   std::string newest = {};                               // release, of those that `recipes` name
   std::shared_ptr<const yaml::Value> recipes = nullptr;  // unread: scenario/recipes/
   std::optional<StackOffers> offers = {};                // absent: nothing is known
-  std::vector<ReleaseSpeed> release_speeds = {};         // oldest first
+  std::vector<StackRelease> releases = {};               // oldest first
   Coefficient<double> gemm_efficiency{1.0, kBareLibrary};
   Coefficient<double> memory_efficiency{1.0, kBareLibrary};
   Coefficient<double> attention_efficiency{1.0, kBareLibrary};
@@ -166,8 +173,8 @@ struct SoftwareProfile {
 // The stack when FP8 tensors have scales per row.
 [[nodiscard]] SoftwareProfile with_rowwise_scales(SoftwareProfile software);
 
-// The stack in one of its releases: rates of kernels as much higher, host times as much shorter.
-// As it is where the release is not stated or the profile tells none apart.
+// The stack in one of its releases: coefficients that changed, rates as much higher, host times as
+// much shorter. As it is where the release is not stated or the profile tells none apart.
 [[nodiscard]] SoftwareProfile at_release(SoftwareProfile software, std::string_view release);
 
 // The stack under torch.compile: its memory-bound kernels are faster.

@@ -70,6 +70,7 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
           .causal = context.model.causal,
           .backward = backward,
           .deterministic = context.options.precision.deterministic,
+          .dropout = context.options.dropout,
           .dtype = context.options.attention_fp8 ? Dtype::fp8 : context.activation(),
           .key_blocks = shard.context_method == ContextMethod::ring ? shard.context : 1,
           .across_ranks = shard.context > 1,

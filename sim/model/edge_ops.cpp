@@ -180,6 +180,7 @@ LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options) {
                product(dims.query_length, dims.hidden) * sum);
   }
   lookup_backward(passes, context);
+  add_fills(passes, options.precision);
   return passes;
 }
 
@@ -191,13 +192,18 @@ LayerPasses head_passes(const ModelSpec& model, const OpOptions& options) {
   }
   LayerPasses passes;
   head_forward(passes.forward, context);
+  add_fills(passes.forward, options.precision);
   for (std::int64_t module = 0; module < model.mtp_layers; ++module) {
     mtp_forward(passes.forward, context, layer);
   }
   for (std::int64_t module = 0; module < model.mtp_layers; ++module) {
     mtp_backward(passes, context, layer);
   }
-  head_backward(passes, context);
+  LayerPasses own;
+  head_backward(own, context);
+  add_fills(own, options.precision);
+  append(passes.backward_input, own.backward_input);
+  append(passes.backward_weight, own.backward_weight);
   return passes;
 }
 

@@ -70,6 +70,7 @@ struct AttentionOp {
   bool causal = true;
   bool backward = false;
   bool deterministic = false;  // gradients are added up in a fixed order
+  bool dropout = false;        // of the probabilities, inside the kernel
   Dtype dtype = Dtype::bf16;
   std::int64_t key_blocks = 1;  // kernels that share the keys (ring)
   bool across_ranks = false;    // queries or keys of other context ranks take part

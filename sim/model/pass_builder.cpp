@@ -230,4 +230,50 @@ void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout) {
   add_memory(pass, "residual_gradient_add", 2.0 * size, size);
 }
 
+namespace {
+
+double bytes_allocated(const Op& op) {
+  const double element = in_bytes(bytes_per_element(Dtype::bf16));
+  if (const auto* gemm = std::get_if<GemmOp>(&op)) {
+    return gemm->accumulates ? 0.0 : product(gemm->m, gemm->n) * product(gemm->batch) * element;
+  }
+  if (const auto* attention = std::get_if<AttentionOp>(&op)) {
+    const double query = product(attention->heads, attention->query_length);
+    const double keys = product(attention->query_groups, attention->key_length);
+    const double rows = attention->backward
+                            ? query * product(attention->head_dim_qk) +
+                                  keys * product(attention->head_dim_qk + attention->head_dim_v)
+                            : query * product(attention->head_dim_v);
+    return product(attention->sequences) * rows * element;
+  }
+  if (const auto* memory = std::get_if<MemoryOp>(&op)) {
+    return memory->name == "gradient_add" ? 0.0 : in_bytes(memory->written);
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+void add_fills(Pass& pass, const PrecisionSpec& precision) {
+  if (!precision.deterministic) {
+    return;
+  }
+  double filled = 0.0;
+  int tensors = 0;
+  for (const PassOp& entry : pass) {
+    const double allocated = bytes_allocated(entry.op);
+    filled += allocated;
+    tensors += allocated > 0.0 ? 1 : 0;
+  }
+  if (tensors > 0) {
+    add_memory(pass, "deterministic_fill", 0.0, filled, tensors);
+  }
+}
+
+void add_fills(LayerPasses& passes, const PrecisionSpec& precision) {
+  add_fills(passes.forward, precision);
+  add_fills(passes.backward_input, precision);
+  add_fills(passes.backward_weight, precision);
+}
+
 }  // namespace orrery::model

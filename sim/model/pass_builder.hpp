@@ -56,6 +56,12 @@ void add_gemm(Pass& pass, const GemmOp& gemm);
 void add_memory(
     Pass& pass, std::string_view name, double bytes_read, double bytes_written, int kernels = 1);
 
+// PyTorch's deterministic algorithms fill every tensor that they allocate before it is written
+// (torch.utils.deterministic.fill_uninitialized_memory, on by default): each result once more.
+// Collectives and sums into tensors that exist allocate nothing.
+void add_fills(Pass& pass, const PrecisionSpec& precision);
+void add_fills(LayerPasses& passes, const PrecisionSpec& precision);
+
 struct CollectiveShape {
   std::string_view name;
   CollectiveKind kind = CollectiveKind::all_reduce;

@@ -107,6 +107,7 @@ LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::
   } else {
     attention_backward(passes, context);
   }
+  add_fills(passes, options.precision);
   return passes;
 }
 
@@ -132,6 +133,7 @@ Pass recompute_pass(const ModelSpec& model,
   if (policy == Recompute::selective_operations) {
     pass = without_saved(pass, context);
   }
+  add_fills(pass, options.precision);
   for (PassOp& op : pass) {
     op.recomputed = true;
   }

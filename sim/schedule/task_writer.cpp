@@ -107,8 +107,10 @@ TaskId TaskWriter::add_compute(const StepTask& task) {
   return id;
 }
 
+// Early: whoever replays the step meets a collective before the passes that may run beside it.
 TaskId TaskWriter::add_collective(const StepTask& task) {
-  return add(task, devices_ + task.device);
+  tasks_.push_back(task);
+  return builder_.add_early_task(devices_ + task.device);
 }
 
 TaskId TaskWriter::add_free(const StepTask& task) {

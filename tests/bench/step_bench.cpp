@@ -30,6 +30,7 @@
 #include "sim/step/costs/task_times.hpp"
 #include "sim/step/memory/memory_account.hpp"
 #include "sim/step/replay/attribution.hpp"
+#include "sim/step/replay/paced_replay.hpp"
 #include "sim/step/step_simulator.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
@@ -233,9 +234,8 @@ void run_graph(const Parts& parts) {
 void run_replay(const Parts& parts) {
   step::TaskTimes times(parts.graph, parts.stages);
   engine::Timing timing;
-  engine::replay_linear(parts.graph.graph, times.durations(), times.delays(), timing);
-  times.stretch_overlapped(timing, parts.costs.software().communication_slowdown.value());
-  engine::replay_linear(parts.graph.graph, times.durations(), times.delays(), timing);
+  step::PacedReplay(parts.graph, parts.costs.software().communication_slowdown.value())
+      .run(times, timing);
   benchmark::DoNotOptimize(step::attribute_step(
       {.step = {.graph = parts.graph,
                 .timing = timing,

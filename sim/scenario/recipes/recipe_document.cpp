@@ -122,6 +122,9 @@ std::shared_ptr<const StackRecipes> read_recipes(const hardware::SoftwareProfile
       return nullptr;
     }
   }
+  for (const hardware::StackRelease& release : profile.releases) {
+    note(recipes.releases, {release.from});
+  }
   if (!recipes.newest.empty()) {
     note(recipes.releases, {recipes.newest});
   }

@@ -13,7 +13,6 @@ namespace {
 
 using schedule::OpKind;
 using schedule::StepTask;
-using schedule::Stream;
 using schedule::TaskKind;
 
 const Parts& pass_of(const BucketCosts& bucket, TaskKind kind) {
@@ -140,24 +139,6 @@ class Numbering {
   std::size_t join_;
 };
 
-struct Span {
-  SimTime start;
-  SimTime end;
-};
-
-// Time that [start, end) shares with the spans. Tasks of a device come in the order of time, so
-// `first` moves on with them past the spans that have ended.
-SimTime overlap(const std::vector<Span>& spans, std::size_t& first, SimTime start, SimTime end) {
-  while (first < spans.size() && spans[first].end <= start) {
-    ++first;
-  }
-  SimTime sum;
-  for (std::size_t i = first; i < spans.size() && spans[i].start < end; ++i) {
-    sum += std::min(end, spans[i].end) - std::max(start, spans[i].start);
-  }
-  return sum;
-}
-
 }  // namespace
 
 TaskParts round_parts(const Parts& parts, const DeviceSpeed& speed) {
@@ -230,52 +211,16 @@ void TaskTimes::take_durations() {
   }
 }
 
-void TaskTimes::find_streams() {
-  for (std::size_t i = 0; i < graph_.tasks.size(); ++i) {
-    const StepTask& task = graph_.tasks[i];
-    const TaskOfDevice one{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(task.device)};
-    if (task.stream == Stream::data_parallel_comm) {
-      communicating_.push_back(one);
-    } else if (task.stream == Stream::compute && task.kind != TaskKind::join) {
-      computing_.push_back(one);
-    }
-  }
-}
-
-bool TaskTimes::stretch_overlapped(const engine::Timing& timing, double slowdown) {
-  if (slowdown <= 0.0) {
-    return false;
-  }
-  if (computing_.empty()) {
-    find_streams();
-  }
-  // Communication tasks of every device, in the order they run, so sorted and disjoint.
-  std::vector<std::vector<Span>> spans;
-  for (const TaskOfDevice& one : communicating_) {
-    if (timing.end[one.task] > timing.start[one.task]) {
-      spans.resize(std::max(spans.size(), std::size_t{one.device} + 1));
-      spans[one.device].push_back({timing.start[one.task], timing.end[one.task]});
-    }
-  }
-  if (spans.empty()) {
-    return false;
-  }
+void TaskTimes::take_stretch(std::span<const SimTime> packed) {
+  const std::span<const std::int32_t> tasks = graph_.graph.tasks_of_nodes();
   stretch_.assign(durations_.size(), SimTime{});
-  std::vector<std::size_t> first(spans.size(), 0);
-  bool changed = false;
-  for (const TaskOfDevice& one : computing_) {
-    if (one.device >= spans.size()) {
-      continue;
-    }
-    const SimTime shared =
-        overlap(spans[one.device], first[one.device], timing.start[one.task], timing.end[one.task]);
-    if (shared > SimTime{}) {
-      stretch_[one.task] = to_sim_time(to_seconds(shared) * slowdown);
-      durations_[one.task] += stretch_[one.task];
-      changed = changed || stretch_[one.task] > SimTime{};
+  for (std::size_t node = 0; node < tasks.size(); ++node) {
+    if (tasks[node] != engine::TaskGraph::kHidden) {
+      const auto task = static_cast<std::size_t>(tasks[node]);
+      durations_[task] = packed[node];
+      stretch_[task] = packed[node] - parts_[graph_.class_of[task]]->total;
     }
   }
-  return changed;
 }
 
 }  // namespace orrery::step

@@ -3,20 +3,19 @@
 // Durations of all tasks of a step graph: costs of the stages, rounded once to nanoseconds.
 //
 //   duration(task) = sum of its parts, each rounded to a whole nanosecond; compute x slowest GPU
-//   stretch(task)  = slowdown * (time it shares its GPU with data-parallel communication)
+//   stretch(task)  = what communication on the same GPU takes from it (paced_replay.hpp)
 //
 // symbol    | meaning                                                  | unit | origin
 // ----------|----------------------------------------------------------|------|------------------
 // parts     | composition of a task by ledger category                 | ns   | stage costs
 // delays    | by delay index of the graph: messages between devices    | ns   | stage costs
-// slowdown  | of compute by communication on the same SMs and memory   | 1    | software
 //
 // Classes of tasks (step_graph.hpp) with the same contents share one composition.
 
 #include <span>
 #include <vector>
 
-#include "sim/engine/replay.hpp"
+#include "sim/base/sim_time.hpp"
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/replay/attribution.hpp"
@@ -50,9 +49,8 @@ class TaskTimes {
   // The same steps at other speeds of the devices; made with as many of them. Forgets the stretch.
   void set_speeds(std::span<const DeviceSpeed> speeds);
 
-  // Lengthens compute tasks by what overlapped communication takes from them, judged by one replay.
-  // Returns false when nothing changed.
-  bool stretch_overlapped(const engine::Timing& timing, double slowdown);
+  // From the durations of all nodes with their stretch, as a replay left them.
+  void take_stretch(std::span<const SimTime> packed);
 
  private:
   // What a composition is made of, before it is rounded.
@@ -61,22 +59,12 @@ class TaskTimes {
     std::int32_t device = -1;  // whose speed it has; -1: none
   };
 
-  struct TaskOfDevice {
-    std::uint32_t task = 0;
-    std::uint32_t device = 0;
-  };
-
   void take_durations();
-
-  // The tasks that stretch_overlapped() looks at.
-  void find_streams();
 
   const schedule::StepGraph& graph_;
   std::vector<Raw> raw_;
   std::vector<TaskParts> compositions_;
   std::vector<const TaskParts*> parts_;  // of compositions_
-  std::vector<TaskOfDevice> communicating_;
-  std::vector<TaskOfDevice> computing_;
   std::vector<SimTime> durations_;
   std::vector<SimTime> delays_;
   std::vector<SimTime> stretch_;

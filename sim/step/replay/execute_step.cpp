@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/files/stop_point.hpp"
+#include "sim/step/replay/paced_replay.hpp"
 
 namespace orrery::step {
 
@@ -37,26 +38,18 @@ std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
 class GroupReplays {
  public:
   GroupReplays(const schedule::StepGraph& graph, const StageCosts& stages, double slowdown)
-      : graph_(graph),
-        slowdown_(slowdown),
+      : replay_(graph, slowdown),
         times_(graph, stages, std::vector<DeviceSpeed>(stages.devices.size())) {}
 
   SimTime makespan(std::span<const DeviceSpeed> speeds) {
     times_.set_speeds(speeds);
-    engine::replay_linear(graph_.graph, times_.durations(), times_.delays(), timing_);
-    if (!times_.stretch_overlapped(timing_, slowdown_)) {
-      return timing_.makespan;
-    }
-    engine::Timing::Packed& packed = timing_.packed;
-    engine::pack_durations(graph_.graph, times_.durations(), packed.durations);
-    return engine::replay_packed(graph_.graph, packed.durations, packed.delays, packed.end);
+    return replay_.run(times_, packed_);
   }
 
  private:
-  const schedule::StepGraph& graph_;
-  double slowdown_;
+  PacedReplay replay_;
   TaskTimes times_;
-  engine::Timing timing_;
+  engine::Timing::Packed packed_;
 };
 
 }  // namespace
@@ -66,10 +59,7 @@ Execution execute(const schedule::StepGraph& graph,
                   double slowdown,
                   std::span<const DeviceSpeed> speeds) {
   Execution run{TaskTimes(graph, stages, speeds), {}};
-  engine::replay_linear(graph.graph, run.times.durations(), run.times.delays(), run.timing);
-  if (run.times.stretch_overlapped(run.timing, slowdown)) {
-    engine::replay_linear(graph.graph, run.times.durations(), run.times.delays(), run.timing);
-  }
+  PacedReplay(graph, slowdown).run(run.times, run.timing);
   return run;
 }
 

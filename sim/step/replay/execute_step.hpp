@@ -2,7 +2,7 @@
 
 // Executes a step: start and end of every task, and the slowest replica. Used inside step/ only.
 //
-//   execution = one replay; where communication shares the GPU, a second one with stretched compute
+//   execution = one replay, compute slowed beside communication (paced_replay.hpp)
 //   draw      = max over the lockstep groups of replicas of the makespan at their speeds
 //   answer    = the draw of the median makespan, shown by its slowest group
 //

@@ -71,6 +71,17 @@ TEST(Attention, ADeterministicBackwardTakesAQuarterLonger) {
   EXPECT_NEAR(attention_rate(op, gpu, stack) / attention_rate(ordered, gpu, stack), 1.25, 1e-12);
 }
 
+// With dropout a Blackwell GPU has no deterministic backward of cuDNN: FlashAttention-2 runs.
+TEST(Attention, ADeterministicStackRunsFlashAttention2WhereCudnnHasNoOrderedBackward) {
+  const auto gpu = testing::gpu_profile("gb200");
+  const auto stack = testing::neutral_stack();
+  model::AttentionOp op{.deterministic = true};
+  EXPECT_EQ(attention_kernel_rate(gpu, stack, op).rate, &gpu.attention);
+  op.dropout = true;
+  EXPECT_EQ(attention_kernel_rate(gpu, stack, op).rate,
+            gpu.find_attention(hardware::AttentionGeneration::fa2));
+}
+
 // cuDNN 9.19 on an H200: two thirds of the unmasked 8-bit rate, with half lengths of their own.
 TEST(Attention, TheEightBitBackwardHasItsOwnHalfLengthAndCausalRate) {
   const auto gpu = testing::gpu_profile("h200-sxm");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/schedule/schedule.hpp"
+#include "sim/step/replay/paced_replay.hpp"
 
 namespace orrery::step {
 namespace {
@@ -81,20 +82,16 @@ TEST(TaskTimes, GivesEveryTaskTheCostOfItsChunkOrBucket) {
   EXPECT_EQ(durations, times({10, 10, 6, 10, 6, 0, 2}));
 }
 
-// F [0,10) B1 [10,20) reduce1 [20,26) beside B0 [20,30), reduce0 [30,36), optimizer [36,38).
+// F [0,10) B1 [10,20) reduce1 [20,26) beside B0 [20,33), reduce0 [33,39), optimizer [39,41):
 // B0 shares 6 ns with a reduction: at a slow-down of 1/2 it takes 3 more, and all after it move.
-TEST(TaskTimes, StretchesComputeByItsShareOfOverlappedCommunication) {
+TEST(PacedReplay, StretchesComputeByItsShareOfOverlappedCommunication) {
   const schedule::StepGraph graph = overlapped_graph();
   const StageCosts costs = two_layers();
   TaskTimes task_times(graph, costs);
   engine::Timing timing;
-  engine::replay_linear(graph.graph, task_times.durations(), task_times.delays(), timing);
-  EXPECT_EQ(timing.makespan.ns, 38);
-
-  EXPECT_TRUE(task_times.stretch_overlapped(timing, 0.5));
+  PacedReplay(graph, 0.5).run(task_times, timing);
   const std::vector<SimTime> stretch(task_times.stretch().begin(), task_times.stretch().end());
   EXPECT_EQ(stretch, times({0, 0, 0, 3, 0, 0, 0}));
-  engine::replay_linear(graph.graph, task_times.durations(), task_times.delays(), timing);
   EXPECT_EQ(timing.makespan.ns, 41);
 
   // F 10 + B 20 computed, 3 stretched, 6 of the last reduction exposed, optimizer booked as such.
@@ -108,13 +105,13 @@ TEST(TaskTimes, StretchesComputeByItsShareOfOverlappedCommunication) {
   EXPECT_EQ(ledgers[0].gpu_nanoseconds(StepCategory::exposed_data), 3 + 6);
 }
 
-TEST(TaskTimes, WithoutSlowDownNothingIsStretched) {
+TEST(PacedReplay, WithoutSlowDownNothingIsStretched) {
   const schedule::StepGraph graph = overlapped_graph();
   const StageCosts costs = two_layers();
   TaskTimes task_times(graph, costs);
   engine::Timing timing;
-  engine::replay_linear(graph.graph, task_times.durations(), task_times.delays(), timing);
-  EXPECT_FALSE(task_times.stretch_overlapped(timing, 0.0));
+  PacedReplay(graph, 0.0).run(task_times, timing);
+  EXPECT_EQ(timing.makespan.ns, 38);
   EXPECT_TRUE(task_times.stretch().empty());
 }
 
