@@ -43,6 +43,35 @@ constexpr std::array<Needed, 10> kNeeded = {
      {"batch.global", "sequences of one optimizer step", ""},
      {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
 
+// Whether the file names the other one as what it goes on from: extends, bases, model.
+bool goes_on_from(const LogPart& part, const LogPart& base) {
+  const std::string name = std::filesystem::path(base.tree.where.file).filename().string();
+  const auto is_base = [&name](const Value& value) {
+    return value.kind == Value::Kind::scalar && !name.empty() &&
+           std::filesystem::path(value.text).filename() == name;
+  };
+  return std::any_of(
+      part.tree.entries.begin(), part.tree.entries.end(), [&](const yaml::Entry& entry) {
+        return (entry.key == "extends" || entry.key == "bases" || entry.key == "model") &&
+               (is_base(entry.value) ||
+                std::any_of(entry.value.items.begin(), entry.value.items.end(), is_base));
+      });
+}
+
+// A file that another one goes on from comes before it: of a key that both state the latter counts.
+void put_bases_first(std::vector<LogPart>& parts) {
+  for (std::size_t round = 0; round < parts.size(); ++round) {
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      const auto from = parts.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto base = std::find_if(
+          from + 1, parts.end(), [&](const LogPart& other) { return goes_on_from(*from, other); });
+      if (base != parts.end()) {
+        std::rotate(from, base, base + 1);
+      }
+    }
+  }
+}
+
 class Importing {
  public:
   Importing(const ImportOptions& options, Diagnostics& diagnostics)
@@ -60,6 +89,7 @@ class Importing {
         }
       }
     }
+    put_bases_first(parts);
     const bool alone = drop_partial(parts);
     const auto main =
         std::max_element(logs_.begin(), logs_.end(), [](const NamedLog& a, const NamedLog& b) {
@@ -68,14 +98,16 @@ class Importing {
     if (main != logs_.end()) {
       read_log_facts(*main->log, main->file, alone, draft_, pending_);
     }
-    constexpr std::array<ConfigFormat, 8> kFirst = {ConfigFormat::hugging_face,
-                                                    ConfigFormat::megatron_yaml,
-                                                    ConfigFormat::nemo,
-                                                    ConfigFormat::megatron_args,
-                                                    ConfigFormat::megatron_log,
-                                                    ConfigFormat::megatron_bridge,
-                                                    ConfigFormat::gpt_neox,
-                                                    ConfigFormat::nanotron};
+    constexpr std::array<ConfigFormat, 10> kFirst = {ConfigFormat::hugging_face,
+                                                     ConfigFormat::megatron_yaml,
+                                                     ConfigFormat::nemo,
+                                                     ConfigFormat::megatron_args,
+                                                     ConfigFormat::megatron_log,
+                                                     ConfigFormat::megatron_bridge,
+                                                     ConfigFormat::gpt_neox,
+                                                     ConfigFormat::nanotron,
+                                                     ConfigFormat::maxtext,
+                                                     ConfigFormat::llm_foundry};
     for (const ConfigFormat format : kFirst) {
       read_format(parts, {format});
     }
@@ -118,6 +150,10 @@ class Importing {
       std::string known;
       for (const ConfigFormatInfo& info : config_formats()) {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+      }
+      if (const std::string_view why = foreign_program(file.text); !why.empty()) {
+        diagnostics_.error({file.name}, "", why);
+        return std::nullopt;
       }
       const bool scenario = file.text.find("format: orrery/") != std::string::npos;
       diagnostics_.error({file.name},
@@ -197,6 +233,7 @@ class Importing {
                   diagnostics_,
                   program_of(last),
                   options_.model_class};
+    KeyTables(last, keys).add_absent(keys);
     read_keys(import, last);
     judge_keys(import, last);
   }

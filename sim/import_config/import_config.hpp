@@ -21,6 +21,8 @@
 // trainer-args   | --per_device_train_batch_size and its kin            | the same
 // megatron-bridge| YAML with a _target_ of megatron.bridge              | the same
 // nanotron       | YAML with tokens, parallelism and model_config       | the same
+// maxtext        | YAML with base_emb_dim, or base_config and model_name| the same
+// llm-foundry    | YAML with global_train_batch_size                    | the same
 // *-log          | what a run has printed (training_log.hpp)            | the same, the step time
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
@@ -67,6 +69,8 @@ enum class ConfigFormat {
   trainer_args,
   megatron_bridge,
   nanotron,
+  maxtext,
+  llm_foundry,
   megatron_log,
   megatron_bridge_log,
   nemo_log,

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "sim/base/text/text.hpp"
+#include "sim/base/units.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -16,6 +18,7 @@ struct KeyTable {
   std::string_view name;
   std::map<std::string_view, KeyFate> keys;
   std::vector<std::pair<std::string_view, KeyFate>> patterns;
+  std::vector<std::pair<std::string_view, std::string_view>> absent;  // key and value
 };
 
 namespace {
@@ -50,6 +53,7 @@ KeyTable parse_table(const NamedTable& shipped) {
   KeyTable table;
   table.name = shipped.name.substr(0, shipped.name.rfind('.'));
   KeyFate fate;
+  bool absent = false;
   std::string_view rest = shipped.text;
   while (!rest.empty()) {
     std::string_view line = cut(rest, '\n');
@@ -60,6 +64,7 @@ KeyTable parse_table(const NamedTable& shipped) {
       const std::string_view word = cut(line, ' ');
       const auto* known = std::find_if(
           kFates.begin(), kFates.end(), [word](const auto& one) { return one.first == word; });
+      absent = word == "absent";
       fate = fate_of(known == kFates.end() ? Fate::large : known->second, line);
       continue;
     }
@@ -70,7 +75,9 @@ KeyTable parse_table(const NamedTable& shipped) {
       }
       const std::string_view key = cut(word, '=');
       fate.neutral = word;
-      if (key.find('*') != std::string_view::npos) {
+      if (absent) {
+        table.absent.emplace_back(key, word);
+      } else if (key.find('*') != std::string_view::npos) {
         table.patterns.emplace_back(key, fate);
       } else {
         table.keys.try_emplace(key, fate);
@@ -123,7 +130,13 @@ std::vector<std::string_view> names_of(ConfigFormat format, const SourceKeys& ke
     case ConfigFormat::megatron_args:
     case ConfigFormat::megatron_yaml:
     case ConfigFormat::megatron_log:
-      return {"megatron-lm", "launchers", "primus"};
+      return is_swift_megatron(keys)
+                 ? std::vector<std::string_view>{"ms-swift-megatron", "megatron-lm", "launchers"}
+                 : std::vector<std::string_view>{"megatron-lm", "launchers", "primus"};
+    case ConfigFormat::maxtext:
+      return {"maxtext"};
+    case ConfigFormat::llm_foundry:
+      return {"llm-foundry"};
     case ConfigFormat::gpt_neox:
       return {"gpt-neox", "deepspeed", "megatron-lm"};
     case ConfigFormat::trainer_yaml:
@@ -222,6 +235,27 @@ std::string_view shipped_text(std::string_view name) {
   return found == all.end() ? std::string_view() : found->text;
 }
 
+std::string_view foreign_program(std::string_view text) {
+  std::string_view rest = shipped_text("foreign.programs");
+  while (!rest.empty()) {
+    std::string_view line = cut(rest, '\n');
+    const std::size_t bar = line.find(" | ");
+    if (line.starts_with("#") || bar == std::string_view::npos) {
+      continue;
+    }
+    std::string_view signs = line.substr(0, bar);
+    bool all = true;
+    while (!signs.empty()) {
+      const std::string_view sign = orrery::trimmed(cut(signs, '&'), " ");
+      all = all && text.find(sign) != std::string_view::npos;
+    }
+    if (all) {
+      return line.substr(bar + 3);
+    }
+  }
+  return {};
+}
+
 bool matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -277,6 +311,14 @@ KeyTables::KeyTables(ConfigFormat format, const SourceKeys& keys) : format_(form
   }
 }
 
+void KeyTables::add_absent(SourceKeys& keys) const {
+  for (const KeyTable* table : tables_) {
+    for (const auto& [key, value] : table->absent) {
+      keys.add_default(key, value, table->name);
+    }
+  }
+}
+
 std::optional<KeyFate> KeyTables::find(std::string_view path) const {
   constexpr std::string_view kText = "text_config.";
   if (format_ == ConfigFormat::hugging_face && path.starts_with(kText)) {
@@ -317,7 +359,7 @@ class Judge {
       }
     }
     for (const SourceItem& item : import_.keys.items()) {
-      if (!item.used || item.unread) {
+      if (!item.by_default && (!item.used || item.unread)) {
         judge(item);
       }
     }
@@ -358,10 +400,35 @@ class Judge {
       if (const std::size_t at = value.find("{}"); at != std::string::npos) {
         value.replace(at, 2, text);
       }
-      if (!value.empty()) {
+      if (fate.why.starts_with("@")) {
+        keep(item, fate.why.substr(1), value);
+      } else if (!value.empty()) {
         import_.draft.set(fate.why, std::move(value), read_from(item));
       }
       return;
+    }
+  }
+
+  // What becomes a key of the scenario only with others.
+  void keep(const SourceItem& item, std::string_view name, std::string_view value) {
+    using Place = std::optional<PendingCount> Pending::*;
+    constexpr std::array<std::pair<std::string_view, Place>, 5> kPlaces = {
+        {{"ranks", &Pending::ranks},
+         {"accumulation", &Pending::accumulation},
+         {"device_batch", &Pending::device_batch},
+         {"replicate", &Pending::replicate},
+         {"shard", &Pending::shard}}};
+    const auto number = number_of(value);
+    const auto* place = std::find_if(
+        kPlaces.begin(), kPlaces.end(), [name](const auto& one) { return one.first == name; });
+    if (place == kPlaces.end() || !number || *number < 0.0 || *number > kTera) {
+      return;
+    }
+    if (*number != std::floor(*number)) {
+      import_.draft.leave_open("batch.global", item, "no whole number of sequences");
+    } else {
+      import_.pending.*(place->second) =
+          PendingCount{static_cast<std::int64_t>(*number), read_from(item)};
     }
   }
 
@@ -377,9 +444,14 @@ class Judge {
            });
   }
 
-  // Of experts that the model does not have.
-  [[nodiscard]] bool is_of_no_experts(std::string_view path) const {
+  // Of experts that the model does not have, or of a format in which it does not compute.
+  [[nodiscard]] bool is_of_what_is_off(std::string_view path) const {
     const std::string_view name = path.substr(path.rfind('.') + 1);
+    const bool wide = import_.draft.is("precision.compute", "bf16") ||
+                      import_.draft.is("precision.compute", "fp16");
+    if (has_sections(format_) && name.starts_with("fp8_") && wide) {
+      return true;
+    }
     return format_ != ConfigFormat::hugging_face && name.starts_with("moe_") &&
            import_.draft.find("model.num_layers") != nullptr &&
            import_.draft.find("model.moe.num_experts") == nullptr;
@@ -401,13 +473,13 @@ class Judge {
       key.effect = off ? Effect::small : Effect::unknown;
       key.why = off ? std::string("not understood, but off")
                     : fmt::format("not understood: no key of {} that is known", import_.program);
+    } else if (is_of_what_is_off(item.path)) {
+      key.why = "read with experts, or with 8 bits only";
     } else if (set && (is_repeated(item.path) || !has(fate->needs))) {
       key.why = fate->needs.empty() ? "another section says the same"
                                     : fmt::format("read with {} only", fate->needs);
     } else if (fate->fate == Fate::beside && !import_.model_class.empty()) {
       key.why = "--as leaves it out";
-    } else if (is_of_no_experts(item.path)) {
-      key.why = "read with experts only";
     } else if (set) {
       key.effect = Effect::large;
       key.states = fate->why.starts_with("precision.optimizer") ? "precision.optimizer"

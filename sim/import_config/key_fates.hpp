@@ -26,7 +26,7 @@ enum class Fate {
 
 struct KeyFate {
   Fate fate = Fate::none;
-  std::string_view why;      // of `takes` and `sets` the key of the scenario
+  std::string_view why;      // of `takes` and `sets` the key of the scenario, or @ and a Pending
   std::string_view values;   // of `takes`: theirs=ours; ...
   std::string_view needs;    // of `takes`: only where the scenario has this key, and above 1
   std::string_view neutral;  // values as if the key were absent, between bars; empty: off
@@ -38,6 +38,9 @@ struct KeyTable;
 class KeyTables {
  public:
   KeyTables(ConfigFormat format, const SourceKeys& keys);
+
+  // What the program takes for keys that its files do not state.
+  void add_absent(SourceKeys& keys) const;
 
   // Nothing for a key that is not understood.
   [[nodiscard]] std::optional<KeyFate> find(std::string_view path) const;
@@ -56,6 +59,9 @@ struct NamedTable {
 [[nodiscard]] const std::vector<NamedTable>& key_tables();
 // The text of any file of scenarios/imports that is compiled in: "torchtitan.models".
 [[nodiscard]] std::string_view shipped_text(std::string_view name);
+
+// Of a file of a program that is known and not read what to say; empty for others.
+[[nodiscard]] std::string_view foreign_program(std::string_view text);
 
 // Up to the first `end`, which is taken as well.
 [[nodiscard]] std::string_view cut(std::string_view& text, char end);

@@ -14,6 +14,12 @@ namespace {
 
 using yaml::Value;
 
+// What follows is no argument: 2>&1, &> file, | tee file.
+bool is_redirection(std::string_view word) {
+  const std::size_t sign = word.find_first_not_of("12&");
+  return word == "|" || (sign != std::string_view::npos && sign < 2 && word[sign] == '>');
+}
+
 // The words of a text that holds a command; its options stand where the script first writes them.
 std::vector<ShellWord> words_of(std::string_view text,
                                 std::string_view script,
@@ -21,9 +27,12 @@ std::vector<ShellWord> words_of(std::string_view text,
   std::vector<ShellWord> words;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = std::min(text.find_first_not_of(" \t\n", at), text.size());
-    const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+    const std::size_t end = piece_end(text, begin);
     if (end > begin) {
       const std::string_view word = text.substr(begin, end - begin);
+      if (is_redirection(word)) {
+        break;
+      }
       const std::size_t found = is_option(word) ? script.find(word) : std::string_view::npos;
       offset = found == std::string_view::npos ? offset : found;
       words.push_back({std::string(word), offset});

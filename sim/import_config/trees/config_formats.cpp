@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/import_config/import_config.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_pattern.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
@@ -17,7 +18,7 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 29> kFormats = {
+constexpr std::array<ConfigFormatInfo, 31> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -35,6 +36,8 @@ constexpr std::array<ConfigFormatInfo, 29> kFormats = {
       "arguments of transformers' Trainer, LLaMA-Factory or ms-swift (script or command)"},
      {ConfigFormat::megatron_bridge, "megatron-bridge", "configuration of Megatron-Bridge (YAML)"},
      {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
+     {ConfigFormat::maxtext, "maxtext", "configuration of MaxText (YAML)"},
+     {ConfigFormat::llm_foundry, "llm-foundry", "configuration of llm-foundry (YAML)"},
      {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
      {ConfigFormat::megatron_bridge_log, "megatron-bridge-log", "log of Megatron-Bridge"},
      {ConfigFormat::nemo_log, "nemo-log", "log of NeMo"},
@@ -192,11 +195,21 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   if (has(text, "_target_: megatron.bridge.")) {
     return ConfigFormat::megatron_bridge;
   }
+  if (!foreign_program(text).empty()) {
+    return std::nullopt;
+  }
   if (has_key(text, "model_config") && has_key(text, "tokens") && has_key(text, "parallelism")) {
     return ConfigFormat::nanotron;
   }
   if (has_key(text, "trainer") && (has_key(text, "model") || has_key(text, "exp_manager"))) {
     return ConfigFormat::nemo;
+  }
+  if (has_key(text, "global_train_batch_size") || has_key(text, "device_train_microbatch_size")) {
+    return ConfigFormat::llm_foundry;
+  }
+  if (has_key(text, "base_emb_dim") || has(text, "framework: maxtext\n") ||
+      (has_key(text, "base_config") && has_key(text, "per_device_batch_size"))) {
+    return ConfigFormat::maxtext;
   }
   if (is_trainer_yaml(text)) {
     return ConfigFormat::trainer_yaml;
@@ -204,7 +217,8 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   const bool yaml = has_key(text, "num_layers") || has_key(text, "num-layers") ||
                     has_key(text, "tensor_model_parallel_size") ||
                     has_key(text, "tensor-model-parallel-size") || has_key(text, "MODEL_ARGS") ||
-                    has(text, "framework: megatron\n");
+                    has(text, "framework: megatron\n") || has(text, "framework: torchtitan\n") ||
+                    (has_key(text, "extends") && has(text, ".yaml"));
   if (yaml) {
     const bool nested =
         has_key(text, "model") && (has(text, "\n  optim:") || has(text, "mcore_gpt"));
@@ -219,7 +233,15 @@ std::optional<ConfigFormat> recognise_text(std::string_view text) {
   if (has_any(text, kMegatron)) {
     return ConfigFormat::megatron_args;
   }
-  return has_any(text, kTrainer) ? std::optional(ConfigFormat::trainer_args) : std::nullopt;
+  constexpr std::array<std::string_view, 3> kSwift = {
+      "megatron sft", "megatron pt", "--tensor_model_parallel_size"};
+  if (has_any(text, kSwift) && has(text, " --model")) {
+    return ConfigFormat::megatron_args;
+  }
+  return has_any(text, kTrainer) || has(text, "accelerate launch") ||
+                 has(text, "accelerate.commands.launch")
+             ? std::optional(ConfigFormat::trainer_args)
+             : std::nullopt;
 }
 
 // What is in the way of reading it; empty when nothing is.

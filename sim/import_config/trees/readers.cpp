@@ -53,6 +53,10 @@ std::string program_of(ConfigFormat format) {
     case ConfigFormat::torchtitan_saved:
     case ConfigFormat::torchtitan_log:
       return "torchtitan";
+    case ConfigFormat::maxtext:
+      return "MaxText";
+    case ConfigFormat::llm_foundry:
+      return "llm-foundry";
     default:
       break;
   }
@@ -92,8 +96,17 @@ void read_keys(Import& import, ConfigFormat format) {
     case ConfigFormat::torchtitan_log:
       read_torchtitan(import);
       return;
+    case ConfigFormat::maxtext:
+      read_maxtext(import);
+      return;
+    case ConfigFormat::llm_foundry:
+      read_llm_foundry(import);
+      return;
     case ConfigFormat::megatron_args:
     case ConfigFormat::megatron_log:
+      if (is_swift_megatron(import.keys)) {
+        read_swift_megatron(import);
+      }
       read_megatron(import, {""});
       return;
     case ConfigFormat::megatron_yaml:

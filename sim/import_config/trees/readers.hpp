@@ -36,6 +36,13 @@ void read_zero(Import& import);
 void read_trainer_log(Import& import);
 void read_nanotron(Import& import);
 void read_bridge(Import& import);
+// Of these a table says most.
+void read_maxtext(Import& import);
+void read_llm_foundry(Import& import);
+void read_swift_megatron(Import& import);
+
+// Whether the keys are of ms-swift's command `megatron`.
+[[nodiscard]] bool is_swift_megatron(const SourceKeys& keys);
 
 // Parts of read_megatron.
 struct MegatronKeys;
