@@ -58,6 +58,28 @@ bool goes_on_from(const LogPart& part, const LogPart& base) {
       });
 }
 
+// The first file that one goes on from and that is not there.
+std::optional<SourceItem> missing_base(const std::vector<LogPart>& parts) {
+  for (const LogPart& part : parts) {
+    for (const yaml::Entry& entry : part.tree.entries) {
+      const bool names = entry.key == "extends" || entry.key == "bases" || entry.key == "model";
+      const Value& first = entry.value.items.empty() ? entry.value : entry.value.items.front();
+      const bool file = names && first.kind == Value::Kind::scalar && first.text.ends_with(".yaml");
+      const auto is_there = [&](const LogPart& other) {
+        return std::filesystem::path(other.tree.where.file).filename() ==
+               std::filesystem::path(first.text).filename();
+      };
+      if (file && std::none_of(parts.begin(), parts.end(), is_there)) {
+        SourceItem item;
+        item.shown = first.text;
+        item.where = entry.key_where;
+        return item;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // A file that another one goes on from comes before it: of a key that both state the latter counts.
 void put_bases_first(std::vector<LogPart>& parts) {
   for (std::size_t round = 0; round < parts.size(); ++round) {
@@ -90,6 +112,7 @@ class Importing {
       }
     }
     put_bases_first(parts);
+    missing_base_ = missing_base(parts);
     const bool alone = drop_partial(parts);
     const auto main =
         std::max_element(logs_.begin(), logs_.end(), [](const NamedLog& a, const NamedLog& b) {
@@ -119,6 +142,9 @@ class Importing {
                  ConfigFormat::torchtitan_saved,
                  ConfigFormat::torchtitan_log});
     read_format(parts, {ConfigFormat::deepspeed});
+    if (missing_base_) {
+      ask_for_base(*missing_base_);
+    }
     if (!diagnostics_.has_errors()) {
       settle(draft_, pending_, diagnostics_);
     }
@@ -151,19 +177,17 @@ class Importing {
       for (const ConfigFormatInfo& info : config_formats()) {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
       }
-      if (const std::string_view why = foreign_program(file.text); !why.empty()) {
+      if (const std::string_view why = why_not_read(file.text); !why.empty()) {
         diagnostics_.error({file.name}, "", why);
         return std::nullopt;
       }
-      const bool scenario = file.text.find("format: orrery/") != std::string::npos;
       diagnostics_.error({file.name},
                          "",
-                         scenario ? "is a file of Orrery already"
-                         : file.text.empty()
+                         file.text.empty()
                              ? "is empty"
                              : "is no configuration and no log that is known; of a log, --pattern "
                                "says where the time of a step stands, and --set states the rest",
-                         scenario || file.text.empty() ? "" : "--format with one of " + known);
+                         file.text.empty() ? "" : "--format with one of " + known);
       return std::nullopt;
     }
     return is_decoder(file, *format, diagnostics_) ? format : std::nullopt;
@@ -210,6 +234,23 @@ class Importing {
     return !logs_.empty() && std::all_of(parts.begin(), parts.end(), [](const LogPart& part) {
       return part.format == ConfigFormat::hugging_face;
     });
+  }
+
+  // What the file that is missing would say is not what the program takes where nobody says it.
+  void ask_for_base(const SourceItem& base) {
+    std::vector<std::string> guessed;
+    for (const auto& [path, setting] : draft_.settings()) {
+      if (setting.origin.kind == OriginKind::by_default && path.starts_with("model.")) {
+        guessed.push_back(path);
+      }
+    }
+    guessed.emplace_back("model.num_layers");
+    for (const std::string& path : guessed) {
+      if (path != "model.num_layers") {
+        draft_.erase(path);
+      }
+      draft_.leave_open(path, base, "give this file as a further one");
+    }
   }
 
   void read_format(const std::vector<LogPart>& parts, std::initializer_list<ConfigFormat> formats) {
@@ -439,6 +480,7 @@ class Importing {
   Pending pending_;
   ImportResult result_;
   std::vector<NamedLog> logs_;
+  std::optional<SourceItem> missing_base_;
 };
 
 }  // namespace

@@ -107,6 +107,9 @@ struct ConfigFormatInfo {
 // By what the text says, never by the name of the file; nothing when it is none of them.
 [[nodiscard]] std::optional<ConfigFormat> recognise(std::string_view text);
 
+// Of a file that is known and not read what to say; empty for others.
+[[nodiscard]] std::string_view why_not_read(std::string_view text);
+
 // Whether the text is a program in Python, which is not run: it can only say what it has written.
 [[nodiscard]] bool is_python(std::string_view text);
 

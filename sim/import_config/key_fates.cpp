@@ -235,27 +235,6 @@ std::string_view shipped_text(std::string_view name) {
   return found == all.end() ? std::string_view() : found->text;
 }
 
-std::string_view foreign_program(std::string_view text) {
-  std::string_view rest = shipped_text("foreign.programs");
-  while (!rest.empty()) {
-    std::string_view line = cut(rest, '\n');
-    const std::size_t bar = line.find(" | ");
-    if (line.starts_with("#") || bar == std::string_view::npos) {
-      continue;
-    }
-    std::string_view signs = line.substr(0, bar);
-    bool all = true;
-    while (!signs.empty()) {
-      const std::string_view sign = orrery::trimmed(cut(signs, '&'), " ");
-      all = all && text.find(sign) != std::string_view::npos;
-    }
-    if (all) {
-      return line.substr(bar + 3);
-    }
-  }
-  return {};
-}
-
 bool matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;

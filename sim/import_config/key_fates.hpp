@@ -60,9 +60,6 @@ struct NamedTable {
 // The text of any file of scenarios/imports that is compiled in: "torchtitan.models".
 [[nodiscard]] std::string_view shipped_text(std::string_view name);
 
-// Of a file of a program that is known and not read what to say; empty for others.
-[[nodiscard]] std::string_view foreign_program(std::string_view text);
-
 // Up to the first `end`, which is taken as well.
 [[nodiscard]] std::string_view cut(std::string_view& text, char end);
 

@@ -342,8 +342,10 @@ TrainerProgram trainer_program(const SourceKeys& keys) {
   if (any({"finetuning_type", "stage", "cutoff_len", "template", "dataset_dir"})) {
     return TrainerProgram::llama_factory;
   }
+  const bool launched = any({"config_file", "num_machines", "num_processes"}) &&
+                        !any({"per_device_train_batch_size", "model_name_or_path"});
   const bool training = any({"per_device_train_batch_size", "model_name_or_path", "output_dir"});
-  return any({"distributed_type", "compute_environment"}) && !training
+  return launched || (any({"distributed_type", "compute_environment"}) && !training)
              ? TrainerProgram::accelerate
              : TrainerProgram::transformers;
 }
@@ -361,6 +363,9 @@ void read_trainer_yaml(Import& import) {
   read_launcher(import);
   copy_count(import, "num_machines", "cluster.nodes");
   keep_count(import, "num_processes", import.pending.ranks, "cluster.nodes");
+  if (const SourceItem* file = keys.find("config_file")) {
+    import.draft.leave_open("layout.sharding", *file, "give that file as a further one");
+  }
   read_deepspeed_parts(import);
   read_trainer_batch(import, program);
   read_fsdp(import);

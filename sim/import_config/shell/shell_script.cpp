@@ -72,6 +72,9 @@ class Arguments {
     for (std::size_t i = 0; i < words.size();) {
       const std::string& word = words[i].text;
       const bool nodes = word == "-N" && i + 1 < words.size();
+      if (is_redirection(word)) {
+        break;
+      }
       if (!is_option(word) && !nodes) {
         ++i;
         continue;
@@ -85,7 +88,8 @@ class Arguments {
       }
       std::size_t next = i + 1;
       while (equals == std::string::npos && next < words.size() && !is_option(words[next].text) &&
-             !words[next].text.ends_with(".py") && !is_program_switch(words[next].text)) {
+             !is_redirection(words[next].text) && !words[next].text.ends_with(".py") &&
+             !is_program_switch(words[next].text)) {
         // A variable without a value behind one: options of its own, or nothing.
         if (!values.empty() && is_unread(words[next].text) && words[next].text.starts_with("$")) {
           put(words[next].text, words[next].offset, {words[next]});

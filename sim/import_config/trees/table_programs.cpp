@@ -1,8 +1,8 @@
 // Programs of which a table in scenarios/imports says most: MaxText, llm-foundry, and Megatron
 // behind ms-swift. Here stands what needs arithmetic, or several keys together.
 //
-// Meaning and defaults: src/maxtext/configs/base.yml and types.py at e591f30c; llmfoundry/models/mpt
-// at 8c8dd48f; swift/megatron/arguments/megatron_args.py at 3602360a.
+// Meaning and defaults: src/maxtext/configs/base.yml and types.py at e591f30c; llmfoundry/models at
+// 8c8dd48f; swift/megatron/arguments/megatron_args.py at 3602360a.
 
 #include <fmt/core.h>
 
