@@ -246,6 +246,7 @@ void LogScan::thin_out() {
   std::vector<std::size_t> last(log_.writers.size(), kNone);
   std::vector<char> kept(steps.size(), 0);
   std::set<std::int64_t> numbers;
+  const bool first = log_.interval == 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const ScannedStep& step = steps[i];
     std::size_t& before = last[step.writer];
@@ -259,9 +260,11 @@ void LogScan::thin_out() {
       kept[i] = kept[before] == 0 ? 1 : 0;
     }
     before = i;
-    numbers.insert(step.number);
+    if (first) {
+      numbers.insert(numbers.end(), step.number);
+    }
   }
-  log_.interval = log_.interval == 0 ? interval_of(std::move(numbers)) : log_.interval;
+  log_.interval = first ? interval_of(std::move(numbers)) : log_.interval;
   for (const std::size_t i : last) {
     if (i != kNone) {
       kept[i] = 1;

@@ -106,6 +106,7 @@ void read_keys(Import& import, ConfigFormat format) {
     case ConfigFormat::megatron_log:
       if (is_swift_megatron(import.keys)) {
         read_swift_megatron(import);
+        return;
       }
       read_megatron(import, {""});
       return;

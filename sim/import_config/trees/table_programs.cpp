@@ -252,6 +252,8 @@ void read_swift_megatron(Import& import) {
   import.draft.leave_open("model.num_layers",
                           *import.keys.find("model"),
                           "give the config.json of this model as a further file");
+  read_megatron(import, {""});
+  import.pending.vocab_divisor.reset();  // the rows of the checkpoint, without padding
 }
 
 }  // namespace orrery::import_config
