@@ -226,7 +226,8 @@ class Importing {
   // holds any.
   [[nodiscard]] bool drop_partial(std::vector<LogPart>& parts) const {
     const bool titan = std::any_of(parts.begin(), parts.end(), [](const LogPart& part) {
-      return !part.partial && program_of(part.format) == "torchtitan";
+      const FormatReader* reader = reader_of(part.format);
+      return !part.partial && reader != nullptr && reader->program == "torchtitan";
     });
     std::erase_if(parts, [titan](const LogPart& part) {
       return part.partial && !(titan && part.format == ConfigFormat::torchtitan_log);
@@ -264,7 +265,8 @@ class Importing {
         any = true;
       }
     }
-    if (!any) {
+    const FormatReader* reader = any ? reader_of(last) : nullptr;
+    if (reader == nullptr) {
       return;
     }
     Import import{keys,
@@ -272,11 +274,11 @@ class Importing {
                   pending_,
                   result_.left_out,
                   diagnostics_,
-                  program_of(last),
+                  std::string(reader->program),
                   options_.model_class};
-    KeyTables(last, keys).add_absent(keys);
-    read_keys(import, last);
-    judge_keys(import, last);
+    KeyTables(*reader, keys).prepare(keys);
+    reader->read(import);
+    judge_keys(import, *reader);
   }
 
   [[nodiscard]] bool is_ignored(const LeftOutKey& key) const {

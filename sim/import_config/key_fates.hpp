@@ -33,20 +33,21 @@ struct KeyFate {
 };
 
 struct KeyTable;
+struct FormatReader;
 
 // The tables of a format, the nearest program first.
 class KeyTables {
  public:
-  KeyTables(ConfigFormat format, const SourceKeys& keys);
+  KeyTables(const FormatReader& reader, const SourceKeys& keys);
 
-  // What the program takes for keys that its files do not state.
-  void add_absent(SourceKeys& keys) const;
+  // Older names become the present ones; keys that no file states what the program takes for them.
+  void prepare(SourceKeys& keys) const;
 
   // Nothing for a key that is not understood.
   [[nodiscard]] std::optional<KeyFate> find(std::string_view path) const;
 
  private:
-  ConfigFormat format_;
+  const FormatReader& reader_;
   std::vector<const KeyTable*> tables_;
 };
 
@@ -71,6 +72,6 @@ struct NamedTable {
 
 // Behind the reader of the format: sets what the tables alone say, and puts what nobody took, with
 // its effect, among the keys that are left out.
-void judge_keys(Import& import, ConfigFormat format);
+void judge_keys(Import& import, const FormatReader& reader);
 
 }  // namespace orrery::import_config
