@@ -112,10 +112,19 @@ void Draft::note(std::string sentence) {
 }
 
 Origin read_from(const SourceItem& item) {
+  if (item.by_default) {
+    return {OriginKind::by_default, {}, "", fmt::format("{} is {}", item.shown, item.value.text)};
+  }
   return {OriginKind::read, item.where, item.shown, ""};
 }
 
 Origin derived_from(const SourceItem& item, std::string why) {
+  if (item.by_default) {
+    return {OriginKind::by_default,
+            {},
+            "",
+            fmt::format("{} is {}: {}", item.shown, item.value.text, why)};
+  }
   return {OriginKind::derived, item.where, item.shown, std::move(why)};
 }
 

@@ -104,6 +104,7 @@ struct Pending {
   std::optional<PendingCount> replicate;      // FSDP: copies of the shard group
   std::optional<PendingCount> local_batch;    // sequences per data-parallel rank and step
   std::optional<PendingCount> local_tokens;   // tokens per data-parallel rank and micro-batch
+  std::optional<PendingCount> device_batch;   // sequences per rank and micro-batch
   std::optional<PendingCount> step_tokens;    // tokens of one step
   std::optional<PendingCount> accumulation;   // micro-batches per step of one rank
   std::optional<PendingCount> samples;        // sequences of the whole run
@@ -113,6 +114,7 @@ struct Pending {
   std::vector<PrintedCount> printed;          // to be compared with the model
   bool silent_log = false;                    // no file holds the settings of its run
   bool fsdp = false;                          // shard and replicate say the sharding
+  bool per_host = false;                      // the ranks of a host share them, hosts hold copies
   bool full_precision = false;                // the program trains in fp32 unless told otherwise
 };
 

@@ -18,6 +18,47 @@ namespace {
 
 using yaml::Value;
 
+// Primus: modules: {pre_trainer: {framework: megatron, model: NAME.yaml, overrides: {...}}}. What
+// it overrides are arguments of the framework; the others stand in files that it names. MosaicML's
+// command has the keys of llm-foundry below `parameters`.
+ConfigFormat lift_overrides(Value& tree, ConfigFormat format) {
+  for (const yaml::Entry& entry : tree.entries) {
+    if (entry.key == "parameters" && !entry.value.entries.empty()) {
+      std::vector<yaml::Entry> inner = entry.value.entries;
+      std::erase_if(tree.entries, [](const yaml::Entry& one) { return one.key == "parameters"; });
+      tree.entries.insert(tree.entries.end(), inner.begin(), inner.end());
+      return format;
+    }
+    if (entry.key != "modules" || entry.value.entries.empty()) {
+      continue;
+    }
+    Value lifted;
+    lifted.kind = Value::Kind::mapping;
+    lifted.where = tree.where;
+    for (const yaml::Entry& part : entry.value.entries.front().value.entries) {
+      if (part.key == "framework") {
+        format = part.value.text == "torchtitan" ? ConfigFormat::torchtitan
+                 : part.value.text == "maxtext"  ? ConfigFormat::maxtext
+                                                 : format;
+      }
+      if (part.key == "overrides") {
+        lifted.entries.insert(
+            lifted.entries.end(), part.value.entries.begin(), part.value.entries.end());
+      } else {
+        lifted.entries.push_back(part);
+      }
+    }
+    if (format == ConfigFormat::torchtitan) {  // `model` is a section there
+      std::erase_if(lifted.entries, [](const yaml::Entry& one) {
+        return one.value.kind == Value::Kind::scalar && one.key != "seed";
+      });
+    }
+    tree = std::move(lifted);
+    return format;
+  }
+  return format;
+}
+
 std::optional<Value> tree_of(const ConfigFile& file,
                              ConfigFormat format,
                              std::vector<LeftOutKey>& left_out,
@@ -33,6 +74,9 @@ std::optional<Value> tree_of(const ConfigFile& file,
       format != ConfigFormat::trainer_args) {
     std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics);
     if (tree) {
+      if (format == ConfigFormat::llm_foundry) {
+        static_cast<void>(lift_overrides(*tree, format));
+      }
       follow_references(*tree);
     }
     return tree;
@@ -47,29 +91,6 @@ std::optional<Value> tree_of(const ConfigFile& file,
   return tree;
 }
 
-// Primus: modules: {pre_trainer: {framework: megatron, model: NAME.yaml, overrides: {...}}}. What
-// it overrides are arguments of Megatron-LM; the others stand in files that it names.
-void lift_overrides(Value& tree) {
-  for (const yaml::Entry& entry : tree.entries) {
-    if (entry.key != "modules" || entry.value.entries.empty()) {
-      continue;
-    }
-    Value lifted;
-    lifted.kind = Value::Kind::mapping;
-    lifted.where = tree.where;
-    for (const yaml::Entry& part : entry.value.entries.front().value.entries) {
-      if (part.key == "overrides") {
-        lifted.entries.insert(
-            lifted.entries.end(), part.value.entries.begin(), part.value.entries.end());
-      } else {
-        lifted.entries.push_back(part);
-      }
-    }
-    tree = std::move(lifted);
-    return;
-  }
-}
-
 }  // namespace
 
 std::vector<LogPart> settings_of_file(const ConfigFile& file,
@@ -82,8 +103,8 @@ std::vector<LogPart> settings_of_file(const ConfigFile& file,
     tree.reset();
   }
   std::vector<LogPart> parts;
-  if (tree && format == ConfigFormat::megatron_yaml) {
-    lift_overrides(*tree);
+  if (tree && (format == ConfigFormat::megatron_yaml || format == ConfigFormat::maxtext)) {
+    format = lift_overrides(*tree, format);
   }
   if (tree && format == ConfigFormat::nanotron) {
     parts = nanotron_parts(*std::move(tree));

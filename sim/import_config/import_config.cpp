@@ -43,6 +43,57 @@ constexpr std::array<Needed, 10> kNeeded = {
      {"batch.global", "sequences of one optimizer step", ""},
      {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
 
+// Whether the file names the other one as what it goes on from: extends, bases, model.
+bool goes_on_from(const LogPart& part, const LogPart& base) {
+  const std::string name = std::filesystem::path(base.tree.where.file).filename().string();
+  const auto is_base = [&name](const Value& value) {
+    return value.kind == Value::Kind::scalar && !name.empty() &&
+           std::filesystem::path(value.text).filename() == name;
+  };
+  return std::any_of(
+      part.tree.entries.begin(), part.tree.entries.end(), [&](const yaml::Entry& entry) {
+        return (entry.key == "extends" || entry.key == "bases" || entry.key == "model") &&
+               (is_base(entry.value) ||
+                std::any_of(entry.value.items.begin(), entry.value.items.end(), is_base));
+      });
+}
+
+// The first file that one goes on from and that is not there.
+std::optional<SourceItem> missing_base(const std::vector<LogPart>& parts) {
+  for (const LogPart& part : parts) {
+    for (const yaml::Entry& entry : part.tree.entries) {
+      const bool names = entry.key == "extends" || entry.key == "bases" || entry.key == "model";
+      const Value& first = entry.value.items.empty() ? entry.value : entry.value.items.front();
+      const bool file = names && first.kind == Value::Kind::scalar && first.text.ends_with(".yaml");
+      const auto is_there = [&](const LogPart& other) {
+        return std::filesystem::path(other.tree.where.file).filename() ==
+               std::filesystem::path(first.text).filename();
+      };
+      if (file && std::none_of(parts.begin(), parts.end(), is_there)) {
+        SourceItem item;
+        item.shown = first.text;
+        item.where = entry.key_where;
+        return item;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// A file that another one goes on from comes before it: of a key that both state the latter counts.
+void put_bases_first(std::vector<LogPart>& parts) {
+  for (std::size_t round = 0; round < parts.size(); ++round) {
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      const auto from = parts.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto base = std::find_if(
+          from + 1, parts.end(), [&](const LogPart& other) { return goes_on_from(*from, other); });
+      if (base != parts.end()) {
+        std::rotate(from, base, base + 1);
+      }
+    }
+  }
+}
+
 class Importing {
  public:
   Importing(const ImportOptions& options, Diagnostics& diagnostics)
@@ -60,6 +111,8 @@ class Importing {
         }
       }
     }
+    put_bases_first(parts);
+    missing_base_ = missing_base(parts);
     const bool alone = drop_partial(parts);
     const auto main =
         std::max_element(logs_.begin(), logs_.end(), [](const NamedLog& a, const NamedLog& b) {
@@ -68,14 +121,16 @@ class Importing {
     if (main != logs_.end()) {
       read_log_facts(*main->log, main->file, alone, draft_, pending_);
     }
-    constexpr std::array<ConfigFormat, 8> kFirst = {ConfigFormat::hugging_face,
-                                                    ConfigFormat::megatron_yaml,
-                                                    ConfigFormat::nemo,
-                                                    ConfigFormat::megatron_args,
-                                                    ConfigFormat::megatron_log,
-                                                    ConfigFormat::megatron_bridge,
-                                                    ConfigFormat::gpt_neox,
-                                                    ConfigFormat::nanotron};
+    constexpr std::array<ConfigFormat, 10> kFirst = {ConfigFormat::hugging_face,
+                                                     ConfigFormat::megatron_yaml,
+                                                     ConfigFormat::nemo,
+                                                     ConfigFormat::megatron_args,
+                                                     ConfigFormat::megatron_log,
+                                                     ConfigFormat::megatron_bridge,
+                                                     ConfigFormat::gpt_neox,
+                                                     ConfigFormat::nanotron,
+                                                     ConfigFormat::maxtext,
+                                                     ConfigFormat::llm_foundry};
     for (const ConfigFormat format : kFirst) {
       read_format(parts, {format});
     }
@@ -87,6 +142,9 @@ class Importing {
                  ConfigFormat::torchtitan_saved,
                  ConfigFormat::torchtitan_log});
     read_format(parts, {ConfigFormat::deepspeed});
+    if (missing_base_) {
+      ask_for_base(*missing_base_);
+    }
     if (!diagnostics_.has_errors()) {
       settle(draft_, pending_, diagnostics_);
     }
@@ -119,15 +177,17 @@ class Importing {
       for (const ConfigFormatInfo& info : config_formats()) {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
       }
-      const bool scenario = file.text.find("format: orrery/") != std::string::npos;
+      if (const std::string_view why = why_not_read(file.text); !why.empty()) {
+        diagnostics_.error({file.name}, "", why);
+        return std::nullopt;
+      }
       diagnostics_.error({file.name},
                          "",
-                         scenario ? "is a file of Orrery already"
-                         : file.text.empty()
+                         file.text.empty()
                              ? "is empty"
                              : "is no configuration and no log that is known; of a log, --pattern "
                                "says where the time of a step stands, and --set states the rest",
-                         scenario || file.text.empty() ? "" : "--format with one of " + known);
+                         file.text.empty() ? "" : "--format with one of " + known);
       return std::nullopt;
     }
     return is_decoder(file, *format, diagnostics_) ? format : std::nullopt;
@@ -166,7 +226,8 @@ class Importing {
   // holds any.
   [[nodiscard]] bool drop_partial(std::vector<LogPart>& parts) const {
     const bool titan = std::any_of(parts.begin(), parts.end(), [](const LogPart& part) {
-      return !part.partial && program_of(part.format) == "torchtitan";
+      const FormatReader* reader = reader_of(part.format);
+      return !part.partial && reader != nullptr && reader->program == "torchtitan";
     });
     std::erase_if(parts, [titan](const LogPart& part) {
       return part.partial && !(titan && part.format == ConfigFormat::torchtitan_log);
@@ -174,6 +235,23 @@ class Importing {
     return !logs_.empty() && std::all_of(parts.begin(), parts.end(), [](const LogPart& part) {
       return part.format == ConfigFormat::hugging_face;
     });
+  }
+
+  // What the file that is missing would say is not what the program takes where nobody says it.
+  void ask_for_base(const SourceItem& base) {
+    std::vector<std::string> guessed;
+    for (const auto& [path, setting] : draft_.settings()) {
+      if (setting.origin.kind == OriginKind::by_default && path.starts_with("model.")) {
+        guessed.push_back(path);
+      }
+    }
+    guessed.emplace_back("model.num_layers");
+    for (const std::string& path : guessed) {
+      if (path != "model.num_layers") {
+        draft_.erase(path);
+      }
+      draft_.leave_open(path, base, "give this file as a further one");
+    }
   }
 
   void read_format(const std::vector<LogPart>& parts, std::initializer_list<ConfigFormat> formats) {
@@ -187,7 +265,8 @@ class Importing {
         any = true;
       }
     }
-    if (!any) {
+    const FormatReader* reader = any ? reader_of(last) : nullptr;
+    if (reader == nullptr) {
       return;
     }
     Import import{keys,
@@ -195,10 +274,11 @@ class Importing {
                   pending_,
                   result_.left_out,
                   diagnostics_,
-                  program_of(last),
+                  std::string(reader->program),
                   options_.model_class};
-    read_keys(import, last);
-    judge_keys(import, last);
+    KeyTables(*reader, keys).prepare(keys);
+    reader->read(import);
+    judge_keys(import, *reader);
   }
 
   [[nodiscard]] bool is_ignored(const LeftOutKey& key) const {
@@ -402,6 +482,7 @@ class Importing {
   Pending pending_;
   ImportResult result_;
   std::vector<NamedLog> logs_;
+  std::optional<SourceItem> missing_base_;
 };
 
 }  // namespace

@@ -21,6 +21,8 @@
 // trainer-args   | --per_device_train_batch_size and its kin            | the same
 // megatron-bridge| YAML with a _target_ of megatron.bridge              | the same
 // nanotron       | YAML with tokens, parallelism and model_config       | the same
+// maxtext        | YAML with base_emb_dim, or base_config and model_name| the same
+// llm-foundry    | YAML with global_train_batch_size                    | the same
 // *-log          | what a run has printed (training_log.hpp)            | the same, the step time
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
@@ -67,6 +69,8 @@ enum class ConfigFormat {
   trainer_args,
   megatron_bridge,
   nanotron,
+  maxtext,
+  llm_foundry,
   megatron_log,
   megatron_bridge_log,
   nemo_log,
@@ -102,6 +106,9 @@ struct ConfigFormatInfo {
 
 // By what the text says, never by the name of the file; nothing when it is none of them.
 [[nodiscard]] std::optional<ConfigFormat> recognise(std::string_view text);
+
+// Of a file that is known and not read what to say; empty for others.
+[[nodiscard]] std::string_view why_not_read(std::string_view text);
 
 // Whether the text is a program in Python, which is not run: it can only say what it has written.
 [[nodiscard]] bool is_python(std::string_view text);

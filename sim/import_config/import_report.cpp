@@ -134,7 +134,10 @@ std::string asked_text(const ImportResult& result) {
         return file.format == ConfigFormat::megatron_args;
       });
   if (script) {
-    text += "  The log of a run says what its script leaves open: orrery import train.log\n";
+    text +=
+        "  --define 1=VALUE says what the caller of a script passes, --define NAME=VALUE what "
+        "stands "
+        "in its\n  environment. The log of a run says all of it: orrery import train.log\n";
   }
   return text;
 }

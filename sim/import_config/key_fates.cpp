@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "sim/base/text/text.hpp"
+#include "sim/base/units.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -16,6 +18,8 @@ struct KeyTable {
   std::string_view name;
   std::map<std::string_view, KeyFate> keys;
   std::vector<std::pair<std::string_view, KeyFate>> patterns;
+  std::vector<std::pair<std::string_view, std::string_view>> absent;   // key and value
+  std::vector<std::pair<std::string_view, std::string_view>> renamed;  // key, and what it was
 };
 
 namespace {
@@ -50,6 +54,8 @@ KeyTable parse_table(const NamedTable& shipped) {
   KeyTable table;
   table.name = shipped.name.substr(0, shipped.name.rfind('.'));
   KeyFate fate;
+  bool absent = false;
+  std::string_view renamed;
   std::string_view rest = shipped.text;
   while (!rest.empty()) {
     std::string_view line = cut(rest, '\n');
@@ -60,6 +66,8 @@ KeyTable parse_table(const NamedTable& shipped) {
       const std::string_view word = cut(line, ' ');
       const auto* known = std::find_if(
           kFates.begin(), kFates.end(), [word](const auto& one) { return one.first == word; });
+      absent = word == "absent";
+      renamed = word == "renamed" ? line : std::string_view();
       fate = fate_of(known == kFates.end() ? Fate::large : known->second, line);
       continue;
     }
@@ -70,7 +78,11 @@ KeyTable parse_table(const NamedTable& shipped) {
       }
       const std::string_view key = cut(word, '=');
       fate.neutral = word;
-      if (key.find('*') != std::string_view::npos) {
+      if (absent) {
+        table.absent.emplace_back(key, word);
+      } else if (!renamed.empty()) {
+        table.renamed.emplace_back(renamed, key);
+      } else if (key.find('*') != std::string_view::npos) {
         table.patterns.emplace_back(key, fate);
       } else {
         table.keys.try_emplace(key, fate);
@@ -105,61 +117,6 @@ std::optional<KeyFate> find_in(const KeyTable& table, std::string_view path) {
     }
   }
   return std::nullopt;
-}
-
-std::vector<std::string_view> names_of(ConfigFormat format, const SourceKeys& keys) {
-  switch (format) {
-    case ConfigFormat::hugging_face:
-      return {"hugging-face"};
-    case ConfigFormat::deepspeed:
-    case ConfigFormat::deepspeed_log:
-      return {"deepspeed"};
-    case ConfigFormat::nanotron:
-    case ConfigFormat::nanotron_log:
-      return {"nanotron"};
-    case ConfigFormat::megatron_bridge:
-    case ConfigFormat::megatron_bridge_log:
-      return {"megatron-bridge", "megatron-lm"};
-    case ConfigFormat::megatron_args:
-    case ConfigFormat::megatron_yaml:
-    case ConfigFormat::megatron_log:
-      return {"megatron-lm", "launchers", "primus"};
-    case ConfigFormat::gpt_neox:
-      return {"gpt-neox", "deepspeed", "megatron-lm"};
-    case ConfigFormat::trainer_yaml:
-    case ConfigFormat::trainer_log:
-    case ConfigFormat::trainer_args:
-      switch (trainer_program(keys)) {
-        case TrainerProgram::axolotl:
-          return {"axolotl", "hf-trainer", "accelerate", "launchers"};
-        case TrainerProgram::accelerate:
-          return {"accelerate", "hf-trainer", "launchers"};
-        case TrainerProgram::llama_factory:
-          return {"llama-factory", "hf-trainer", "accelerate", "launchers"};
-        case TrainerProgram::swift:
-          return {"ms-swift", "hf-trainer", "accelerate", "launchers"};
-        case TrainerProgram::transformers:
-          break;
-      }
-      return {"hf-trainer", "hf-scripts", "accelerate", "launchers"};
-    case ConfigFormat::nemo:
-    case ConfigFormat::nemo_log:
-      return {"nemo", "megatron-bridge", "megatron-lm"};
-    case ConfigFormat::torchtitan:
-    case ConfigFormat::torchtitan_command:
-    case ConfigFormat::torchtitan_saved:
-    case ConfigFormat::torchtitan_log:
-      return {"torchtitan", "launchers"};
-    default:
-      return {};  // logs of facts alone
-  }
-}
-
-// Where sections hold the keys of another program: Megatron's below `model.`.
-bool has_sections(ConfigFormat format) {
-  return format == ConfigFormat::nemo || format == ConfigFormat::nemo_log ||
-         format == ConfigFormat::megatron_bridge || format == ConfigFormat::megatron_bridge_log ||
-         format == ConfigFormat::megatron_yaml;
 }
 
 bool is_off(std::string_view text) {
@@ -269,20 +226,30 @@ bool is_neutral(const Value& value, std::string_view neutral) {
   return false;
 }
 
-KeyTables::KeyTables(ConfigFormat format, const SourceKeys& keys) : format_(format) {
-  for (const std::string_view name : names_of(format, keys)) {
-    if (const KeyTable* table = table_of(name)) {
-      tables_.push_back(table);
+KeyTables::KeyTables(const FormatReader& reader, const SourceKeys& keys) : reader_(reader) {
+  std::string_view names = tables_of(reader, keys);
+  while (!names.empty()) {
+    tables_.push_back(table_of(cut(names, ' ')));
+  }
+}
+
+void KeyTables::prepare(SourceKeys& keys) const {
+  for (const KeyTable* table : tables_) {
+    for (const auto& [now, old] : table->renamed) {
+      keys.rename(old, now);
+    }
+    for (const auto& [key, value] : table->absent) {
+      keys.add_default(key, value, table->name);
     }
   }
 }
 
 std::optional<KeyFate> KeyTables::find(std::string_view path) const {
   constexpr std::string_view kText = "text_config.";
-  if (format_ == ConfigFormat::hugging_face && path.starts_with(kText)) {
+  if (reader_.format == ConfigFormat::hugging_face && path.starts_with(kText)) {
     path.remove_prefix(kText.size());
   }
-  const std::size_t dot = has_sections(format_) ? path.rfind('.') : std::string_view::npos;
+  const std::size_t dot = reader_.sections ? path.rfind('.') : std::string_view::npos;
   for (const KeyTable* table : tables_) {
     if (const auto found = find_in(*table, path)) {
       return found;
@@ -306,18 +273,20 @@ namespace {
 
 class Judge {
  public:
-  Judge(Import& import, ConfigFormat format)
-      : import_(import), format_(format), tables_(format, import.keys) {}
+  Judge(Import& import, const FormatReader& reader)
+      : import_(import), reader_(reader), tables_(reader, import.keys) {}
 
   void run() {
-    for (SourceItem& item : import_.keys.items()) {
-      const auto fate = item.used ? std::nullopt : tables_.find(item.path);
-      if (fate && fate->fate == Fate::takes) {
-        take(item, *fate);
+    for (const bool first : {true, false}) {  // what needs another key comes behind it
+      for (SourceItem& item : import_.keys.items()) {
+        const auto fate = item.used ? std::nullopt : tables_.find(item.path);
+        if (fate && fate->fate == Fate::takes && fate->needs.empty() == first) {
+          take(item, *fate);
+        }
       }
     }
     for (const SourceItem& item : import_.keys.items()) {
-      if (!item.used || item.unread) {
+      if (!item.by_default && (!item.used || item.unread)) {
         judge(item);
       }
     }
@@ -358,10 +327,35 @@ class Judge {
       if (const std::size_t at = value.find("{}"); at != std::string::npos) {
         value.replace(at, 2, text);
       }
-      if (!value.empty()) {
+      if (fate.why.starts_with("@")) {
+        keep(item, fate.why.substr(1), value);
+      } else if (!value.empty()) {
         import_.draft.set(fate.why, std::move(value), read_from(item));
       }
       return;
+    }
+  }
+
+  // What becomes a key of the scenario only with others.
+  void keep(const SourceItem& item, std::string_view name, std::string_view value) {
+    using Place = std::optional<PendingCount> Pending::*;
+    constexpr std::array<std::pair<std::string_view, Place>, 5> kPlaces = {
+        {{"ranks", &Pending::ranks},
+         {"accumulation", &Pending::accumulation},
+         {"device_batch", &Pending::device_batch},
+         {"replicate", &Pending::replicate},
+         {"shard", &Pending::shard}}};
+    const auto number = number_of(value);
+    const auto* place = std::find_if(
+        kPlaces.begin(), kPlaces.end(), [name](const auto& one) { return one.first == name; });
+    if (place == kPlaces.end() || !number || *number < 0.0 || *number > kTera) {
+      return;
+    }
+    if (*number != std::floor(*number)) {
+      import_.draft.leave_open("batch.global", item, "no whole number of sequences");
+    } else {
+      import_.pending.*(place->second) =
+          PendingCount{static_cast<std::int64_t>(*number), read_from(item)};
     }
   }
 
@@ -369,7 +363,7 @@ class Judge {
   [[nodiscard]] bool is_repeated(std::string_view path) const {
     const std::string_view name = path.substr(path.rfind('.') + 1);
     const auto& items = import_.keys.items();
-    return has_sections(format_) &&
+    return reader_.sections &&
            std::any_of(items.begin(), items.end(), [name](const SourceItem& other) {
              return other.used && std::string_view(other.path).ends_with(name) &&
                     (other.path.size() == name.size() ||
@@ -377,10 +371,15 @@ class Judge {
            });
   }
 
-  // Of experts that the model does not have.
-  [[nodiscard]] bool is_of_no_experts(std::string_view path) const {
+  // Of experts that the model does not have, or of a format in which it does not compute.
+  [[nodiscard]] bool is_of_what_is_off(std::string_view path) const {
     const std::string_view name = path.substr(path.rfind('.') + 1);
-    return format_ != ConfigFormat::hugging_face && name.starts_with("moe_") &&
+    const bool wide = import_.draft.is("precision.compute", "bf16") ||
+                      import_.draft.is("precision.compute", "fp16");
+    if (reader_.sections && name.starts_with("fp8_") && wide) {
+      return true;
+    }
+    return reader_.format != ConfigFormat::hugging_face && name.starts_with("moe_") &&
            import_.draft.find("model.num_layers") != nullptr &&
            import_.draft.find("model.moe.num_experts") == nullptr;
   }
@@ -401,13 +400,13 @@ class Judge {
       key.effect = off ? Effect::small : Effect::unknown;
       key.why = off ? std::string("not understood, but off")
                     : fmt::format("not understood: no key of {} that is known", import_.program);
+    } else if (is_of_what_is_off(item.path)) {
+      key.why = "read with experts, or with 8 bits only";
     } else if (set && (is_repeated(item.path) || !has(fate->needs))) {
       key.why = fate->needs.empty() ? "another section says the same"
                                     : fmt::format("read with {} only", fate->needs);
     } else if (fate->fate == Fate::beside && !import_.model_class.empty()) {
       key.why = "--as leaves it out";
-    } else if (is_of_no_experts(item.path)) {
-      key.why = "read with experts only";
     } else if (set) {
       key.effect = Effect::large;
       key.states = fate->why.starts_with("precision.optimizer") ? "precision.optimizer"
@@ -423,14 +422,14 @@ class Judge {
   }
 
   Import& import_;
-  ConfigFormat format_;
+  const FormatReader& reader_;
   KeyTables tables_;
 };
 
 }  // namespace
 
-void judge_keys(Import& import, ConfigFormat format) {
-  Judge(import, format).run();
+void judge_keys(Import& import, const FormatReader& reader) {
+  Judge(import, reader).run();
 }
 
 }  // namespace orrery::import_config

@@ -26,24 +26,28 @@ enum class Fate {
 
 struct KeyFate {
   Fate fate = Fate::none;
-  std::string_view why;      // of `takes` and `sets` the key of the scenario
+  std::string_view why;      // of `takes` and `sets` the key of the scenario, or @ and a Pending
   std::string_view values;   // of `takes`: theirs=ours; ...
   std::string_view needs;    // of `takes`: only where the scenario has this key, and above 1
   std::string_view neutral;  // values as if the key were absent, between bars; empty: off
 };
 
 struct KeyTable;
+struct FormatReader;
 
 // The tables of a format, the nearest program first.
 class KeyTables {
  public:
-  KeyTables(ConfigFormat format, const SourceKeys& keys);
+  KeyTables(const FormatReader& reader, const SourceKeys& keys);
+
+  // Older names become the present ones; keys that no file states what the program takes for them.
+  void prepare(SourceKeys& keys) const;
 
   // Nothing for a key that is not understood.
   [[nodiscard]] std::optional<KeyFate> find(std::string_view path) const;
 
  private:
-  ConfigFormat format_;
+  const FormatReader& reader_;
   std::vector<const KeyTable*> tables_;
 };
 
@@ -68,6 +72,6 @@ struct NamedTable {
 
 // Behind the reader of the format: sets what the tables alone say, and puts what nobody took, with
 // its effect, among the keys that are left out.
-void judge_keys(Import& import, ConfigFormat format);
+void judge_keys(Import& import, const FormatReader& reader);
 
 }  // namespace orrery::import_config

@@ -71,6 +71,16 @@ class Settling {
   void find_ranks() {
     const auto gpus = draft_.count("cluster.gpus");
     const auto nodes = draft_.count("cluster.nodes");
+    const auto& said = pending_.ranks;
+    const ImportedSetting* stated = draft_.find("cluster.nodes");
+    if (!gpus && nodes && *nodes > 0 && said && stated->origin.kind != OriginKind::given &&
+        draft_.find("cluster.gpus_per_node") == nullptr && said->value % *nodes == 0 &&
+        said->value / *nodes < kUsualGpusPerNode) {
+      Origin origin = said->origin;
+      origin.kind = OriginKind::derived;
+      origin.why = fmt::format("{} ranks / {}", said->value, *nodes);
+      draft_.set("cluster.gpus_per_node", said->value / *nodes, origin);
+    }
     const auto per_node = draft_.count("cluster.gpus_per_node").value_or(kUsualGpusPerNode);
     ranks_ = gpus ? gpus : nodes ? times({*nodes, per_node}) : std::nullopt;
     if (ranks_ && pending_.ranks && *ranks_ != pending_.ranks->value) {
@@ -155,6 +165,7 @@ class Settling {
       draft_.set("batch.global", pending_.step_tokens->value / *length, origin);
     }
     settle_printed_batch();
+    settle_device_batch();
     if (pending_.silent_log && pending_.local_batch && draft_.count("layout.pipeline") == 1) {
       draft_.set("batch.micro", pending_.local_batch->value, pending_.local_batch->origin);
     }
@@ -170,6 +181,19 @@ class Settling {
           pending_.accumulation ? pending_.accumulation->value : std::int64_t{1};
       put_global(pending_.accumulation ? *pending_.accumulation : *pending_.local_tokens,
                  {*micro, repeated, *data_});
+    }
+  }
+
+  // So many sequences of each rank, also of those that share a sequence.
+  void settle_device_batch() {
+    if (!pending_.device_batch || !ranks_ || !data_) {
+      return;
+    }
+    const std::int64_t repeated = pending_.accumulation ? pending_.accumulation->value : 1;
+    put_global(*pending_.device_batch, {pending_.device_batch->value, repeated, *ranks_});
+    const auto micro = times({pending_.device_batch->value, *ranks_});
+    if (micro && *micro % *data_ == 0) {
+      draft_.set("batch.micro", *micro / *data_, pending_.device_batch->origin);
     }
   }
 
@@ -194,13 +218,16 @@ class Settling {
     for (const std::int64_t factor : factors) {
       how += fmt::format("{}{}", how.empty() ? "" : " x ", factor);
     }
-    origin.why += (origin.why.empty() ? "" : ", ") + how + " data-parallel ranks";
+    origin.why += (origin.why.empty() ? "" : ", ") + how +
+                  (pending_.device_batch ? " ranks" : " data-parallel ranks");
     draft_.set("batch.global", *global, origin);
   }
 
   // The batch follows from the number of GPUs, which is not known.
   void ask_for_ranks() {
-    const auto& known = pending_.local_batch ? pending_.local_batch : pending_.accumulation;
+    const auto& known = pending_.local_batch    ? pending_.local_batch
+                        : pending_.device_batch ? pending_.device_batch
+                                                : pending_.accumulation;
     if (draft_.find("batch.global") == nullptr && known) {
       SourceItem item;
       item.where = known->origin.where;
@@ -221,19 +248,23 @@ class Settling {
     if (!pending_.fsdp) {
       return;
     }
-    const std::int64_t copies = pending_.replicate ? pending_.replicate->value : 1;
+    const std::int64_t copies = pending_.replicate  ? pending_.replicate->value
+                                : pending_.per_host ? draft_.count("cluster.nodes").value_or(1)
+                                                    : 1;
     std::optional<std::int64_t> shard;
     if (pending_.shard) {
       shard = pending_.shard->value;
     } else if (data_ && copies > 0 && *data_ % copies == 0) {
       shard = *data_ / copies;
     }
-    Origin origin = pending_.shard ? pending_.shard->origin
-                                   : Origin{OriginKind::by_default,
-                                            {},
-                                            "",
-                                            "torchtitan: parameters are sharded over all ranks "
-                                            "that are left"};
+    Origin origin = pending_.shard
+                        ? pending_.shard->origin
+                        : Origin{OriginKind::by_default,
+                                 {},
+                                 "",
+                                 pending_.per_host ? "MaxText: the ranks of a host share them"
+                                                   : "torchtitan: parameters are sharded over all "
+                                                     "ranks that are left"};
     if (copies > 1 && pending_.replicate) {
       origin = pending_.replicate->origin;
     }

@@ -230,7 +230,9 @@ class StepTimes {
 };
 
 double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
+  if (!std::is_sorted(values.begin(), values.end())) {
+    std::sort(values.begin(), values.end());
+  }
   const double place = share * static_cast<double>(values.size() - 1);
   const auto low = static_cast<std::size_t>(place);
   const std::size_t high = std::min(low + 1, values.size() - 1);
@@ -424,6 +426,7 @@ std::optional<LoggedSteps> steps_of_log(const ScannedLog& log,
       rates.push_back(static_cast<double>(log.steps[step.step].tflops));
     }
   }
+  std::sort(times.begin(), times.end());
   constexpr double kTenth = 0.1;
   const ScannedStep& first = log.steps[choice.steps.front().step];
   LoggedSteps logged;

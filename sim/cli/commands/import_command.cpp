@@ -85,8 +85,13 @@ std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
       file = import_config::read_config_file(name, diagnostics, reading);
     }
     if (file) {
-      for (const scenario::KeyValue& variable : settings_of(command.variables)) {
-        file->variables.emplace_back(variable.key, variable.value);
+      for (const std::string& variable : command.variables) {
+        const std::size_t equals = variable.find('=');
+        if (equals == std::string::npos || equals == 0) {
+          throw UsageError(
+              fmt::format("--define: `{}` is no NAME=VALUE, such as 1=8B or TP=2", variable));
+        }
+        file->variables.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
       }
       files.push_back(*std::move(file));
     }

@@ -31,7 +31,7 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
                "a scenario cannot express an encoder beside the decoder");
     return nullptr;
   }
-  const KeyTables tables(ConfigFormat::hugging_face, keys);
+  const KeyTables tables(*reader_of(ConfigFormat::hugging_face), keys);
   for (const SourceItem& found : keys.items()) {
     const auto fate = tables.find(found.path);
     if (fate && fate->fate == Fate::refused && !is_neutral(found.value, fate->neutral)) {

@@ -52,6 +52,47 @@ void read_prefetch(Import& import, bool second) {
                         : default_of(import, "backward_prefetch is NO_PREFETCH"));
 }
 
+// `accelerate launch` takes the keys of its file's sections as arguments.
+void rename_arguments(SourceKeys& keys) {
+  if (keys.find("use_fsdp") == nullptr && keys.find("use_deepspeed") == nullptr &&
+      keys.find("config_file") == nullptr) {
+    return;
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSections = {
+      {{"fsdp_", "fsdp_config."},
+       {"zero_stage", "deepspeed_config."},
+       {"offload_optimizer_device", "deepspeed_config."},
+       {"offload_param_device", "deepspeed_config."},
+       {"deepspeed_config_file", "deepspeed_config."}}};
+  std::vector<std::string> names;
+  for (const SourceItem& item : keys.items()) {
+    names.push_back(item.path);
+  }
+  for (const std::string& name : names) {
+    for (const auto& [prefix, section] : kSections) {
+      if (name.starts_with(prefix) && name.find('.') == std::string::npos &&
+          name != "fsdp_config" && name != "fsdp_version") {
+        keys.rename(name, fmt::format("{}{}", section, name));
+      }
+    }
+  }
+}
+
+// Copies of a group that shares the parameters: HSDP.
+void read_copies(Import& import) {
+  SourceKeys& keys = import.keys;
+  constexpr std::string_view kParallel = "parallelism_config.parallelism_config_";
+  const auto name = [&](std::string_view key) {
+    return keys.find(key) != nullptr ? std::string(key) : fmt::format("{}{}", kParallel, key);
+  };
+  const auto copies = keys.count(name("dp_replicate_size"));
+  const auto shard = keys.count(name("dp_shard_size"));
+  if (copies.value_or(1) > 1 && shard.value_or(1) > 1) {
+    import.draft.set("layout.sharding", "hsdp", read_from(*keys.find(name("dp_replicate_size"))));
+    import.draft.set("layout.shard_group", *shard, read_from(*keys.find(name("dp_shard_size"))));
+  }
+}
+
 // FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4; of FSDP2 true and false.
 void read_fsdp(Import& import) {
   SourceKeys& keys = import.keys;
@@ -85,7 +126,11 @@ void read_fsdp(Import& import) {
   const bool section = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
     return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
   });
-  if ((type && *type == "FSDP") || !strategy.empty() || (!type && section)) {
+  read_copies(import);
+  const bool copied = import.draft.is("layout.sharding", "hsdp");
+  if (copied) {
+    read_prefetch(import, new_one);
+  } else if ((type && *type == "FSDP") || !strategy.empty() || (!type && section)) {
     import.draft.set(
         "layout.sharding",
         is("no_shard", "3")        ? "none"
@@ -297,14 +342,17 @@ TrainerProgram trainer_program(const SourceKeys& keys) {
   if (any({"finetuning_type", "stage", "cutoff_len", "template", "dataset_dir"})) {
     return TrainerProgram::llama_factory;
   }
+  const bool launched = any({"config_file", "num_machines", "num_processes"}) &&
+                        !any({"per_device_train_batch_size", "model_name_or_path"});
   const bool training = any({"per_device_train_batch_size", "model_name_or_path", "output_dir"});
-  return any({"distributed_type", "compute_environment"}) && !training
+  return launched || (any({"distributed_type", "compute_environment"}) && !training)
              ? TrainerProgram::accelerate
              : TrainerProgram::transformers;
 }
 
 void read_trainer_yaml(Import& import) {
   SourceKeys& keys = import.keys;
+  rename_arguments(keys);
   const TrainerProgram program = trainer_program(keys);
   constexpr std::array<std::string_view, 5> kNames = {
       "transformers", "Accelerate", "Axolotl", "LLaMA-Factory", "ms-swift"};
@@ -315,6 +363,9 @@ void read_trainer_yaml(Import& import) {
   read_launcher(import);
   copy_count(import, "num_machines", "cluster.nodes");
   keep_count(import, "num_processes", import.pending.ranks, "cluster.nodes");
+  if (const SourceItem* file = keys.find("config_file")) {
+    import.draft.leave_open("layout.sharding", *file, "give that file as a further one");
+  }
   read_deepspeed_parts(import);
   read_trainer_batch(import, program);
   read_fsdp(import);

@@ -59,7 +59,7 @@ std::vector<LogPart> bridge_log_settings(std::string_view text,
     }
     dump.add(*line);
   }
-  std::optional<yaml::Value> tree = parse_yaml(dump.text(), file, diagnostics);
+  std::optional<yaml::Value> tree = dump.read(parse_yaml, file, diagnostics);
   if (!tree) {
     return {};
   }

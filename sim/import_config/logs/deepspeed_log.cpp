@@ -84,7 +84,7 @@ std::optional<yaml::Value> printed_json(const std::vector<LogLine>& lines,
     diagnostics.error({file, lines[begin].number, 1}, "", "the printed JSON is cut off");
     return std::nullopt;
   }
-  return parse_json(dump.text(), file, diagnostics);
+  return dump.read(parse_json, file, diagnostics);
 }
 
 std::vector<LogPart> deepspeed_parts(const std::vector<LogLine>& lines,

@@ -198,6 +198,37 @@ std::optional<std::string_view> without_prefix(std::string_view line, std::strin
   return line;
 }
 
+namespace {
+
+// NOLINTNEXTLINE(misc-no-recursion): no deeper than the parsers allow
+void move_down(Value& value, int lines) {
+  value.where.line += value.where.line > 0 ? lines : 0;
+  for (Value& item : value.items) {
+    move_down(item, lines);
+  }
+  for (yaml::Entry& entry : value.entries) {
+    entry.key_where.line += lines;
+    move_down(entry.value, lines);
+  }
+}
+
+}  // namespace
+
+std::optional<Value> LogExcerpt::read(Parser parse,
+                                      const std::string& file,
+                                      Diagnostics& diagnostics) const {
+  Diagnostics found;
+  std::optional<Value> tree = parse(text_, file, found);
+  for (Diagnostic problem : found.all()) {
+    problem.where.line += problem.where.line > 0 ? before_ : 0;
+    diagnostics.add(std::move(problem));
+  }
+  if (tree) {
+    move_down(*tree, before_);
+  }
+  return tree;
+}
+
 LogSettings::LogSettings(const std::string& file) : file_(file) {
   tree_.kind = Value::Kind::mapping;
   tree_.where = {file, 1, 1};

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/diagnostics.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {
@@ -49,21 +50,24 @@ struct LogNumber {
 // Without the sequences of a terminal: colours (ESC [ ... m), links (ESC ] 8 ; ; ...).
 [[nodiscard]] std::string without_colours(std::string_view text);
 
-// Part of a log as a text of its own, whose lines have the numbers of the log.
+// Part of a log as a text of its own. What is read of it has the lines of the log.
 class LogExcerpt {
  public:
-  explicit LogExcerpt(int first_line) : text_(static_cast<std::size_t>(first_line - 1), '\n') {}
+  using Parser = std::optional<yaml::Value> (*)(std::string_view, const std::string&, Diagnostics&);
+
+  explicit LogExcerpt(int first_line) : before_(first_line - 1) {}
 
   void add(std::string_view line) {
     text_ += line;
     text_ += '\n';
   }
 
-  [[nodiscard]] const std::string& text() const {
-    return text_;
-  }
+  [[nodiscard]] std::optional<yaml::Value> read(Parser parse,
+                                                const std::string& file,
+                                                Diagnostics& diagnostics) const;
 
  private:
+  int before_;  // lines of the log
   std::string text_;
 };
 

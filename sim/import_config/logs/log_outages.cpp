@@ -63,23 +63,6 @@ std::vector<DatedStep> dated_steps(const ScannedLog& log,
   return steps;
 }
 
-// Steps that one line stands for: the commonest distance of two numbers.
-std::int64_t interval_of(const std::vector<std::vector<DatedStep>>& logs) {
-  std::set<std::int64_t> numbers;
-  for (const std::vector<DatedStep>& log : logs) {
-    for (const DatedStep& step : log) {
-      numbers.insert(step.number);
-    }
-  }
-  std::map<std::int64_t, int> seen;
-  for (auto it = numbers.begin(); it != numbers.end() && std::next(it) != numbers.end(); ++it) {
-    ++seen[*std::next(it) - *it];
-  }
-  const auto most = std::max_element(
-      seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == seen.end() ? 1 : most->first;
-}
-
 // Steps that go on without a pause, as one rank has printed them.
 struct Stretch {
   DatedStep first;
@@ -260,16 +243,22 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
   LoggedOutages found;
   Writers writers;
   std::vector<std::vector<DatedStep>> logs;
+  std::set<std::int64_t> numbers;
+  std::int64_t interval = 0;
   for (const ConfigFile& file : files) {
     if (const auto log = log_of(file)) {
+      interval = std::max(interval, log->interval);
       logs.push_back(dated_steps(*log, file.name, writers));
       found.dated_steps += logs.back().size();
+      for (const DatedStep& step : logs.back()) {
+        numbers.insert(step.number);
+      }
     }
   }
   if (found.dated_steps == 0) {
     return found;
   }
-  const std::int64_t interval = interval_of(logs);
+  interval = interval > 0 ? interval : interval_of(std::move(numbers));
   std::vector<Stretch> stretches;
   for (const std::vector<DatedStep>& log : logs) {
     Stretches of_log(found.set_back);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include "sim/base/units.hpp"
 #include "sim/import_config/logs/log_dates.hpp"
@@ -15,6 +17,7 @@ namespace {
 constexpr std::size_t kMostText = std::size_t{4} << 20U;   // from the begin of the log
 constexpr std::size_t kMostAgain = std::size_t{1} << 20U;  // from the begin of another run
 constexpr std::size_t kMostFacts = 4096;
+constexpr std::size_t kMostSteps = std::size_t{1} << 18U;
 
 std::vector<std::string_view> words_of(const LogProgram& program) {
   std::vector<std::string_view> words;
@@ -58,6 +61,16 @@ double product_of_mesh(std::string_view mesh) {
 }
 
 }  // namespace
+
+std::int64_t interval_of(std::set<std::int64_t> numbers) {
+  std::map<std::int64_t, int> seen;
+  for (auto it = numbers.begin(); it != numbers.end() && std::next(it) != numbers.end(); ++it) {
+    ++seen[*std::next(it) - *it];
+  }
+  const auto most = std::max_element(
+      seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == seen.end() ? 1 : most->first;
+}
 
 LogScan::LogScan(const LogProgram& program)
     : program_(program), search_(words_of(program)), budget_(kMostText) {
@@ -219,7 +232,51 @@ bool LogScan::finish_step(std::string_view line) {
   step.anew = anew_;
   anew_ = false;
   log_.steps.push_back(step);
+  if (log_.steps.size() == kMostSteps) {
+    thin_out();
+  }
   return true;
+}
+
+// Every second step of each writer goes, but for those around a restart: what is left tells the
+// same times and the same restarts, and a log of any length takes as much memory.
+void LogScan::thin_out() {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<ScannedStep>& steps = log_.steps;
+  std::vector<std::size_t> last(log_.writers.size(), kNone);
+  std::vector<char> kept(steps.size(), 0);
+  std::set<std::int64_t> numbers;
+  const bool first = log_.interval == 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const ScannedStep& step = steps[i];
+    std::size_t& before = last[step.writer];
+    const bool anew = before == kNone || step.anew || step.number <= steps[before].number;
+    if (anew) {
+      kept[i] = 1;
+      if (before != kNone) {
+        kept[before] = 1;
+      }
+    } else {
+      kept[i] = kept[before] == 0 ? 1 : 0;
+    }
+    before = i;
+    if (first) {
+      numbers.insert(numbers.end(), step.number);
+    }
+  }
+  log_.interval = first ? interval_of(std::move(numbers)) : log_.interval;
+  for (const std::size_t i : last) {
+    if (i != kNone) {
+      kept[i] = 1;
+    }
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (kept[i] != 0) {
+      steps[next++] = steps[i];
+    }
+  }
+  steps.resize(next);
 }
 
 // ` with 94.99GiB memory` follows the name of a GPU, or the end of a cell.

@@ -57,7 +57,12 @@ struct ScannedLog {
   std::vector<ScannedFact> facts;
   std::vector<ScannedRun> runs;  // the first begins the log
   std::vector<std::string> writers;
+  std::int64_t interval =
+      0;  // steps that a line stood for before lines were left out; 0: none were
 };
+
+// The commonest distance of two numbers of steps: as many steps does one line stand for.
+[[nodiscard]] std::int64_t interval_of(std::set<std::int64_t> numbers);
 
 // A log in parts, each as long as it happens to be.
 class LogScan {
@@ -76,6 +81,7 @@ class LogScan {
   bool read_bar(std::string_view line);
   bool finish_step(std::string_view line);
   void keep(std::string_view line);
+  void thin_out();
   [[nodiscard]] std::uint16_t writer(std::string_view line);
 
   const LogProgram& program_;

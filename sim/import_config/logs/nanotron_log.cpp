@@ -45,7 +45,7 @@ std::vector<LogPart> nanotron_log_settings(std::string_view text,
     }
     dump.add(message.value_or(""));  // other ranks and libraries write between the lines
   }
-  auto tree = parse_python_repr(dump.text(), file, diagnostics);
+  auto tree = dump.read(parse_python_repr, file, diagnostics);
   return tree ? nanotron_parts(*std::move(tree)) : std::vector<LogPart>();
 }
 

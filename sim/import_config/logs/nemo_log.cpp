@@ -57,7 +57,7 @@ std::vector<LogPart> nemo_log_settings(std::string_view text,
     // Other ranks write between the lines: their lines are kept empty, for the numbers' sake.
     dump.add(without_prefix(lines[i].text, prefix).value_or(""));
   }
-  std::optional<yaml::Value> tree = parse_yaml(dump.text(), file, diagnostics);
+  std::optional<yaml::Value> tree = dump.read(parse_yaml, file, diagnostics);
   if (!tree) {
     return {};
   }

@@ -11,23 +11,6 @@ namespace orrery::import_config {
 
 namespace {
 
-void rename_keys(SourceKeys& keys) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"pipe_parallel_size", "pipeline_model_parallel_size"},
-      {"model_parallel_size", "tensor_model_parallel_size"},
-      {"train_micro_batch_size_per_gpu", "micro_batch_size"},
-      {"train_batch_size", "global_batch_size"},
-      {"zero_stage", "zero_optimization.stage"},
-      {"intermediate_size", "ffn_hidden_size"},
-      {"num_kv_heads", "num_query_groups"},
-      {"gas", "gradient_accumulation_steps"},
-      {"optimizer.type", "optimizer"},
-      {"checkpoint_factor", "save_interval"}};
-  for (const auto& [theirs, ours] : kNames) {
-    keys.rename(theirs, ours);
-  }
-}
-
 // Of a gated MLP the file says three times its width (megatron/model/transformer.py).
 void read_mlp_width(Import& import) {
   SourceKeys& keys = import.keys;
@@ -112,7 +95,6 @@ void read_model_words(Import& import) {
 
 void read_gpt_neox(Import& import) {
   SourceKeys& keys = import.keys;
-  rename_keys(keys);
   read_model_words(import);
   const std::int64_t pipeline = keys.count("pipeline_model_parallel_size").value_or(0);
   if (pipeline > 0) {  // 0: without the engine for pipelines

@@ -72,9 +72,6 @@ void read_precision(MegatronKeys& keys) {
               "fp32",
               read_from(*keys.find("accumulate_allreduce_grads_in_fp32")));
   }
-  if (keys.on("deterministic_mode")) {
-    draft.set("precision.deterministic", true, read_from(*keys.find("deterministic_mode")));
-  }
 }
 
 double bytes_of(std::string_view dtype, double usual) {

@@ -11,21 +11,6 @@ namespace orrery::import_config {
 
 namespace {
 
-void read_trainer(Import& import) {
-  SourceKeys& keys = import.keys;
-  copy_count(import, "trainer.num_nodes", "cluster.nodes");
-  const SourceItem* devices = keys.take("trainer.devices");
-  if (devices != nullptr && devices->value.text != "-1") {
-    copy_count(import, "trainer.devices", "cluster.gpus_per_node");
-  }
-  const auto steps = keys.find("trainer.max_steps");
-  if (steps != nullptr && steps->value.text == "-1") {
-    static_cast<void>(keys.take("trainer.max_steps"));
-  } else {
-    copy_count(import, "trainer.max_steps", "training.steps");
-  }
-}
-
 // The trainer's bf16 stands beside 8-bit formats of the model, which say more.
 void read_trainer_precision(Import& import) {
   SourceKeys& keys = import.keys;
@@ -60,12 +45,6 @@ void read_nemo_sharding(Import& import) {
   const auto optimizer = keys.text("model.optim.name");
   if (optimizer && optimizer->find("distributed") != std::string::npos) {
     import.draft.set("layout.sharding", "zero1", read_from(*keys.find("model.optim.name")));
-  }
-  const auto bucket = keys.count("model.optim.bucket_cap_mb");
-  if (bucket && *bucket > 0) {
-    import.draft.set("overlap.bucket",
-                     fmt::format("{}MiB", *bucket),
-                     read_from(*keys.find("model.optim.bucket_cap_mb")));
   }
 }
 
@@ -106,7 +85,6 @@ void read_nemo(Import& import) {
                 "what this class sets by default is in NeMo's code, not in the file");
     }
   }
-  read_trainer(import);
   read_nemo_sharding(import);
   const auto every =
       import.keys.count("exp_manager.checkpoint_callback_params.every_n_train_steps");

@@ -64,39 +64,14 @@ bool has_experts(SourceKeys& keys) {
 }
 
 void read_parallelism(Import& import) {
-  SourceKeys& keys = import.keys;
-  Draft& draft = import.draft;
   keep_count(import, "parallelism.dp", import.pending.data, "layout.data");
   copy_count(import, "parallelism.tp", "layout.tensor");
   copy_count(import, "parallelism.pp", "layout.pipeline");
   copy_count(import, "parallelism.context_parallel_size", "layout.context");
-  const auto experts = keys.count("parallelism.expert_parallel_size");
+  const auto experts = import.keys.count("parallelism.expert_parallel_size");
   if (experts && *experts > 1) {
-    keys.error(*keys.find("parallelism.expert_parallel_size"), "experts of nanotron are not read");
-  }
-  const auto mode = keys.text("parallelism.tp_mode");
-  if (mode && draft.count("layout.tensor").value_or(1) > 1) {
-    draft.set("layout.sequence_parallel",
-              mode->find("REDUCE_SCATTER") != std::string::npos,
-              read_from(*keys.find("parallelism.tp_mode")));
-  }
-  const auto engine = keys.text("parallelism.pp_engine");
-  if (engine && draft.count("layout.pipeline").value_or(1) > 1) {
-    const bool all_first = engine->find("AllForward") != std::string::npos || *engine == "afab";
-    draft.set("layout.schedule",
-              all_first ? "gpipe" : "1f1b",
-              read_from(*keys.find("parallelism.pp_engine")));
-  }
-  if (keys.flag("parallelism.recompute_layer").value_or(false)) {
-    draft.set("recompute", "full", read_from(*keys.find("parallelism.recompute_layer")));
-  }
-  const auto stage = keys.count("optimizer.zero_stage");
-  if (stage && *stage > 1) {
-    keys.error(*keys.find("optimizer.zero_stage"), "nanotron has stages 0 and 1 of ZeRO");
-  } else if (stage) {
-    draft.set("layout.sharding",
-              *stage == 1 ? "zero1" : "none",
-              read_from(*keys.find("optimizer.zero_stage")));
+    import.keys.error(*import.keys.find("parallelism.expert_parallel_size"),
+                      "experts of nanotron are not read");
   }
 }
 
@@ -116,28 +91,6 @@ void read_ranks(Import& import) {
   }
   import.pending.ranks =
       PendingCount{ranks, derived_from(*import.keys.find("parallelism.dp"), "dp x tp x pp")};
-}
-
-void read_nanotron_precision(Import& import) {
-  SourceKeys& keys = import.keys;
-  const auto dtype = keys.text("model.dtype");
-  if (dtype) {
-    const SourceItem& item = *keys.find("model.dtype");
-    if (dtype->ends_with("bfloat16")) {
-      import.draft.set("precision.compute", "bf16", read_from(item));
-    } else {
-      import.draft.leave_open(
-          "precision.compute",
-          item,
-          fmt::format("nanotron in {} is not expressed", yaml::display(*dtype)));
-    }
-  }
-  const auto wide = keys.flag("optimizer.accumulate_grad_in_fp32");
-  if (wide) {
-    import.draft.set("precision.gradient_dtype",
-                     *wide ? "fp32" : "bf16",
-                     read_from(*keys.find("optimizer.accumulate_grad_in_fp32")));
-  }
 }
 
 }  // namespace
@@ -185,18 +138,6 @@ void read_nanotron(Import& import) {
             "attention is costed over the whole sequence, not within a window");
   read_parallelism(import);
   read_ranks(import);
-  read_nanotron_precision(import);
-  copy_count(import, "tokens.sequence_length", "model.sequence_length");
-  copy_count(import, "tokens.micro_batch_size", "batch.micro");
-  copy_count(import, "tokens.train_steps", "training.steps");
-  keep_count(
-      import, "tokens.batch_accumulation_per_replica", import.pending.accumulation, "batch.global");
-  const auto every = keys.count("checkpoints.checkpoint_interval");
-  if (every && *every > 0) {
-    import.draft.set("checkpoint.interval",
-                     fmt::format("{} steps", *every),
-                     read_from(*keys.find("checkpoints.checkpoint_interval")));
-  }
   import.draft.set("software", "generic", assumed_as("no software profile was fitted to nanotron"));
 }
 

@@ -14,6 +14,12 @@ namespace {
 
 using yaml::Value;
 
+// What follows is no argument: 2>&1, &> file, | tee file.
+bool is_redirection(std::string_view word) {
+  const std::size_t sign = word.find_first_not_of("12&");
+  return word == "|" || (sign != std::string_view::npos && sign < 2 && word[sign] == '>');
+}
+
 // The words of a text that holds a command; its options stand where the script first writes them.
 std::vector<ShellWord> words_of(std::string_view text,
                                 std::string_view script,
@@ -21,9 +27,12 @@ std::vector<ShellWord> words_of(std::string_view text,
   std::vector<ShellWord> words;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = std::min(text.find_first_not_of(" \t\n", at), text.size());
-    const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+    const std::size_t end = piece_end(text, begin);
     if (end > begin) {
       const std::string_view word = text.substr(begin, end - begin);
+      if (is_redirection(word)) {
+        break;
+      }
       const std::size_t found = is_option(word) ? script.find(word) : std::string_view::npos;
       offset = found == std::string_view::npos ? offset : found;
       words.push_back({std::string(word), offset});
@@ -63,6 +72,9 @@ class Arguments {
     for (std::size_t i = 0; i < words.size();) {
       const std::string& word = words[i].text;
       const bool nodes = word == "-N" && i + 1 < words.size();
+      if (is_redirection(word)) {
+        break;
+      }
       if (!is_option(word) && !nodes) {
         ++i;
         continue;
@@ -76,7 +88,8 @@ class Arguments {
       }
       std::size_t next = i + 1;
       while (equals == std::string::npos && next < words.size() && !is_option(words[next].text) &&
-             !words[next].text.ends_with(".py") && !is_program_switch(words[next].text)) {
+             !is_redirection(words[next].text) && !words[next].text.ends_with(".py") &&
+             !is_program_switch(words[next].text)) {
         // A variable without a value behind one: options of its own, or nothing.
         if (!values.empty() && is_unread(words[next].text) && words[next].text.starts_with("$")) {
           put(words[next].text, words[next].offset, {words[next]});

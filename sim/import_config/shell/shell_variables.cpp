@@ -41,28 +41,13 @@ std::size_t closing(std::string_view text, std::size_t at, char open, char close
   return text.size();
 }
 
-// Where the blanks begin behind the piece of a value that begins at `at`; a command that was not
-// run stays whole.
-std::size_t piece_end(std::string_view text, std::size_t at) {
-  while (at < text.size() && kBlanks.find(text[at]) == std::string_view::npos) {
-    if (text.substr(at).starts_with("$(")) {
-      at = closing(text, at + 1, '(', ')');
-    } else if (text[at] == '`') {
-      at = std::min(text.find('`', at + 1), text.size() - 1) + 1;
-    } else {
-      ++at;
-    }
-  }
-  return at;
-}
-
-// Whole numbers with + - * / % and parentheses; nothing when it is anything else.
+// Whole numbers with + - * / %, > <, ? : and parentheses; nothing when it is anything else.
 class Arithmetic {
  public:
   explicit Arithmetic(std::string_view text) : text_(text) {}
 
   std::optional<std::int64_t> value() {
-    const std::int64_t result = sum(0);
+    const std::int64_t result = choice(0);
     skip();
     return sound_ && at_ == text_.size() ? std::optional(result) : std::nullopt;
   }
@@ -86,6 +71,23 @@ class Arithmetic {
   std::int64_t checked(std::int64_t value) {
     sound_ = sound_ && value <= kMost && value >= -kMost;
     return sound_ ? value : 0;
+  }
+
+  // a > b ? c : d
+  std::int64_t choice(int depth) {
+    std::int64_t left = sum(depth);
+    if (const bool more = take('>'); more || take('<')) {
+      const bool same = take('=');
+      const std::int64_t right = sum(depth);
+      left = (more ? left > right : left < right) || (same && left == right) ? 1 : 0;
+    }
+    if (take('?')) {
+      const std::int64_t yes = choice(depth + 1);
+      sound_ = sound_ && take(':');
+      const std::int64_t no = choice(depth + 1);
+      left = left != 0 ? yes : no;
+    }
+    return left;
   }
 
   std::int64_t sum(int depth) {
@@ -130,7 +132,7 @@ class Arithmetic {
       return 0;
     }
     if (take('(')) {
-      const std::int64_t inner = sum(depth + 1);
+      const std::int64_t inner = choice(depth + 1);
       sound_ = sound_ && take(')');
       return inner;
     }
@@ -152,6 +154,19 @@ class Arithmetic {
 
 bool is_unread(std::string_view text) {
   return text.find_first_of("$`") != std::string_view::npos;
+}
+
+std::size_t piece_end(std::string_view text, std::size_t at) {
+  while (at < text.size() && kBlanks.find(text[at]) == std::string_view::npos) {
+    if (text.substr(at).starts_with("$(")) {
+      at = closing(text, at + 1, '(', ')');
+    } else if (text[at] == '`') {
+      at = std::min(text.find('`', at + 1), text.size() - 1) + 1;
+    } else {
+      ++at;
+    }
+  }
+  return at;
 }
 
 std::size_t token_length(std::string_view script, std::size_t at) {
@@ -344,7 +359,8 @@ ShellVariables::Reference ShellVariables::reference_at(std::string_view token, s
       end > begin + 1 ? token.substr(begin + 1, end - begin - 2) : std::string_view();
   // ${1:-x}: what the caller of the script passes, or the default.
   const bool passed = !inner.empty() && std::isdigit(static_cast<unsigned char>(inner[0])) != 0;
-  const std::size_t length = passed ? 1 : name_length(inner, 0);
+  const std::size_t digits = std::min(inner.find_first_not_of("0123456789"), inner.size());
+  const std::size_t length = passed ? digits : name_length(inner, 0);
   reference.name = std::string(inner.substr(0, length));
   const std::string_view rest = inner.substr(length);
   reference.all = rest == "[@]" || rest == "[*]";

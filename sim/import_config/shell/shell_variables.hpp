@@ -108,6 +108,10 @@ class ShellVariables {
   int depth_ = 0;
 };
 
+// Where the blanks begin behind the piece of a value that begins at `at`; a command that was not
+// run stays whole.
+[[nodiscard]] std::size_t piece_end(std::string_view text, std::size_t at);
+
 // Length of the token that begins at `at`: up to a blank or an operator outside quotes.
 [[nodiscard]] std::size_t token_length(std::string_view script, std::size_t at);
 

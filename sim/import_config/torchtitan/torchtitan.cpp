@@ -38,27 +38,6 @@ class Torchtitan {
   explicit Torchtitan(Import& import) : import_(import), keys_(import.keys) {}
 
   void read() {
-    // Until December 2024 the degrees stood under other names.
-    constexpr std::pair<std::string_view, std::string_view> kOld[] = {
-        {"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
-        {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
-        {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
-        {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
-        {"training.batch_size", "training.local_batch_size"},
-        {"training.compile", "compile.enable"},
-        {"training.enable_float8_linear", "float8.enable_float8_linear"},
-        {"float8.recipe_name", "quantize.linear.float8.recipe_name"},
-        {"checkpoint.enable_checkpoint", "checkpoint.enable"},
-        {"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
-        {"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
-        {"experimental.pipeline_parallel_split_points", "parallelism.module_fqns_per_model_part"},
-        {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
-        {"experimental.context_parallel_rotate_method",
-         "parallelism.context_parallel_rotate_method"},
-        {"experimental.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"}};
-    for (const auto& [old, now] : kOld) {
-      keys_.rename(old, now);
-    }
     saved_ = keys_.find("model_spec.name") != nullptr;
     command_ = saved_ || keys_.find("module") != nullptr || keys_.find("config") != nullptr;
     read_launcher(import_);

@@ -8,7 +8,9 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/import_config.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_pattern.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
@@ -17,7 +19,7 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 29> kFormats = {
+constexpr std::array<ConfigFormatInfo, 31> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -35,6 +37,8 @@ constexpr std::array<ConfigFormatInfo, 29> kFormats = {
       "arguments of transformers' Trainer, LLaMA-Factory or ms-swift (script or command)"},
      {ConfigFormat::megatron_bridge, "megatron-bridge", "configuration of Megatron-Bridge (YAML)"},
      {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
+     {ConfigFormat::maxtext, "maxtext", "configuration of MaxText (YAML)"},
+     {ConfigFormat::llm_foundry, "llm-foundry", "configuration of llm-foundry (YAML)"},
      {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
      {ConfigFormat::megatron_bridge_log, "megatron-bridge-log", "log of Megatron-Bridge"},
      {ConfigFormat::nemo_log, "nemo-log", "log of NeMo"},
@@ -59,69 +63,17 @@ bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
 }
 
-template <std::size_t N>
-bool has_any(std::string_view text, const std::array<std::string_view, N>& pieces) {
-  return std::any_of(
-      pieces.begin(), pieces.end(), [text](std::string_view piece) { return has(text, piece); });
-}
-
-std::optional<ConfigFormat> recognise_json(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kDeepSpeed = {"\"zero_optimization\"",
-                                                          "\"train_micro_batch_size_per_gpu\"",
-                                                          "\"train_batch_size\"",
-                                                          "\"gradient_accumulation_steps\"",
-                                                          "\"zero_allow_untested_optimizer\""};
-  if (has(text, "\"log_history\"") && has(text, "\"global_step\"")) {
-    return std::nullopt;  // trainer_state.json
-  }
-  if (has(text, "\"per_device_train_batch_size\"") && !has(text, "\"zero_optimization\"")) {
-    return ConfigFormat::trainer_yaml;  // JSON is YAML
-  }
-  constexpr std::array<std::string_view, 6> kModel = {"\"model_type\"",
-                                                      "\"architectures\"",
-                                                      "\"hidden_size\"",
-                                                      "\"n_embd\"",
-                                                      "\"num_hidden_layers\"",
-                                                      "\"text_config\""};
-  if (has(text, "\"traceEvents\"")) {
-    return std::nullopt;  // a trace may quote anything
-  }
-  if (has(text, "\"log_history\"") && has(text, "\"global_step\"")) {
-    return ConfigFormat::trainer_state_log;
-  }
-  if (has(text, "\"parallelism\"") && has(text, "\"data_parallel_shard_degree\"")) {
-    return ConfigFormat::torchtitan_saved;
-  }
-  if (has_any(text, kDeepSpeed)) {
-    return ConfigFormat::deepspeed;
-  }
-  return has_any(text, kModel) ? std::optional(ConfigFormat::hugging_face) : std::nullopt;
-}
-
-// Whether a line is `word` and a colon, however deep it stands.
-bool has_key(std::string_view text, std::string_view word) {
+// Whether a line begins with `word` and `behind`, however deep it stands.
+bool has_key(std::string_view text, std::string_view word, std::string_view behind) {
   for (std::size_t at = text.find(word); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
     std::size_t before = at;
-    while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '-')) {
+    while (before > 0 &&
+           std::string_view(" \t-").find(text[before - 1]) != std::string_view::npos) {
       --before;
     }
     const std::string_view rest = text.substr(at + word.size());
-    if ((before == 0 || text[before - 1] == '\n') && rest.starts_with(":")) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool has_table(std::string_view text, std::string_view name) {
-  for (std::size_t at = text.find(name); at != std::string_view::npos;
-       at = text.find(name, at + 1)) {
-    std::size_t before = at;
-    while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '\t')) {
-      --before;
-    }
-    if (before == 0 || text[before - 1] == '\n') {
+    if ((before == 0 || text[before - 1] == '\n') && rest.starts_with(behind)) {
       return true;
     }
   }
@@ -141,85 +93,61 @@ bool has_python_import(std::string_view text) {
   return false;
 }
 
-std::optional<ConfigFormat> recognise_log(std::string_view text) {
-  const LogProgram* program = recognised_log(text);
-  return program == nullptr ? std::nullopt : std::optional(program->format);
+// Whether a sign of formats.signs stands in the text.
+bool has_sign(std::string_view text, std::string_view sign) {
+  if (sign.ends_with(":") && sign.find(' ') == std::string_view::npos) {
+    return has_key(text, sign.substr(0, sign.size() - 1), ":");
+  }
+  return sign.starts_with("[") ? has_key(text, sign, "") : has(text, sign);
 }
 
-bool is_trainer_yaml(std::string_view text) {
-  return has_key(text, "distributed_type") || has_key(text, "per_device_train_batch_size") ||
-         (has_key(text, "model_name_or_path") &&
-          (has_key(text, "cutoff_len") || has_key(text, "finetuning_type"))) ||
-         (has_key(text, "base_model") && has_key(text, "micro_batch_size"));
+bool has_signs(std::string_view text, std::string_view signs) {
+  while (!signs.empty()) {
+    if (!has_sign(text, orrery::trimmed(cut(signs, '&'), " "))) {
+      return false;
+    }
+  }
+  return true;
 }
 
-std::optional<ConfigFormat> recognise_text(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kTables = {"[parallelism]",
-                                                       "[training]",
-                                                       "[job]",
-                                                       "[activation_checkpoint]",
-                                                       "[lr_scheduler]",
-                                                       "[checkpoint]"};
-  constexpr std::array<std::string_view, 6> kMegatron = {"--num-layers",
-                                                         "--tensor-model-parallel-size",
-                                                         "--micro-batch-size",
-                                                         "--global-batch-size",
-                                                         "--pipeline-model-parallel-size",
-                                                         "--hidden-size"};
-  if (const auto log = recognise_log(text)) {
-    return log;
+// The first row of a part of formats.signs that the text has: a format, or ! and what to say.
+std::string_view row_of(std::string_view part, std::string_view text) {
+  std::string_view rest = shipped_text("formats.signs");
+  bool inside = false;
+  while (!rest.empty()) {
+    std::string_view line = cut(rest, '\n');
+    if (line.find(" | ") == std::string_view::npos) {
+      inside = line.empty() ? inside : line == part;
+      continue;
+    }
+    const std::string_view format = orrery::trimmed(cut(line, '|'), " ");
+    while (inside && !line.empty()) {
+      if (has_signs(text, cut(line, '|'))) {
+        return format;
+      }
+    }
   }
-  constexpr std::array<std::string_view, 4> kTrainer = {"--per_device_train_batch_size",
-                                                        "--per-device-train-batch-size",
-                                                        "--gradient_accumulation_steps",
-                                                        "--gradient-accumulation-steps"};
-  constexpr std::array<std::string_view, 4> kTitan = {
-      "--parallelism.", "--training.", "--activation_checkpoint.", "--job.config_file"};
-  if (is_python(text) && !has_any(text, kMegatron) && !has_any(text, kTitan) &&
-      !has_any(text, kTrainer)) {
-    return std::nullopt;
+  return {};
+}
+
+// Of a text that is no log; empty when it is none that is known.
+std::string_view sign_of(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (begin == std::string_view::npos) {
+    return {};
   }
-  const bool tables = std::any_of(kTables.begin(), kTables.end(), [text](std::string_view name) {
-    return has_table(text, name);
-  });
-  if (tables) {
-    return ConfigFormat::torchtitan;
+  constexpr std::array<std::string_view, 2> kJson = {"any", "json"};
+  constexpr std::array<std::string_view, 4> kText = {"any", "text", "command", "launched"};
+  const bool json = text[begin] == '{';
+  for (const std::string_view part :
+       json ? std::span<const std::string_view>(kJson) : std::span<const std::string_view>(kText)) {
+    const bool code = (part == "text" || part == "launched") && is_python(text);
+    const std::string_view row = code ? std::string_view() : row_of(part, text);
+    if (!row.empty()) {
+      return row;
+    }
   }
-  const bool scenario = has_key(text, "format") && has(text, "orrery/");
-  if (scenario) {
-    return std::nullopt;
-  }
-  if (has(text, "_target_: megatron.bridge.")) {
-    return ConfigFormat::megatron_bridge;
-  }
-  if (has_key(text, "model_config") && has_key(text, "tokens") && has_key(text, "parallelism")) {
-    return ConfigFormat::nanotron;
-  }
-  if (has_key(text, "trainer") && (has_key(text, "model") || has_key(text, "exp_manager"))) {
-    return ConfigFormat::nemo;
-  }
-  if (is_trainer_yaml(text)) {
-    return ConfigFormat::trainer_yaml;
-  }
-  const bool yaml = has_key(text, "num_layers") || has_key(text, "num-layers") ||
-                    has_key(text, "tensor_model_parallel_size") ||
-                    has_key(text, "tensor-model-parallel-size") || has_key(text, "MODEL_ARGS") ||
-                    has(text, "framework: megatron\n");
-  if (yaml) {
-    const bool nested =
-        has_key(text, "model") && (has(text, "\n  optim:") || has(text, "mcore_gpt"));
-    return nested ? ConfigFormat::nemo : ConfigFormat::megatron_yaml;
-  }
-  if (has(text, "--module") && has(text, "--config")) {
-    return ConfigFormat::torchtitan_command;
-  }
-  if (has_any(text, kTitan)) {
-    return ConfigFormat::torchtitan_command;
-  }
-  if (has_any(text, kMegatron)) {
-    return ConfigFormat::megatron_args;
-  }
-  return has_any(text, kTrainer) ? std::optional(ConfigFormat::trainer_args) : std::nullopt;
+  return {};
 }
 
 // What is in the way of reading it; empty when nothing is.
@@ -280,22 +208,23 @@ bool is_python(std::string_view text) {
 
 std::optional<ConfigFormat> recognise(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  if (begin == std::string_view::npos) {
-    return std::nullopt;
-  }
-  if (text.size() > kMostBytes) {
-    return recognise_log(text);
-  }
-  if (has(text, "pipe-parallel-size\"") || has(text, "pipe_parallel_size\"") ||
-      has_key(text, "pipe_parallel_size") || has_key(text, "pipe-parallel-size")) {
-    return ConfigFormat::gpt_neox;
-  }
-  if (text[begin] != '{') {
-    return recognise_text(text);
+  const bool document = begin != std::string_view::npos && text[begin] == '{';
+  const LogProgram* log = recognised_log(text);
+  if (begin == std::string_view::npos || text.size() > kMostBytes ||
+      (log != nullptr && !document)) {
+    return log == nullptr ? std::nullopt : std::optional(log->format);
   }
   // Unless it is one document, a log may begin with JSON, or with a dictionary of Python.
-  const auto json = recognise_json(text);
-  return json || has(text, "\"traceEvents\"") ? json : recognise_log(text);
+  const std::string_view sign = sign_of(text);
+  if (sign.starts_with("!") || !sign.empty() || log == nullptr) {
+    return find_format(sign);
+  }
+  return log->format;
+}
+
+std::string_view why_not_read(std::string_view text) {
+  const std::string_view sign = sign_of(text);
+  return sign.starts_with("! ") ? sign.substr(2) : std::string_view();
 }
 
 std::string read_plain_text(const std::filesystem::path& path) {

@@ -98,6 +98,10 @@ class References {
                                       std::string_view arguments,
                                       const Chain& chain,
                                       int depth) {
+    // ${TP:8}: what stands in the environment, or 8 (Primus).
+    if (name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == std::string_view::npos) {
+      return value(arguments, chain, depth + 1);
+    }
     std::size_t comma = 0;
     int open = 0;
     while (comma < arguments.size() && (arguments[comma] != ',' || open > 0)) {

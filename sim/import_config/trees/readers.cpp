@@ -3,6 +3,7 @@
 #include "sim/import_config/trees/readers.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace orrery::import_config {
 
@@ -24,84 +25,68 @@ std::vector<std::string> sections_of(SourceKeys& keys) {
   return sections;
 }
 
-}  // namespace
-
-std::string program_of(ConfigFormat format) {
-  switch (format) {
-    case ConfigFormat::hugging_face:
-      return "transformers";
-    case ConfigFormat::deepspeed:
-    case ConfigFormat::deepspeed_log:
-      return "DeepSpeed";
-    case ConfigFormat::nemo:
-    case ConfigFormat::nemo_log:
-      return "NeMo";
-    case ConfigFormat::nanotron:
-    case ConfigFormat::nanotron_log:
-      return "nanotron";
-    case ConfigFormat::megatron_bridge:
-    case ConfigFormat::megatron_bridge_log:
-      return "Megatron-Bridge";
-    case ConfigFormat::gpt_neox:
-      return "GPT-NeoX";
-    case ConfigFormat::trainer_yaml:
-    case ConfigFormat::trainer_args:
-    case ConfigFormat::trainer_log:
-      return "transformers";
-    case ConfigFormat::torchtitan:
-    case ConfigFormat::torchtitan_command:
-    case ConfigFormat::torchtitan_saved:
-    case ConfigFormat::torchtitan_log:
-      return "torchtitan";
-    default:
-      break;
+void read_arguments(Import& import) {
+  if (is_swift_megatron(import.keys)) {
+    read_swift_megatron(import);
+  } else {
+    read_megatron(import, {""});
   }
-  return "Megatron-LM";
 }
 
-void read_keys(Import& import, ConfigFormat format) {
-  switch (format) {
-    case ConfigFormat::hugging_face:
-      read_hugging_face(import);
-      return;
-    case ConfigFormat::deepspeed:
-      read_deepspeed(import);
-      return;
-    case ConfigFormat::nemo:
-      read_nemo(import);
-      return;
-    case ConfigFormat::gpt_neox:
-      read_gpt_neox(import);
-      return;
-    case ConfigFormat::megatron_bridge:
-      read_bridge(import);
-      return;
-    case ConfigFormat::nanotron:
-      read_nanotron(import);
-      return;
-    case ConfigFormat::trainer_log:
-      read_trainer_log(import);
-      return;
-    case ConfigFormat::trainer_yaml:
-    case ConfigFormat::trainer_args:
-      read_trainer_yaml(import);
-      return;
-    case ConfigFormat::torchtitan:
-    case ConfigFormat::torchtitan_command:
-    case ConfigFormat::torchtitan_saved:
-    case ConfigFormat::torchtitan_log:
-      read_torchtitan(import);
-      return;
-    case ConfigFormat::megatron_args:
-    case ConfigFormat::megatron_log:
-      read_megatron(import, {""});
-      return;
-    case ConfigFormat::megatron_yaml:
-      read_megatron(import, sections_of(import.keys));
-      return;
-    default:
-      return;  // the parts of other logs are of the formats above
+void read_megatron_yaml(Import& import) {
+  read_megatron(import, sections_of(import.keys));
+}
+
+constexpr std::array<FormatReader, 18> kReaders = {{
+    {ConfigFormat::hugging_face, "transformers", "hugging-face", read_hugging_face},
+    {ConfigFormat::deepspeed, "DeepSpeed", "deepspeed", read_deepspeed},
+    {ConfigFormat::megatron_args, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
+    {ConfigFormat::megatron_log, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
+    {ConfigFormat::megatron_yaml,
+     "Megatron-LM",
+     "megatron-lm launchers primus",
+     read_megatron_yaml,
+     true},
+    {ConfigFormat::nemo, "NeMo", "nemo megatron-bridge megatron-lm", read_nemo, true},
+    {ConfigFormat::megatron_bridge,
+     "Megatron-Bridge",
+     "megatron-bridge megatron-lm",
+     read_bridge,
+     true},
+    {ConfigFormat::gpt_neox, "GPT-NeoX", "gpt-neox deepspeed megatron-lm", read_gpt_neox},
+    {ConfigFormat::trainer_yaml, "transformers", "", read_trainer_yaml},
+    {ConfigFormat::trainer_args, "transformers", "", read_trainer_yaml},
+    {ConfigFormat::trainer_log, "transformers", "", read_trainer_log},
+    {ConfigFormat::nanotron, "nanotron", "nanotron", read_nanotron},
+    {ConfigFormat::torchtitan, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::torchtitan_command, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::torchtitan_saved, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::torchtitan_log, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::maxtext, "MaxText", "maxtext", read_maxtext},
+    {ConfigFormat::llm_foundry, "llm-foundry", "llm-foundry", read_llm_foundry},
+}};
+
+}  // namespace
+
+const FormatReader* reader_of(ConfigFormat format) {
+  const auto* found = std::find_if(
+      kReaders.begin(), kReaders.end(), [format](const auto& one) { return one.format == format; });
+  return found == kReaders.end() ? nullptr : found;
+}
+
+std::string_view tables_of(const FormatReader& reader, const SourceKeys& keys) {
+  if (!reader.tables.empty()) {
+    return reader.read == read_arguments && is_swift_megatron(keys)
+               ? "ms-swift-megatron megatron-lm launchers"
+               : reader.tables;
   }
+  constexpr std::array<std::string_view, 5> kTrainers = {
+      "hf-trainer hf-scripts accelerate launchers",
+      "accelerate hf-trainer launchers",
+      "axolotl hf-trainer accelerate launchers",
+      "llama-factory hf-trainer accelerate launchers",
+      "ms-swift hf-trainer accelerate launchers"};
+  return kTrainers[static_cast<std::size_t>(trainer_program(keys))];
 }
 
 }  // namespace orrery::import_config

@@ -7,11 +7,19 @@
 
 namespace orrery::import_config {
 
-// Whose defaults hold where a file of the format is silent: "Megatron-LM".
-[[nodiscard]] std::string program_of(ConfigFormat format);
+struct FormatReader {
+  ConfigFormat format;
+  std::string_view program;  // whose defaults hold where a file is silent: "Megatron-LM"
+  std::string_view tables;   // of scenarios/imports, the nearest program first
+  void (*read)(Import& import);
+  bool sections = false;  // they hold the keys of another program: Megatron's below `model.`
+};
 
-// By the reader of the format.
-void read_keys(Import& import, ConfigFormat format);
+// nullptr for logs of facts alone.
+[[nodiscard]] const FormatReader* reader_of(ConfigFormat format);
+
+// The names of the tables, with blanks between them.
+[[nodiscard]] std::string_view tables_of(const FormatReader& reader, const SourceKeys& keys);
 
 void read_hugging_face(Import& import);
 void read_deepspeed(Import& import);
@@ -36,6 +44,13 @@ void read_zero(Import& import);
 void read_trainer_log(Import& import);
 void read_nanotron(Import& import);
 void read_bridge(Import& import);
+// Of these a table says most.
+void read_maxtext(Import& import);
+void read_llm_foundry(Import& import);
+void read_swift_megatron(Import& import);
+
+// Whether the keys are of ms-swift's command `megatron`.
+[[nodiscard]] bool is_swift_megatron(const SourceKeys& keys);
 
 // Parts of read_megatron.
 struct MegatronKeys;

@@ -123,12 +123,26 @@ void SourceKeys::add_below(const Value& value,
     diagnostics_.error(where, yaml::display(shown), "has a name that no configuration has");
     return;
   }
-  SourceItem item{path, shown, where, value, false, false};
+  SourceItem item{path, shown, where, value};
   const auto [found, added] = index_.try_emplace(path, items_.size());
   if (added) {
     items_.push_back(std::move(item));
   } else {
     items_[found->second] = std::move(item);
+  }
+}
+
+void SourceKeys::add_default(std::string_view path,
+                             std::string_view value,
+                             std::string_view program) {
+  const auto [found, added] = index_.try_emplace(std::string(path), items_.size());
+  if (added) {
+    SourceItem& item = items_.emplace_back();
+    item.path = std::string(path);
+    item.shown = fmt::format("{}: {}", program, path);
+    item.value.kind = Value::Kind::scalar;
+    item.value.text = std::string(value);
+    item.by_default = true;
   }
 }
 

@@ -31,6 +31,7 @@ struct SourceItem {
   yaml::Value value;  // a scalar, a list, null or an empty mapping
   bool used = false;
   bool unread = false;
+  bool by_default = false;  // no file states it: what the program takes
 };
 
 class SourceKeys {
@@ -39,6 +40,9 @@ class SourceKeys {
 
   // Adds the keys of a tree; what an earlier one stated is replaced.
   void add(const yaml::Value& tree);
+
+  // What the program takes where no file states the key.
+  void add_default(std::string_view path, std::string_view value, std::string_view program);
 
   // A key under its older name takes the newer one, unless the file has both.
   void rename(std::string_view old, std::string_view now);

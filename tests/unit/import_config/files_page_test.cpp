@@ -4,10 +4,14 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "sim/base/files/file.hpp"
+#include "sim/base/text/text.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
@@ -60,6 +64,81 @@ std::string refused_row(const std::string& name) {
                      problem.message);
 }
 
+// A file of a stranger: what was read of it at the first attempt stands in its heading.
+struct Stranger {
+  std::string name;
+  std::string source;
+  std::string first;
+  std::string text;
+};
+
+// configs/strangers/*.txt: `=== name | source | first attempt`, then the text of the file.
+std::vector<Stranger> strangers() {
+  std::vector<Stranger> all;
+  for (const std::string& file : config_names("strangers")) {
+    const std::string whole = config_text(file);
+    std::string_view rest = whole;
+    while (!rest.empty()) {
+      std::string_view line = cut(rest, '\n');
+      if (!line.starts_with("=== ")) {
+        all.back().text += std::string(line) + "\n";
+        continue;
+      }
+      line.remove_prefix(4);
+      Stranger& one = all.emplace_back();
+      one.name = orrery::trimmed(cut(line, '|'), " ");
+      one.source = orrery::trimmed(cut(line, '|'), " ");
+      one.first = orrery::trimmed(line, " ");
+    }
+  }
+  return all;
+}
+
+std::string stranger_row(const Stranger& stranger) {
+  const Imported imported =
+      import_texts({{stranger.name, stranger.text}}, {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}});
+  std::string now;
+  for (const AskedKey& key : imported.result.asked) {
+    now += (now.empty() ? "asks for " : ", ") + key.path;
+  }
+  now = now.empty() ? "complete" : now;
+  if (imported.diagnostics.has_errors()) {
+    const Diagnostic& problem = imported.diagnostics.all().front();
+    now = fmt::format(
+        "refused: {}{}", problem.key.empty() ? "" : problem.key + ": ", problem.message);
+    std::replace(now.begin(), now.end(), '|', '/');
+  }
+  const std::string step = imported.value("measured.step_time");
+  return fmt::format("| {} | {} | {} | {}{} |\n",
+                     stranger.name,
+                     stranger.source,
+                     stranger.first,
+                     step.empty() ? "" : step + " a step; ",
+                     now);
+}
+
+std::string strangers_page() {
+  const std::vector<Stranger> all = strangers();
+  std::map<std::string, int> counts;
+  std::string rows;
+  for (const Stranger& stranger : all) {
+    std::string_view first = stranger.first;
+    ++counts[std::string(cut(first, ':'))];
+    rows += stranger_row(stranger);
+  }
+  std::string text = fmt::format(
+      "\n## Files of strangers\n\n"
+      "{} public files that nobody had tried were imported once, as they are; what came of them "
+      "then "
+      "stands\nin the third column. The test holds their facts: keys that change nothing are left "
+      "out. At the first\nattempt:",
+      all.size());
+  for (const auto& [first, count] : counts) {
+    text += fmt::format(" {} {}{}", count, first, first == counts.rbegin()->first ? ".\n" : ";");
+  }
+  return text + "\n| File | Source | First attempt | Now |\n|---|---|---|---|\n" + rows;
+}
+
 std::string page() {
   std::string text =
       "# Files that imports are tested with\n\n"
@@ -78,7 +157,7 @@ std::string page() {
   for (const std::string& name : config_names("refused")) {
     text += refused_row(name);
   }
-  return text;
+  return text + strangers_page();
 }
 
 TEST(FilesPage, SaysWhatComesOfEveryFile) {

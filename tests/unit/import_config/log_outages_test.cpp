@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "sim/import_config/logs/log_scan.hpp"
+
 namespace orrery::import_config::testing {
 namespace {
 
@@ -22,6 +24,38 @@ LoggedOutages outages_in(const std::vector<std::string>& texts) {
     files.push_back({fmt::format("{}.log", files.size()), text, std::nullopt});
   }
   return outages_of_logs(files);
+}
+
+// More steps than are kept: a line each second, and a restart that does the last 100,001 again.
+TEST(LogOutages, StayOfALogThatIsLongerThanWhatIsKept) {
+  std::string text;
+  const auto add = [&text](int clock, int iteration) {
+    text += fmt::format(
+        "[2025-10-{:02} {:02}:{:02}:{:02}] iteration {:8}/9999999 | elapsed time per iteration "
+        "(ms): "
+        "{}.0 | global batch size:    64 |\n",
+        1 + clock / 86'400,
+        clock / 3600 % 24,
+        clock / 60 % 60,
+        clock % 60,
+        iteration,
+        clock % 10 == 0 ? 1100 : 1000);
+  };
+  for (int i = 1; i <= 400'000; ++i) {
+    add(i, i);
+  }
+  for (int i = 300'000; i <= 500'000; ++i) {
+    add(i + 100'600, i);
+  }
+  const ConfigFile file{"long.log", text, std::nullopt};
+  const auto log = log_of(file);
+  EXPECT_LT(log->steps.size(), std::size_t{1} << 18U);
+  const LoggedOutages found = outages_of_logs({&file, 1});
+  ASSERT_EQ(found.outages.size(), 1U);
+  EXPECT_DOUBLE_EQ(in_seconds(found.outages[0].after), 400'000.0);
+  EXPECT_NEAR(in_seconds(found.outages[0].outage), 598.9, 1e-6);  // less a step of 1.1 s
+  EXPECT_EQ(found.outages[0].lost_steps, 100'001);
+  EXPECT_EQ(found.outages[0].where.line, 400'001);
 }
 
 TEST(LogOutages, AreRestartsLessTheStepsOfTheFirstLine) {

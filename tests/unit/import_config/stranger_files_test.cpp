@@ -324,5 +324,135 @@ TEST(Scripts, TakeWhatTheirCallerPasses) {
   EXPECT_EQ(found, "32 2 4 ");
 }
 
+// Of 12,800 runs each excerpt began with as many empty lines as stood before it.
+TEST(StrangerFiles, OfManyRunsKeepTheirLines) {
+  std::string text;
+  for (int run = 0; run < 3; ++run) {
+    text +=
+        "[INFO|trainer.py:1] >> ***** Running training, Total optimization steps = 100\n"
+        "Model config LlamaConfig {\n  \"model_type\": \"llama\",\n  \"hidden_size\": 64\n}\n"
+        "  0%|   | 0/100 [00:00<?, ?it/s]\n 50%|   | 50/100 [01:40<01:40, 2.00s/it]\n";
+  }
+  const Imported imported = import_texts({{"many.log", text}});
+  EXPECT_EQ(imported.line("model.hidden_size"), 2 * 7 + 4);
+}
+
+TEST(StrangerFiles, OfPrimusTakeTheModelFromTheFileThatTheyNameAndAskForOneThatIsMissing) {
+  const std::string run =
+      "modules:\n  pre_trainer:\n    framework: megatron\n    model: small.yaml\n    overrides:\n"
+      "      seq_length: ${PRIMUS_SEQ_LENGTH:4096}\n      micro_batch_size: 1\n"
+      "      global_batch_size: 64\n      num_layers: 8\n";
+  const std::string model =
+      "extends: [base.yaml]\nnum_layers: 32\nhidden_size: 4096\nnum_attention_heads: 32\n";
+  const std::string base =
+      "num_layers: 24\nswiglu: true\nnormalization: RMSNorm\nhidden_size: 1024\n";
+  const Imported all =
+      import_texts({{"run.yaml", run}, {"small.yaml", model}, {"base.yaml", base}}, machines());
+  EXPECT_EQ(all.value("model.num_layers"), "8");
+  EXPECT_EQ(all.value("model.hidden_size"), "4096");
+  EXPECT_EQ(all.value("model.activation"), "swiglu");
+  EXPECT_EQ(all.value("model.sequence_length"), "4096");
+  const Imported alone = import_texts({{"run.yaml", run}}, machines());
+  EXPECT_EQ(alone.value("model.activation"), "");
+  EXPECT_TRUE(alone.asks("model.activation"));
+  EXPECT_NE(report_text(alone.result).find("small.yaml: give this file as a further one"),
+            std::string::npos);
+}
+
+TEST(StrangerFiles, OfProgramsThatAreKnownAndNotReadSaySo) {
+  const auto problems = [](const std::string& text) {
+    return import_texts({{"a.yaml", text}}).problems();
+  };
+  EXPECT_EQ(problems("actor_rollout_ref:\n  model: {path: a/b}\n"),
+            "a.yaml: error: generates text between steps (reinforcement by verl), which a scenario "
+            "cannot express\n");
+  EXPECT_EQ(
+      problems("train:\n  train_iters: 9\nscheduler: {a: 1}\ndist: {}\nlogger: {}\n"),
+      "a.yaml: error: holds what a script changes of a recipe, and the recipe is "
+      "Megatron-Bridge's code: import the run_config.yaml that it saves with a checkpoint, or "
+      "the log\n");
+}
+
+// 4 hosts with 4 processes each, and a strategy that stands in another file.
+TEST(StrangerFiles, OfAcceleratesLauncherAreNoTrainerByDefault) {
+  const Imported imported = import_texts(
+      {{"run.sh",
+        "accelerate launch --config_file fsdp.yaml --num_processes 16 --num_machines 4 train.py "
+        "--mixed_precision bf16\n"}});
+  EXPECT_EQ(imported.value("cluster.gpus_per_node"), "4");
+  EXPECT_EQ(imported.value("layout.sharding"), "");
+  EXPECT_TRUE(imported.asks("layout.sharding"));
+  EXPECT_EQ(imported.value("batch.micro"), "");
+}
+
+TEST(StrangerFiles, OfMaxTextCountTheBatchOfEveryDeviceAndCopyBetweenHosts) {
+  const Imported imported = import_texts(
+      {{"run.yml",
+        "base_config: base.yml\nmodel_name: small\nper_device_batch_size: 2\n"
+        "ici_tensor_parallelism: 2\nhardware: gpu\n"},
+       {"small.yml",
+        "base_emb_dim: 4096\nbase_num_query_heads: 32\nbase_num_kv_heads: 8\n"
+        "base_num_decoder_layers: 32\nbase_mlp_dim: 14336\nhead_dim: 128\n"
+        "mlp_activations: [silu, linear]\nvocab_size: 128256\ndecoder_block: llama2\n"}},
+      {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}, {"cluster.nodes", "4", "--nodes"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("batch.global"), "64");  // 2 x 32 ranks
+  EXPECT_EQ(imported.value("batch.micro"), "4");    // of 16 data-parallel ranks
+  EXPECT_EQ(imported.value("layout.sharding"), "hsdp");
+  EXPECT_EQ(imported.value("layout.shard_group"), "4");
+  EXPECT_EQ(imported.origin("recompute"), "default");
+  EXPECT_EQ(imported.result.model->parameters, 8'030'261'248);
+}
+
+TEST(StrangerFiles, OfLlmFoundryHaveItsDefaults) {
+  const Imported imported = import_texts(
+      {{"mpt.yaml",
+        "max_seq_len: 2048\nmodel: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: "
+        "32,\n"
+        "  expansion_ratio: 4, vocab_size: 50368}\noptimizer: {name: decoupled_adamw}\n"
+        "max_duration: 63900ba\nglobal_train_batch_size: 1024\n"
+        "device_train_microbatch_size: auto\nfsdp_config: {mixed_precision: PURE}\n"}},
+      {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}, {"cluster.nodes", "4", "--nodes"}});
+  EXPECT_EQ(imported.value("model.ffn_hidden_size"), "16384");
+  EXPECT_EQ(imported.value("training.steps"), "63900");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero3");
+  EXPECT_EQ(imported.value("precision.gradient_dtype"), "bf16");
+  EXPECT_EQ(imported.value("model.position"), "learned");
+  EXPECT_TRUE(imported.asks("batch.micro"));
+}
+
+TEST(StrangerFiles, OfSwiftsMegatronTakeTheModelFromItsConfig) {
+  const std::string model =
+      R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000,
+      "torch_dtype": "bfloat16"})";
+  const std::string script =
+      "megatron sft --model a/b --save_safetensors true --tensor_model_parallel_size 4 "
+      "--global_batch_size 16 --max_length 8192\n";
+  const Imported imported =
+      import_texts({{"run.sh", script}, {"config.json", model}},
+                   {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}, {"cluster.nodes", "1", "--nodes"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("batch.micro"), "1");
+  EXPECT_EQ(imported.value("recompute"), "selective");
+  EXPECT_EQ(imported.value("layout.sharding"), "zero1");
+  EXPECT_EQ(imported.value("model.linear_bias"), "false");
+  EXPECT_EQ(imported.result.model->parameters, 6'738'415'616);
+}
+
+TEST(StrangerFiles, OfShellsReadTwoDigitsAChoiceAndNothingBehindARedirection) {
+  const Imported imported =
+      import_texts({{"run.sh",
+                     "TP=${10:-2}\nflags=$(( ($TP > 1) ? 1 : 0 ))\nif [ $flags -eq 1 ]; then\n"
+                     "more=\"--sequence-parallel\"\nfi\nip=$(srun hostname --ip-address)\n"
+                     "cmd=\"torchrun --rdzv_endpoint $ip:1 pretrain_gpt.py --num-layers 2 --bf16 "
+                     "--tensor-model-parallel-size $TP $more --checkpoint-activations &> "
+                     "log\"\neval ${cmd}\n"}});
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "2");
+  EXPECT_EQ(imported.value("layout.sequence_parallel"), "true");
+  EXPECT_EQ(imported.value("recompute"), "full");
+}
+
 }  // namespace
 }  // namespace orrery::import_config::testing

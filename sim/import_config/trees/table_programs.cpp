@@ -1,0 +1,259 @@
+// Programs of which a table in scenarios/imports says most: MaxText, llm-foundry, and Megatron
+// behind ms-swift. Here stands what needs arithmetic, or several keys together.
+//
+// Meaning and defaults: src/maxtext/configs/base.yml and types.py at e591f30c; llmfoundry/models at
+// 8c8dd48f; swift/megatron/arguments/megatron_args.py at 3602360a.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/import_config/trees/readers.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+// The product of the two counts of an axis, within a host and between them; of -1 nothing.
+std::optional<std::int64_t> axis(Import& import, std::initializer_list<std::string_view> names) {
+  constexpr std::int64_t kMost = 1'000'000;
+  std::int64_t product = 1;
+  for (const std::string_view name : names) {
+    for (const std::string_view place : {"ici", "dcn"}) {
+      const std::string key = fmt::format("{}_{}", place, name);
+      const SourceItem* item = import.keys.take(key);
+      if (item == nullptr) {
+        continue;
+      }
+      if (item->value.text == "-1") {
+        return std::nullopt;
+      }
+      const std::int64_t count = import.keys.count(key).value_or(1);
+      product *= std::clamp<std::int64_t>(count, 1, kMost / product);
+    }
+  }
+  return product;
+}
+
+void read_axes(Import& import) {
+  struct Axis {
+    std::string_view path;
+    std::initializer_list<std::string_view> names;
+  };
+
+  const std::array<Axis, 4> kAxes = {
+      {{"layout.tensor", {"tensor_parallelism", "tensor_sequence_parallelism"}},
+       {"layout.context", {"context_parallelism", "sequence_parallelism"}},
+       {"layout.pipeline", {"pipeline_parallelism"}},
+       {"layout.expert", {"expert_parallelism"}}}};
+  for (const Axis& one : kAxes) {
+    const SourceItem* from = nullptr;
+    for (const std::string_view name : one.names) {
+      for (const std::string_view place : {"ici", "dcn"}) {
+        const SourceItem* item = import.keys.find(fmt::format("{}_{}", place, name));
+        from = item != nullptr && item->value.text != "1" ? item : from;
+      }
+    }
+    const auto degree = axis(import, one.names);
+    if (!degree) {
+      import.draft.leave_open(one.path, *from, "-1 is what the other axes leave over");
+    } else {
+      import.draft.set(
+          one.path,
+          *degree,
+          from == nullptr ? default_of(import, "one rank") : derived_from(*from, "ici x dcn"));
+    }
+  }
+}
+
+// FSDP within a host and copies between hosts, unless the axes between hosts say something else.
+void read_maxtext_sharding(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto is = [&keys](std::string_view name, std::string_view value) {
+    const SourceItem* item = keys.take(name);
+    return item != nullptr && item->value.text == value;
+  };
+  const bool whole = !is("dcn_fsdp_parallelism", "1");
+  const bool none = is("ici_fsdp_parallelism", "1") && !whole;
+  const bool hosts = is("dcn_data_parallelism", "-1");
+  const auto copies = hosts ? std::nullopt : keys.count("dcn_data_parallelism");
+  static_cast<void>(keys.take("ici_data_parallelism"));
+  if (none) {
+    import.draft.set("layout.sharding", "none", read_from(*keys.find("ici_fsdp_parallelism")));
+    return;
+  }
+  import.pending.fsdp = true;
+  import.pending.per_host = hosts && !whole;
+  if (copies && *copies > 1) {
+    import.pending.replicate = PendingCount{*copies, read_from(*keys.find("dcn_data_parallelism"))};
+  }
+}
+
+}  // namespace
+
+void read_maxtext(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto name = keys.text("model_name");
+  if (name && *name != "default" && keys.find("base_emb_dim") == nullptr) {
+    import.draft.leave_open(
+        "model.num_layers",
+        *keys.find("model_name"),
+        fmt::format("give MaxText's configs/models/{}.yml as a further file", *name));
+  }
+  const auto activations = keys.texts("mlp_activations");
+  if (!activations.empty()) {
+    const bool gated = activations.size() > 1;
+    const std::string& act = activations.front();
+    import.draft.set("model.activation",
+                     act == "silu" && gated   ? "swiglu"
+                     : act == "gelu" && gated ? "geglu"
+                     : act == "relu"          ? "relu"
+                                              : "gelu",
+                     read_from(*keys.find("mlp_activations")));
+  }
+  const std::int64_t experts = keys.count("num_experts").value_or(1);
+  if (experts > 1) {
+    import.draft.set("model.moe.num_experts", experts, read_from(*keys.find("num_experts")));
+    for (const std::string_view width : {"base_moe_mlp_dim", "base_mlp_dim"}) {
+      const SourceItem* item = keys.take(width);
+      if (item != nullptr && item->value.text != "-1" &&
+          import.draft.find("model.moe.ffn_hidden_size") == nullptr) {
+        copy_count(import, width, "model.moe.ffn_hidden_size");
+      }
+    }
+  }
+  read_axes(import);
+  read_maxtext_sharding(import);
+  if (keys.find("base_emb_dim") != nullptr) {
+    import.draft.set("model.norm", "rms_norm", default_of(import, "norms of its decoder blocks"));
+    import.draft.set("model.position", "rotary", default_of(import, "its decoder blocks rotate"));
+  }
+  import.draft.set("software", "generic", assumed_as("no software profile was fitted to MaxText"));
+}
+
+namespace {
+
+// 63900ba are steps, 2ep epochs, 1000tok tokens.
+void read_foundry_length(Import& import, std::string_view source, std::string_view target) {
+  const auto text = import.keys.text(source);
+  if (!text || !text->ends_with("ba")) {
+    return;
+  }
+  const std::string steps = text->substr(0, text->size() - 2);
+  import.draft.set(target,
+                   target == "training.steps" ? steps : steps + " steps",
+                   read_from(*import.keys.find(source)));
+}
+
+void read_foundry_model(Import& import) {
+  SourceKeys& keys = import.keys;
+  const std::string name = keys.text("model.name").value_or("mpt_causal_lm");
+  if (name.starts_with("hf_")) {
+    const SourceItem* model = keys.find("model.pretrained_model_name_or_path");
+    if (model != nullptr) {
+      import.draft.leave_open(
+          "model.num_layers", *model, "give the config.json of this model as a further file");
+    }
+    return;
+  }
+  for (const auto& [key, value] : {std::pair{"model.no_bias", "false"},
+                                   std::pair{"model.norm_type", "low_precision_layernorm"},
+                                   std::pair{"model.tie_word_embeddings", "true"},
+                                   std::pair{"model.ffn_config.ffn_type", "mptmlp"}}) {
+    keys.add_default(key, value, "llm-foundry");
+  }
+  const auto hidden = copy_count(import, "model.d_model", "model.hidden_size");
+  const auto ratio = keys.number("model.expansion_ratio");
+  constexpr double kUsual = 4.0;
+  const bool gated = import.draft.is("model.activation", "swiglu");
+  if (hidden && !gated && import.draft.find("model.ffn_hidden_size") == nullptr) {
+    import.draft.set(
+        "model.ffn_hidden_size",
+        static_cast<std::int64_t>(ratio.value_or(kUsual) * static_cast<double>(*hidden)),
+        ratio ? derived_from(*keys.find("model.expansion_ratio"),
+                             fmt::format("{} x {}", *ratio, *hidden))
+              : default_of(import, "4 x d_model"));
+  }
+  const std::string kind = keys.text("model.attn_config.attn_type").value_or("");
+  if (kind == "multiquery_attention") {
+    import.draft.set("model.num_query_groups",
+                     std::int64_t{1},
+                     read_from(*keys.find("model.attn_config.attn_type")));
+  }
+  const auto on = [&keys](std::string_view key) { return keys.flag(key).value_or(false); };
+  const bool learned = keys.flag("model.learned_pos_emb").value_or(true);
+  const bool rotary = on("model.attn_config.rope");
+  const bool alibi = on("model.attn_config.alibi");
+  const SourceItem* from = keys.find(rotary  ? "model.attn_config.rope"
+                                     : alibi ? "model.attn_config.alibi"
+                                             : "model.learned_pos_emb");
+  import.draft.set("model.position",
+                   rotary    ? "rotary"
+                   : alibi   ? "alibi"
+                   : learned ? "learned"
+                             : "none",
+                   from == nullptr ? default_of(import, "learned positions") : read_from(*from));
+}
+
+void read_foundry_sharding(Import& import) {
+  SourceKeys& keys = import.keys;
+  const auto& items = keys.items();
+  const bool fsdp = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
+    return item.path.starts_with("fsdp_config.");
+  });
+  if (!fsdp) {
+    import.draft.set("layout.sharding", "none", default_of(import, "without fsdp_config: DDP"));
+    return;
+  }
+  import.draft.set("layout.sharding", "zero3", default_of(import, "FULL_SHARD"));
+  import.draft.set("overlap.fsdp.backward_prefetch",
+                   "after",
+                   default_of(import, "backward_prefetch is BACKWARD_POST"));
+  if (keys.flag("fsdp_config.cpu_offload").value_or(false)) {
+    const Origin origin = read_from(*keys.find("fsdp_config.cpu_offload"));
+    import.draft.set("offload.optimizer", "cpu", origin);
+    import.draft.set("offload.parameters", "cpu", origin);
+  }
+}
+
+}  // namespace
+
+void read_llm_foundry(Import& import) {
+  read_foundry_model(import);
+  read_foundry_sharding(import);
+  read_foundry_length(import, "max_duration", "training.steps");
+  if (import.keys.find("save_folder") != nullptr) {
+    read_foundry_length(import, "save_interval", "checkpoint.interval");
+  }
+  const SourceItem* micro = import.keys.take("device_train_microbatch_size");
+  if (micro != nullptr && !micro->by_default) {
+    copy_count(import, "device_train_microbatch_size", "batch.micro");
+  } else if (import.draft.find("batch.micro") == nullptr) {
+    SourceItem item;
+    item.shown = "device_train_microbatch_size";
+    import.draft.leave_open("batch.micro", item, "`auto`: the largest that fits, found by trial");
+  }
+  import.draft.set_stack("llm-foundry-fsdp", "the profile of llm-foundry; orrery list software");
+}
+
+bool is_swift_megatron(const SourceKeys& keys) {
+  return keys.find("model") != nullptr && keys.find("num_layers") == nullptr &&
+         (keys.find("max_length") != nullptr || keys.find("save_safetensors") != nullptr ||
+          keys.find("tuner_type") != nullptr || keys.find("train_type") != nullptr ||
+          keys.find("cached_dataset") != nullptr || keys.find("mcore_model") != nullptr);
+}
+
+void read_swift_megatron(Import& import) {
+  import.program = "ms-swift";
+  read_launcher(import);
+  import.keys.rename("max_length", "seq_length");
+  import.draft.leave_open("model.num_layers",
+                          *import.keys.find("model"),
+                          "give the config.json of this model as a further file");
+  read_megatron(import, {""});
+  import.pending.vocab_divisor.reset();  // the rows of the checkpoint, without padding
+}
+
+}  // namespace orrery::import_config
