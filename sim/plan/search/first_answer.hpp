@@ -4,7 +4,7 @@
 // stopped early. Internal to plan/.
 //
 //   sample: layouts from all over the space, the most promising of them in full
-//   climb:  from the scenario's own layout, from the best of the sample and from the best one of
+//   climb:  from the published layout, from the scenario's own, from the best of the sample and from the best one of
 //           another shape, one axis at a time as long as it gets better
 //
 // Better is a lower score; of layouts that do not fit, one that is less short of memory. The result
