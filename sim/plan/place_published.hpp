@@ -4,8 +4,8 @@
 //
 //   rank = 1 + valid plans of the pool whose figure is lower
 //
-// It is compared with its own switches. Whether it wins is for the search to say, which has it among
-// its candidates; here is why it does not, or that it does.
+// It is compared with its own switches. Whether it wins is for the search to say, which has it
+// among its candidates; here is why it does not, or that it does.
 
 #include <optional>
 #include <vector>

@@ -37,7 +37,8 @@ namespace orrery::plan {
 // The scenario as it stands beside the best plan; empty where it is no layout.
 [[nodiscard]] std::string current_words(const Plan& plan);
 
-// Whose layout it is, what it takes beside the plan and why it is or is not first; without one empty.
+// Whose layout it is, what it takes beside the plan and why it is or is not first; empty without
+// one.
 [[nodiscard]] std::vector<std::string> published_lines(const Plan& plan);
 
 // "tp 1 +4.2 %, tp 4 does not fit, micro 2 +0.8 %": what one step aside on each axis loses.

@@ -26,8 +26,8 @@ namespace orrery::plan {
                                                      std::size_t most,
                                                      const std::stop_token& stop);
 
-// What the winner loses with one axis a step aside: of degrees the value below and the one above, of
-// words every other one; of each the best layout that differs in nothing else.
+// What the winner loses with one axis a step aside: of degrees the value below and the one above,
+// of words every other one; of each the best layout that differs in nothing else.
 [[nodiscard]] std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
                                                       const Space& space,
                                                       const Workbench& bench,
