@@ -10,6 +10,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/inputs/failure_inputs.hpp"
 #include "sim/plan/finalists.hpp"
+#include "sim/plan/place_published.hpp"
 #include "sim/plan/search/fronts.hpp"
 #include "sim/plan/search/pool.hpp"
 #include "sim/plan/search/switches.hpp"
@@ -103,7 +104,7 @@ std::optional<Searched> search_all(const PlanQuestion& question,
   Searched searched{*bench, *bench, {}, *std::move(space), {}, {}};
   searched.clusters = search_clusters(searched.bench, searched.space, question.spec, options);
   search_with_switches(question.spec, options, searched);
-  searched.pool = make_pool(searched.clusters, searched.bench, question.spec);
+  searched.pool = make_pool(searched.clusters, searched.bench, searched.stated, question.spec);
   return searched;
 }
 
@@ -159,7 +160,8 @@ Plan start_plan(const PlanQuestion& question,
 std::string why_none(const SimulatedPool& simulated, const Pool& pool) {
   std::string best;
   for (std::size_t i = 0; i < simulated.points.size(); ++i) {
-    if (pool.current != i && simulated.done[i] && !simulated.points[i].problem.empty()) {
+    if (pool.current != i && pool.published != i && simulated.done[i] &&
+        !simulated.points[i].problem.empty()) {
       best = simulated.points[i].problem;
       break;
     }
@@ -292,13 +294,16 @@ void examine(const PlanQuestion& question,
     plan.neighbours = find_neighbours(
         *cluster, searched.space, searched.bench, winner, kMostNeighbours, question.stop);
   }
+  if (question.neighbours && cluster != nullptr) {
+    plan.aside = find_steps_aside(*cluster, searched.space, searched.bench, winner, question.stop);
+  }
   if (question.stability && plan.searched_all) {
-    plan.stability = check_stability(plan.finalists,
-                                     searched.clusters,
-                                     searched.bench,
-                                     question.spec,
-                                     load_layout_errors(question.search, plan.diagnostics),
-                                     question.stop);
+    const auto errors = load_layout_errors(question.search, plan.diagnostics);
+    if (plan.published && errors) {
+      plan.published->error = error_between(winner, *plan.published, searched.stated, *errors);
+    }
+    plan.stability = check_stability(
+        plan.finalists, searched.clusters, searched.bench, question.spec, errors, question.stop);
     for (const Rival& rival : plan.stability.rivals) {
       if (!rival.told_apart()) {
         plan.finalists[rival.rank - 1].standing = Standing::tie;
@@ -312,11 +317,12 @@ void finish(const PlanQuestion& question,
             const SimulatedPool& simulated,
             const sweep::Sweep& points,
             Plan& plan) {
-  std::vector<std::size_t> order =
+  const std::vector<std::size_t> order =
       ranking(simulated, searched.pool, question.spec.objective, !plan.searched_all);
-  order.resize(std::min(order.size(), static_cast<std::size_t>(question.spec.finalists)));
+  std::vector<std::size_t> chosen = order;
+  chosen.resize(std::min(order.size(), static_cast<std::size_t>(question.spec.finalists)));
   sweep::PointEvaluator evaluator(points);
-  plan.finalists = make_finalists(order, simulated, question, evaluator);
+  plan.finalists = make_finalists(chosen, simulated, question, evaluator);
   if (plan.finalists.empty()) {
     note_none(searched, simulated, plan);
     add_misses(searched, plan);
@@ -326,6 +332,8 @@ void finish(const PlanQuestion& question,
   if (searched.pool.current && simulated.done[*searched.pool.current]) {
     plan.current = compare_with(winner, *searched.pool.current, simulated, question, evaluator);
   }
+  plan.published = place_published(
+      {question, searched.stated, searched.pool, simulated, order}, winner, evaluator);
   try {
     examine(question, searched, simulated, plan);
   } catch (const Error& error) {
@@ -345,7 +353,8 @@ SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question
   for (const Proposal& proposal : searched.pool.proposals) {
     PoolPoint point;
     point.proposal = proposal;
-    const bool own = searched.pool.current == pool.points.size();
+    const bool own = searched.pool.current == pool.points.size() ||
+                     searched.pool.published == pool.points.size();
     const Estimate estimate = (own ? as_stated : estimator).estimate(proposal.candidate);
     point.fits = estimate.verdict == Verdict::fits;
     point.problem = point.fits ? "" : "does not fit";

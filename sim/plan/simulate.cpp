@@ -219,16 +219,18 @@ std::vector<std::size_t> ranking(const SimulatedPool& simulated,
                                  Objective objective,
                                  bool cut_short) {
   const auto is_found = [&pool](const Candidate& own) {
-    return std::any_of(pool.proposals.begin() + 1, pool.proposals.end(), [&own](const auto& found) {
-      return found.candidate == own;
-    });
+    const std::size_t end = pool.published.value_or(pool.proposals.size());
+    return std::any_of(pool.proposals.begin() + 1,
+                       pool.proposals.begin() + static_cast<std::ptrdiff_t>(end),
+                       [&own](const auto& found) { return found.candidate == own; });
   };
   const bool with_current =
       cut_short && pool.current && !is_found(pool.proposals[*pool.current].candidate);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < simulated.points.size(); ++i) {
     const PoolPoint& point = simulated.points[i];
-    if (point.problem.empty() && point.objective && (with_current || pool.current != i)) {
+    if (point.problem.empty() && point.objective && pool.published != i &&
+        (with_current || pool.current != i)) {
       order.push_back(i);
     }
   }

@@ -15,7 +15,7 @@
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/import_config/write_arguments.hpp"
+#include "sim/import_config/launch/launch_file.hpp"
 #include "sim/report/export/chrome_trace.hpp"
 #include "sim/report/export/operation_trace.hpp"
 #include "sim/report/export/perfetto_trace.hpp"
@@ -68,8 +68,6 @@ constexpr std::array<Export, 18> kExports = {{
     {"svg", "step", report::step_svg},
     {"svg", "schedule", report::schedule_svg},
 }};
-
-constexpr const char* kMegatron = "megatron";
 
 struct ExportOptions {
   std::string file;
@@ -125,17 +123,17 @@ std::string written(const Export& wanted,
   return data;
 }
 
-// The command line with which another program runs the scenario; nothing is evaluated.
-ExitCode export_arguments(const ExportOptions& options) {
+// The file with which another program runs the scenario; nothing is evaluated.
+ExitCode export_launch_file(const ExportOptions& options, import_config::LaunchProgram program) {
   if (!options.what.empty()) {
-    throw UsageError("export: --format megatron has no --what");
+    throw UsageError(fmt::format("export: --format {} has no --what", options.format));
   }
   InputFile file = load_files({options.file}, options.evaluation).front();
   if (!file.scenario) {
     return file.code;
   }
   check_not_read(options.output, *file.scenario);
-  const auto text = import_config::megatron_arguments(*file.scenario, file.diagnostics);
+  const auto text = import_config::launch_file(*file.scenario, program, file.diagnostics);
   message_block(to_string(file.diagnostics));
   if (!text) {
     return ExitCode::invalid;
@@ -145,8 +143,8 @@ ExitCode export_arguments(const ExportOptions& options) {
 }
 
 ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) {
-  if (options.format == kMegatron) {
-    return export_arguments(options);
+  if (const auto program = import_config::find_launch_program(options.format)) {
+    return export_launch_file(options, *program);
   }
   const Export& wanted = find_export(options);
   const report::TraceWindow window = parse_window(options.trace.window);
@@ -193,10 +191,22 @@ void add_export_command(CLI::App& app, Action& action) {
       ->add_option(
           "--format",
           options->format,
-          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines), json, or "
-          "megatron (a launch script of Megatron-LM)")
+          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines), json; or "
+          "a "
+          "launch file: megatron (a script), megatron-bridge, nemo (YAML), torchtitan (TOML), "
+          "deepspeed (JSON)")
       ->required()
-      ->check(CLI::IsMember({"perfetto", "chrome-trace", "svg", "csv", "jsonl", "json", kMegatron}))
+      ->check(CLI::IsMember({"perfetto",
+                             "chrome-trace",
+                             "svg",
+                             "csv",
+                             "jsonl",
+                             "json",
+                             "megatron",
+                             "megatron-bridge",
+                             "nemo",
+                             "torchtitan",
+                             "deepspeed"}))
       ->type_name("FORMAT");
   command
       ->add_option(

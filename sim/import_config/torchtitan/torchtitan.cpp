@@ -450,6 +450,12 @@ class Torchtitan {
 
 }  // namespace
 
+std::optional<std::string_view> torchtitan_schedule(std::string_view schedule) {
+  const auto* known = std::find_if(
+      kSchedules.begin(), kSchedules.end(), [&](const auto& one) { return one.ours == schedule; });
+  return known == kSchedules.end() ? std::nullopt : std::optional(known->theirs);
+}
+
 void read_torchtitan(Import& import) {
   Torchtitan(import).read();
 }

@@ -18,7 +18,9 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-std::vector<TorchtitanFlavor> all_flavors() {
+}  // namespace
+
+std::vector<TorchtitanFlavor> torchtitan_flavors() {
   std::vector<TorchtitanFlavor> flavors;
   std::string_view rest = shipped_text("torchtitan.models");
   while (!rest.empty()) {
@@ -34,8 +36,6 @@ std::vector<TorchtitanFlavor> all_flavors() {
   return flavors;
 }
 
-}  // namespace
-
 std::optional<TorchtitanFlavor> find_flavor(std::string_view model, std::string_view flavor) {
   std::string wanted = plain(flavor);
   for (const std::string_view suffix : {"_flex", "_varlen", "_irope"}) {
@@ -43,7 +43,7 @@ std::optional<TorchtitanFlavor> find_flavor(std::string_view model, std::string_
       wanted.erase(wanted.size() - suffix.size());
     }
   }
-  for (const TorchtitanFlavor& known : all_flavors()) {
+  for (const TorchtitanFlavor& known : torchtitan_flavors()) {
     if (known.model == model && plain(known.flavor) == wanted) {
       return known;
     }
@@ -53,7 +53,7 @@ std::optional<TorchtitanFlavor> find_flavor(std::string_view model, std::string_
 
 std::string known_flavors() {
   std::string text;
-  for (const TorchtitanFlavor& known : all_flavors()) {
+  for (const TorchtitanFlavor& known : torchtitan_flavors()) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", known.model, known.flavor);
   }
   return text;

@@ -24,6 +24,11 @@ struct TorchtitanFlavor {
 [[nodiscard]] std::optional<TorchtitanFlavor> find_flavor(std::string_view model,
                                                           std::string_view flavor);
 
+[[nodiscard]] std::vector<TorchtitanFlavor> torchtitan_flavors();
+
+// Its name for a schedule of a scenario; nothing where it has none.
+[[nodiscard]] std::optional<std::string_view> torchtitan_schedule(std::string_view schedule);
+
 // "llama3 8B, llama3 70B, ...", for messages.
 [[nodiscard]] std::string known_flavors();
 

@@ -6,6 +6,8 @@
 // ------------|--------------------------------------------------------------|------------------
 // counts      | layouts seen, and what became of them                        | search.hpp
 // current     | the scenario as it stands, beside the winner                 | evaluate/
+// published   | the published layout of the model, beside the winner         | evaluate/
+// aside       | what one step aside on each axis loses                       | estimates
 // finalists   | the best, simulated in full with failures, best first        | evaluate/
 // fronts      | plans that no other beats in two figures at once             | pool, or estimates
 // neighbours  | layouts that would win but do not fit, and what would help   | estimates
@@ -29,6 +31,7 @@
 #include "sim/plan/search/search.hpp"
 #include "sim/plan/space/candidate.hpp"
 #include "sim/plan/space/plan_spec.hpp"
+#include "sim/plan/space/published_layouts.hpp"
 #include "sim/plan/trial_values.hpp"
 #include "sim/report/evaluation.hpp"
 #include "sim/report/metrics.hpp"
@@ -197,6 +200,23 @@ struct Switches {
   double before = 0.0;  // s: the step of the best layout without them
 };
 
+// The published layout of the model on this GPU, run as the scenario runs.
+struct Published {
+  PublishedLayout from;
+  std::optional<Finalist> plan;     // beside the winner; nothing where it could not be evaluated
+  bool winner = false;              // it is the best plan
+  std::string problem;              // why it is not ranked; empty: it is
+  std::optional<std::size_t> rank;  // among the ranked; nothing: behind all of them
+  double error = 0.0;               // of predicted differences between it and the winner
+};
+
+// One axis of the winner a step aside, everything else as it is.
+struct StepAside {
+  Trait change;       // ("tp", "4")
+  bool fits = false;  // with the headroom
+  double loss = 0.0;  // of the step, relative to the winner's
+};
+
 struct Plan {
   std::string name;  // of the scenario
   std::string file;
@@ -213,6 +233,8 @@ struct Plan {
   std::int64_t simulated = 0;  // pool points done in full
   std::int64_t pool = 0;       // of so many
   std::optional<Finalist> current;
+  std::optional<Published> published;
+  std::vector<StepAside> aside;     // by axis, the value below and the one above
   std::vector<Finalist> finalists;  // empty: nothing meets the constraints
   std::vector<Front> fronts;
   std::vector<Neighbour> neighbours;

@@ -162,6 +162,33 @@ Json stability_json(const Stability& stability) {
           {"perturbations", json_list(stability.perturbations, perturbation_json)}};
 }
 
+Json published_json(const std::optional<Published>& published) {
+  if (!published) {
+    return nullptr;
+  }
+  const PublishedLayout& from = published->from;
+  return {{"model", from.model},
+          {"gpu", from.gpu},
+          {"gpus", from.gpus},
+          {"stack", from.stack},
+          {"precision", from.precision},
+          {"tokens_per_s_per_gpu", from.tokens},
+          {"source", from.source},
+          {"sets", changes_json(from.sets)},
+          {"is_best", published->winner && published->problem.empty()},
+          {"rank", published->rank},
+          {"problem", published->problem},
+          {"error", published->error},
+          {"plan", published->plan ? finalist_json(*published->plan) : Json(nullptr)}};
+}
+
+Json aside_json(const StepAside& one) {
+  return {{"axis", one.change.name},
+          {"value", one.change.value},
+          {"fits", one.fits},
+          {"loss", one.fits ? Json(one.loss) : Json(nullptr)}};
+}
+
 Json constraints_json(const Plan& plan) {
   const PlanSpec& spec = plan.spec;
   const Constraints& constraints = spec.constraints;
@@ -218,6 +245,8 @@ std::string to_json(const Plan& plan) {
         {{"changes", changes_json(plan.switches.keys)},
          {"step_time_s_before", plan.switches.before}}},
        {"current", plan.current ? finalist_json(*plan.current) : Json(nullptr)},
+       {"published", published_json(plan.published)},
+       {"aside", json_list(plan.aside, aside_json)},
        {"finalists", json_list(plan.finalists, finalist_json)},
        {"fronts", json_list(plan.fronts, front_json)},
        {"neighbours", json_list(plan.neighbours, neighbour_json)},

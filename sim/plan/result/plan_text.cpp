@@ -56,6 +56,25 @@ void add_best(TextPage& page, const Plan& plan) {
   }
 }
 
+void add_published(TextPage& page, const Plan& plan) {
+  const std::vector<std::string> lines = published_lines(plan);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i == 0) {
+      page.section("PUBLISHED", report::printable(lines[i]));
+    } else {
+      page.line(report::printable(lines[i]));
+    }
+  }
+}
+
+void add_aside(TextPage& page, const Plan& plan) {
+  const std::string words = aside_words(plan);
+  if (!words.empty()) {
+    page.section("ASIDE", "the step with one axis of the best plan changed:");
+    page.line(report::printable(words));
+  }
+}
+
 // Traits in which the plans of a table differ.
 std::vector<std::size_t> telling_traits(const std::vector<const Proposal*>& proposals) {
   std::vector<std::size_t> telling;
@@ -257,11 +276,13 @@ std::string to_text(const Plan& plan, report::TextStyle style) {
   add_search(page, plan);
   if (!plan.finalists.empty()) {
     add_best(page, plan);
+    add_published(page, plan);
     add_ranking(page, plan);
     for (const Front& front : plan.fronts) {
       add_front(page, front);
     }
   }
+  add_aside(page, plan);
   add_neighbours(page, plan);
   add_stability(page, plan);
   return page.text();

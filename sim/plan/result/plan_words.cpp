@@ -228,6 +228,67 @@ std::string current_words(const Plan& plan) {
                      share);
 }
 
+std::vector<std::string> published_lines(const Plan& plan) {
+  if (!plan.published) {
+    return {};
+  }
+  const Published& published = *plan.published;
+  const PublishedLayout& from = published.from;
+  std::vector<std::string> lines = {
+      published.plan ? published.plan->proposal.words : from.model,
+      fmt::format("as {} runs {} on {} x {}, {}: {} tokens/s per GPU ({})",
+                  from.stack,
+                  from.model,
+                  format_integer(from.gpus),
+                  from.gpu,
+                  from.precision,
+                  format_integer(static_cast<std::int64_t>(from.tokens)),
+                  from.source)};
+  if (!published.plan) {
+    lines.push_back("not among the candidates: " + published.problem);
+    return lines;
+  }
+  const Finalist& one = *published.plan;
+  const double lead = one.behind.mean;
+  const std::string figure =
+      fmt::format("here {} ({})", figure_words(plan, one.value), behind_words(one, "+-"));
+  if (published.winner && published.problem.empty()) {
+    lines.push_back(figure + ": the plan has this layout");
+  } else if (!published.problem.empty()) {
+    lines.push_back(fmt::format("{}, not ranked: {}", figure, published.problem));
+  } else {
+    lines.push_back(fmt::format(
+        "{}, {}",
+        figure,
+        published.rank ? fmt::format("rank {}", *published.rank) : "behind all that are ranked"));
+  }
+  if (!published.winner && lead > 0.0 && !one.reason.empty()) {
+    lines.push_back(one.reason);
+  }
+  const double base = one.value - lead;
+  if (!published.winner && published.error > 0.0 && base > 0.0 &&
+      std::abs(lead) / base <= published.error) {
+    lines.push_back(
+        fmt::format("predictions do not tell it from the best: such differences are within {}",
+                    percent_text(published.error)));
+  }
+  return lines;
+}
+
+std::string aside_words(const Plan& plan) {
+  std::string words;
+  for (const StepAside& one : plan.aside) {
+    words += fmt::format(
+        "{}{} {} {}",
+        words.empty() ? "" : ", ",
+        one.change.name,
+        one.change.value,
+        one.fits ? fmt::format("{}{}", one.loss < 0.0 ? "-" : "+", percent_text(one.loss))
+                 : std::string("does not fit"));
+  }
+  return words;
+}
+
 std::string near_words(const Proposal& proposal) {
   constexpr std::size_t kMostNamed = 3;
   std::vector<std::string> named;

@@ -37,6 +37,13 @@ namespace orrery::plan {
 // The scenario as it stands beside the best plan; empty where it is no layout.
 [[nodiscard]] std::string current_words(const Plan& plan);
 
+// Whose layout it is, what it takes beside the plan and why it is or is not first; empty without
+// one.
+[[nodiscard]] std::vector<std::string> published_lines(const Plan& plan);
+
+// "tp 1 +4.2 %, tp 4 does not fit, micro 2 +0.8 %": what one step aside on each axis loses.
+[[nodiscard]] std::string aside_words(const Plan& plan);
+
 // "and 5 like it: recompute {layers: 2} (+0.2 %), vpp 4 (+0.9 %)"; empty without any.
 [[nodiscard]] std::string near_words(const Proposal& proposal);
 

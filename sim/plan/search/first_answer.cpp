@@ -28,6 +28,15 @@ struct Merit {
   }
 };
 
+// Dispatchers that skip copies are one axis value here: a stack has one of them.
+bool is_as_published(Candidate candidate, const Candidate& known) {
+  constexpr auto kCollective = hardware::ExpertDispatcher::alltoall;
+  if (candidate.dispatcher != kCollective && known.dispatcher != kCollective) {
+    candidate.dispatcher = known.dispatcher;
+  }
+  return candidate == known;
+}
+
 class Climber {
  public:
   Climber(const std::vector<Candidate>& candidates, const Scoring& scoring, SharedWork& work)
@@ -125,8 +134,11 @@ class Climber {
     };
     const auto first = best([](const Candidate&) { return true; });
     const Workbench& bench = scoring_.bench;
-    if (const auto own = candidate_of(bench.base, bench)) {
-      const auto at = std::find(candidates_.begin(), candidates_.end(), *own);
+    for (const auto& known : {published_candidate(bench), candidate_of(bench.base, bench)}) {
+      const auto at = std::find_if(
+          candidates_.begin(), candidates_.end(), [&known](const Candidate& candidate) {
+            return known && is_as_published(candidate, *known);
+          });
       if (at != candidates_.end()) {
         add(static_cast<std::size_t>(at - candidates_.begin()));
         estimate(starts);

@@ -327,6 +327,7 @@ Proposal propose(const Candidate& candidate, const Workbench& bench) {
 
 Pool make_pool(const std::vector<ClusterSearch>& clusters,
                const Workbench& bench,
+               const Workbench& stated,
                const PlanSpec& spec) {
   Pool pool;
   if (const auto own = candidate_of(bench.base, bench)) {
@@ -347,6 +348,12 @@ Pool make_pool(const std::vector<ClusterSearch>& clusters,
         pool.proposals.push_back(with_run(layout, run));
       }
     }
+  }
+  if (const auto candidate = published_candidate(stated)) {
+    pool.published = pool.proposals.size();
+    pool.proposals.push_back(propose(*candidate, stated));
+    pool.proposals.back().changes = published_changes(
+        stated.base, *with_published(stated.base, *stated.published), *stated.published);
   }
   return pool;
 }

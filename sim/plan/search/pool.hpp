@@ -66,11 +66,14 @@ struct PoolOptions {
 
 struct Pool {
   std::vector<Proposal> proposals;
-  std::optional<std::size_t> current;  // the scenario as it stands, where it is a layout
+  std::optional<std::size_t> current;    // the scenario as it stands, where it is a layout
+  std::optional<std::size_t> published;  // the published layout with its switches, where it divides
 };
 
+// `stated`: the workbench without switches.
 [[nodiscard]] Pool make_pool(const std::vector<ClusterSearch>& clusters,
                              const Workbench& bench,
+                             const Workbench& stated,
                              const PlanSpec& spec);
 
 }  // namespace orrery::plan

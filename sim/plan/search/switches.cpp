@@ -28,14 +28,51 @@ bool is_one_word(const scenario::Scenario& base, const std::string& key) {
   return base.locations.contains(section) && !below;
 }
 
-std::vector<scenario::KeyValue> values_to_try(const scenario::Scenario& base) {
-  std::vector<scenario::KeyValue> values;
-  for (scenario::OfferedValue& offered : scenario::offered_values(base)) {
-    if (!is_planned(offered.key) && !is_one_word(base, offered.key)) {
+bool is_switch(const scenario::Scenario& base, const std::string& key) {
+  return !is_planned(key) && !key.starts_with("layout.") && !is_one_word(base, key);
+}
+
+// Those of the published layout, where the stack has them.
+std::vector<scenario::KeyValue> published_switches(const Workbench& bench) {
+  const auto published = bench.published && bench.runs_published
+                             ? with_published(bench.base, *bench.published)
+                             : std::nullopt;
+  std::vector<scenario::KeyValue> switches =
+      published ? published_changes(bench.base, *published, *bench.published)
+                : std::vector<scenario::KeyValue>{};
+  std::erase_if(switches, [&bench](const auto& one) { return !is_switch(bench.base, one.key); });
+  return switches;
+}
+
+std::vector<scenario::KeyValue> values_to_try(const Workbench& bench) {
+  std::vector<scenario::KeyValue> values = published_switches(bench);
+  for (scenario::OfferedValue& offered : scenario::offered_values(bench.base)) {
+    if (is_switch(bench.base, offered.key)) {
       values.push_back({std::move(offered.key), std::move(offered.value), {}});
     }
   }
   return values;
+}
+
+// The best few, then the best of other shapes, and the published one.
+std::vector<Candidate> layouts_to_switch(const Workbench& bench, const std::vector<Ranked>& best) {
+  std::vector<Candidate> layouts;
+  const auto is_of_its_shape = [](const Candidate& one, const Candidate& other) {
+    return one.tensor == other.tensor && one.pipeline == other.pipeline &&
+           one.expert == other.expert;
+  };
+  for (const Ranked& ranked : best) {
+    const bool known = std::any_of(layouts.begin(), layouts.end(), [&](const Candidate& layout) {
+      return is_of_its_shape(layout, ranked.candidate);
+    });
+    if (layouts.size() < kLayouts || (!known && layouts.size() < 2 * kLayouts)) {
+      layouts.push_back(ranked.candidate);
+    }
+  }
+  if (const auto published = published_candidate(bench)) {
+    layouts.push_back(*published);
+  }
+  return layouts;
 }
 
 struct Switched {
@@ -70,10 +107,11 @@ Switched climb(const Workbench& bench,
 
 std::vector<scenario::KeyValue> better_switches(const Workbench& bench,
                                                 const std::vector<Ranked>& best) {
-  const std::vector<scenario::KeyValue> values = values_to_try(bench.base);
+  const std::vector<scenario::KeyValue> values = values_to_try(bench);
   Switched found;
-  for (std::size_t i = 0; !values.empty() && i < std::min(kLayouts, best.size()); ++i) {
-    Switched one = climb(bench, best[i].candidate, values);
+  for (const Candidate& layout :
+       values.empty() ? std::vector<Candidate>{} : layouts_to_switch(bench, best)) {
+    Switched one = climb(bench, layout, values);
     if (one.rate > found.rate) {
       found = std::move(one);
     }

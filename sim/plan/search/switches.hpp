@@ -1,12 +1,12 @@
 #pragma once
 
 // Switches of the training stack that make the best layouts faster: values that its recipes set
-// for other models of the kind on the same GPU and release (scenario/recipes/recipe.hpp), beside
-// those that are axes of the search.
+// for other models of the kind on the same GPU and release (scenario/recipes/recipe.hpp), and those
+// of the published layout of the model, beside those that are axes of the search.
 //
-// They are tried on the best few layouts, one more at a time as long as the step gets shorter by
-// kWorthSwitching and leaves the headroom. A switch changes which layout is the best, so the search
-// is made again with them.
+// They are tried on the best few layouts, on the best of some other shapes and on the published
+// one, one more at a time as long as the step gets shorter by kWorthSwitching and leaves the
+// headroom. A switch changes which layout is the best, so the search is made again with them.
 
 #include <vector>
 

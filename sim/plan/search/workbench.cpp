@@ -79,7 +79,33 @@ void add_automatic(Workbench& bench) {
       add_recompute(choices, *spec);
     }
   }
+  if (bench.published && bench.runs_published) {
+    if (const auto published = with_published(scenario, *bench.published)) {
+      add_recompute(choices, published->step.recompute);
+    }
+  }
   add_recompute(choices, scenario.step.recompute);
+}
+
+bool is_alike(const hardware::StackOffers& one, const hardware::StackOffers& other) {
+  return one.splits == other.splits && one.exchange == other.exchange &&
+         one.shardings == other.shardings && one.beside_pipeline == other.beside_pipeline;
+}
+
+// Of stacks on one core each runs what the others publish: Megatron Bridge and NeMo on Megatron
+// Core.
+void add_published(Workbench& bench,
+                   const hardware::ProfileSearch& search,
+                   Diagnostics& diagnostics) {
+  bench.published = published_layout(bench.base, search, diagnostics);
+  if (!bench.published) {
+    return;
+  }
+  Diagnostics unused;
+  const auto stack =
+      hardware::load_software_profile(bench.published->stack, search, {}, "software", unused);
+  bench.runs_published = stack && stack->offers && bench.software.offers &&
+                         is_alike(*stack->offers, *bench.software.offers);
 }
 
 bool add_recomputes(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnostics) {
@@ -272,10 +298,11 @@ std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
                   {},
                   std::move(offer),
                   spec.constraints.memory_headroom};
+  add_published(bench, where, diagnostics);
   const bool made = add_machines(bench, spec[Axis::gpu], where, diagnostics) &&
                     add_recomputes(bench, spec[Axis::recompute], diagnostics) &&
                     add_offloads(bench, spec[Axis::offload], diagnostics);
-  return made ? std::optional(std::move(bench)) : std::nullopt;
+  return made && !diagnostics.has_errors() ? std::optional(std::move(bench)) : std::nullopt;
 }
 
 }  // namespace orrery::plan

@@ -25,6 +25,7 @@
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/plan/space/plan_spec.hpp"
+#include "sim/plan/space/published_layouts.hpp"
 #include "sim/plan/space/stack_offers.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/variant.hpp"
@@ -61,6 +62,8 @@ struct Workbench {
   std::optional<Bytes> headroom = {};  // as it is asked for; absent: by the stack's error
   // Keys of `base` that the search has set and the scenario does not state (switches.hpp).
   std::vector<scenario::KeyValue> switches = {};
+  std::optional<PublishedLayout> published = {};  // of this model on the GPU of the scenario
+  bool runs_published = false;                    // its stack offers what that of the scenario does
 };
 
 // What a plan leaves free where nothing is asked: the formula at the top.

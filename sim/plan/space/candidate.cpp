@@ -238,6 +238,12 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
   return candidate;
 }
 
+std::optional<Candidate> published_candidate(const Workbench& bench) {
+  const auto published =
+      bench.published ? with_published(bench.base, *bench.published) : std::nullopt;
+  return published ? candidate_of(*published, bench) : std::nullopt;
+}
+
 std::string tag(const Candidate& candidate, const Workbench& bench) {
   std::string text;
   const auto add = [&text](std::string_view part) {

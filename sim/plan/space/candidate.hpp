@@ -74,6 +74,10 @@ void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenari
 [[nodiscard]] std::optional<Candidate> candidate_of(const scenario::Scenario& scenario,
                                                     const Workbench& bench);
 
+// That of the published layout; nothing without one, or where its ranks do not divide the GPUs or
+// the workbench does not know its recomputation.
+[[nodiscard]] std::optional<Candidate> published_candidate(const Workbench& bench);
+
 // The keys that turn the base scenario into the candidate's, for ScenarioTemplate::with and
 // set_key. Only keys that say something else than the base; those of nodes and GPU included.
 [[nodiscard]] std::vector<scenario::KeyValue> key_values(const Candidate& candidate,

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "sim/base/files/stop_point.hpp"
 #include "sim/plan/search/estimate.hpp"
@@ -91,6 +93,46 @@ std::string_view only_difference(const Candidate& one, const Candidate& other) {
   return differences == 1 ? name : std::string_view();
 }
 
+Space of_cluster(Space space, const ClusterSearch& cluster) {
+  space.values[static_cast<std::size_t>(Axis::gpu)] = {static_cast<std::int64_t>(cluster.gpu)};
+  space.values[static_cast<std::size_t>(Axis::nodes)] = {cluster.nodes};
+  return space;
+}
+
+std::optional<std::int64_t> number_of(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+// Of degrees the nearest below and above what the winner has; in the order of its traits.
+void keep_adjacent(const std::vector<Trait>& traits,
+                   std::vector<std::pair<Trait, Candidate>>& near) {
+  std::vector<std::pair<Trait, Candidate>> kept;
+  for (const Trait& trait : traits) {
+    const auto own = number_of(trait.value);
+    std::optional<std::int64_t> below;
+    std::optional<std::int64_t> above;
+    for (const auto& [change, candidate] : near) {
+      const auto value = number_of(change.value);
+      if (change.name != trait.name || !own || !value || *value == *own) {
+        continue;
+      }
+      (*value < *own ? below : above) = *value < *own ? std::max(below.value_or(*value), *value)
+                                                      : std::min(above.value_or(*value), *value);
+    }
+    for (const auto& one : near) {
+      const auto value = number_of(one.first.value);
+      if (one.first.name == trait.name &&
+          (!own || !value || value == own || value == below || value == above)) {
+        kept.push_back(one);
+      }
+    }
+  }
+  near = std::move(kept);
+}
+
 }  // namespace
 
 bool differ_in_one_axis(const Candidate& one, const Candidate& other) {
@@ -107,6 +149,41 @@ std::optional<Trait> single_difference(const Candidate& one,
   return Trait{std::string(name), trait_text(traits_of(other, bench), name)};
 }
 
+std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
+                                        const Space& space,
+                                        const Workbench& bench,
+                                        const Finalist& winner,
+                                        const std::stop_token& stop) {
+  const Candidate& own = winner.proposal.candidate;
+  std::vector<std::pair<Trait, Candidate>> near;
+  for_each_layout(of_cluster(space, cluster), bench, [&](const Candidate& candidate) {
+    if (const auto change = single_difference(own, candidate, bench)) {
+      near.emplace_back(*change, candidate);
+    }
+  });
+  keep_adjacent(winner.proposal.traits, near);
+  Estimator estimator(bench);
+  const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)), own);
+  std::vector<StepAside> aside;
+  for (const auto& [change, candidate] : near) {
+    stop_point(stop);
+    const Estimate estimate = estimator.estimate(candidate);
+    const bool fits = estimate.verdict == Verdict::fits;
+    const double loss =
+        fits ? per_sequence(in_seconds(to_seconds(estimate.step_time)), candidate) / best - 1.0
+             : 0.0;
+    const auto known = std::find_if(aside.begin(), aside.end(), [&](const StepAside& other) {
+      return other.change.name == change.name && other.change.value == change.value;
+    });
+    if (known == aside.end()) {
+      aside.push_back({change, fits, loss});
+    } else if (fits && (!known->fits || loss < known->loss)) {
+      *known = {change, fits, loss};
+    }
+  }
+  return aside;
+}
+
 std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
                                        const Space& space,
                                        const Workbench& bench,
@@ -117,10 +194,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
   if (cluster.found.misses.empty() || most == 0) {
     return neighbours;
   }
-  Space one = space;
-  one.values[static_cast<std::size_t>(Axis::gpu)] = {static_cast<std::int64_t>(cluster.gpu)};
-  one.values[static_cast<std::size_t>(Axis::nodes)] = {cluster.nodes};
-  const std::vector<Candidate> all = layouts(one, bench);
+  const std::vector<Candidate> all = layouts(of_cluster(space, cluster), bench);
   Estimator estimator(bench);
   const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)),
                                    winner.proposal.candidate);

@@ -26,6 +26,14 @@ namespace orrery::plan {
                                                      std::size_t most,
                                                      const std::stop_token& stop);
 
+// What the winner loses with one axis a step aside: of degrees the value below and the one above,
+// of words every other one; of each the best layout that differs in nothing else.
+[[nodiscard]] std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
+                                                      const Space& space,
+                                                      const Workbench& bench,
+                                                      const Finalist& winner,
+                                                      const std::stop_token& stop);
+
 [[nodiscard]] bool differ_in_one_axis(const Candidate& one, const Candidate& other);
 
 // The axis in which two candidates of one cluster differ, if it is a single one: its trait of

@@ -1,17 +1,14 @@
-#include "sim/import_config/write_arguments.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
-#include <set>
 #include <string_view>
 #include <vector>
 
-#include "sim/import_config/import_config.hpp"
-#include "sim/scenario/load.hpp"
+#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/launch/launch_settings.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::import_config {
@@ -118,17 +115,6 @@ constexpr std::array<Switch, 40> kSwitches = {{
      "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"},
 }};
 
-// What a launch file says of a scenario; the run and the machines are not its.
-constexpr std::array<std::string_view, 8> kSections = {
-    "model", "layout", "batch", "precision", "recompute", "overlap", "software_options", "offload"};
-
-// Facts of the machine, which no launch file states.
-constexpr std::array<std::string_view, 5> kOfTheMachine = {"offload.link",
-                                                           "offload.host_bandwidth",
-                                                           "offload.host_memory",
-                                                           "offload.nvme_read",
-                                                           "offload.nvme_write"};
-
 class Arguments {
  public:
   explicit Arguments(const Scenario& scenario) : scenario_(scenario) {}
@@ -144,25 +130,24 @@ class Arguments {
     return number;
   }
 
-  void add(std::string line) {
-    lines_.push_back(std::move(line));
+  // Words of a command line: "--bf16 --fp8-format hybrid".
+  void add(std::string_view words) {
+    for (const LaunchSetting& one : settings_of(words)) {
+      settings_.push_back(one);
+    }
   }
 
   void add(std::string_view argument, std::int64_t number) {
     add(fmt::format("{} {}", argument, number));
   }
 
-  [[nodiscard]] std::string text() const {
-    std::string text;
-    for (const std::string& line : lines_) {
-      text += " \\\n  " + line;
-    }
-    return text;
+  std::vector<LaunchSetting> take() {
+    return std::move(settings_);
   }
 
  private:
   const Scenario& scenario_;
-  std::vector<std::string> lines_;
+  std::vector<LaunchSetting> settings_;
 };
 
 // [a, b] as a b.
@@ -181,7 +166,7 @@ void add_tables(Arguments& arguments) {
   for (const Switch& row : kSwitches) {
     if (arguments.value(row.key) == row.value &&
         (row.beside.empty() || arguments.count(row.beside) > 1)) {
-      arguments.add(std::string(row.arguments));
+      arguments.add(row.arguments);
     }
   }
 }
@@ -233,19 +218,39 @@ void add_experts(const Scenario& scenario, Arguments& arguments) {
   }
 }
 
+// Et*3|t*29|t*3L, as --pipeline-model-parallel-layout takes it.
+std::string stage_text(const std::vector<std::int64_t>& stages) {
+  std::string text;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    text += fmt::format("{}{}{}",
+                        i == 0 ? "E" : "|",
+                        stages[i] > 0 ? fmt::format("t*{}", stages[i]) : "",
+                        i + 1 == stages.size() ? "L" : "");
+  }
+  return text;
+}
+
 void add_layout(const Scenario& scenario, Arguments& arguments) {
   const layout::LayoutSpec& layout = scenario.layout;
-  if (layout.shard_group && layout.sharding == layout::Sharding::zero1) {
+  if (layout.shard_group && layout.sharding != layout::Sharding::hsdp) {
     const std::int64_t ranks =
         scenario.cluster.nodes * scenario.cluster.gpus_per_node / (layout.tensor * layout.pipeline);
     arguments.add("--num-distributed-optimizer-instances", ranks / *layout.shard_group);
   }
   const auto& stages = layout.stage_layers;
-  if (stages && layout.virtual_stages == 1 && stages->size() > 2 &&
+  const bool even =
+      !stages ||
+      std::adjacent_find(stages->begin(), stages->end(), std::not_equal_to<>()) == stages->end();
+  if (!even && layout.virtual_stages == 1 && stages->size() > 2 &&
       std::adjacent_find(stages->begin() + 1, stages->end() - 1, std::not_equal_to<>()) ==
           stages->end() - 1) {
     arguments.add("--decoder-first-pipeline-num-layers", stages->front());
     arguments.add("--decoder-last-pipeline-num-layers", stages->back());
+  } else if (!even && std::ssize(*stages) == layout.pipeline * layout.virtual_stages) {
+    arguments.add("--pipeline-model-parallel-layout " + stage_text(*stages));
+  }
+  if (arguments.value("layout.schedule") == "interleaved_combined") {
+    arguments.add("--overlap-moe-expert-parallel-comm");
   }
 }
 
@@ -283,7 +288,7 @@ void add_step(const Scenario& scenario, Arguments& arguments) {
 void add_run(const Scenario& scenario, Arguments& arguments) {
   const std::string interval = arguments.value("checkpoint.interval");
   if (const std::size_t steps = interval.find(" steps"); steps != std::string::npos) {
-    arguments.add("--save-interval " + interval.substr(0, steps) + " --save \"$CHECKPOINTS\"");
+    arguments.add("--save-interval " + interval.substr(0, steps) + " --save $CHECKPOINTS");
     if (arguments.value("checkpoint.mode") == "async") {
       arguments.add("--async-save");
     }
@@ -293,17 +298,29 @@ void add_run(const Scenario& scenario, Arguments& arguments) {
                   static_cast<std::int64_t>(in_tokens(*scenario.run->training.tokens) /
                                             static_cast<double>(scenario.model.sequence_length)));
   }
-  arguments.add("--data-path \"$DATA\"");
+  arguments.add("--data-path $DATA");
 }
 
-// One line of a comment, whatever the name holds.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return text;
+}  // namespace
+
+std::vector<LaunchSetting> settings_of(std::string_view words) {
+  std::vector<LaunchSetting> settings;
+  while (!words.empty()) {
+    const std::string_view word = cut(words, ' ');
+    if (word.starts_with("--")) {
+      settings.push_back({std::string(word.substr(2)), ""});
+    } else if (!word.empty() && !settings.empty()) {
+      settings.back().value += settings.back().value.empty() ? "" : " ";
+      settings.back().value += word;
+    }
+  }
+  for (LaunchSetting& one : settings) {
+    std::replace(one.key.begin(), one.key.end(), '-', '_');
+  }
+  return settings;
 }
 
-std::string script(const Scenario& scenario) {
+std::vector<LaunchSetting> megatron_settings(const Scenario& scenario) {
   Arguments arguments(scenario);
   add_tables(arguments);
   add_model(scenario, arguments);
@@ -311,108 +328,7 @@ std::string script(const Scenario& scenario) {
   add_layout(scenario, arguments);
   add_step(scenario, arguments);
   add_run(scenario, arguments);
-  return fmt::format(
-      "#!/bin/bash\n"
-      "# {}\n"
-      "# {} nodes of {} GPUs. Set NODE_RANK, MASTER_ADDR, DATA and CHECKPOINTS on every node.\n"
-      "torchrun --nnodes {} --nproc-per-node {} --node-rank \"$NODE_RANK\" \\\n"
-      "  --master-addr \"$MASTER_ADDR\" pretrain_gpt.py{}\n",
-      one_line(scenario.name),
-      scenario.cluster.nodes,
-      scenario.cluster.gpus_per_node,
-      scenario.cluster.nodes,
-      scenario.cluster.gpus_per_node,
-      arguments.text());
-}
-
-// What the scenario says of these sections, by the file or by recipes.
-std::set<std::string> said_keys(const Scenario& scenario) {
-  std::set<std::string> keys;
-  for (const Valued& row : kValued) {
-    keys.emplace(row.key);
-  }
-  for (const auto& [key, where] : scenario.locations) {
-    keys.insert(key);
-  }
-  for (const scenario::RecipeSetting& setting : scenario.recipe.settings) {
-    keys.insert(setting.key);
-  }
-  std::erase_if(keys, [](const std::string& key) {
-    const std::string_view section = std::string_view(key).substr(0, key.find('.'));
-    const bool counted = std::find(kSections.begin(), kSections.end(), section) != kSections.end();
-    return !counted || key == "model" || key == "model.preset" || key == "model.name" ||
-           key == "layout.data" ||
-           std::find(kOfTheMachine.begin(), kOfTheMachine.end(), key) != kOfTheMachine.end();
-  });
-  return keys;
-}
-
-// Whether the value is what Megatron-LM does without a word about it.
-bool is_usual(const Scenario& scenario, const std::string& key, const std::string& value) {
-  if (key == "layout.stage_layers") {
-    const std::vector<std::int64_t>& layers = *scenario.layout.stage_layers;
-    return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
-  }
-  return value == "false" || value == "[]" || (key == "overlap.reduction" && value == "per_step");
-}
-
-std::optional<Scenario> read_back(const std::string& text,
-                                  const Scenario& scenario,
-                                  Diagnostics& diagnostics) {
-  ImportOptions options;
-  options.name = scenario.name;
-  for (const std::string_view key : {"cluster.gpu", "cluster.nodes", "cluster.gpus_per_node"}) {
-    options.settings.push_back(
-        {std::string(key), scenario::value_of(scenario, key).value_or(""), "export"});
-  }
-  if (scenario.cluster.nodes > 1) {  // which one is the machine's, not the launch file's
-    options.settings.push_back({"cluster.network.preset", "infiniband-400g", "export"});
-  }
-  options.settings.push_back({"software", scenario.software, "export"});
-  const std::vector<ConfigFile> files = {{"launch.sh", text, ConfigFormat::megatron_args}};
-  Diagnostics found;
-  const ImportResult result = import_configs(files, options, found);
-  auto again = found.has_errors() || result.scenario.empty()
-                   ? std::nullopt
-                   : scenario::load_text(result.scenario, scenario.file, found);
-  if (!again) {
-    diagnostics.error(scenario.where(""),
-                      "export",
-                      fmt::format("the arguments cannot be read back: {}", to_string(found)),
-                      "a report of this defect");
-  }
-  return again;
-}
-
-}  // namespace
-
-std::optional<std::string> megatron_arguments(const Scenario& scenario, Diagnostics& diagnostics) {
-  constexpr const char* kDispatcher = "software_options.expert_dispatcher";
-  if (scenario.model.moe && scenario.layout.expert > 1 &&
-      !scenario::value_of(scenario, kDispatcher)) {
-    diagnostics.error(scenario.where(kDispatcher),
-                      kDispatcher,
-                      "is not stated, and Megatron-LM by itself gathers all tokens",
-                      "alltoall, deepep or hybridep");
-    return std::nullopt;
-  }
-  const std::string text = script(scenario);
-  const auto again = read_back(text, scenario, diagnostics);
-  if (!again) {
-    return std::nullopt;
-  }
-  for (const std::string& key : said_keys(scenario)) {
-    const auto value = scenario::value_of(scenario, key);
-    const auto got = scenario::value_of(*again, key);
-    const bool silent = !got || key == "layout.stage_layers";
-    if (value && value != got && !(silent && is_usual(scenario, key, *value))) {
-      diagnostics.error(scenario.where(key),
-                        key,
-                        fmt::format("Megatron-LM has no argument for {}", *value),
-                        got ? fmt::format("it would run {}", *got) : "leave it out");
-    }
-  }
-  return diagnostics.has_errors() ? std::nullopt : std::optional(text);
+  return arguments.take();
 }
 
 }  // namespace orrery::import_config

@@ -1,0 +1,75 @@
+// DeepSpeed: what ds_config.json says of a scenario (hugging_face/deepspeed.cpp reads it).
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "sim/import_config/launch/launch_settings.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+using scenario::Scenario;
+
+void add_zero(const Scenario& scenario, std::vector<LaunchSetting>& settings) {
+  const auto sharding = scenario.layout.sharding;
+  const auto stage = sharding == layout::Sharding::hsdp ? 3 : static_cast<int>(sharding);
+  settings.push_back({"zero_optimization.stage", fmt::format("{}", stage)});
+  if (sharding == layout::Sharding::hsdp && scenario.layout.shard_group) {
+    settings.push_back(
+        {"zero_optimization.mics_shard_size", fmt::format("{}", *scenario.layout.shard_group)});
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPlaces = {
+      {{"offload.optimizer", "zero_optimization.offload_optimizer.device"},
+       {"offload.parameters", "zero_optimization.offload_param.device"}}};
+  for (const auto& [key, place] : kPlaces) {
+    const std::string device = value_at(scenario, key);
+    if (!device.empty() && device != "none") {
+      settings.push_back({std::string(place), device});
+    }
+  }
+  if (scenario.step.bucket) {
+    constexpr double kBytesOfElement = 2.0;
+    settings.push_back(
+        {"zero_optimization.reduce_bucket_size",
+         fmt::format(
+             "{}", static_cast<std::int64_t>(in_bytes(*scenario.step.bucket) / kBytesOfElement))});
+  }
+}
+
+}  // namespace
+
+std::vector<LaunchSetting> deepspeed_settings(const Scenario& scenario) {
+  const layout::LayoutSpec& layout = scenario.layout;
+  const std::int64_t data = scenario.cluster.nodes * scenario.cluster.gpus_per_node /
+                            (layout.tensor * layout.context * layout.pipeline);
+  std::vector<LaunchSetting> settings = {
+      {"train_batch_size", fmt::format("{}", scenario.batch.global)},
+      {"train_micro_batch_size_per_gpu", fmt::format("{}", scenario.batch.micro)},
+      {"gradient_accumulation_steps",
+       fmt::format("{}", scenario.batch.global / (data * scenario.batch.micro))}};
+  const std::string compute = value_at(scenario, "precision.compute");
+  settings.push_back({compute == "fp16" ? "fp16.enabled" : "bf16.enabled", "true"});
+  add_zero(scenario, settings);
+  constexpr std::array<std::string_view, 8> kKeys = {"overlap.data",
+                                                     "layout.tensor",
+                                                     "layout.context",
+                                                     "layout.pipeline",
+                                                     "precision.gradient_dtype",
+                                                     "overlap.fsdp.reshard_group",
+                                                     "overlap.fsdp.quantized_weights",
+                                                     "overlap.fsdp.quantized_gradients"};
+  for (const std::string_view key : kKeys) {
+    const std::string value = value_at(scenario, key);
+    if (value.empty() || value == "1") {
+      continue;
+    }
+    if (auto setting = inverted("deepspeed", key, value)) {
+      settings.push_back(*std::move(setting));
+    }
+  }
+  return settings;
+}
+
+}  // namespace orrery::import_config
