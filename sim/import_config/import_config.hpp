@@ -5,25 +5,7 @@
 //   const ImportResult result = import_configs(files, options, diagnostics);
 //   // result.scenario is the text of a scenario; result.asked says what no file states
 //
-// format         | recognised by                                        | says
-// ---------------|------------------------------------------------------|--------------------------
-// hugging-face   | JSON with model_type, architectures or hidden_size   | the model
-// deepspeed      | JSON with zero_optimization or train_*batch_size     | batch, ZeRO, offload
-// megatron-args  | --num-layers and its kin: launch script, command     | model, layout, batch, run
-// megatron-yaml  | the same keys as YAML (MODEL_ARGS, --yaml-cfg)       | the same
-// nemo           | YAML with trainer and model                          | the same, and the nodes
-// torchtitan     | TOML with [parallelism], [training] or [job]         | layout, batch; model by
-//                |                                                      | name
-// torchtitan-cli | a command with --module or --training.*              | the same
-// torchtitan-json| JSON with parallelism.data_parallel_shard_degree     | the same, every layer
-// gpt-neox       | YAML with pipe-parallel-size                         | the same
-// trainer-yaml   | YAML of Accelerate, LLaMA-Factory, Axolotl           | sharding, batch
-// trainer-args   | --per_device_train_batch_size and its kin            | the same
-// megatron-bridge| YAML with a _target_ of megatron.bridge              | the same
-// nanotron       | YAML with tokens, parallelism and model_config       | the same
-// maxtext        | YAML with base_emb_dim, or base_config and model_name| the same
-// llm-foundry    | YAML with global_train_batch_size                    | the same
-// *-log          | what a run has printed (training_log.hpp)            | the same, the step time
+// Formats and the words that tell them: scenarios/imports/formats.signs; logs: log_programs.yaml.
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
 // script, assignments, arrays and simple conditions are read, all else is reported.

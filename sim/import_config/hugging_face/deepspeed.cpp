@@ -7,7 +7,6 @@
 
 #include <array>
 
-#include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -96,12 +95,6 @@ void read_precision(Import& import) {
       import.draft.leave_open("precision.compute", *item, unread_reason(item->value));
     }
   }
-  for (const std::string_view path : {"data_types.grad_accum_dtype", "communication_data_type"}) {
-    const auto dtype = keys.text(path);
-    if (dtype && (*dtype == "fp32" || *dtype == "bf16" || *dtype == "fp16")) {
-      import.draft.set("precision.gradient_dtype", *dtype, read_from(*keys.find(path)));
-    }
-  }
 }
 
 void read_offload(Import& import) {
@@ -126,34 +119,6 @@ void read_offload(Import& import) {
         import.draft.leave_open(rate, *keys.find(path), "the drives' rates are not in the file");
       }
     }
-  }
-  if (keys.flag("zero_optimization.cpu_offload").value_or(false)) {
-    import.draft.set(
-        "offload.optimizer", "cpu", read_from(*keys.find("zero_optimization.cpu_offload")));
-  }
-}
-
-// Bytes per parameter of the optimizers that are not Adam with fp32 states.
-void read_deepspeed_optimizer(Import& import) {
-  const auto type = import.keys.text("optimizer.type");
-  if (!type) {
-    return;
-  }
-  const std::string name = lower_case(*type);
-  const SourceItem& item = *import.keys.find("optimizer.type");
-  if (name == "adam" || name == "adamw" || name == "fusedadam") {
-    import.draft.set("precision.optimizer.name", "adamw", read_from(item));
-  } else if (name == "lamb") {
-    import.draft.set(
-        "precision.optimizer.name", "adamw", derived_from(item, "LAMB keeps the states of Adam"));
-  } else if (name == "lion" || name == "sgd") {
-    import.draft.set("precision.optimizer.name", name, read_from(item));
-  } else {
-    leave_out(import,
-              "optimizer.type",
-              Effect::large,
-              "an optimizer that a scenario does not know",
-              "precision.optimizer");
   }
 }
 
@@ -188,7 +153,6 @@ void read_deepspeed(Import& import) {
   read_batch(import);
   read_zero(import);
   read_precision(import);
-  read_deepspeed_optimizer(import);
   const auto stages = keys.count("pipeline.stages");
   if (stages) {
     copy_count(import, "pipeline.stages", "layout.pipeline");
@@ -196,7 +160,6 @@ void read_deepspeed(Import& import) {
       import.draft.set("layout.schedule", "1f1b", default_of(import, "pipelines run 1F1B"));
     }
   }
-  copy_count(import, "tensor_parallel.autotp_size", "layout.tensor");
   import.draft.note(
       "DeepSpeed's file does not say whether activations are recomputed: that is in the model's "
       "code; state `recompute` where they are");
