@@ -47,8 +47,8 @@ struct Member {
 
 // Of layouts in the order of the space; without their least times.
 [[nodiscard]] std::vector<Family> families(const std::vector<Candidate>& layouts);
-// The same of clans, whose families stand together. Without a layout that recomputes nothing, `none`
-// being its index among the recomputations, a clan is a family.
+// The same of clans, whose families stand together. `none`: the index of recomputing nothing among
+// the recomputations; without it a clan is a family.
 [[nodiscard]] std::vector<Family> clans(const std::vector<Candidate>& layouts,
                                         std::optional<std::uint8_t> none);
 
