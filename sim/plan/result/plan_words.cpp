@@ -156,7 +156,7 @@ std::vector<std::string> figure_lines(const Finalist& finalist) {
   const std::string per_token = metric_text(evaluation, MetricId::cost_per_million_tokens);
   std::vector<std::string> lines;
   add_joined({spread_words(evaluation, MetricId::step_time, "step"),
-              fmt::format("MFU {}", metric_text(evaluation, MetricId::mfu)),
+              fmt::format("causal MFU {}", metric_text(evaluation, MetricId::mfu_causal)),
               memory},
              lines);
   add_joined({spread_words(evaluation, MetricId::finish_time, "finish"),
@@ -261,6 +261,9 @@ std::vector<std::string> published_lines(const Plan& plan) {
         "{}, {}",
         figure,
         published.rank ? fmt::format("rank {}", *published.rank) : "behind all that are ranked"));
+  }
+  if (!one.evaluation.feasible && from.gpus == one.proposal.gpus) {
+    lines.emplace_back("it has run on as many of these GPUs: its peak is predicted too high");
   }
   if (!published.winner && lead > 0.0 && !one.reason.empty()) {
     lines.push_back(one.reason);

@@ -4,8 +4,8 @@
 // stopped early. Internal to plan/.
 //
 //   sample: layouts from all over the space, the most promising of them in full
-//   climb:  from the published layout, from the scenario's own, from the best of the sample and from
-//           the best one of another shape, one axis at a time as long as it gets better
+//   climb:  from the published layout, from the scenario's own, from the best of the sample and
+//           from the best one of another shape, one axis at a time as long as it gets better
 //
 // Better is a lower score; of layouts that do not fit, one that is less short of memory. The result
 // depends on the space alone: a search that is stopped later knows this much and more, so that it

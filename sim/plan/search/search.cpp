@@ -57,7 +57,7 @@ class Searcher {
   // False after a stop request.
   bool search_families() {
     std::vector<Estimated> first = first_answer(candidates_, scoring_, work_);
-    if (bound_families()) {
+    if (bound_clans()) {
       for (auto& [key, members] : groups()) {
         search_group(members);
       }
@@ -113,32 +113,45 @@ class Searcher {
     }
   }
 
-  // A least time of every family. False after a stop request.
-  bool bound_families() {
-    families_ = families(candidates_);
-    const std::vector<std::size_t> order = scattered(families_.size());
+  // A least time of every clan. False after a stop request.
+  bool bound_clans() {
+    const auto none = recomputes_nothing();
+    clans_ = clans(candidates_, none);
+    const std::vector<std::size_t> order = scattered(clans_.size());
     const auto found = work_.share<SimTime>(
-        families_.size(),
+        clans_.size(),
         {},
         [&](Estimator& estimator, std::size_t i, SimTime* least) {
-          *least = estimator.least_of_family(candidates_[families_[order[i]].first]);
+          *least = kForever;
+          for (const Candidate& one : fastest_of(clans_[order[i]], candidates_, none)) {
+            *least = std::min(*least, estimator.least_of_family(one));
+          }
         },
         [this](double share) { report(share); });
     std::vector<Family> seen;
-    for (std::size_t i = 0; i < families_.size(); ++i) {
-      Family& family = families_[order[i]];
-      family.least = found.results[i];
+    for (std::size_t i = 0; i < clans_.size(); ++i) {
+      Family& clan = clans_[order[i]];
+      clan.least = found.results[i];
       if (found.done[i] != 0) {
-        result_.counts.seen += family.size();
-        seen.push_back(family);
+        result_.counts.seen += clan.size();
+        seen.push_back(clan);
       }
     }
     // In the order of the space, as they would stand without scattering.
     std::sort(seen.begin(), seen.end(), [](const Family& a, const Family& b) {
       return a.first < b.first;
     });
-    families_ = std::move(seen);
+    clans_ = std::move(seen);
     return !work_.stopped();
+  }
+
+  [[nodiscard]] std::optional<std::uint8_t> recomputes_nothing() const {
+    for (std::size_t i = 0; i < bench_.recomputes.size(); ++i) {
+      if (bench_.recomputes[i].spec == step::RecomputeSpec{}) {
+        return static_cast<std::uint8_t>(i);
+      }
+    }
+    return std::nullopt;
   }
 
   // Blocks of neighbours, which share passes, from all over the space: a search that is stopped has
@@ -158,35 +171,39 @@ class Searcher {
     return order;
   }
 
-  // Families that compete in step time alone: same GPUs, same batch.
+  // Clans that compete in step time alone: same GPUs, same batch.
   [[nodiscard]] std::map<std::tuple<int, int, int>, std::vector<Family>> groups() const {
     std::map<std::tuple<int, int, int>, std::vector<Family>> groups;
-    for (const Family& family : families_) {
-      const Candidate& candidate = candidates_[family.first];
-      groups[{candidate.gpu, candidate.nodes, candidate.global_batch}].push_back(family);
+    for (const Family& clan : clans_) {
+      const Candidate& candidate = candidates_[clan.first];
+      groups[{candidate.gpu, candidate.nodes, candidate.global_batch}].push_back(clan);
     }
     return groups;
   }
 
-  // What one group still has to decide.
+  // What one group still has to decide: heaps whose first has the least time.
   struct Open {
-    std::vector<Family> families;  // the least time first
-    std::size_t next = 0;          // of the families: those before it were looked into
-    std::vector<std::pair<SimTime, std::size_t>> layouts = {};  // heap: least time, index
+    std::vector<Family> clans;
+    std::vector<Family> families = {};
+    std::vector<std::pair<SimTime, std::size_t>> layouts = {};  // least time, index
     std::vector<SimTime> times = {};  // of those that fit, ascending, at most `keep`
   };
 
-  static Open open_group(std::vector<Family>& members) {
-    Open open{std::move(members)};
-    std::stable_sort(open.families.begin(),
-                     open.families.end(),
-                     [](const Family& a, const Family& b) { return a.least < b.least; });
-    return open;
+  static bool later(const Family& a, const Family& b) {
+    return std::tuple(a.least, a.first) > std::tuple(b.least, b.first);
+  }
+
+  static Family pop(std::vector<Family>& heap) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    const Family first = heap.back();
+    heap.pop_back();
+    return first;
   }
 
   // Those with the least bound first, until no bound is below the last of the best.
   void search_group(std::vector<Family>& members) {
-    Open open = open_group(members);
+    Open open{std::move(members)};
+    std::make_heap(open.clans.begin(), open.clans.end(), later);
     for (Indices block = next_block(open); !block.empty(); block = next_block(open)) {
       std::sort(block.begin(), block.end());  // what shares a step graph stands together
       std::vector<Estimated> done = estimate(block);
@@ -199,12 +216,18 @@ class Searcher {
       open.times.resize(std::min(open.times.size(), static_cast<std::size_t>(options_.keep)));
       take(std::move(done));
     }
-    for (std::size_t i = open.next; i < open.families.size(); ++i) {
-      result_.counts.bounded += may_win(open.families[i].least, open) ? 0 : open.families[i].size();
+    for (const auto* left : {&open.clans, &open.families}) {
+      for (const Family& one : *left) {
+        result_.counts.bounded += may_win(one.least, open) ? 0 : one.size();
+      }
     }
     for (const auto& [least, index] : open.layouts) {
       result_.counts.bounded += may_win(least, open) ? 0 : 1;
     }
+  }
+
+  static SimTime least_of(const std::vector<Family>& heap) {
+    return heap.empty() ? kForever : heap.front().least;
   }
 
   // Layouts with the least bounds of all that are left, as far as they may be among the best.
@@ -212,32 +235,60 @@ class Searcher {
     constexpr std::size_t kBlock = 128;
     Indices block;
     while (block.size() < kBlock && !work_.stopped()) {
-      const bool closed = open.next == open.families.size();
-      const bool first = !open.layouts.empty() &&
-                         (closed || open.layouts.front().first < open.families[open.next].least);
-      if (!first && !closed && may_win(open.families[open.next].least, open)) {
-        look_into_families(open);
-        continue;
-      }
-      if (!first || !may_win(open.layouts.front().first, open)) {
+      const SimTime clan = least_of(open.clans);
+      const SimTime family = least_of(open.families);
+      const SimTime layout = open.layouts.empty() ? kForever : open.layouts.front().first;
+      const SimTime least = std::min({clan, family, layout});
+      if (least == kForever || !may_win(least, open)) {
         break;
       }
-      block.push_back(open.layouts.front().second);
-      std::pop_heap(open.layouts.begin(), open.layouts.end(), std::greater<>());
-      open.layouts.pop_back();
+      if (clan == least) {
+        look_into_clans(open);
+      } else if (family == least) {
+        look_into_families(open);
+      } else {
+        block.push_back(open.layouts.front().second);
+        std::pop_heap(open.layouts.begin(), open.layouts.end(), std::greater<>());
+        open.layouts.pop_back();
+      }
     }
     return block;
   }
 
-  void look_into_families(Open& open) {
-    constexpr std::size_t kFamilies = 64;
-    const std::size_t end = std::min(open.next + kFamilies, open.families.size());
-    std::vector<Family> block(open.families.begin() + static_cast<std::ptrdiff_t>(open.next),
-                              open.families.begin() + static_cast<std::ptrdiff_t>(end));
-    open.next = end;
+  // The next few that may win, in the order of the space: what shares passes stands together.
+  std::vector<Family> next_of(std::vector<Family>& heap, const Open& open) const {
+    constexpr std::size_t kAtOnce = 64;
+    std::vector<Family> block;
+    while (block.size() < kAtOnce && !heap.empty() && may_win(heap.front().least, open)) {
+      block.push_back(pop(heap));
+    }
     std::sort(block.begin(), block.end(), [](const Family& a, const Family& b) {
-      return a.first < b.first;  // what shares passes stands together
+      return a.first < b.first;
     });
+    return block;
+  }
+
+  void look_into_clans(Open& open) {
+    std::vector<Family> members;
+    for (const Family& clan : next_of(open.clans, open)) {
+      const std::vector<Family> more = families_of(clan, candidates_);
+      members.insert(members.end(), more.begin(), more.end());
+    }
+    const auto found = work_.share<SimTime>(
+        members.size(), {}, [&](Estimator& estimator, std::size_t i, SimTime* least) {
+          *least = estimator.least_of_family(candidates_[members[i].first]);
+        });
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (found.done[i] != 0) {
+        members[i].least = found.results[i];
+        open.families.push_back(members[i]);
+        std::push_heap(open.families.begin(), open.families.end(), later);
+      }
+    }
+  }
+
+  void look_into_families(Open& open) {
+    const std::vector<Family> block = next_of(open.families, open);
     std::vector<std::size_t> sizes;
     sizes.reserve(block.size());
     for (const Family& family : block) {
@@ -407,7 +458,7 @@ class Searcher {
   Scoring scoring_;
   std::vector<Candidate> candidates_;
   SharedWork work_;
-  std::vector<Family> families_;
+  std::vector<Family> clans_;
   std::vector<Member> large_;  // over memory by their bounds
   std::vector<Estimated> fitting_;
   std::vector<Estimated> misses_;

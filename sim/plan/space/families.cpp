@@ -22,6 +22,19 @@ bool same_family(const Candidate& a, const Candidate& b) {
   return like_a == a && gathers(a) == gathers(b);
 }
 
+// Layouts that stand together and are the same.
+template <typename Same>
+std::vector<Family> runs_of(const Family& range, const std::vector<Candidate>& layouts, Same same) {
+  std::vector<Family> found;
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    if (found.empty() || !same(layouts[found.back().first], layouts[i])) {
+      found.push_back({i, i, {}});
+    }
+    found.back().last = i + 1;
+  }
+  return found;
+}
+
 // What may hold least of its family first.
 auto rank(const Candidate& candidate) {
   const bool shards = candidate.sharding != Sharding::none;
@@ -32,14 +45,32 @@ auto rank(const Candidate& candidate) {
 }  // namespace
 
 std::vector<Family> families(const std::vector<Candidate>& layouts) {
-  std::vector<Family> found;
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    if (found.empty() || !same_family(layouts[found.back().first], layouts[i])) {
-      found.push_back({i, i, {}});
+  return families_of({0, layouts.size(), {}}, layouts);
+}
+
+std::vector<Family> families_of(const Family& clan, const std::vector<Candidate>& layouts) {
+  return runs_of(clan, layouts, same_family);
+}
+
+std::vector<Family> clans(const std::vector<Candidate>& layouts, std::optional<std::uint8_t> none) {
+  return runs_of({0, layouts.size(), {}}, layouts, [none](const Candidate& a, Candidate b) {
+    b.recompute = none ? a.recompute : b.recompute;
+    b.sharding = none ? a.sharding : b.sharding;
+    return same_family(a, b);
+  });
+}
+
+std::vector<Candidate> fastest_of(const Family& clan,
+                                  const std::vector<Candidate>& layouts,
+                                  std::optional<std::uint8_t> none) {
+  std::vector<Candidate> fastest;
+  for (std::size_t i = clan.first; i < clan.last && fastest.size() < 2; ++i) {
+    if (fastest.empty() || gathers(layouts[i]) != gathers(fastest.front())) {
+      fastest.push_back(layouts[i]);
+      fastest.back().recompute = none.value_or(layouts[i].recompute);
     }
-    found.back().last = i + 1;
   }
-  return found;
+  return fastest;
 }
 
 bool holds_no_more(const Candidate& wider, const Candidate& layout, bool mixture) {

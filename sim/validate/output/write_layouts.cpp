@@ -94,6 +94,31 @@ std::string misses(const std::vector<LayoutGroup>& groups) {
              : "\nGroups whose choice is 2 % or more behind the fastest:\n\n" + to_markdown(table);
 }
 
+// Of the larger groups, where the layout that was measured to be the fastest is predicted to stand.
+std::string standings(const std::vector<LayoutGroup>& groups) {
+  constexpr std::size_t kMany = 4;
+  report::Table table = report::table_of({"fastest", "layouts", "predicted rank", "correlation"});
+  for (const LayoutGroup& group : groups) {
+    if (group.layouts.size() < kMany) {
+      continue;
+    }
+    const GroupVerdict verdict = judge(group);
+    const MeasuredLayout& fastest = group.layouts[verdict.fastest];
+    const auto better = std::count_if(
+        group.layouts.begin(), group.layouts.end(), [&fastest](const MeasuredLayout& other) {
+          return other.predicted < fastest.predicted;
+        });
+    table.add(fastest.id,
+              group.layouts.size(),
+              better + 1,
+              verdict.correlation ? fmt::format("{:.2f}", *verdict.correlation) : "-");
+  }
+  return table.rows.empty() ? std::string()
+                            : "\nWhere the fastest of groups of four layouts or more is predicted "
+                              "to stand:\n\n" +
+                                  to_markdown(table);
+}
+
 std::string error_table(const plan::LayoutErrors& errors) {
   report::Table table = report::table_of({"differ in", "pairs", "groups", "error"});
   const std::string text = fmt::format(
@@ -138,7 +163,7 @@ std::string to_markdown(const std::vector<LayoutGroup>& groups, const plan::Layo
   if (!groups.empty()) {
     all.add_to(table, "all");
   }
-  return to_markdown(table) + misses(groups) + error_table(errors);
+  return to_markdown(table) + misses(groups) + standings(groups) + error_table(errors);
 }
 
 }  // namespace orrery::validate

@@ -73,6 +73,39 @@ TEST(Families, AreNeverFasterAndNeverHoldLessThanTheirBounds) {
   }
 }
 
+// Recomputation adds to what a pass takes.
+TEST(Families, AreNoFasterThanTheirClanWithoutRecomputation) {
+  constexpr int kTried = 60;
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    const Bench bench = make_bench(text, shared_in_many_ways());
+    const std::vector<Candidate> all = layouts(bench.space, bench.bench);
+    const std::vector<Family> found = clans(all, std::uint8_t{0});  // none is listed first
+    std::size_t families_in_all = 0;
+    std::size_t next = 0;
+    for (const Family& clan : found) {
+      ASSERT_EQ(clan.first, next);
+      next = clan.last;
+      families_in_all += families_of(clan, all).size();
+    }
+    EXPECT_EQ(next, all.size());
+    EXPECT_EQ(families_in_all, families(all).size());
+    Estimator estimator(bench.bench);
+    std::mt19937 random(7);
+    for (int i = 0; i < kTried; ++i) {
+      const Family& clan = found[random() % found.size()];
+      SimTime least = kForever;
+      for (const Candidate& one : fastest_of(clan, all, std::uint8_t{0})) {
+        least = std::min(least, estimator.least_of_family(one));
+      }
+      for (const Family& family : families_of(clan, all)) {
+        EXPECT_LE(least, estimator.least_of_family(all[family.first]))
+            << tag(all[family.first], bench.bench);
+      }
+    }
+    EXPECT_EQ(clans(all, std::nullopt).size(), families(all).size());
+  }
+}
+
 TEST(Families, HoldEveryLayoutOnceAndDifferInMoreThanSharing) {
   const Bench bench = make_bench(mixture_text(), shared_in_many_ways());
   const std::vector<Candidate> all = layouts(bench.space, bench.bench);

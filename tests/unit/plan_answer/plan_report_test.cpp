@@ -60,6 +60,30 @@ TEST(PlanReport, SaysTheSameInJson) {
   }
 }
 
+// Of Llama 2 7B nothing is published on this GPU in the table; of Llama 3 8B there is.
+TEST(PlanReport, SaysWhereThePublishedLayoutStandsAndWhatAStepAsideLoses) {
+  const std::string text = small_text() + narrow_block();
+  EXPECT_TRUE(Json::parse(to_json(shown()))["published"].is_null());
+  const Plan plan = plan_of(replaced(text, "llama2-7b, sequence_length: 4096", "llama3-8b"));
+  ASSERT_TRUE(plan.published.has_value());
+  const Json json = Json::parse(to_json(plan));
+  EXPECT_EQ(json["published"]["stack"], "nemo");
+  EXPECT_EQ(json["published"]["sets"]["layout.context"], "2");
+  ASSERT_TRUE(plan.published->plan.has_value());
+  const Finalist& winner = plan.finalists.front();
+  EXPECT_EQ(plan.published->problem, "");
+  // Context 2 is not among the values to search, so that it may be behind or ahead.
+  const double lead = plan.published->plan->value - winner.value;
+  EXPECT_EQ(plan.published->rank == std::size_t{1}, lead < 0.0);
+  const std::string page = to_text(plan, {});
+  EXPECT_NE(page.find("PUBLISHED  context 2, data 8, zero1"), std::string::npos) << page;
+  EXPECT_NE(page.find("ASIDE"), std::string::npos) << page;
+  ASSERT_FALSE(plan.aside.empty());
+  for (const StepAside& one : plan.aside) {
+    EXPECT_TRUE(!one.fits || one.loss >= 0.0) << one.change.name << " " << one.change.value;
+  }
+}
+
 TEST(PlanReport, HasALinePerFinalistInCsv) {
   const std::string csv = to_csv(shown());
   EXPECT_TRUE(csv.starts_with("rank,standing,cost,behind,"));
