@@ -54,7 +54,7 @@ std::vector<scenario::KeyValue> values_to_try(const Workbench& bench) {
   return values;
 }
 
-// The best few, then the best of other shapes, and the published one.
+// The best few, then the best of other shapes, and the published one where it is among the best.
 std::vector<Candidate> layouts_to_switch(const Workbench& bench, const std::vector<Ranked>& best) {
   std::vector<Candidate> layouts;
   const auto is_of_its_shape = [](const Candidate& one, const Candidate& other) {
@@ -69,8 +69,13 @@ std::vector<Candidate> layouts_to_switch(const Workbench& bench, const std::vect
       layouts.push_back(ranked.candidate);
     }
   }
-  if (const auto published = published_candidate(bench)) {
-    layouts.push_back(*published);
+  const auto published = published_candidate(bench);
+  for (const Ranked& ranked : best) {  // where it is among what is searched
+    Candidate candidate = ranked.candidate;
+    candidate.dispatcher = published ? published->dispatcher : candidate.dispatcher;
+    if (published && candidate == *published) {
+      layouts.push_back(ranked.candidate);
+    }
   }
   return layouts;
 }
