@@ -3,10 +3,10 @@
 // The keys that a training lead turns first, above the answer: GPU, nodes, degrees, micro-batch,
 // recomputation, precision, spares, interval and price of the document in front.
 //
-// A change goes into the text as one step of undo, with what follows from it: layout.data, and where
-// the layout would break a rule or not fit, the fastest admissible change of one or two other keys
-// (plan/search/followers.hpp), with the runner-up as a link. A knob whose value differs from that of
-// the baseline is marked and says what it was there.
+// A change goes into the text as one step of undo, with what follows from it: layout.data, and
+// where the layout would break a rule or not fit, the fastest admissible change of one or two other
+// keys (plan/search/followers.hpp), with the runner-up as a link. A knob whose value differs from
+// that of the baseline is marked and says what it was there.
 
 #include <QWidget>
 #include <vector>

@@ -370,7 +370,7 @@ void TimelinePainter::paint_names() {
   }
 }
 
-// Rows lower than their names: those of the outermost groups, and between them as many as have room.
+// Rows lower than their names: those of the outermost groups, and between them what has room.
 void TimelinePainter::paint_some_names() {
   const double line = painter_.fontMetrics().height();
   const std::vector<LaidLine> lines = visible_rows();

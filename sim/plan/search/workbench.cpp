@@ -299,7 +299,13 @@ std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
                   {},
                   std::move(offer),
                   spec.constraints.memory_headroom};
-  add_published(bench, where, diagnostics);
+  // Where nothing is searched there is nothing to start from, and no table to read.
+  const bool searches = std::any_of(spec.search.begin(), spec.search.end(), [](const auto& axis) {
+    return axis.mode != AxisChoice::Mode::fixed;
+  });
+  if (searches) {
+    add_published(bench, where, diagnostics);
+  }
   const bool made = add_machines(bench, spec[Axis::gpu], where, diagnostics) &&
                     add_recomputes(bench, spec[Axis::recompute], diagnostics) &&
                     add_offloads(bench, spec[Axis::offload], diagnostics);

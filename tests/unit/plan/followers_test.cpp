@@ -1,4 +1,4 @@
-// What follows when one key is turned: it fits, it is small, and it leaves alone what was asked for.
+// What follows when one key is turned: it fits, it is small, and it leaves alone what was asked.
 
 #include "sim/plan/search/followers.hpp"
 
@@ -24,7 +24,7 @@ scenario::ScenarioTemplate base_of(const std::string& file) {
 TEST(Followers, NothingFollowsWhereTheLayoutStands) {
   const auto base = base_of("llama3-405b-16k.yaml");
   StepEstimator estimator;
-  const TurnedKey turn = turn_key(base, {"cluster.nodes", "4096", {}}, estimator, {});
+  const TurnedKey turn = turn_key(base, {"capacity.spares", "40", {}}, estimator, {});
   EXPECT_TRUE(turn.stands_alone);
   EXPECT_TRUE(turn.followers.empty());
 }
