@@ -128,10 +128,8 @@ void CompareView::show_timelines() {
   upper_->setVisible(!levels.empty() || level_->currentIndex() > 0);
   const bool steps = !levels.empty() && level_->currentIndex() == 0;
   timelines_->set_levels(std::move(levels));
-  if (!timelines_->view().empty() &&
-      timelines_->view().rows().largest_scroll() > 0.0) {  // all sides whole
-    timelines_->view().rows().fit_all();
-    timelines_->view_changed();
+  if (!timelines_->view().empty() && timelines_->view().rows().largest_scroll() > 0.0) {
+    timelines_->toggle_fit_rows();  // all sides whole
   }
   closer_.cancel();
   if (steps) {

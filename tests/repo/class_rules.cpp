@@ -29,7 +29,7 @@ struct KnownClass {
 constexpr std::array<KnownClass, 5> kKnown = {{{"ChartView", {46, 13}},
                                                {"MainWindow", {63, 29}},
                                                {"RunSimulator", {61, 30}},
-                                               {"TimelineView", {58, 22}},
+                                               {"TimelineView", {58, 23}},
                                                {"View", {47, 10}}}};
 
 bool is_product(std::string_view path) {

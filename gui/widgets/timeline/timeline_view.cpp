@@ -85,6 +85,7 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   layout_regions();
   view_.frame_all();
   view_.set_readable_rows();
+  fits_rows_ = false;
   if (place && place->begin >= view_.occurrence(0).range.begin &&
       place->end <= view_.occurrence(0).range.end) {
     view_.set_window(*place);
@@ -188,6 +189,9 @@ void TimelineView::view_changed() {
 
 void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
   layout_regions();
+  if (fits_rows_ && !view_.empty()) {
+    view_.rows().fit_all();
+  }
   minimap_stale_ = true;
   changed();
 }
@@ -313,10 +317,11 @@ void TimelineView::toggle_fit_rows() {
     return;
   }
   timeline::RowLayout& rows = view_.rows();
-  if (rows.row_height() < timeline::RowLayout::kUsualHeight) {
-    rows.set_readable_height();
-  } else {
+  fits_rows_ = rows.row_height() >= timeline::RowLayout::kUsualHeight;
+  if (fits_rows_) {
     rows.fit_all();
+  } else {
+    rows.set_readable_height();
   }
   changed();
 }

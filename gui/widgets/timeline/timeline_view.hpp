@@ -144,6 +144,7 @@ class TimelineView : public QWidget {
   TimelineRegions regions_;
   QImage raster_;
   QImage minimap_;
+  bool fits_rows_ = false;  // all on the screen, whatever its height becomes
   bool raster_stale_ = true;
   bool minimap_stale_ = true;
   QScrollBar* scroll_bar_ = nullptr;
