@@ -218,20 +218,13 @@ bool FormModel::setData(const QModelIndex& index, const QVariant& value, int rol
   return problem.isEmpty();
 }
 
-// Profiles are files: only the catalogue knows their names. Other names are those of the key table.
+// Profiles are files, looked for once.
 QStringList FormModel::choices(const scenario::Field& field) const {
-  if (field.choices.empty()) {
-    const auto [names, first] = names_.try_emplace(field.path);
-    if (first) {
-      names->second = catalog_names(field.path, document_->file_name()).value_or(QStringList());
-    }
-    return names->second;
+  const auto [names, first] = names_.try_emplace(field.path);
+  if (first) {
+    names->second = names_of(field, document_->file_name());
   }
-  QStringList words;
-  for (const std::string& word : field.choices) {
-    words.push_back(qt(word));
-  }
-  return words;
+  return names->second;
 }
 
 }  // namespace orrery::gui

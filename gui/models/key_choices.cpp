@@ -22,4 +22,12 @@ std::optional<QStringList> catalog_names(std::string_view key, const std::string
   return std::nullopt;
 }
 
+QStringList names_of(const scenario::Field& field, const std::string& scenario_file) {
+  QStringList words;
+  for (const std::string& word : field.choices) {
+    words.push_back(qt(word));
+  }
+  return words.isEmpty() ? catalog_names(field.path, scenario_file).value_or(QStringList()) : words;
+}
+
 }  // namespace orrery::gui

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "gui/models/tables/text.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -17,11 +18,6 @@ namespace {
 
 constexpr int kMarginAir = 6;
 constexpr int kTabColumns = 2;
-
-bool is_dark(const QWidget& widget) {
-  constexpr int kMiddle = 128;
-  return widget.palette().color(QPalette::Base).lightness() < kMiddle;
-}
 
 class Margin : public QWidget {
  public:
@@ -104,7 +100,7 @@ CodeEditor::CodeEditor(QTextDocument* document, QWidget* parent)
   document->setDefaultFont(fixed);
   setDocument(document);
   highlighter_ = new YamlHighlighter(document);
-  highlighter_->set_dark(is_dark(*this));
+  highlighter_->set_dark(is_dark(palette()));
   setLineWrapMode(QPlainTextEdit::NoWrap);
   setTabStopDistance(fontMetrics().horizontalAdvance(' ') * kTabColumns);
   setAccessibleName("Scenario as text");
@@ -229,7 +225,7 @@ void CodeEditor::resizeEvent(QResizeEvent* event) {
 void CodeEditor::changeEvent(QEvent* event) {
   QPlainTextEdit::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) {
-    highlighter_->set_dark(is_dark(*this));
+    highlighter_->set_dark(is_dark(palette()));
     show_marks();
   }
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gui/widgets/stale_veil.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -28,30 +29,10 @@ QFont scaled(QFont font, double factor, bool bold) {
   return font;
 }
 
-const char* tone_color(Tone tone, bool dark) {
-  switch (tone) {
-    case Tone::good:
-      return dark ? "#6fd39b" : "#00703c";
-    case Tone::bad:
-      return dark ? "#ff8a7a" : "#b3170b";
-    case Tone::warning:
-      return dark ? "#f0c05a" : "#8a5a00";
-    default:
-      return nullptr;
-  }
-}
-
-bool is_dark(const QPalette& palette) {
-  constexpr int kMiddle = 128;
-  return palette.color(QPalette::Base).lightness() < kMiddle;
-}
-
 QPalette in_tone(Tone tone, const QPalette& palette) {
   QPalette colors = palette;
-  if (tone == Tone::faint) {
-    colors.setColor(QPalette::WindowText, palette.color(QPalette::PlaceholderText));
-  } else if (const char* color = tone_color(tone, is_dark(palette))) {
-    colors.setColor(QPalette::WindowText, QColor(color));
+  if (tone != Tone::plain && tone != Tone::strong) {
+    colors.setColor(QPalette::WindowText, tone_color(tone, palette));
   }
   return colors;
 }

@@ -18,6 +18,7 @@
 #include "gui/models/key_choices.hpp"
 #include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/text.hpp"
+#include "gui/widgets/window/theme.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {
@@ -50,20 +51,6 @@ constexpr std::array kKnobs = std::to_array<KnobInfo>({
     {"checkpoint.interval", "Checkpoint", Turns::by_text, 72, 9},
     {"prices.gpu_hour", "GPU hour", Turns::by_text, 78, 5},
 });
-
-// The names that a key takes; where the key also takes a mapping, its short forms.
-QStringList names_for(const char* key, const ScenarioDocument& document) {
-  for (const scenario::Field& field : scenario::fields_of(document.utf8())) {
-    if (field.path == key && !field.choices.empty()) {
-      QStringList words;
-      for (const std::string& word : field.choices) {
-        words.push_back(qt(word));
-      }
-      return words;
-    }
-  }
-  return catalog_names(key, document.file_name()).value_or(QStringList());
-}
 
 // Steps to the next power of two, where degrees and nodes usually are.
 class DoublingBox : public QSpinBox {
@@ -144,7 +131,7 @@ class Knob : public QWidget {
     setBackgroundRole(QPalette::Window);
     QPalette colors = strip_->palette();
     if (moved) {
-      const bool dark = colors.color(QPalette::Base).lightness() < 128;
+      const bool dark = is_dark(colors);
       colors.setColor(QPalette::Window, QColor(dark ? "#1b2f45" : "#dceafb"));
     }
     setPalette(colors);
@@ -283,9 +270,13 @@ void KnobStrip::set_document(ScenarioDocument* document,
   };
   const bool moved = baseline && baseline != answered && baseline->text != answered->text;
   const bool experts = at(answered, "model.moe.experts").has_value();
+  const auto fields =
+      another ? scenario::fields_of(document->utf8()) : std::vector<scenario::Field>{};
   for (Knob* knob : knobs_) {
-    if (another && knob->takes_names()) {
-      knob->set_names(names_for(knob->key(), *document));
+    const auto field = std::find_if(
+        fields.begin(), fields.end(), [knob](const auto& one) { return one.path == knob->key(); });
+    if (field != fields.end() && knob->takes_names()) {
+      knob->set_names(names_of(*field, document->file_name()));
     }
     const bool silent = !experts && std::string_view(knob->key()) == "layout.expert";
     knob->show_value(silent ? std::nullopt : at(answered, knob->key()),
@@ -405,7 +396,7 @@ void KnobStrip::back_to_baseline() {
 void KnobStrip::say(const QString& text, bool wrong) {
   line_->setVisible(!text.isEmpty());
   line_->setText(text);
-  const bool dark = palette().color(QPalette::Base).lightness() < 128;
+  const bool dark = is_dark(palette());
   QPalette colors = palette();
   colors.setColor(QPalette::Window,
                   QColor(wrong ? (dark ? "#3f1d19" : "#fdebe8") : (dark ? "#3a2f14" : "#fff1cf")));

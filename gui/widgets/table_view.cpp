@@ -14,31 +14,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "gui/widgets/window/theme.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
 
 namespace {
-
-QColor color_of(Tone tone, const QPalette& palette) {
-  constexpr int kMiddle = 128;
-  const bool dark = palette.color(QPalette::Base).lightness() < kMiddle;
-  switch (tone) {
-    case Tone::good:
-      return dark ? "#6fd39b" : "#00703c";
-    case Tone::bad:
-      return dark ? "#ff8a7a" : "#b3170b";
-    case Tone::warning:
-      return dark ? "#f0c05a" : "#8a5a00";
-    case Tone::faint:
-      return palette.color(QPalette::PlaceholderText);
-    case Tone::plain:
-    case Tone::strong:
-      break;
-  }
-  return palette.color(QPalette::Text);
-}
 
 class CellPainter : public QStyledItemDelegate {
  public:
@@ -61,7 +43,7 @@ class CellPainter : public QStyledItemDelegate {
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
     const auto tone = static_cast<Tone>(index.data(TableModel::kToneRole).toInt());
-    option->palette.setColor(QPalette::Text, color_of(tone, option->palette));
+    option->palette.setColor(QPalette::Text, tone_color(tone, option->palette));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/theme.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
@@ -70,8 +71,8 @@ void TimelineSearch::report(const std::optional<timeline::Finding>& finding) {
 void TimelineSearch::show_outcome(bool found, const QString& note) {
   QPalette colors = parentWidget()->palette();
   if (!found) {
-    const bool dark = colors.color(QPalette::Window).lightness() < 128;
-    const timeline::Palette used = dark ? timeline::dark_palette() : timeline::light_palette();
+    const timeline::Palette used =
+        is_dark(colors) ? timeline::dark_palette() : timeline::light_palette();
     colors.setColor(QPalette::Text, QColor::fromRgba(used.abnormal));
   }
   setPalette(colors);

@@ -13,6 +13,7 @@
 #include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_painter.hpp"
 #include "gui/widgets/timeline/timeline_search.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -26,11 +27,6 @@ constexpr int kLegendHeight = 24;
 constexpr int kLeastNamesWidth = 130;
 constexpr int kMostNamesWidth = 230;
 constexpr double kZoomStep = 0.8;
-
-bool is_dark(const QPalette& palette) {
-  return palette.color(QPalette::Window).lightness() <
-         palette.color(QPalette::WindowText).lightness();
-}
 
 }  // namespace
 

@@ -99,6 +99,29 @@ void apply_theme(Theme theme) {
   QApplication::setPalette(theme == Theme::dark ? dark_palette() : light_palette());
 }
 
+bool is_dark(const QPalette& palette) {
+  constexpr int kMiddle = 128;
+  return palette.color(QPalette::Base).lightness() < kMiddle;
+}
+
+QColor tone_color(Tone tone, const QPalette& palette) {
+  const bool dark = is_dark(palette);
+  switch (tone) {
+    case Tone::good:
+      return dark ? "#6fd39b" : "#00703c";
+    case Tone::bad:
+      return dark ? "#ff8a7a" : "#b3170b";
+    case Tone::warning:
+      return dark ? "#f0c05a" : "#8a5a00";
+    case Tone::faint:
+      return palette.color(QPalette::PlaceholderText);
+    case Tone::plain:
+    case Tone::strong:
+      break;
+  }
+  return palette.color(QPalette::Text);
+}
+
 QString to_word(Theme theme) {
   return theme == Theme::dark ? "dark" : theme == Theme::light ? "light" : "desktop";
 }

@@ -1,8 +1,13 @@
 #pragma once
 
-// Colours of the window: those of the desktop, or a light or dark set of its own.
+// Colours of the window: those of the desktop, or a light or dark set of its own; and of what is
+// good, bad or doubtful in it.
 
+#include <QColor>
+#include <QPalette>
 #include <QString>
+
+#include "gui/models/tables/table.hpp"
 
 namespace orrery::gui {
 
@@ -12,5 +17,11 @@ void apply_theme(Theme theme);
 
 [[nodiscard]] QString to_word(Theme theme);
 [[nodiscard]] Theme theme_of(const QString& word);  // desktop for an unknown word
+
+// Text stands light on dark.
+[[nodiscard]] bool is_dark(const QPalette& palette);
+
+// Of text in this tone.
+[[nodiscard]] QColor tone_color(Tone tone, const QPalette& palette);
 
 }  // namespace orrery::gui
