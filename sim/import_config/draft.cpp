@@ -62,8 +62,20 @@ void Draft::set(std::string_view path, std::string value, Origin origin) {
   }
 }
 
-void Draft::set_stack(const char* name, std::string why) {
-  set("software.name", name, assumed_as(std::move(why)));
+void Draft::set_stack(std::string_view name) {
+  if (name == "generic") {
+    if (find("software.name") == nullptr) {
+      set("software", "generic", assumed_as("this program has no profile of its own"));
+    }
+    return;
+  }
+  const ImportedSetting* unknown = find("software");
+  if (unknown != nullptr && unknown->origin.kind == OriginKind::assumed) {
+    erase("software");
+  }
+  set("software.name",
+      std::string(name),
+      assumed_as("the program's profile: orrery list software"));
   set("software.recipe", "plain", assumed_as("what is switched on stands in the files"));
 }
 

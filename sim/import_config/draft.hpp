@@ -47,7 +47,7 @@ class Draft {
   }
 
   // The stack that is configured; its files say themselves what is switched on.
-  void set_stack(const char* name, std::string why);
+  void set_stack(std::string_view name);
 
   void erase(std::string_view path);
 

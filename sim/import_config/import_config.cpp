@@ -278,6 +278,9 @@ class Importing {
                   options_.model_class};
     KeyTables(*reader, keys).prepare(keys);
     reader->read(import);
+    if (!reader->stack.empty() && draft_.find("software.name") == nullptr) {
+      draft_.set_stack(reader->stack);
+    }
     judge_keys(import, *reader);
   }
 

@@ -163,8 +163,6 @@ void read_deepspeed(Import& import) {
   import.draft.note(
       "DeepSpeed's file does not say whether activations are recomputed: that is in the model's "
       "code; state `recompute` where they are");
-  import.draft.set(
-      "software", "generic", assumed_as("no software profile was fitted to plain DeepSpeed"));
 }
 
 }  // namespace orrery::import_config

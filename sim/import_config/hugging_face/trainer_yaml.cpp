@@ -385,7 +385,6 @@ void read_trainer_yaml(Import& import) {
       leave_out(import, name, Effect::small, "which documents share a sequence: state documents");
     }
   }
-  import.draft.set("software", "generic", assumed_as("PyTorch without a stack of its own"));
 }
 
 namespace {
@@ -480,8 +479,6 @@ void read_trainer_log(Import& import) {
         "the Trainer does not print how long its sequences are: model.sequence_length is that of a "
         "sequence with its padding, or of a packed one");
   }
-  import.draft.set(
-      "software", "generic", assumed_as("no software profile was fitted to transformers' Trainer"));
 }
 
 }  // namespace orrery::import_config

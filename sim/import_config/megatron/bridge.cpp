@@ -187,8 +187,6 @@ void read_bridge(Import& import) {
                      read_from(*keys.find("grad_reduce_in_fp32")));
   }
   read_megatron_run(keys);
-  import.draft.set_stack("megatron-bridge",
-                         "the profile of Megatron-Bridge 25.09 to 26.06; orrery list software");
 }
 
 }  // namespace orrery::import_config

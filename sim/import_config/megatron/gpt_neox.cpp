@@ -127,8 +127,6 @@ void read_gpt_neox(Import& import) {
                      derived_from(*keys.find("gradient_accumulation_steps"),
                                   fmt::format("{} x {}", *micro, *repeated))};
   }
-  import.draft.set_stack("megatron-deepspeed",
-                         "the profile of Megatron-DeepSpeed; orrery list software");
 }
 
 }  // namespace orrery::import_config

@@ -352,11 +352,9 @@ void read_megatron(Import& import, const std::vector<std::string>& prefixes) {
   read_megatron_layout(keys);
   read_megatron_step(keys);
   read_megatron_run(keys);
-  const bool deepspeed = keys.on("deepspeed");
-  import.draft.set_stack(deepspeed ? "megatron-deepspeed" : "megatron-core",
-                         deepspeed ? "the profile of Megatron-DeepSpeed; orrery list software"
-                                   : "the profile of a current Megatron-Core; orrery list "
-                                     "software");
+  if (keys.on("deepspeed")) {
+    import.draft.set_stack("megatron-deepspeed");
+  }
 }
 
 }  // namespace orrery::import_config

@@ -100,7 +100,6 @@ void read_nemo(Import& import) {
   read_megatron_step(keys);
   read_trainer_precision(import);
   read_megatron_run(keys);
-  import.draft.set_stack("nemo", "the profile of NeMo 25; orrery list software");
 }
 
 }  // namespace orrery::import_config

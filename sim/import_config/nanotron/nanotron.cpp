@@ -138,7 +138,6 @@ void read_nanotron(Import& import) {
             "attention is costed over the whole sequence, not within a window");
   read_parallelism(import);
   read_ranks(import);
-  import.draft.set("software", "generic", assumed_as("no software profile was fitted to nanotron"));
 }
 
 }  // namespace orrery::import_config

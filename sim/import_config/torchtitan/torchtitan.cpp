@@ -51,8 +51,6 @@ class Torchtitan {
       read_saved_remarks(import_);
     }
     read_run();
-    import_.draft.set_stack("torchtitan-fsdp2",
-                            "the profile fitted to torchtitan's benchmarks of December 2024");
   }
 
  private:

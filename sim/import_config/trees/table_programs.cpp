@@ -130,7 +130,6 @@ void read_maxtext(Import& import) {
     import.draft.set("model.norm", "rms_norm", default_of(import, "norms of its decoder blocks"));
     import.draft.set("model.position", "rotary", default_of(import, "its decoder blocks rotate"));
   }
-  import.draft.set("software", "generic", assumed_as("no software profile was fitted to MaxText"));
 }
 
 namespace {
@@ -235,7 +234,6 @@ void read_llm_foundry(Import& import) {
     item.shown = "device_train_microbatch_size";
     import.draft.leave_open("batch.micro", item, "`auto`: the largest that fits, found by trial");
   }
-  import.draft.set_stack("llm-foundry-fsdp", "the profile of llm-foundry; orrery list software");
 }
 
 bool is_swift_megatron(const SourceKeys& keys) {
