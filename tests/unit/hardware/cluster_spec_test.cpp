@@ -66,6 +66,12 @@ TEST(NetworkPresets, NodeBandwidthMatchesThePublishedFigure) {
   EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p4d"), 400.0);
   EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p5"), 3200.0);
   EXPECT_DOUBLE_EQ(node_gigabits("nvl72"), 1600.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p5en"), 3200.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p6-b200"), 3200.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("aws-efa-p6-b300"), 6400.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("gcp-a3-high"), 800.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("gcp-a3-mega"), 1600.0);
+  EXPECT_DOUBLE_EQ(node_gigabits("infiniband-800g"), 6400.0);
 }
 
 // Llama 3: pods of 3,072 GPUs = 384 nodes of 8 at full bisection, 1:7 towards the core.

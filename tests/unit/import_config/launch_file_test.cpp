@@ -47,12 +47,12 @@ TEST(LaunchFile, ShippedScenariosComeBackOrAreRefusedByKey) {
       }
     }
   }
-  EXPECT_EQ(shipped_scenarios().size(), 75U);
-  EXPECT_EQ(written["megatron"], 54);
-  EXPECT_EQ(written["megatron-bridge"], 53);
-  EXPECT_EQ(written["nemo"], 54);
-  EXPECT_EQ(written["torchtitan"], 4);
-  EXPECT_EQ(written["deepspeed"], 33);
+  EXPECT_EQ(shipped_scenarios().size(), 87U);
+  EXPECT_EQ(written["megatron"], 65);
+  EXPECT_EQ(written["megatron-bridge"], 64);
+  EXPECT_EQ(written["nemo"], 65);
+  EXPECT_EQ(written["torchtitan"], 6);
+  EXPECT_EQ(written["deepspeed"], 43);
 }
 
 TEST(LaunchFile, TablesOfKeysAreReadTheOtherWayRound) {
