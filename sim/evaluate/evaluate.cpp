@@ -22,6 +22,7 @@
 #include "sim/evaluate/inputs/phase_steps.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/evaluate/levers.hpp"
+#include "sim/evaluate/rollouts.hpp"
 #include "sim/evaluate/spot_break_even.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/run/trial/run_simulator.hpp"
@@ -342,7 +343,7 @@ bool run_whole(const scenario::Scenario& scenario,
                          .gpus = evaluation.step.gpus,
                          .nodes = scenario.cluster.nodes,
                          .gpus_per_node = scenario.cluster.gpus_per_node,
-                         .parameters = static_cast<double>(evaluation.echo.parameters.total +
+                         .parameters = static_cast<double>(evaluation.echo.parameters.trained() +
                                                            evaluation.echo.parameters.mtp)};
   add_checkpoint_input(scenario, resolved, spec.checkpoint, step);
   if (!add_failure_inputs(scenario, spec.failures, diagnostics)) {
@@ -451,6 +452,10 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
                     mean_peak(scenario, *resolved),
                     {resolved->recompute, resolved->costs.software().attention},
                     evaluation);
+  if (scenario.rollout) {
+    evaluation.rollout = rollout_step(scenario, *resolved, evaluation.step);
+    fill_rollout_metrics(evaluation);
+  }
   if (auto caveat = impossible_step(evaluation)) {
     evaluation.caveats.push_back(*std::move(caveat));
   }

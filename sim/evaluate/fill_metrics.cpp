@@ -167,6 +167,15 @@ void fill_step_metrics(const scenario::Scenario& scenario,
   }
 }
 
+void fill_rollout_metrics(report::Evaluation& evaluation) {
+  const run::RolloutResult& rollout = *evaluation.rollout;
+  set(evaluation, MetricId::rollout_step_time, in_seconds(rollout.step));
+  set(evaluation,
+      MetricId::gpu_seconds_per_answer,
+      in_seconds(rollout.step) * static_cast<double>(rollout.gpus) /
+          static_cast<double>(rollout.answers));
+}
+
 void fill_run_metrics(double watts,
                       std::optional<std::int64_t> start,
                       report::Evaluation& evaluation) {

@@ -8,9 +8,9 @@ namespace orrery::layout {
 namespace {
 
 // Parameters that a rank holds of its stage when they are sharded, or all of them.
-double held_parameters(const model::ShardParameters& stage, const Layout& layout, bool sharded) {
+double held_parameters(const model::ShardShare& stage, const Layout& layout, bool sharded) {
   if (!sharded) {
-    return stage.dense + stage.expert;
+    return stage.all();
   }
   return stage.dense / static_cast<double>(layout.shard_group) +
          stage.expert / static_cast<double>(expert_shard(layout).ranks);
@@ -35,12 +35,13 @@ ExpertShard expert_shard(const Layout& layout) {
 }
 
 double optimizer_parameters(const model::ShardParameters& stage, const Layout& layout) {
-  return held_parameters(stage, layout, layout.sharding != Sharding::none);
+  return held_parameters(stage.trained(), layout, layout.sharding != Sharding::none);
 }
 
 double kept_parameters(const model::ShardParameters& stage, const Layout& layout) {
-  return held_parameters(
-      stage, layout, layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp);
+  return held_parameters({stage.dense, stage.expert},
+                         layout,
+                         layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp);
 }
 
 double shared_table_parameters(const model::ModelSpec& model,
@@ -60,10 +61,15 @@ StateBytes state_bytes(const model::ShardParameters& stage,
   const bool zero1 = layout.sharding != Sharding::none;
   const bool zero3 = layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp;
   const bool shard_gradients = layout.sharding == Sharding::zero2 || zero3;
-  const auto held = [&](bool sharded) { return held_parameters(stage, layout, sharded); };
-  return {.parameters = model::bytes_per_element(precision.parameter) * held(zero3),
-          .gradients = model::bytes_per_element(precision.gradient) * held(shard_gradients),
-          .optimizer = precision.optimizer_bytes * held(zero1)};
+  const Bytes parameter = model::bytes_per_element(precision.parameter);
+  const model::ShardShare trained = stage.trained();
+  const model::ShardShare stored = stage.stored(parameter);
+  const model::ShardShare frozen = {stored.dense - trained.dense, stored.expert - trained.expert};
+  return {.parameters = parameter * held_parameters(stored, layout, zero3),
+          .frozen = parameter * held_parameters(frozen, layout, zero3),
+          .gradients = model::bytes_per_element(precision.gradient) *
+                       held_parameters(trained, layout, shard_gradients),
+          .optimizer = precision.optimizer_bytes * held_parameters(trained, layout, zero1)};
 }
 
 model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
@@ -74,28 +80,26 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
       layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
   const model::ShardContext& shard = layout;
   model::ShardParameters sum;
-  const auto add = [&sum](const model::ShardParameters& more, double count) {
-    sum.dense += count * more.dense;
-    sum.expert += count * more.expert;
-  };
   // At most two kinds of layers exist: dense ones first, then mixture-of-experts ones.
   const std::int64_t end = part.first_layer + part.num_layers;
   const std::int64_t dense_end =
       model.moe ? std::clamp(model.moe->dense_layers, part.first_layer, end) : end;
   if (dense_end > part.first_layer) {
-    add(model::layer_shard_parameters(model, shard, part.first_layer),
-        static_cast<double>(dense_end - part.first_layer));
+    sum.add(model::layer_shard_parameters(model, shard, part.first_layer),
+            static_cast<double>(dense_end - part.first_layer));
   }
   if (end > dense_end) {
-    add(model::layer_shard_parameters(model, shard, dense_end),
-        static_cast<double>(end - dense_end));
+    sum.add(model::layer_shard_parameters(model, shard, dense_end),
+            static_cast<double>(end - dense_end));
   }
   if (part.has_embedding) {
-    add(model::embedding_shard_parameters(model, shard), 1.0);
+    sum.add(model::embedding_shard_parameters(model, shard));
   }
   if (part.has_head) {
-    add(model::head_shard_parameters(model, shard), 1.0);
-    sum.dense += shared_table_parameters(model, layout, device, chunk);
+    sum.add(model::head_shard_parameters(model, shard));
+    const double copy = shared_table_parameters(model, layout, device, chunk);
+    sum.dense += copy;
+    sum.frozen.dense += model.lora ? copy : 0.0;
   }
   return sum;
 }
@@ -105,9 +109,7 @@ model::ShardParameters stage_shard_parameters(const model::ModelSpec& model,
                                               std::int64_t device) {
   model::ShardParameters sum;
   for (std::int64_t chunk = 0; chunk < layout.virtual_stages; ++chunk) {
-    const model::ShardParameters part = chunk_shard_parameters(model, layout, device, chunk);
-    sum.dense += part.dense;
-    sum.expert += part.expert;
+    sum.add(chunk_shard_parameters(model, layout, device, chunk));
   }
   return sum;
 }

@@ -40,6 +40,7 @@ struct ExpertShard {
 
 struct StateBytes {
   Bytes parameters;
+  Bytes frozen;  // of the parameters: those that the optimizer leaves alone
   Bytes gradients;
   Bytes optimizer;
 };

@@ -6,6 +6,7 @@
 // read and an fp32 copy written, the copy is read and replaced by its exponentials (counted once
 // more with the sums), then read again for the gradient, which is written in 16 bits.
 
+#include "sim/model/adapters.hpp"
 #include "sim/model/layer_blocks.hpp"
 #include "sim/model/widths.hpp"
 
@@ -180,6 +181,7 @@ LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options) {
                product(dims.query_length, dims.hidden) * sum);
   }
   lookup_backward(passes, context);
+  freeze_backward(passes, context, FrozenPart::embedding);
   add_fills(passes, options.precision);
   return passes;
 }
@@ -201,6 +203,7 @@ LayerPasses head_passes(const ModelSpec& model, const OpOptions& options) {
   }
   LayerPasses own;
   head_backward(own, context);
+  freeze_backward(own, context, FrozenPart::head);
   add_fills(own, options.precision);
   append(passes.backward_input, own.backward_input);
   append(passes.backward_weight, own.backward_weight);

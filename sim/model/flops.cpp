@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kTrainingFactor = 6.0;  // 2 per parameter forward, 4 backward
 constexpr double kForwardFactor = 2.0;
+constexpr double kFrozenFactor = 4.0;  // 2 forward, 2 for the gradient of the input
 
 // Keys that count for a token of the layer: all of the sequence or of the window, or those that a
 // causal mask leaves on average.
@@ -79,13 +80,16 @@ double multiplied_parameters(const ModelSpec& model) {
 }
 
 Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
+  // Frozen weights have no gradient: 4 N, and 6 of the adapters.
+  const double per_weight = model.lora ? kFrozenFactor : kTrainingFactor;
+  const double adapters = kTrainingFactor * product(count_parameters(model).adapters);
   if (convention == FlopConvention::six_nd) {
-    return flop(kTrainingFactor * product(count_parameters(model).active));
+    return flop(per_weight * product(count_parameters(model).active) + adapters);
   }
   const double attention = kTrainingFactor / kForwardFactor *
                            product(model.num_layers + model.mtp_layers) *
                            attention_forward(model, convention);
-  return flop(kTrainingFactor * multiplied_parameters(model) + attention);
+  return flop(per_weight * multiplied_parameters(model) + adapters + attention);
 }
 
 Flop hardware_flop_per_token(const ModelSpec& model,

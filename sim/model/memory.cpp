@@ -18,6 +18,16 @@ struct Activations {
     return options.dropout || options.ops.dropout;
   }
 
+  // Bytes per element that a linear layer keeps of its input: for the gradient of its weight, or of a
+  // frozen one for its adapter's, with the mask of that one's dropout.
+  [[nodiscard]] double kept_input(bool AdapterTargets::*target) const {
+    if (!model.lora) {
+      return dims.linear_input_bytes;
+    }
+    const double mask = model.lora->dropout > 0.0 ? 1.0 : 0.0;
+    return model.lora->targets.*target ? dims.element_bytes + mask : 0.0;
+  }
+
   [[nodiscard]] bool unfused() const {
     return options.ops.attention == AttentionKernel::unfused;
   }
@@ -39,10 +49,11 @@ double gathered(const Activations& a, std::int64_t width, double element_bytes) 
 
 // Input of a column-parallel linear layer: the rank's own share, gathered again in the backward, or
 // the gathered tensor where the stack keeps it.
-double projection_input(const Activations& a) {
-  const bool whole = a.dims.sequence_parallel && a.dims.keeps_gathered_input;
-  return whole ? gathered(a, a.dims.hidden, a.dims.linear_input_bytes)
-               : local(a, a.dims.hidden, a.dims.linear_input_bytes);
+double projection_input(const Activations& a, bool AdapterTargets::*target) {
+  const bool whole =
+      a.dims.sequence_parallel && (a.dims.keeps_gathered_input || a.model.lora.has_value());
+  const double element = a.kept_input(target);
+  return whole ? gathered(a, a.dims.hidden, element) : local(a, a.dims.hidden, element);
 }
 
 // What the core keeps beside Q, K, V and its output. Unfused: softmax output, and with dropout its
@@ -70,6 +81,11 @@ double attention_operands(const Activations& a) {
   const ShardDims& dims = a.dims;
   const double operands = queries_keys_values(a);
   const std::int64_t output = dims.heads * dims.head_dim_v;
+  if (a.model.lora) {  // the kernel's own; a dropped copy and its mask beside it for the adapter
+    const bool drops = a.model.lora->dropout > 0.0 && a.model.lora->targets.proj;
+    return operands + gathered(a, output, dims.element_bytes) +
+           (drops ? gathered(a, output, a.kept_input(&AdapterTargets::proj)) : 0.0);
+  }
   if (const auto& kept = a.options.ops.precision.kept_attention_output) {
     return operands + gathered(a, output, in_bytes(*kept));  // one copy for both
   }
@@ -82,7 +98,7 @@ double attention_operands(const Activations& a) {
 // Results of the latents' norms: inputs of the linear layers behind them.
 double normed_latents(const Activations& a) {
   const MlaSpec& mla = *a.model.mla;
-  return local(a, mla.q_lora_rank + mla.kv_lora_rank, a.dims.linear_input_bytes);
+  return local(a, mla.q_lora_rank + mla.kv_lora_rank, a.kept_input(&AdapterTargets::qkv));
 }
 
 // Inputs of the latents' norms and of the linear layers behind them.
@@ -94,7 +110,7 @@ double latents(const Activations& a) {
 
 double attention_block(const Activations& a) {
   double total = local(a, a.dims.hidden, a.dims.element_bytes);  // input of the norm
-  total += projection_input(a);
+  total += projection_input(a, &AdapterTargets::qkv);
   if (a.model.mla) {
     total += latents(a);
   }
@@ -106,22 +122,32 @@ double attention_block(const Activations& a) {
 }
 
 // Input of the down projection.
-double down_input(const ShardDims& dims, double rows, std::int64_t width) {
-  return rows * product(width) * dims.linear_input_bytes;
+double down_input(const Activations& a, std::int64_t width) {
+  return gathered(a, width, a.kept_input(&AdapterTargets::fc2));
 }
 
-// Inputs of the activation, of `input_bytes` per element, and of the down projection.
-double mlp_inner(const ShardDims& dims, double rows, std::int64_t width, double input_bytes) {
-  return rows * product(width) * product(dims.activation_inputs) * input_bytes +
-         down_input(dims, rows, width);
+// Of the routed experts, which have no adapters.
+double expert_down_input(const Activations& a) {
+  const double element = a.model.lora ? 0.0 : a.dims.linear_input_bytes;
+  return product(a.dims.expert_rows) * product(a.dims.expert_ffn) * element;
+}
+
+// Inputs of the activation, of `input_bytes` per element.
+double activation_input(const ShardDims& dims,
+                        double rows,
+                        std::int64_t width,
+                        double input_bytes) {
+  return rows * product(width) * product(dims.activation_inputs) * input_bytes;
 }
 
 double dense_inner(const Activations& a) {
-  return mlp_inner(a.dims, product(a.dims.tokens), a.dims.ffn, a.dims.element_bytes);
+  const double rows = product(a.dims.tokens);
+  return activation_input(a.dims, rows, a.dims.ffn, a.dims.element_bytes) +
+         down_input(a, a.dims.ffn);
 }
 
 double dense_mlp(const Activations& a) {
-  return projection_input(a) + dense_inner(a);
+  return projection_input(a, &AdapterTargets::fc1) + dense_inner(a);
 }
 
 double expert_input_bytes(const Activations& a) {
@@ -130,27 +156,33 @@ double expert_input_bytes(const Activations& a) {
 }
 
 double shared_inner(const Activations& a) {
-  return mlp_inner(a.dims, product(a.dims.tokens), a.dims.shared_ffn, expert_input_bytes(a));
+  const double rows = product(a.dims.tokens);
+  return activation_input(a.dims, rows, a.dims.shared_ffn, expert_input_bytes(a)) +
+         down_input(a, a.dims.shared_ffn);
 }
 
 // The shared experts' copy of the router's input.
 double shared_input(const Activations& a) {
-  const bool copies = a.dims.shared_ffn > 0 && a.dims.low_precision;
-  return copies ? local(a, a.dims.hidden, a.dims.linear_input_bytes) : 0.0;
+  const bool copies = a.dims.shared_ffn > 0 && (a.dims.low_precision || a.model.lora);
+  return copies ? local(a, a.dims.hidden, a.kept_input(&AdapterTargets::fc1)) : 0.0;
 }
 
 // Router input and probabilities, permuted rows and inner results of the experts, shared experts
 // (whose input is the router's, or an FP8 copy of it).
 double moe_inner(const Activations& a) {
   const ShardDims& dims = a.dims;
-  return local(a, a.model.moe->num_experts, kFp32Bytes) +
-         product(dims.expert_rows, dims.hidden) * dims.linear_input_bytes +
-         mlp_inner(dims, product(dims.expert_rows), dims.expert_ffn, expert_input_bytes(a)) +
+  const double rows = product(dims.expert_rows);
+  const double permuted =
+      a.model.lora ? 0.0 : rows * product(dims.hidden) * dims.linear_input_bytes;
+  return local(a, a.model.moe->num_experts, kFp32Bytes) + permuted +
+         (activation_input(dims, rows, dims.expert_ffn, expert_input_bytes(a)) +
+          expert_down_input(a)) +
          shared_inner(a);
 }
 
 double moe_mlp(const Activations& a) {
-  return local(a, a.dims.hidden, a.dims.element_bytes) + moe_inner(a) + shared_input(a);
+  const double router = a.model.lora ? 0.0 : local(a, a.dims.hidden, a.dims.element_bytes);
+  return router + moe_inner(a) + shared_input(a);
 }
 
 double mlp_block(const Activations& a, std::int64_t layer) {
@@ -192,7 +224,7 @@ double saved_operations(const Activations& a, std::int64_t layer) {
 // What the recomputed modules give up in the attention block.
 double attention_given_up(const Activations& a) {
   const RecomputeModules& modules = a.options.ops.recompute_modules;
-  double total = modules.layernorm ? projection_input(a) : 0.0;
+  double total = modules.layernorm ? projection_input(a, &AdapterTargets::qkv) : 0.0;
   if (modules.mla_up_projection && a.model.mla) {
     total += normed_latents(a) + queries_keys_values(a);
   }
@@ -201,11 +233,11 @@ double attention_given_up(const Activations& a) {
 
 double dense_given_up(const Activations& a) {
   const RecomputeModules& modules = a.options.ops.recompute_modules;
-  double total = modules.layernorm ? projection_input(a) : 0.0;
+  double total = modules.layernorm ? projection_input(a, &AdapterTargets::fc1) : 0.0;
   if (modules.mlp) {
     total += dense_inner(a);
   } else if (modules.mlp_activation) {
-    total += down_input(a.dims, product(a.dims.tokens), a.dims.ffn);
+    total += down_input(a, a.dims.ffn);
   }
   return total;
 }
@@ -215,17 +247,15 @@ double moe_given_up(const Activations& a) {
   const ShardDims& dims = a.dims;
   const bool shared = modules.moe || modules.shared_experts;
   double total = modules.layernorm || shared ? shared_input(a) : 0.0;
-  total += modules.layernorm ? local(a, dims.hidden, dims.element_bytes) : 0.0;
+  total += modules.layernorm && !a.model.lora ? local(a, dims.hidden, dims.element_bytes) : 0.0;
   if (modules.moe) {
     return total + moe_inner(a);
   }
-  total +=
-      modules.moe_activation ? down_input(dims, product(dims.expert_rows), dims.expert_ffn) : 0.0;
+  total += modules.moe_activation ? expert_down_input(a) : 0.0;
   if (shared) {
     return total + shared_inner(a);
   }
-  return total +
-         (modules.mlp_activation ? down_input(dims, product(dims.tokens), dims.shared_ffn) : 0.0);
+  return total + (modules.mlp_activation ? down_input(a, dims.shared_ffn) : 0.0);
 }
 
 double mlp_given_up(const Activations& a, std::int64_t layer) {
@@ -269,8 +299,9 @@ double kept_layer(const Activations& a, std::int64_t layer) {
 
 // Final norm's input, the logits layer's input (16 bit) and the logits in fp32.
 double main_head(const Activations& a) {
-  double total = local(a, a.dims.hidden, 2.0 * a.dims.element_bytes);
-  if (a.dims.sequence_parallel && a.dims.keeps_gathered_input) {
+  const double inputs = a.model.lora ? 1.0 : 2.0;  // a frozen product keeps none
+  double total = local(a, a.dims.hidden, inputs * a.dims.element_bytes);
+  if (a.dims.sequence_parallel && a.dims.keeps_gathered_input && !a.model.lora) {
     total += gathered(a, a.dims.hidden, a.dims.element_bytes);
   }
   return a.options.logits_bytes ? total : total + gathered(a, a.dims.vocab, kFp32Bytes);

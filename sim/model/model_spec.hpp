@@ -60,6 +60,33 @@ struct WindowSpec {
   std::int64_t full_every = 0;
 };
 
+// Low-rank adapters (LoRA): all weights of the model are frozen, and beside each linear layer of
+// the named kinds, Y = X W, two small products are trained, Y += X A B with A of k x r and B of r x n.
+//
+// symbol | meaning                                     | unit     | origin
+// -------|---------------------------------------------|----------|----------
+// r      | rank of the adapters                        | elements | scenario
+// k, n   | inputs and outputs of the linear layer      | elements | ModelSpec
+//
+// Source: Hu et al. 2021 (arXiv 2106.09685); what frozen layers leave out: LinearWithFrozenWeight
+// of Megatron-Core. nf4 holds the weights of layers in 4 bits with doubly quantised scales and brings
+// them to 16 bits at every use (QLoRA, Dettmers et al. 2023, arXiv 2305.14314).
+enum class FrozenBase { parameters, nf4 };
+
+struct AdapterTargets {
+  bool qkv = false;   // query, key and value projections, of latents too
+  bool proj = false;  // output projection of the attention
+  bool fc1 = false;   // up and gate projection of dense layers and of shared experts
+  bool fc2 = false;   // down projection of these
+};
+
+struct AdapterSpec {
+  std::int64_t rank = 0;
+  AdapterTargets targets = {.qkv = true, .proj = true, .fc1 = true, .fc2 = true};
+  double dropout = 0.0;  // of the adapters' input; above 0 its masks are kept
+  FrozenBase base = FrozenBase::parameters;
+};
+
 struct ModelSpec {
   std::string name;
   std::int64_t num_layers = 0;
@@ -82,7 +109,8 @@ struct ModelSpec {
   std::optional<MoeSpec> moe;
   std::optional<MlaSpec> mla;
   std::optional<WindowSpec> attention_window;
-  std::int64_t mtp_layers = 0;  // multi-token-prediction modules after the last layer
+  std::int64_t mtp_layers = 0;      // multi-token-prediction modules after the last layer
+  std::optional<AdapterSpec> lora;  // absent: all weights are trained
 
   [[nodiscard]] bool gated_mlp() const {
     return activation == Activation::swiglu;

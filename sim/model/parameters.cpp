@@ -54,6 +54,51 @@ void add_latent_attention(Spread& spread, const ModelSpec& model) {
   spread.copied += norm_parameters(model, model.hidden_size);
 }
 
+// Pairs of products of r (k + n) parameters beside the linear layers of the targets; those of a
+// latent attention's queries, keys and values among qkv. Routed experts have none.
+double adapter_parameters(const ModelSpec& model, std::int64_t layer) {
+  if (!model.lora) {
+    return 0.0;
+  }
+  const AdapterTargets& targets = model.lora->targets;
+  const std::int64_t hidden = model.hidden_size;
+  const std::int64_t heads = model.num_attention_heads;
+  double widths = 0.0;
+  if (targets.qkv && model.mla) {
+    const MlaSpec& mla = *model.mla;
+    const std::int64_t queries = heads * query_head_dim(model);
+    widths += mla.q_lora_rank > 0 ? product(hidden + 2 * mla.q_lora_rank + queries)
+                                  : product(hidden + queries);
+    widths += product(hidden + 2 * mla.kv_lora_rank + mla.qk_rope_head_dim +
+                      heads * (mla.qk_nope_head_dim + mla.v_head_dim));
+  } else if (targets.qkv) {
+    widths += product(hidden + (heads + query_groups(model)) * query_head_dim(model) +
+                      query_groups(model) * value_head_dim(model));
+  }
+  if (targets.proj) {
+    widths += product(heads * value_head_dim(model) + hidden);
+  }
+  const bool experts = model.is_moe_layer(layer);
+  const std::int64_t ffn =
+      experts ? model.moe->shared_experts * model.moe->ffn_hidden_size : dense_ffn(model);
+  if (ffn > 0) {
+    widths += targets.fc1 ? product(hidden + (model.gated_mlp() ? 2 : 1) * ffn) : 0.0;
+    widths += targets.fc2 ? product(ffn + hidden) : 0.0;
+  }
+  return product(model.lora->rank) * widths;
+}
+
+// All of a shard but its adapters is frozen; layers, not tables, may be packed.
+ShardParameters frozen(ShardParameters shard, const ModelSpec& model, bool layers) {
+  if (model.lora) {
+    shard.frozen = {shard.dense, shard.expert};
+    if (layers && model.lora->base == FrozenBase::nf4) {
+      shard.packed = shard.frozen;
+    }
+  }
+  return shard;
+}
+
 struct MlpParameters {
   double split = 0.0;   // both projections and the bias of the first
   double copied = 0.0;  // bias of the second
@@ -154,14 +199,34 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   counts.mtp = model.mtp_layers * (count_layer_parameters(model, model.num_layers).total +
                                    static_cast<std::int64_t>(mtp_edge));
   counts.total = counts.embedding + counts.head + counts.layers + counts.final_norm;
+  counts.adapters =
+      static_cast<std::int64_t>(product(dense_layers) * adapter_parameters(model, 0) +
+                                product(moe_layers) * adapter_parameters(model, dense_layers));
   counts.active = counts.total - unsent;
   return counts;
+}
+
+ShardShare ShardParameters::stored(Bytes wide) const {
+  const double saved = 1.0 - kPackedBytes / wide;
+  return {dense - saved * packed.dense, expert - saved * packed.expert};
+}
+
+void ShardParameters::add(const ShardParameters& more, double count) {
+  dense += count * more.dense;
+  expert += count * more.expert;
+  frozen.dense += count * more.frozen.dense;
+  frozen.expert += count * more.frozen.expert;
+  packed.dense += count * more.packed.dense;
+  packed.expert += count * more.packed.expert;
 }
 
 ShardParameters layer_shard_parameters(const ModelSpec& model,
                                        const ShardContext& shard_context,
                                        std::int64_t layer) {
-  return shard(layer_spread(model, layer, false), model, shard_context);
+  ShardParameters result =
+      frozen(shard(layer_spread(model, layer, false), model, shard_context), model, true);
+  result.dense += adapter_parameters(model, layer) / product(shard_context.tensor);
+  return result;
 }
 
 ShardParameters embedding_shard_parameters(const ModelSpec& model,
@@ -171,7 +236,7 @@ ShardParameters embedding_shard_parameters(const ModelSpec& model,
   if (model.embedding_norm) {
     dense += norm_parameters(model, model.hidden_size);
   }
-  return {.dense = dense};
+  return frozen({.dense = dense}, model, false);
 }
 
 ShardParameters head_shard_parameters(const ModelSpec& model, const ShardContext& shard_context) {
@@ -187,7 +252,7 @@ ShardParameters head_shard_parameters(const ModelSpec& model, const ShardContext
                                mtp_edge_parameters(model) / product(shard_context.tensor));
     result.expert += modules * layer.expert;
   }
-  return result;
+  return frozen(result, model, false);
 }
 
 double shared_table_shard_parameters(const ModelSpec& model, const ShardContext& shard_context) {

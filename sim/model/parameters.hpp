@@ -4,6 +4,7 @@
 //
 //   dense layer = QKV (h (a + 2 g) d + biases) + output (a d h) + MLP (2 or 3 h f) + norms
 //   MoE layer   = attention + router h E + E experts + shared experts
+//   adapters    = sum of r (k + n) over the linear layers k x n that have one
 //   total       = embedding V h (once when tied, else twice) + L layers + final norm (+ MTP)
 //   active      = total - the routed experts a token is not sent to (embedding table included)
 //
@@ -29,6 +30,12 @@ struct ParameterCounts {
   std::int64_t mtp = 0;    // multi-token-prediction modules, not in total
   std::int64_t total = 0;  // embedding + head + layers + final_norm
   std::int64_t active = 0;
+  std::int64_t adapters = 0;  // low-rank adapters, not in total
+
+  // What gradients and optimizer states exist for.
+  [[nodiscard]] std::int64_t trained() const {
+    return adapters > 0 ? adapters : total;
+  }
 };
 
 [[nodiscard]] ParameterCounts count_parameters(const ModelSpec& model);
@@ -45,12 +52,42 @@ struct LayerParameters {
 
 [[nodiscard]] LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer);
 
-// Parameters of one rank's shard of a layer: dense part (split by tensor) and routed experts (split
-// by expert and expert_tensor); apart, because their data-parallel groups differ.
+// The part of a rank's shard that all tensor ranks split and its routed experts (split by expert
+// and expert_tensor): apart, because their data-parallel groups differ.
+struct ShardShare {
+  double dense = 0.0;
+  double expert = 0.0;
+
+  [[nodiscard]] double all() const {
+    return dense + expert;
+  }
+
+  friend bool operator==(const ShardShare&, const ShardShare&) = default;
+};
+
+// Parameters of one rank's shard of a layer, a bucket, a stage.
 struct ShardParameters {
   double dense = 0.0;
   double expert = 0.0;
+  ShardShare frozen = {};  // of these: neither gradients nor optimizer state
+  ShardShare packed = {};  // of the frozen ones: held in 4 bits
+
+  [[nodiscard]] double all() const {
+    return dense + expert;
+  }
+
+  [[nodiscard]] ShardShare trained() const {
+    return {dense - frozen.dense, expert - frozen.expert};
+  }
+
+  // The number of parameters of `wide` bytes that take as much memory and wire.
+  [[nodiscard]] ShardShare stored(Bytes wide) const;
+
+  void add(const ShardParameters& more, double count = 1.0);
 };
+
+// Of one 4-bit parameter with its doubly quantised scales: 0.5 + 1/64 + 4/(64 x 256).
+inline constexpr Bytes kPackedBytes = bytes(0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0));
 
 [[nodiscard]] ShardParameters layer_shard_parameters(const ModelSpec& model,
                                                      const ShardContext& shard,

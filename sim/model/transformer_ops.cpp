@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "sim/model/adapters.hpp"
 #include "sim/model/layer_blocks.hpp"
 
 namespace orrery::model {
@@ -21,6 +22,7 @@ void layer_forward(Pass& pass, const LayerContext& context, std::int64_t layer) 
   } else {
     dense_mlp_forward(pass, context);
   }
+  freeze_forward(pass, context, FrozenPart::layer);
 }
 
 // Counts the products of a layer as the framework runs them: one per query, key, value, gate and up
@@ -67,7 +69,7 @@ Pass without_saved(const Pass& forward, const LayerContext& context) {
   for (const PassOp& entry : forward) {
     if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
       PassOp kept = entry;
-      if (gemm->batch == 1) {
+      if (gemm->batch == 1 && !gemm->name.starts_with("adapter")) {
         std::get<GemmOp>(kept.op).n = products.recomputed_columns(*gemm);
       }
       if (std::get<GemmOp>(kept.op).n > 0) {
@@ -107,6 +109,7 @@ LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::
   } else {
     attention_backward(passes, context);
   }
+  freeze_backward(passes, context, FrozenPart::layer);
   add_fills(passes, options.precision);
   return passes;
 }
@@ -122,6 +125,7 @@ Pass recompute_pass(const ModelSpec& model,
   const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
   if (policy == Recompute::modules) {
     modules_forward(pass, context, layer);
+    freeze_forward(pass, context, FrozenPart::layer);
   } else if (policy == Recompute::selective) {
     attention_core_forward(pass, context);
   } else {

@@ -9,6 +9,7 @@
 // echo         | what was asked, resolved: model, layout, hardware, software      | (set)
 // step         | one step: time, ledger, memory, timeline                         | step/
 // band         | how sure its time is; absent where it is given or nobody asked    | evaluate/
+// rollout      | the step with its generation; absent without `rollout:`          | run/
 // run          | distributions over trials; absent without `training:`            | run/
 // timeline     | the intervals of trial 0 of the run                              | run/
 // metrics      | the registry's values                                            | report/
@@ -31,6 +32,7 @@
 #include "sim/report/metrics.hpp"
 #include "sim/report/step_band.hpp"
 #include "sim/run/monte_carlo.hpp"
+#include "sim/run/rollout/rollout.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/trial/run_timeline.hpp"
 #include "sim/step/step_result.hpp"
@@ -103,6 +105,7 @@ struct Evaluation {
   std::vector<std::string> advice;  // what would make it fit
   step::StepResult step;
   std::optional<StepBand> band;
+  std::optional<run::RolloutResult> rollout;
   std::optional<run::RunPlan> plan;
   std::optional<run::MonteCarloResult> run;
   run::RunTimeline timeline;

@@ -67,6 +67,8 @@ enum class MetricId {
   peak_memory,
   memory_headroom,
   host_memory,
+  rollout_step_time,
+  gpu_seconds_per_answer,
   finish_time,
   finish_date,
   steps_done,

@@ -21,6 +21,7 @@
 #include "sim/model/model_spec.hpp"
 #include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/hours_spec.hpp"
+#include "sim/run/rollout/rollout.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/step/step_spec.hpp"
 
@@ -83,6 +84,7 @@ struct Scenario {
   step::StepSpec step;
   std::string software = "megatron-core";  // profile name or path
   RecipeUse recipe;
+  std::optional<run::RolloutSpec> rollout;
   std::optional<run::RunSpec> run;  // absent: only the step is asked for (no `training:`)
   std::vector<ExpectationText> expect;
   std::vector<MeasuredText> measured;

@@ -78,7 +78,7 @@ std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input) {
         const model::ShardParameters held = layout::chunk_shard_parameters(
             input.model, input.layout, d, static_cast<std::int64_t>(c));
         const Bytes size =
-            model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
+            model::bytes_per_element(input.spec.precision.gradient) * held.trained().all();
         const double wanted = std::ceil(size / *input.spec.bucket);
         count = wanted < static_cast<double>(layers)
                     ? std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted))

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
+#include "sim/import_config/trees/adapters.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -182,40 +183,8 @@ void read_deepspeed_parts(Import& import) {
   keys.rename("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps");
 }
 
-// Adapters leave the weights of the model frozen; preferences need a second model.
-bool trains_all_weights(Import& import, TrainerProgram program) {
+bool reads_one_model(Import& import) {
   SourceKeys& keys = import.keys;
-  for (const std::string_view name : {"finetuning_type",
-                                      "adapter",
-                                      "use_peft",
-                                      "use_peft_lora",
-                                      "use_lora",
-                                      "tuner_type",
-                                      "train_type",
-                                      "sft_type"}) {
-    const auto kind = keys.text(name);
-    if (kind && *kind != "full" && lower_case(*kind) != "false" && lower_case(*kind) != "none" &&
-        !kind->empty()) {
-      keys.error(*keys.find(name),
-                 fmt::format("{} trains adapters beside frozen weights, which a scenario cannot "
-                             "express",
-                             yaml::display(*kind)),
-                 "full");
-      return false;
-    }
-  }
-  const bool factory = program == TrainerProgram::llama_factory;
-  const bool swift = program == TrainerProgram::swift;
-  const std::string_view kind =
-      factory ? "finetuning_type" : first_of(import, {"tuner_type", "train_type", "sft_type"});
-  if ((factory || swift) && keys.find(kind) == nullptr && !keys.items().empty()) {
-    import.diagnostics.error({keys.items().front().where.file},
-                             std::string(kind),
-                             "is not stated, and then adapters are trained (lora) beside frozen "
-                             "weights, which a scenario cannot express",
-                             "full");
-    return false;
-  }
   for (const std::string_view name : {"stage", "rl", "rlhf_type"}) {
     const auto task = keys.text(name);
     if (task && !task->empty() && *task != "sft" && *task != "pt" && lower_case(*task) != "none" &&
@@ -229,6 +198,67 @@ bool trains_all_weights(Import& import, TrainerProgram program) {
     }
   }
   return true;
+}
+
+AdapterKeys adapter_keys(TrainerProgram program) {
+  constexpr std::string_view kEverywhere = "qkv, proj, fc1, fc2";
+  switch (program) {
+    case TrainerProgram::axolotl:
+      return {
+          "lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "", "0", kEverywhere};
+    case TrainerProgram::llama_factory:
+      return {
+          "lora_rank", "lora_dropout", "lora_target", "quantization_bit", "8", "0", kEverywhere};
+    case TrainerProgram::swift:
+      return {
+          "lora_rank", "lora_dropout", "target_modules", "quant_bits", "8", "0.05", kEverywhere};
+    case TrainerProgram::accelerate:
+    case TrainerProgram::transformers:
+      break;
+  }
+  return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16", "0.05", "qkv"};
+}
+
+// Adapters leave the weights of the model frozen; preferences need a second model.
+bool read_trained_weights(Import& import, TrainerProgram program) {
+  SourceKeys& keys = import.keys;
+  for (const std::string_view name : {"finetuning_type",
+                                      "adapter",
+                                      "use_peft",
+                                      "use_peft_lora",
+                                      "use_lora",
+                                      "tuner_type",
+                                      "train_type",
+                                      "sft_type"}) {
+    const auto kind = keys.text(name);
+    const std::string word = lower_case(kind.value_or("none"));
+    if (word == "full" || word == "false" || word == "none" || word.empty()) {
+      continue;
+    }
+    if (word != "lora" && word != "qlora" && word != "true") {
+      keys.error(
+          *keys.find(name),
+          fmt::format("{} trains part of the weights in a way that a scenario cannot express",
+                      yaml::display(*kind)),
+          "full, lora");
+      return false;
+    }
+    read_adapters(import, *keys.find(name), adapter_keys(program));
+    if (word == "qlora") {
+      import.draft.set("model.lora.base", "nf4", read_from(*keys.find(name)));
+    }
+    return reads_one_model(import);
+  }
+  const bool factory = program == TrainerProgram::llama_factory;
+  const bool swift = program == TrainerProgram::swift;
+  const std::string_view kind =
+      factory ? "finetuning_type" : first_of(import, {"tuner_type", "train_type", "sft_type"});
+  if ((factory || swift) && keys.find(kind) == nullptr && !keys.items().empty()) {
+    SourceItem silent = keys.items().front();  // not stated: adapters are the default of both
+    silent.path = std::string(kind);
+    read_adapters(import, silent, adapter_keys(program));
+  }
+  return reads_one_model(import);
 }
 
 // Of a training program: `mixed_precision: no` and neither bf16 nor fp16 are fp32.
@@ -357,7 +387,7 @@ void read_trainer_yaml(Import& import) {
   constexpr std::array<std::string_view, 5> kNames = {
       "transformers", "Accelerate", "Axolotl", "LLaMA-Factory", "ms-swift"};
   import.program = std::string(kNames[static_cast<std::size_t>(program)]);
-  if (!trains_all_weights(import, program)) {
+  if (!read_trained_weights(import, program)) {
     return;
   }
   read_launcher(import);

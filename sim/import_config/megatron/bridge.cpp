@@ -7,6 +7,7 @@
 #include <array>
 
 #include "sim/import_config/megatron/megatron_keys.hpp"
+#include "sim/import_config/trees/adapters.hpp"
 
 namespace orrery::import_config {
 
@@ -48,18 +49,16 @@ void take_length(Import& import) {
 bool is_plain_decoder(Import& import) {
   SourceKeys& keys = import.keys;
   for (const SourceItem& item : keys.items()) {
-    const bool adapter = item.path.starts_with("peft.");
     const bool tower = item.path.starts_with("model.vision_config.") ||
                        item.path.starts_with("model.vision_transformer_config.") ||
                        item.path.starts_with("model.teacher.");
     const bool variant = item.path == "model.experimental_attention_variant" &&
                          item.value.kind == yaml::Value::Kind::scalar;
-    if (adapter || tower || variant) {
+    if (tower || variant) {
       keys.error(item,
-                 adapter ? "trains adapters beside frozen weights, which a scenario cannot express"
-                 : variant ? "is sparse or linear attention, which a scenario cannot express"
-                           : "belongs to a model beside the decoder, which a scenario cannot "
-                             "express");
+                 variant
+                     ? "is sparse or linear attention, which a scenario cannot express"
+                     : "belongs to a model beside the decoder, which a scenario cannot express");
       return false;
     }
   }
@@ -158,7 +157,8 @@ bool take_recipe(Import& import) {
 }  // namespace
 
 void read_bridge(Import& import) {
-  if (!is_plain_decoder(import) || !take_activation(import) || !take_stages(import)) {
+  if (!is_plain_decoder(import) || !take_activation(import) || !take_stages(import) ||
+      !read_peft_section(import)) {
     return;
   }
   take_length(import);

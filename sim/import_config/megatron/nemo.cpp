@@ -6,6 +6,7 @@
 
 #include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
+#include "sim/import_config/trees/adapters.hpp"
 
 namespace orrery::import_config {
 
@@ -53,18 +54,15 @@ bool is_plain_gpt(Import& import) {
   SourceKeys& keys = import.keys;
   for (const SourceItem& item : keys.items()) {
     const auto below = [&item](std::string_view section) { return item.path.starts_with(section); };
-    const bool adapter = (below("model.peft.peft_scheme") || below("peft._target_") ||
-                          below("model.peft._target_")) &&
-                         !is_neutral(item.value, "");
     const bool other = below("model.bert_binary_head") || below("model.encoder.") ||
                        below("model.decoder.") || below("model.mm_cfg.") ||
                        below("model.masked_softmax_bert") || below("model.unet_config.") ||
                        below("model.dpo.") || below("model.rlhf.") || below("model.ppo.");
-    if (adapter || other) {
-      keys.error(item,
-                 adapter ? "trains adapters beside frozen weights, which a scenario cannot express"
-                         : "belongs to another model or task than a decoder that is trained on its "
-                           "next token, which a scenario cannot express");
+    if (other) {
+      keys.error(
+          item,
+          "belongs to another model or task than a decoder that is trained on its next token, "
+          "which a scenario cannot express");
       return false;
     }
   }
@@ -74,7 +72,7 @@ bool is_plain_gpt(Import& import) {
 }  // namespace
 
 void read_nemo(Import& import) {
-  if (!is_plain_gpt(import)) {
+  if (!is_plain_gpt(import) || !read_peft_section(import)) {
     return;
   }
   for (const std::string_view name : {"model._target_", "model.config._target_", "_target_"}) {

@@ -115,6 +115,32 @@ Json causes_json(const Evaluation& evaluation) {
   });
 }
 
+Json rollout_json(const Evaluation& evaluation) {
+  if (!evaluation.rollout) {
+    return nullptr;
+  }
+  const run::RolloutResult& rollout = *evaluation.rollout;
+  Json balanced;
+  if (rollout.balanced) {
+    balanced = *rollout.balanced;
+  }
+  return {{"answers", rollout.answers},
+          {"tokens", rollout.tokens},
+          {"longest_answer", rollout.longest},
+          {"generators", rollout.generators},
+          {"gpus", rollout.gpus},
+          {"phases",
+           json_list(rollout.phases,
+                     [](const run::RolloutPhase& phase) {
+                       return Json{{"name", phase.name}, {"time_s", in_seconds(phase.time)}};
+                     })},
+          {"tail_s", in_seconds(rollout.tail)},
+          {"step_s", in_seconds(rollout.step)},
+          {"generator_waits_s", in_seconds(rollout.generator_waits)},
+          {"trainer_waits_s", in_seconds(rollout.trainer_waits)},
+          {"balanced_generators", balanced}};
+}
+
 Json levers_json(const std::vector<Lever>& levers, bool priced) {
   return json_list(levers, [priced](const Lever& lever) {
     return with_dollars({{"change", lever.change}, {"delta_s", lever.finish_delta}},
@@ -214,6 +240,7 @@ Json json_of(const Evaluation& evaluation) {
           {"recipe", json_list(evaluation.recipe, recipe_json)},
           {"metrics", metrics_json(evaluation)},
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
+          {"rollout", rollout_json(evaluation)},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},
           {"step_band", band_json(evaluation.band)},

@@ -1,5 +1,10 @@
 // Keys of `model`: a preset, dimensions that replace it, mixture of experts, latent attention.
 
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 
@@ -388,6 +393,76 @@ void add_window(std::vector<Key>& keys) {
       ORRERY_AT(scenario.model.attention_window->full_every)));
 }
 
+constexpr std::array<std::pair<std::string_view, bool model::AdapterTargets::*>, 4> kTargets = {
+    {{"qkv", &model::AdapterTargets::qkv},
+     {"proj", &model::AdapterTargets::proj},
+     {"fc1", &model::AdapterTargets::fc1},
+     {"fc2", &model::AdapterTargets::fc2}}};
+
+void add_adapters(std::vector<Key>& keys) {
+  keys.push_back(
+      section_at({.path = "model.lora",
+                  .note = "all weights are trained",
+                  .meaning = "Low-rank adapters: the model's own weights are frozen, so they have "
+                             "no gradients, no optimizer state and no reduction.",
+                  .example = "{rank: 16, targets: [qkv, proj]}"},
+                 ORRERY_AT(scenario.model.lora)));
+  keys.push_back(count_key({.path = "model.lora.rank",
+                            .aliases = {"r", "lora_r", "lora_rank", "dim"},
+                            .note = "required",
+                            .meaning = "Rank of the adapters.",
+                            .example = "16"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.lora->rank)));
+  std::vector<std::string_view> words;
+  for (const auto& [word, target] : kTargets) {
+    words.push_back(word);
+  }
+  Key targets = words_key(
+      {.path = "model.lora.targets",
+       .fallback = "[qkv, proj, fc1, fc2]",
+       .meaning = "Linear layers that have an adapter, by Megatron-Core's names: query, key and "
+                  "value; output of the attention; up and gate; down. Routed experts have none, "
+                  "fc1 and fc2 are those of dense layers and shared experts.",
+       .example = "[qkv, proj]"},
+      std::move(words),
+      [](Draft& draft) {
+        draft.scenario.model.lora->targets = {false, false, false, false};
+      },
+      [](Draft& draft, std::size_t word) {
+        draft.scenario.model.lora->targets.*kTargets[word].second = true;
+      });
+  targets.print = [](Draft& draft) -> std::optional<std::string> {
+    if (!draft.scenario.model.lora) {
+      return std::nullopt;
+    }
+    std::vector<std::string_view> chosen;
+    for (const auto& [word, target] : kTargets) {
+      if (draft.scenario.model.lora->targets.*target) {
+        chosen.push_back(word);
+      }
+    }
+    return fmt::format("[{}]", fmt::join(chosen, ", "));
+  };
+  keys.push_back(std::move(targets));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "model.lora.dropout",
+       .aliases = {"lora_dropout"},
+       .fallback = "0",
+       .meaning = "Dropout of the adapters' input; above 0 its passes run and its masks are kept.",
+       .example = "0.1"},
+      between(0.0, 1.0),
+      ORRERY_AT(scenario.model.lora->dropout)));
+  keys.push_back(choice_key<model::FrozenBase>(
+      {.path = "model.lora.base",
+       .fallback = "parameters",
+       .meaning = "How the frozen weights of layers are held: in the type of the parameters, or in "
+                  "4 bits (QLoRA), unpacked before every product.",
+       .example = "nf4"},
+      {{"parameters", model::FrozenBase::parameters}, {"nf4", model::FrozenBase::nf4}},
+      ORRERY_AT(scenario.model.lora->base)));
+}
+
 }  // namespace
 
 std::vector<Key> model_keys() {
@@ -400,6 +475,7 @@ std::vector<Key> model_keys() {
   add_moe_load(keys);
   add_latent_attention(keys);
   add_window(keys);
+  add_adapters(keys);
   return keys;
 }
 

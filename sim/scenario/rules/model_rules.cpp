@@ -66,7 +66,27 @@ bool require_dimensions(Reading& reading) {
         require_all(reading, "model.attention_window", window, "the keys that a query sees") &&
         complete;
   }
+  if (model.lora) {
+    const std::array<Needed, 1> lora = {{{"rank", model.lora->rank}}};
+    complete = require_all(reading, "model.lora", lora, "the rank of the adapters") && complete;
+  }
   return complete;
+}
+
+// Routed experts have no adapters.
+void check_adapters(Reading& reading) {
+  const ModelSpec& model = reading.draft.scenario.model;
+  if (!model.lora) {
+    return;
+  }
+  const model::AdapterTargets& targets = model.lora->targets;
+  const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_experts > 0;
+  if (!targets.qkv && !targets.proj && !(dense && (targets.fc1 || targets.fc2))) {
+    error(reading,
+          "model.lora.targets",
+          "adapts no layer: routed experts have no adapters",
+          "qkv, proj");
+  }
 }
 
 void settle_activation(Reading& reading) {
@@ -174,6 +194,7 @@ void finish_model(Reading& reading) {
   if (!require_dimensions(reading)) {
     return;
   }
+  check_adapters(reading);
   settle_activation(reading);
   follow_replaced_dimensions(draft);
   check_shapes(reading);

@@ -337,6 +337,12 @@ void finish_run(Reading& reading) {
     check_training_target(reading);
     check_batch_ramp(reading);
   }
+  if (draft.scenario.rollout && draft.stated("training")) {
+    error(reading,
+          "training",
+          "a scenario with rollout answers one step, not a run",
+          "leave training out, or rollout");
+  }
   if (!is_broken(reading.diagnostics, "checkpoint")) {
     check_checkpoint(reading);
   }

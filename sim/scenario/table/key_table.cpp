@@ -101,6 +101,7 @@ const std::vector<Key>& key_table() {
     append(keys, software_keys());
     append(keys, axis_keys());
     append(keys, imperfection_keys());
+    append(keys, rollout_keys());
     append(keys, training_keys());
     append(keys, capacity_keys());
     append(keys, price_keys());

@@ -34,6 +34,7 @@ inline constexpr std::string_view kFormat = "orrery/1";
 [[nodiscard]] std::vector<Key> software_keys();
 [[nodiscard]] std::vector<Key> axis_keys();
 [[nodiscard]] std::vector<Key> imperfection_keys();
+[[nodiscard]] std::vector<Key> rollout_keys();
 [[nodiscard]] std::vector<Key> training_keys();
 [[nodiscard]] std::vector<Key> capacity_keys();
 [[nodiscard]] std::vector<Key> price_keys();

@@ -52,8 +52,8 @@ struct KnownPasses {
 
 // What it costs to keep the replicas of so many parameters in step.
 struct ReplicaParts {
-  double dense = 0.0;
-  double expert = 0.0;
+  model::ShardShare reduced = {};
+  model::ShardShare gathered = {};
   layout::Sharding sharding = layout::Sharding::none;
   Parts gradient_reduce = {};
   Parts parameter_gather = {};

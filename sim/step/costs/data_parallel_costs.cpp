@@ -167,6 +167,13 @@ void ReplicaSink::add(const ReplicaOperation& operation) {
   }
 }
 
+model::ShardShare gathered_parameters(const Costing& costing, const model::ShardParameters& held) {
+  const Sharding sharding = costing.input.layout.sharding;
+  return sharding == Sharding::zero3 || sharding == Sharding::hsdp
+             ? held.stored(model::bytes_per_element(costing.input.spec.precision.parameter))
+             : held.trained();
+}
+
 void add_reduction(ReplicaSink to,
                    const Costing& costing,
                    double parameters,
@@ -229,11 +236,11 @@ Parts cost_copies(const Costing& costing, const layout::RankMap& map, std::int64
   if (costing.input.spec.schedule == schedule::ScheduleKind::dualpipe) {
     const model::ShardParameters stages =
         layout::stage_shard_parameters(costing.input.model, layout, device);
-    parts.add(cost_pair_sum(costing, last_hop(), stages.dense + stages.expert));
+    parts.add(cost_pair_sum(costing, last_hop(), stages.trained().all()));
     return parts;
   }
   const double table = copied_table(costing, device);
-  if (table > 0.0) {
+  if (table > 0.0 && !costing.input.model.lora) {
     parts.add(cost_pair_sum(costing, last_hop(), table));
   }
   return parts;

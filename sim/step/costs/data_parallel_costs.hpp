@@ -79,6 +79,11 @@ class ReplicaSink {
   std::vector<ReplicaOperation>* list_ = nullptr;
 };
 
+// What gathers bring: all that a rank needs of sharded parameters, in parameters of its type;
+// else only what the optimizer changed.
+[[nodiscard]] model::ShardShare gathered_parameters(const Costing& costing,
+                                                    const model::ShardParameters& held);
+
 void add_reduction(ReplicaSink to,
                    const Costing& costing,
                    double parameters,

@@ -28,10 +28,10 @@ double narrow_weight_elements(const StepInput& input,
       if (!elements) {
         elements = 0.0;
         for (const model::PassOp& entry :
-             model::layer_passes(input.model, options, layer).backward_weight) {
+             model::layer_passes(input.model, options, layer).forward) {
           const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
           if (gemm != nullptr && gemm->dtype == precision.compute) {
-            *elements += static_cast<double>(gemm->m) * static_cast<double>(gemm->n) *
+            *elements += static_cast<double>(gemm->n) * static_cast<double>(gemm->k) *
                          static_cast<double>(gemm->batch);
           }
         }

@@ -38,8 +38,8 @@ void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device)
   const model::PrecisionSpec& precision = costing.input.spec.precision;
   const double elements =
       narrow_weight_elements(costing.input, costing.costs, device, costing.narrow_elements);
-  if (elements == 0.0 || precision.casts_weights) {
-    return;
+  if (elements == 0.0 || precision.casts_weights || costing.input.model.lora) {
+    return;  // frozen weights were brought to it before the first step
   }
   const model::CastTraffic cast =
       model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);

@@ -157,23 +157,25 @@ const LayerCosts& BucketTable::head_costs() {
 // Buckets of the same size on the same groups cost the same.
 ReplicaParts BucketTable::replica_parts(const model::ShardParameters& held) const {
   const layout::Sharding sharding = costing_.input.layout.sharding;
+  const model::ShardShare reduced = held.trained();
+  const model::ShardShare gathered = gathered_parameters(costing_, held);
   if (places_ != nullptr) {
     for (const ReplicaParts& known : places_->replicas) {
-      if (known.dense == held.dense && known.expert == held.expert && known.sharding == sharding) {
+      if (known.reduced == reduced && known.gathered == gathered && known.sharding == sharding) {
         return known;
       }
     }
   }
-  ReplicaParts bucket{.dense = held.dense, .expert = held.expert, .sharding = sharding};
+  ReplicaParts bucket{.reduced = reduced, .gathered = gathered, .sharding = sharding};
   const cost::Placements& places = costing_.places;
   const ReplicaGroups dense = {places.data, places.shard, places.replica};
   const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
-  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.dense, dense);
-  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, held.expert, expert);
-  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.dense, dense);
-  add_gather(ReplicaSink(bucket.parameter_gather), costing_, held.expert, expert);
-  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.dense, dense);
-  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, held.expert, expert);
+  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, reduced.dense, dense);
+  add_reduction(ReplicaSink(bucket.gradient_reduce), costing_, reduced.expert, expert);
+  add_gather(ReplicaSink(bucket.parameter_gather), costing_, gathered.dense, dense);
+  add_gather(ReplicaSink(bucket.parameter_gather), costing_, gathered.expert, expert);
+  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, gathered.dense, dense);
+  add_gather_again(ReplicaSink(bucket.parameter_gather_again), costing_, gathered.expert, expert);
   constexpr std::size_t kMost = 64;
   if (places_ != nullptr && places_->replicas.size() < kMost) {
     places_->replicas.push_back(bucket);
@@ -208,7 +210,7 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   }
   if (replicas_ == Replicas::costed) {
     bucket.held = held_by(content);
-    bucket.parameters = bucket.held.dense + bucket.held.expert;
+    bucket.parameters = bucket.held.all();
     const ReplicaParts replica = replica_parts(bucket.held);
     bucket.gradient_reduce = replica.gradient_reduce;
     bucket.parameter_gather = replica.parameter_gather;
@@ -229,23 +231,20 @@ model::ShardParameters BucketTable::held_by(const BucketContent& content) const 
   const model::ModelSpec& model = costing_.input.model;
   const model::ShardContext& shard = costing_.options.shard;
   model::ShardParameters held;
-  const auto add = [&held](const model::ShardParameters& more, double count) {
-    held.dense += more.dense * count;
-    held.expert += more.expert * count;
-  };
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
-      add(model::layer_shard_parameters(model, shard, content.example(sort)),
-          static_cast<double>(content.layers[sort]));
+      held.add(model::layer_shard_parameters(model, shard, content.example(sort)),
+               static_cast<double>(content.layers[sort]));
     }
   }
   if (content.embedding) {
-    add(model::embedding_shard_parameters(model, shard), 1.0);
+    held.add(model::embedding_shard_parameters(model, shard));
   }
   if (content.head) {
-    add(model::head_shard_parameters(model, shard), 1.0);
+    held.add(model::head_shard_parameters(model, shard));
   }
   held.dense += content.shared_table;
+  held.frozen.dense += model.lora ? content.shared_table : 0.0;
   return held;
 }
 

@@ -20,9 +20,11 @@ namespace {
 // device.
 struct HeldParameters {
   double bucket = 0.0;
-  double chunk = 0.0;
+  double trained_bucket = 0.0;
+  double trained_chunk = 0.0;
   double all = 0.0;
   double layer = 0.0;
+  double trained_layer = 0.0;
   double root = 0.0;  // tables and final norm of FSDP's outermost group
 };
 
@@ -32,26 +34,26 @@ HeldParameters held_parameters(const StepInput& input,
   HeldParameters held;
   const auto index = static_cast<std::size_t>(device);
   for (const ChunkCosts& part : stages.devices[index].chunks) {
-    double sum = 0.0;
-    for (const std::uint32_t bucket : part.buckets) {
-      held.bucket = std::max(held.bucket, stages.buckets[bucket].parameters);
-      sum += stages.buckets[bucket].parameters;
+    double trained = 0.0;
+    for (const std::uint32_t index : part.buckets) {
+      const BucketCosts& bucket = stages.buckets[index];
+      held.bucket = std::max(held.bucket, bucket.parameters);
+      held.trained_bucket = std::max(held.trained_bucket, bucket.held.trained().all());
+      trained += bucket.held.trained().all();
+      held.all += bucket.parameters;
     }
-    held.chunk = std::max(held.chunk, sum);
-    held.all += sum;
+    held.trained_chunk = std::max(held.trained_chunk, trained);
   }
   const model::ShardContext& shard = input.layout;
-  const auto all = [](const model::ShardParameters& parameters) {
-    return parameters.dense + parameters.expert;
-  };
   for (const layout::ChunkLayers& part : input.layout.stages[index]) {
     held.root +=
-        part.has_embedding ? all(model::embedding_shard_parameters(input.model, shard)) : 0;
-    held.root += part.has_head ? all(model::head_shard_parameters(input.model, shard)) : 0;
+        part.has_embedding ? model::embedding_shard_parameters(input.model, shard).all() : 0;
+    held.root += part.has_head ? model::head_shard_parameters(input.model, shard).all() : 0;
     if (part.num_layers > 0) {
       const std::int64_t last = part.first_layer + part.num_layers - 1;
-      held.layer =
-          std::max(held.layer, all(model::layer_shard_parameters(input.model, shard, last)));
+      const model::ShardParameters layer = model::layer_shard_parameters(input.model, shard, last);
+      held.layer = std::max(held.layer, layer.all());
+      held.trained_layer = std::max(held.trained_layer, layer.trained().all());
     }
   }
   return held;
@@ -115,8 +117,9 @@ CommunicationBytes communication_bytes(const StepInput& input,
   }
   if (reduces_shards) {
     const bool overlaps = input.spec.overlap.data && software.can_overlap_gradients;
-    bytes.layer +=
-        model::bytes_per_element(input.spec.precision.gradient) * (overlaps ? bucket : held.chunk);
+    const double reduced = root ? held.trained_layer : held.trained_bucket;
+    bytes.layer += model::bytes_per_element(input.spec.precision.gradient) *
+                   (overlaps ? reduced : held.trained_chunk);
   }
   bytes.head = root && fsdp.reshard ? parameter * (held.layer + held.root) : bytes.layer;
   bytes.layer += kept;

@@ -229,7 +229,7 @@ StageMemory device_memory(const StepInput& input,
   const bool master_is_shard =
       (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
       costs.software().shards_master && !input.spec.offload.any();
-  memory.parameters = master_is_shard ? Bytes{} : states.parameters;
+  memory.parameters = master_is_shard ? states.frozen : states.parameters;
   memory.parameters += cached_weights(input, costs, d, sizes.narrow);
   memory.gradients = states.gradients;
   memory.optimizer = states.optimizer;
@@ -243,7 +243,7 @@ StageMemory device_memory(const StepInput& input,
     const model::ShardParameters held =
         layout::chunk_shard_parameters(input.model, input.layout, d, static_cast<std::int64_t>(c));
     chunks.back().gradients =
-        model::bytes_per_element(input.spec.precision.gradient) * (held.dense + held.expert);
+        model::bytes_per_element(input.spec.precision.gradient) * held.trained().all();
   }
   walk(chunks, memory);
   move_states(input, costs, stage_costs, d, memory);

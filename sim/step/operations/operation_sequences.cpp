@@ -290,7 +290,9 @@ const PassSequences& SequenceMaker::head() {
 }
 
 std::uint32_t SequenceMaker::communication(TaskKind kind, const model::ShardParameters& held) {
-  const auto key = std::pair(kind, std::pair(held.dense, held.expert));
+  const model::ShardShare moved =
+      kind == TaskKind::gradient_reduce ? held.trained() : gathered_parameters(costing_, held);
+  const auto key = std::pair(kind, std::pair(moved.dense, moved.expert));
   if (const auto known = buckets_.find(key); known != buckets_.end()) {
     return known->second;
   }
@@ -319,8 +321,8 @@ std::uint32_t SequenceMaker::communication(TaskKind kind, const model::ShardPara
           {table_.operation(operation), StepCategory::exposed_data, one.cost.time, {}, false});
     }
   };
-  add(held.dense, dense, "");
-  add(held.expert, expert, "expert ");
+  add(moved.dense, dense, "");
+  add(moved.expert, expert, "expert ");
   const std::uint32_t made = table_.sequence(std::move(sequence));
   buckets_.emplace(key, made);
   return made;

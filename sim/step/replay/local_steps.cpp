@@ -57,7 +57,7 @@ Seconds outer_time(const StepInput& input, const cost::CostModel& costs) {
       cluster.network.nic_rate * (static_cast<double>(cluster.network.nics_per_node) * nodes);
   const model::ParameterCounts counts = model::count_parameters(input.model);
   const Bytes whole =
-      bytes(static_cast<double>(counts.total + counts.mtp) * spec.bits / kBitsPerByte);
+      bytes(static_cast<double>(counts.trained() + counts.mtp) * spec.bits / kBitsPerByte);
   return whole * (2.0 * (islands - 1.0) / islands) / spec.rate.value_or(nics) +
          spec.latency * (2.0 * (islands - 1.0));
 }

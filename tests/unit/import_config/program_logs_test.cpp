@@ -35,13 +35,24 @@ TEST(BridgeLog, IsReadInItsSections) {
   EXPECT_NE(imported.why("measured.step_time").find("the only time"), std::string::npos);
 }
 
+TEST(BridgeLog, SaysWhichLayersHaveAdapters) {
+  const Imported imported = import_log(
+      replaced(config_text("megatron-bridge-llama-3.2-1b.log"),
+               "peft: null\n",
+               "peft:\n  _target_: megatron.bridge.peft.lora.LoRA\n  dim: 16\n  target_modules:\n"
+               "  - linear_qkv\n  - '*.layers.0.*.linear_fc2'\n"));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.lora.rank"), "16");
+  EXPECT_EQ(imported.value("model.lora.targets"), "[qkv, fc2]");
+}
+
 TEST(BridgeLog, IsRefusedWhereItWouldBeWrong) {
   const std::string log = config_text("megatron-bridge-llama-3.2-1b.log");
   const auto problems = [&log](const std::string& old, const std::string& now) {
     return import_log(replaced(log, old, now)).problems();
   };
-  EXPECT_NE(problems("peft: null\n", "peft:\n  _target_: megatron.bridge.peft.lora.LoRA\n")
-                .find("error: peft._target_: trains adapters"),
+  EXPECT_NE(problems("peft: null\n", "peft:\n  _target_: megatron.bridge.peft.dora.DoRA\n")
+                .find("error: peft._target_: `megatron.bridge.peft.dora.DoRA` trains part"),
             std::string::npos);
   EXPECT_NE(problems("  add_qkv_bias: false\n", "[rank1] a warning\n")
                 .find("a.log:48:1: error: the printed configuration is cut off here"),

@@ -39,7 +39,7 @@ TEST(Accelerate, StatesFsdpAndMachines) {
   EXPECT_TRUE(imported.asks("batch.global"));
 }
 
-TEST(LlamaFactory, StatesTheBatchAndRefusesAdapters) {
+TEST(LlamaFactory, StatesTheBatchAndAdapters) {
   const std::string head =
       "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\ndo_train: true\n"
       "cutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\n"
@@ -52,9 +52,17 @@ TEST(LlamaFactory, StatesTheBatchAndRefusesAdapters) {
   EXPECT_EQ(full.value("model.sequence_length"), "2048");
   EXPECT_EQ(full.value("batch.global"), "16");  // 1 x 2 x 8
   EXPECT_TRUE(full.asks("layout.sharding"));    // in a file of its own
-  EXPECT_NE(import_texts({{"sft.yaml", head + "lora\n"}})
+  const Imported lora = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")},
+       {"sft.yaml", head + "lora\nlora_rank: 32\nlora_target: q_proj,v_proj,o_proj\n"}},
+      given);
+  EXPECT_EQ(lora.problems(), "");
+  EXPECT_EQ(lora.value("model.lora.rank"), "32");
+  EXPECT_EQ(lora.value("model.lora.targets"), "[qkv, proj]");
+  EXPECT_EQ(lora.value("model.lora.base"), "");
+  EXPECT_NE(import_texts({{"sft.yaml", head + "freeze\n"}})
                 .problems()
-                .find("sft.yaml:11:1: error: finetuning_type: `lora` trains adapters"),
+                .find("sft.yaml:11:1: error: finetuning_type: `freeze` trains part of the weights"),
             std::string::npos);
 }
 
@@ -72,6 +80,21 @@ TEST(Axolotl, StatesTheBatchAndFsdp) {
   EXPECT_EQ(imported.value("layout.sharding"), "zero3");
   EXPECT_EQ(imported.value("offload.parameters"), "cpu");
   EXPECT_EQ(imported.effect("sample_packing"), "small");
+}
+
+TEST(Axolotl, TrainsAdaptersOfFourBitWeights) {
+  const Imported imported = import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")},
+       {"qlora.yaml",
+        "base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 4096\nadapter: qlora\n"
+        "load_in_4bit: true\nlora_r: 64\nlora_alpha: 16\nlora_dropout: 0.1\n"
+        "lora_target_linear: true\nmicro_batch_size: 2\nbf16: auto\n"}},
+      machines(1));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.lora.rank"), "64");
+  EXPECT_EQ(imported.value("model.lora.dropout"), "0.1");
+  EXPECT_EQ(imported.value("model.lora.base"), "nf4");
+  EXPECT_EQ(imported.value("model.lora.targets"), "[qkv, proj, fc1, fc2]");
 }
 
 }  // namespace

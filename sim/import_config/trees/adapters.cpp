@@ -1,0 +1,164 @@
+#include "sim/import_config/trees/adapters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/text/text.hpp"
+
+namespace orrery::import_config {
+
+namespace {
+
+// Names of linear layers, with bars on both sides, and the target of a scenario.
+struct TargetNames {
+  std::string_view target;
+  std::string_view names;
+  std::string_view one_of_many;  // of these a scenario adapts all where one is named
+};
+
+constexpr std::array<TargetNames, 4> kTargets = {
+    {{"qkv",
+      "|linear_qkv|attention_qkv|qkv_proj|query_key_value|c_attn|W_pack|wqkv|attention|",
+      "|q_proj|k_proj|v_proj|linear_q|linear_k|linear_v|"},
+     {"proj", "|linear_proj|attention_dense|o_proj|out_proj|dense|wo|attention|", ""},
+     {"fc1",
+      "|linear_fc1|mlp_fc1|gate_up_proj|dense_h_to_4h|c_fc|fc1|mlp|",
+      "|gate_proj|up_proj|w1|w3|"},
+     {"fc2", "|linear_fc2|mlp_fc2|down_proj|dense_4h_to_h|fc2|w2|mlp|", ""}}};
+
+constexpr std::string_view kEverywhere = "|all|all-linear|all_linear|linear|";
+
+bool names(std::string_view list, std::string_view word) {
+  return list.find(fmt::format("|{}|", word)) != std::string_view::npos;
+}
+
+std::vector<std::string> words_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> words;
+  for (const std::string& text : texts) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find_first_of(", "), rest.size());
+      if (end > 0) {
+        words.emplace_back(rest.substr(0, end));
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return words;
+}
+
+void read_targets(Import& import, const SourceItem& item) {
+  std::array<bool, kTargets.size()> found{};
+  for (const std::string& name : words_of(import.keys.texts(item.path))) {
+    // "*.layers.0.*.linear_qkv" and "model.layers.0.self_attn.q_proj" end in the layer's name.
+    const std::string_view word = std::string_view(name).substr(name.rfind('.') + 1);
+    const bool everywhere = names(kEverywhere, word);
+    bool known = everywhere;
+    for (std::size_t i = 0; i < kTargets.size(); ++i) {
+      const bool named = names(kTargets[i].names, word) || names(kTargets[i].one_of_many, word);
+      found[i] = found[i] || everywhere || named;
+      known = known || named;
+    }
+    if (!known) {
+      import.keys.error(
+          item,
+          fmt::format("adapts {}, which is no linear layer that is known", yaml::display(word)),
+          "q_proj, v_proj, o_proj, gate_proj, down_proj, linear_qkv, all, ...");
+      return;
+    }
+  }
+  std::vector<std::string_view> targets;
+  for (std::size_t i = 0; i < kTargets.size(); ++i) {
+    if (found[i]) {
+      targets.push_back(kTargets[i].target);
+    }
+  }
+  import.draft.set(
+      "model.lora.targets", fmt::format("[{}]", fmt::join(targets, ", ")), read_from(item));
+}
+
+}  // namespace
+
+void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& keys) {
+  if (import.keys.find(keys.rank) != nullptr) {
+    copy_count(import, keys.rank, "model.lora.rank");
+  } else if (keys.rank_by_default.empty()) {
+    import.draft.leave_open("model.lora.rank", item, "the rank of the adapters is not stated");
+  } else {
+    import.draft.set("model.lora.rank",
+                     std::string(keys.rank_by_default),
+                     default_of(import, "the rank of adapters"));
+  }
+  if (const SourceItem* dropout = import.keys.take(keys.dropout)) {
+    if (const auto share = import.keys.number(keys.dropout)) {
+      import.draft.set("model.lora.dropout", fmt::format("{}", *share), read_from(*dropout));
+    }
+  } else if (keys.dropout_by_default != "0") {
+    import.draft.set("model.lora.dropout",
+                     std::string(keys.dropout_by_default),
+                     default_of(import, "dropout before the adapters"));
+  }
+  if (const SourceItem* targets = import.keys.take(keys.targets)) {
+    read_targets(import, *targets);
+  } else {
+    import.draft.set("model.lora.targets",
+                     fmt::format("[{}]", keys.targets_by_default),
+                     default_of(import, "which layers have adapters"));
+  }
+  const auto bits = keys.four_bits.empty() ? std::nullopt : import.keys.text(keys.four_bits);
+  if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {
+    import.draft.set("model.lora.base", "nf4", read_from(*import.keys.find(keys.four_bits)));
+  }
+}
+
+bool read_peft_section(Import& import) {
+  constexpr std::string_view kMegatron = "qkv, proj, fc1, fc2";
+
+  struct Section {
+    std::string_view kind;
+    AdapterKeys keys;
+  };
+
+  constexpr std::array<Section, 3> kSections = {
+      {{"peft._target_",
+        {"peft.dim", "peft.dropout", "peft.target_modules", "", "32", "0", kMegatron}},
+       {"model.peft._target_",
+        {"model.peft.dim",
+         "model.peft.dropout",
+         "model.peft.target_modules",
+         "",
+         "32",
+         "0",
+         kMegatron}},
+       {"model.peft.peft_scheme",
+        {"model.peft.lora_tuning.adapter_dim",
+         "model.peft.lora_tuning.adapter_dropout",
+         "model.peft.lora_tuning.target_modules",
+         "",
+         "32",
+         "0",
+         "qkv"}}}};
+  for (const Section& section : kSections) {
+    const auto kind = import.keys.text(section.kind);
+    if (!kind || kind->empty() || lower_case(*kind) == "null" || lower_case(*kind) == "none") {
+      continue;
+    }
+    const SourceItem& item = *import.keys.find(section.kind);
+    const std::string word = lower_case(*kind);
+    if (!word.ends_with("lora") || word.ends_with("qlora")) {
+      import.keys.error(
+          item,
+          fmt::format("{} trains part of the weights in a way that a scenario cannot express",
+                      yaml::display(*kind)),
+          "lora");
+      return false;
+    }
+    read_adapters(import, item, section.keys);
+    return true;
+  }
+  return true;
+}
+
+}  // namespace orrery::import_config

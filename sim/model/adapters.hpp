@@ -1,0 +1,38 @@
+#pragma once
+
+// What frozen weights and low-rank adapters make of the passes of a layer. Used inside model/ only.
+//
+//   Y = X W + s (X A) B      A: k x r, B: r x n;  W is frozen
+//
+// pass           | frozen W    | its adapter
+// ---------------|-------------|--------------------------------------------------------------
+// forward        | 2 T k n     | 2 T r (k + n), and the passes that scale and add the result
+// input gradient | 2 T k n     | 2 T r (k + n), and the passes that scale and add the gradient
+// weight gradient| nothing     | 2 T r (k + n)
+//
+// Of t tensor ranks a column-parallel layer holds r / t columns of A and n / t of B, and gathers
+// T r between them; a row-parallel one sums T r and gathers the T n results of B. What only weight
+// gradients need goes: second gathers of the input, transposed 8-bit copies, the backward of the
+// embedding. 4-bit weights are unpacked before each product, forward and backward.
+//
+// symbol | meaning                                  | unit     | origin
+// -------|------------------------------------------|----------|------------------
+// T      | tokens of a micro-batch on the rank      | tokens   | ShardDims
+// k, n   | inputs and outputs of the linear layer   | elements | ModelSpec, layout
+// r      | rank of the adapters                     | elements | AdapterSpec
+//
+// Source: LinearWithFrozenWeight and the parallel adapters of Megatron-Core and Megatron-Bridge
+// (unfused, as PEFT runs them).
+
+#include "sim/model/layer_blocks.hpp"
+#include "sim/model/parameters.hpp"
+
+namespace orrery::model {
+
+enum class FrozenPart { layer, embedding, head };
+
+// Without effect unless the model has adapters.
+void freeze_forward(Pass& pass, const LayerContext& context, FrozenPart part);
+void freeze_backward(LayerPasses& passes, const LayerContext& context, FrozenPart part);
+
+}  // namespace orrery::model
