@@ -32,12 +32,12 @@ class EverySecondProduct {
   // Columns of this product that are computed again: those of its every second part.
   std::int64_t recomputed_columns(const GemmOp& gemm) {
     const ShardDims& dims = context_.dims;
-    if (gemm.name == "qkv") {
+    if (gemm.part == Part::qkv) {
       return columns(std::array{dims.heads * dims.head_dim_qk,
                                 dims.groups * dims.head_dim_qk,
                                 dims.groups * dims.head_dim_v});
     }
-    if (gemm.name == "mlp_up" && dims.activation_inputs == 2) {
+    if (gemm.part == Part::mlp_up && dims.activation_inputs == 2) {
       return columns(std::array{gemm.n / 2, gemm.n / 2});
     }
     return columns(std::array{gemm.n});
