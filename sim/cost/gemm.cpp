@@ -149,7 +149,8 @@ bool outside(const std::optional<ValidRange>& range, double value) {
 }  // namespace
 
 bool is_attention_product(const model::GemmOp& op) {
-  return !op.grouped && (op.name == "attention_scores" || op.name == "attention_context");
+  return !op.grouped &&
+         (op.part == model::Part::attention_scores || op.part == model::Part::attention_context);
 }
 
 Bytes gemm_bytes(const model::GemmOp& op) {
@@ -166,7 +167,7 @@ Bytes gemm_bytes(const model::GemmOp& op) {
 double alignment_penalty(const model::GemmOp& op) {
   const auto bits = static_cast<std::int64_t>(8.0 * in_bytes(model::bytes_per_element(op.dtype)));
   // The tokens, over which a weight gradient adds up, are no row of an operand.
-  const bool tokens_reduced = op.role == model::GemmRole::wgrad && !is_attention_product(op);
+  const bool tokens_reduced = op.role == model::Role::wgrad && !is_attention_product(op);
   const std::int64_t other = tokens_reduced ? op.m : op.k;
   std::int64_t aligned = kAlignedBits;
   while (aligned > bits && ((op.n * bits) % aligned != 0 || (other * bits) % aligned != 0)) {

@@ -124,18 +124,6 @@ model::Fp8Scaling scaling_of(Precision precision) {
   }
 }
 
-Role role_of(const model::GemmOp& op) {
-  switch (op.role) {
-    case model::GemmRole::fprop:
-      return Role::fprop;
-    case model::GemmRole::dgrad:
-      return Role::dgrad;
-    case model::GemmRole::wgrad:
-      break;
-  }
-  return op.accumulates ? Role::wgrad_accumulate : Role::wgrad;
-}
-
 // The role that comes nearest where a role was not measured.
 Role stand_in(Role role) {
   switch (role) {
@@ -148,32 +136,6 @@ Role stand_in(Role role) {
   }
 }
 
-// What a memory-bound operation of the model is called among the cases.
-struct NamedKernel {
-  std::string_view name;
-  Operation operation;
-  Role role;
-};
-
-constexpr std::array<NamedKernel, 16> kNames = {{
-    {"activation", Operation::swiglu, Role::forward},
-    {"activation_backward", Operation::swiglu, Role::backward},
-    {"rotary", Operation::rotary, Role::forward},
-    {"rotary_backward", Operation::rotary, Role::backward},
-    {"embedding", Operation::embedding, Role::forward},
-    {"embedding_gradient", Operation::embedding, Role::backward},
-    {"cross_entropy", Operation::cross_entropy, Role::forward},
-    {"cross_entropy_backward", Operation::cross_entropy, Role::backward},
-    {"permute", Operation::permute, Role::forward},
-    {"permute_backward", Operation::permute, Role::backward},
-    {"unpermute", Operation::unpermute, Role::forward},
-    {"unpermute_backward", Operation::unpermute, Role::backward},
-    {"residual_add", Operation::residual_add, Role::none},
-    {"residual_gradient_add", Operation::residual_add, Role::none},
-    {"fp8_cast", Operation::quantize, Role::forward},
-    {"fp8_cast_transpose", Operation::quantize_transpose, Role::forward},
-}};
-
 const KernelSeries* first_of(const hardware::KernelTables& tables, Operation operation, Role role) {
   for (const KernelSeries& series : tables.series) {
     if (series.operation == operation && series.role == role) {
@@ -184,17 +146,16 @@ const KernelSeries* first_of(const hardware::KernelTables& tables, Operation ope
 }
 
 const KernelSeries* series_of(const model::MemoryOp& op, const hardware::KernelTables& tables) {
-  if (is_norm(op)) {
-    const Role role = op.read > op.written ? Role::backward : Role::forward;
-    const KernelSeries* rms = first_of(tables, Operation::rms_norm, role);
-    return rms != nullptr ? rms : first_of(tables, Operation::layer_norm, role);
+  const std::optional<Operation> kernel = model::kernel_of(op.part);
+  if (!kernel) {
+    return nullptr;
   }
-  for (const NamedKernel& named : kNames) {
-    if (named.name == op.name) {
-      return first_of(tables, named.operation, named.role);
-    }
-  }
-  return nullptr;
+  const bool has_passes = kernels::row_of(*kernel).roles.front() != Role::none;
+  const Role role = has_passes ? op.role : Role::none;
+  const KernelSeries* series = first_of(tables, *kernel, role);
+  return series == nullptr && model::is_norm(op.part)
+             ? first_of(tables, Operation::layer_norm, role)
+             : series;
 }
 
 KernelPrediction predict_moved(const KernelSeries& series, Bytes moved, Seconds floor) {
@@ -263,10 +224,10 @@ KernelPrediction predict_kernel(
 
 KernelCase call_of(const model::GemmOp& op) {
   KernelCase call{.operation = op.grouped ? Operation::grouped_gemm : Operation::gemm,
-                  .role = role_of(op),
+                  .role = op.accumulates ? Role::wgrad_accumulate : op.role,
                   .precision = precision_of(op.dtype, op.scaling)};
   if (op.grouped) {
-    const std::int64_t rows = op.role == model::GemmRole::wgrad ? op.k : op.m;
+    const std::int64_t rows = op.role == Role::wgrad ? op.k : op.m;
     call.extents = {op.batch, op.m, op.n, op.k, rows};
   } else {
     call.extents = {op.m, op.n, op.k};
@@ -294,11 +255,8 @@ std::optional<model::GemmOp> gemm_of(const KernelCase& call) {
     return std::nullopt;
   }
   const std::size_t first = grouped ? 1 : 0;
-  const bool wgrad = call.role == Role::wgrad || call.role == Role::wgrad_accumulate;
-  return model::GemmOp{.name = "gemm",
-                       .role = wgrad                      ? model::GemmRole::wgrad
-                               : call.role == Role::dgrad ? model::GemmRole::dgrad
-                                                          : model::GemmRole::fprop,
+  const bool accumulates = call.role == Role::wgrad_accumulate;
+  return model::GemmOp{.role = accumulates ? Role::wgrad : call.role,
                        .m = call.extents[first],
                        .n = call.extents[first + 1],
                        .k = call.extents[first + 2],
@@ -306,7 +264,7 @@ std::optional<model::GemmOp> gemm_of(const KernelCase& call) {
                        .dtype = dtype_of(call.precision),
                        .scaling = scaling_of(call.precision),
                        .grouped = grouped,
-                       .accumulates = call.role == Role::wgrad_accumulate};
+                       .accumulates = accumulates};
 }
 
 std::optional<model::AttentionOp> attention_of(const KernelCase& call) {

@@ -28,7 +28,7 @@
 // ---------------------------|------------------------------------------------------------------
 // GemmOp                     | gemm by role and precision; grouped: grouped_gemm
 // AttentionOp                | attention; not with windows, blocks of keys or across ranks
-// MemoryOp                   | by name: norms, activation, residual, rotary, embedding, cross
+// MemoryOp                   | by part: norms, activation, residual, rotary, embedding, cross
 //                            | entropy, casts, permutations
 // optimizer step             | adamw
 //

@@ -91,7 +91,7 @@ Cost norm_cost(const model::MemoryOp& op,
                const hardware::NormRate& rate,
                const hardware::GpuProfile& gpu,
                const hardware::SoftwareProfile& software) {
-  const bool backward = op.read > op.written;  // the gradient is read beside the input
+  const bool backward = op.role == model::Role::backward;
   const auto& share = backward ? rate.backward : rate.forward;
   const auto& latency = backward ? rate.backward_latency : rate.forward_latency;
   const Seconds moving = (op.read + op.written) / (gpu.hbm_bandwidth.value() * share.value());
@@ -108,10 +108,6 @@ Cost norm_cost(const model::MemoryOp& op,
 }
 
 }  // namespace
-
-bool is_norm(const model::MemoryOp& op) {
-  return op.name == "norm" || op.name.find("_norm") != std::string_view::npos;
-}
 
 BytesPerSecond memory_rate(const hardware::GpuProfile& gpu,
                            const hardware::SoftwareProfile& software) {
@@ -137,14 +133,15 @@ Cost kernel_gap(const hardware::GpuProfile& gpu,
 std::optional<KernelPrediction> measured_memory(const model::MemoryOp& op,
                                                 const hardware::GpuProfile& gpu,
                                                 const hardware::SoftwareProfile& software) {
-  const bool named = software.norm_kernel && is_norm(op) && gpu.find_norm(*software.norm_kernel);
+  const bool named =
+      software.norm_kernel && is_norm(op.part) && gpu.find_norm(*software.norm_kernel);
   return named ? std::nullopt : predict_memory(op, gpu);
 }
 
 Cost memory_bound_cost(const model::MemoryOp& op,
                        const hardware::GpuProfile& gpu,
                        const hardware::SoftwareProfile& software) {
-  if (software.norm_kernel && is_norm(op)) {
+  if (software.norm_kernel && is_norm(op.part)) {
     if (const hardware::NormRate* rate = gpu.find_norm(*software.norm_kernel)) {
       return norm_cost(op, *rate, gpu, software);
     }

@@ -73,9 +73,6 @@ namespace orrery::cost {
                               const hardware::SoftwareProfile& software,
                               double kernels);
 
-// Norms of layers, of queries and keys, of embeddings; forward and backward.
-[[nodiscard]] bool is_norm(const model::MemoryOp& op);
-
 // The kernel as it was measured on this machine; nothing for a norm whose implementation the stack
 // names.
 [[nodiscard]] std::optional<KernelPrediction> measured_memory(

@@ -12,23 +12,23 @@ namespace {
 enum class Split { columns, rows, none };
 
 struct AdaptedLinear {
-  std::string_view name;
+  Part part;
   bool AdapterTargets::*target;
   Split split;
   bool mlp = false;
 };
 
 constexpr std::array<AdaptedLinear, 10> kLinears = {
-    {{"qkv", &AdapterTargets::qkv, Split::columns},
-     {"query_up", &AdapterTargets::qkv, Split::columns},
-     {"key_value_up", &AdapterTargets::qkv, Split::columns},
-     {"query_down", &AdapterTargets::qkv, Split::none},
-     {"key_value_down", &AdapterTargets::qkv, Split::none},
-     {"attention_output", &AdapterTargets::proj, Split::rows},
-     {"mlp_up", &AdapterTargets::fc1, Split::columns, true},
-     {"mlp_down", &AdapterTargets::fc2, Split::rows, true},
-     {"shared_expert_up", &AdapterTargets::fc1, Split::columns, true},
-     {"shared_expert_down", &AdapterTargets::fc2, Split::rows, true}}};
+    {{Part::qkv, &AdapterTargets::qkv, Split::columns},
+     {Part::query_up, &AdapterTargets::qkv, Split::columns},
+     {Part::key_value_up, &AdapterTargets::qkv, Split::columns},
+     {Part::query_down, &AdapterTargets::qkv, Split::none},
+     {Part::key_value_down, &AdapterTargets::qkv, Split::none},
+     {Part::attention_output, &AdapterTargets::proj, Split::rows},
+     {Part::mlp_up, &AdapterTargets::fc1, Split::columns, true},
+     {Part::mlp_down, &AdapterTargets::fc2, Split::rows, true},
+     {Part::shared_expert_up, &AdapterTargets::fc1, Split::columns, true},
+     {Part::shared_expert_down, &AdapterTargets::fc2, Split::rows, true}}};
 
 // The pair of products beside one linear layer of k inputs and n outputs on the rank.
 class Adapter {
@@ -53,58 +53,58 @@ class Adapter {
     const double element = context_.dims.element_bytes;
     const double input = product(tokens_, inputs_);
     if (context_.model.lora->dropout > 0.0) {
-      add_memory(pass, "adapter_dropout", input * element, input * (element + 1.0));
+      add_memory(pass, Part::adapter_dropout, input * element, input * (element + 1.0));
     }
-    multiply(pass, "adapter_a", GemmRole::fprop, tokens_, rank_a_, inputs_);
+    multiply(pass, Part::adapter_a, Role::fprop, tokens_, rank_a_, inputs_);
     if (split_ == Split::columns) {
       exchange(pass, CollectiveKind::all_gather, rank_);
     } else if (split_ == Split::rows) {
       exchange(pass, CollectiveKind::all_reduce, rank_);
     }
-    multiply(pass, "adapter_b", GemmRole::fprop, tokens_, outputs_, rank_);
+    multiply(pass, Part::adapter_b, Role::fprop, tokens_, outputs_, rank_);
     const double result = product(tokens_, outputs_) * element;
-    add_memory(pass, "adapter_scale", result, result);
+    add_memory(pass, Part::adapter_scale, result, result);
     if (split_ == Split::rows) {
       exchange(pass, CollectiveKind::all_gather, context_.dims.hidden);
     }
-    add_memory(pass, "adapter_add", 2.0 * added_ * element, added_ * element);
+    add_memory(pass, Part::adapter_add, 2.0 * added_ * element, added_ * element);
   }
 
   void backward(Pass& input_pass, Pass& weight_pass) const {
     const double element = context_.dims.element_bytes;
     const double result = product(tokens_, outputs_) * element;
     const double input = product(tokens_, inputs_);
-    add_memory(input_pass, "adapter_scale_backward", result, result);
-    multiply(input_pass, "adapter_b", GemmRole::dgrad, tokens_, rank_, outputs_);
-    multiply(weight_pass, "adapter_b", GemmRole::wgrad, outputs_, rank_, tokens_);
+    add_memory(input_pass, model::backward(Part::adapter_scale), result, result);
+    multiply(input_pass, Part::adapter_b, Role::dgrad, tokens_, rank_, outputs_);
+    multiply(weight_pass, Part::adapter_b, Role::wgrad, outputs_, rank_, tokens_);
     if (split_ != Split::none) {
       exchange(
           input_pass,
           split_ == Split::columns ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
           rank_);
     }
-    multiply(input_pass, "adapter_a", GemmRole::dgrad, tokens_, inputs_, rank_a_);
-    multiply(weight_pass, "adapter_a", GemmRole::wgrad, rank_a_, inputs_, tokens_);
+    multiply(input_pass, Part::adapter_a, Role::dgrad, tokens_, inputs_, rank_a_);
+    multiply(weight_pass, Part::adapter_a, Role::wgrad, rank_a_, inputs_, tokens_);
     if (context_.model.lora->dropout > 0.0) {
-      add_memory(input_pass, "adapter_dropout_backward", input * (element + 1.0), input * element);
+      add_memory(input_pass,
+                 model::backward(Part::adapter_dropout),
+                 input * (element + 1.0),
+                 input * element);
     }
-    add_memory(input_pass, "adapter_gradient_add", 2.0 * input * element, input * element);
+    add_memory(
+        input_pass, model::backward(Part::adapter_add), 2.0 * input * element, input * element);
   }
 
  private:
-  void multiply(Pass& pass,
-                std::string_view name,
-                GemmRole role,
-                std::int64_t m,
-                std::int64_t n,
-                std::int64_t k) const {
+  void multiply(
+      Pass& pass, Part part, Role role, std::int64_t m, std::int64_t n, std::int64_t k) const {
     add_gemm(pass,
-             {.name = name, .role = role, .m = m, .n = n, .k = k, .dtype = context_.activation()});
+             {.part = part, .role = role, .m = m, .n = n, .k = k, .dtype = context_.activation()});
   }
 
   void exchange(Pass& pass, CollectiveKind kind, std::int64_t width) const {
     add_collective(pass,
-                   {.name = "adapter_exchange",
+                   {.part = Part::adapter_exchange,
                     .kind = kind,
                     .elements_total = product(tokens_, width),
                     .ranks = context_.dims.tensor,
@@ -123,7 +123,7 @@ class Adapter {
 
 const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
   const auto* found = std::find_if(
-      kLinears.begin(), kLinears.end(), [&](const auto& one) { return one.name == gemm.name; });
+      kLinears.begin(), kLinears.end(), [&](const auto& one) { return one.part == gemm.part; });
   const bool has = found != kLinears.end() && context.model.lora->targets.*(found->target);
   return has ? found : nullptr;
 }
@@ -132,8 +132,10 @@ const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
 void add_unpacking(Pass& pass, const LayerContext& context, const GemmOp& gemm) {
   if (context.model.lora->base == FrozenBase::nf4) {
     const double weights = product(gemm.n, gemm.k, gemm.batch);
-    add_memory(
-        pass, "nf4_unpack", weights * in_bytes(kPackedBytes), weights * context.dims.element_bytes);
+    add_memory(pass,
+               Part::nf4_unpack,
+               weights * in_bytes(kPackedBytes),
+               weights * context.dims.element_bytes);
   }
 }
 
@@ -143,13 +145,13 @@ std::optional<PassOp> without_transpose(const PassOp& entry) {
   if (memory == nullptr) {
     return entry;
   }
-  if (memory->name == "fp8_transpose") {
+  if (memory->part == Part::fp8_transpose) {
     return std::nullopt;
   }
   PassOp kept = entry;
-  if (memory->name == "fp8_cast_transpose") {
+  if (memory->part == Part::fp8_cast_transpose) {
     auto& cast = std::get<MemoryOp>(kept.op);
-    cast.name = "fp8_cast";
+    cast.part = Part::fp8_cast;
     cast.written = memory->written / 2.0;
   }
   return kept;
@@ -157,7 +159,7 @@ std::optional<PassOp> without_transpose(const PassOp& entry) {
 
 bool is_gather_for_weights(const PassOp& entry) {
   const auto* collective = std::get_if<CollectiveOp>(&entry.op);
-  return collective != nullptr && collective->name == "tensor_all_gather_again";
+  return collective != nullptr && collective->part == Part::tensor_all_gather_again;
 }
 
 }  // namespace

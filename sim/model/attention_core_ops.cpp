@@ -79,12 +79,12 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
 
 // One product per sequence and head: m x k times k x n.
 GemmOp batched_product(const LayerContext& context,
-                       std::string_view name,
-                       GemmRole role,
+                       Part part,
+                       Role role,
                        std::int64_t m,
                        std::int64_t n,
                        std::int64_t k) {
-  return {.name = name,
+  return {.part = part,
           .role = role,
           .m = m,
           .n = n,
@@ -99,31 +99,31 @@ void unfused_forward(Pass& pass, const LayerContext& context) {
   const double size = scores * dims.element_bytes;
   if (dims.groups < dims.heads) {
     add_memory(pass,
-               "key_value_repeat",
+               Part::key_value_repeat,
                key_value_bytes(dims, dims.groups),
                key_value_bytes(dims, dims.heads));
   }
   add_gemm(pass,
            batched_product(context,
-                           "attention_scores",
-                           GemmRole::fprop,
+                           Part::attention_scores,
+                           Role::fprop,
                            dims.query_length,
                            dims.key_length,
                            dims.head_dim_qk));
   if (const auto passes = context.options.score_passes) {
     const ScoreTraffic traffic = score_traffic(context, *passes);
     const double half = 0.5 * traffic.passes * size;
-    add_memory(pass, "softmax", half, half, traffic.forward_kernels);
+    add_memory(pass, Part::softmax, half, half, traffic.forward_kernels);
   } else {
-    add_memory(pass, "softmax", size, size);  // scale, mask and softmax in one kernel
+    add_memory(pass, Part::softmax, size, size);  // scale, mask and softmax in one kernel
     if (context.options.dropout) {
-      add_memory(pass, "attention_dropout", size, size + scores);
+      add_memory(pass, Part::attention_dropout, size, size + scores);
     }
   }
   add_gemm(pass,
            batched_product(context,
-                           "attention_context",
-                           GemmRole::fprop,
+                           Part::attention_context,
+                           Role::fprop,
                            dims.query_length,
                            dims.head_dim_v,
                            dims.key_length));
@@ -135,26 +135,26 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
   const double size = scores * dims.element_bytes;
   const std::int64_t queries = dims.query_length;
   const std::int64_t keys = dims.key_length;
-  const auto add = [&](std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k) {
-    add_gemm(pass, batched_product(context, name, GemmRole::dgrad, m, n, k));
+  const auto add = [&](Part part, std::int64_t m, std::int64_t n, std::int64_t k) {
+    add_gemm(pass, batched_product(context, part, Role::dgrad, m, n, k));
   };
-  add("attention_context", queries, keys, dims.head_dim_v);  // dP = dO V^T
-  add("attention_context", keys, dims.head_dim_v, queries);  // dV = P^T dO
+  add(Part::attention_context, queries, keys, dims.head_dim_v);  // dP = dO V^T
+  add(Part::attention_context, keys, dims.head_dim_v, queries);  // dV = P^T dO
   if (const auto passes = context.options.score_passes) {
     const ScoreTraffic traffic = score_traffic(context, *passes);
     const double half = 0.5 * kBackwardScorePasses * traffic.passes * size;
-    add_memory(pass, "softmax_backward", half, half, traffic.backward_kernels);
+    add_memory(pass, backward(Part::softmax), half, half, traffic.backward_kernels);
   } else {
     if (context.options.dropout) {
-      add_memory(pass, "attention_dropout_backward", size + scores, size);
+      add_memory(pass, backward(Part::attention_dropout), size + scores, size);
     }
-    add_memory(pass, "softmax_backward", 2.0 * size, size);
+    add_memory(pass, backward(Part::softmax), 2.0 * size, size);
   }
-  add("attention_scores", queries, dims.head_dim_qk, keys);  // dQ = dS K
-  add("attention_scores", keys, dims.head_dim_qk, queries);  // dK = dS^T Q
+  add(Part::attention_scores, queries, dims.head_dim_qk, keys);  // dQ = dS K
+  add(Part::attention_scores, keys, dims.head_dim_qk, queries);  // dK = dS^T Q
   if (dims.groups < dims.heads) {
     add_memory(pass,
-               "key_value_repeat_backward",
+               backward(Part::key_value_repeat),
                key_value_bytes(dims, dims.heads),
                key_value_bytes(dims, dims.groups));
   }

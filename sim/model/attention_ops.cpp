@@ -9,7 +9,7 @@ namespace {
 
 LinearLayer qkv_linear(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = "qkv",
+  return {.part = Part::qkv,
           .tokens = dims.tokens,
           .outputs = (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
           .inputs = dims.hidden,
@@ -19,7 +19,7 @@ LinearLayer qkv_linear(const LayerContext& context) {
 
 LinearLayer output_linear(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = "attention_output",
+  return {.part = Part::attention_output,
           .tokens = dims.tokens,
           .outputs = dims.hidden,
           .inputs = dims.heads * dims.head_dim_v,
@@ -28,12 +28,12 @@ LinearLayer output_linear(const LayerContext& context) {
 }
 
 // The rotation of queries and keys, forward or backward: both are read and written once.
-void add_rotary(Pass& pass, std::string_view name, const LayerContext& context) {
+void add_rotary(Pass& pass, PassPart part, const LayerContext& context) {
   if (context.model.position == PositionEmbedding::rotary) {
     const ShardDims& dims = context.dims;
     const double size =
         product(dims.tokens, dims.heads + dims.groups, dims.head_dim_qk) * dims.element_bytes;
-    add_memory(pass, name, size, size, 2);
+    add_memory(pass, part, size, size, 2);
   }
 }
 
@@ -43,8 +43,10 @@ void keep_attention_output(Pass& pass, const LayerContext& context) {
   if (const auto& kept = context.options.precision.kept_attention_output) {
     const ShardDims& dims = context.dims;
     const double elements = product(dims.tokens, dims.heads, dims.head_dim_v);
-    add_memory(
-        pass, "attention_output_keep", elements * dims.element_bytes, elements * in_bytes(*kept));
+    add_memory(pass,
+               Part::attention_output_keep,
+               elements * dims.element_bytes,
+               elements * in_bytes(*kept));
   }
 }
 
@@ -55,17 +57,20 @@ void restore_attention_output(Pass& pass, const LayerContext& context) {
     const double elements = product(dims.tokens, dims.heads, dims.head_dim_v);
     const double written =
         dims.element_bytes + (dims.low_precision ? dims.linear_input_bytes : 0.0);
-    add_memory(pass, "attention_output_restore", elements * in_bytes(*kept), elements * written);
+    add_memory(pass,
+               backward(Part::attention_output_keep),
+               elements * in_bytes(*kept),
+               elements * written);
   }
 }
 
 void attention_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
-  add_norm_forward(pass, "attention_norm", dims, dims.hidden);
+  add_norm_forward(pass, Part::attention_norm, dims, dims.hidden);
   begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_linear_forward(pass, qkv_linear(context), precision);
-  add_rotary(pass, "rotary", context);
+  add_rotary(pass, Part::rotary, context);
   context_exchange_forward(pass, context);
   keep_attention_output(pass, context);
   add_linear_forward(pass, output_linear(context), precision);
@@ -82,11 +87,11 @@ void attention_backward(LayerPasses& passes, const LayerContext& context) {
   add_linear_backward(passes, output_linear(context), precision);
   restore_attention_output(input, context);
   context_exchange_backward(input, context);
-  add_rotary(input, "rotary_backward", context);
+  add_rotary(input, backward(Part::rotary), context);
   gather_input_again(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, qkv_linear(context), precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
-  add_norm_backward(input, "attention_norm_backward", dims, dims.hidden);
+  add_norm_backward(input, Part::attention_norm, dims, dims.hidden);
 }
 
 }  // namespace orrery::model

@@ -10,11 +10,11 @@ namespace {
 
 // Keys and values of the whole sequence: each rank contributes its slice.
 CollectiveShape key_value_collective(const LayerContext& context,
-                                     std::string_view name,
+                                     PassPart part,
                                      CollectiveKind kind,
                                      Beside beside) {
   const ShardDims& dims = context.dims;
-  return {.name = name,
+  return {.part = part,
           .kind = kind,
           .axis = CommAxis::context,
           .elements_total =
@@ -27,12 +27,12 @@ CollectiveShape key_value_collective(const LayerContext& context,
 // Every rank sends each other rank its tokens of that rank's heads. Fewer key and value heads than
 // ranks: they are copied, so that each rank gets one.
 CollectiveShape heads_for_tokens(const LayerContext& context,
-                                 std::string_view name,
+                                 PassPart part,
                                  std::int64_t query_width,
                                  std::int64_t key_value_width) {
   const ShardDims& dims = context.dims;
   const std::int64_t groups = divide_rounding_up(dims.groups, dims.context) * dims.context;
-  return {.name = name,
+  return {.part = part,
           .kind = CollectiveKind::all_to_all,
           .axis = CommAxis::context,
           .elements_total = product(dims.context, dims.tokens) *
@@ -43,13 +43,13 @@ CollectiveShape heads_for_tokens(const LayerContext& context,
 
 // Partial outputs of the c blocks are summed in fp32: each but the first reads and rescales the sum
 // so far. A balanced causal mask leaves half of the rows, or of the keys, out of each.
-void add_merge(Pass& pass, std::string_view name, const LayerContext& context, double tensors) {
+void add_merge(Pass& pass, PassPart part, const LayerContext& context, double tensors) {
   const ShardDims& dims = context.dims;
   const double merges = product(dims.context - 1);
   const double elements = tensors * merges * product(dims.tokens, dims.heads, dims.head_dim_v);
   if (merges > 0.0) {
     add_memory(pass,
-               name,
+               part,
                elements * (dims.element_bytes + kFp32Bytes),
                elements * kFp32Bytes,
                static_cast<int>(dims.context - 1));
@@ -65,24 +65,24 @@ void context_exchange_forward(Pass& pass, const LayerContext& context) {
       add_collective(
           pass,
           key_value_collective(
-              context, "context_all_gather", CollectiveKind::all_gather, Beside::nothing));
+              context, Part::context_all_gather, CollectiveKind::all_gather, Beside::nothing));
       attention_core_forward(pass, context);
       return;
     case ContextMethod::ring:
       add_collective(
           pass,
           key_value_collective(
-              context, "context_ring", CollectiveKind::all_gather, Beside::next_attention));
+              context, Part::context_ring, CollectiveKind::all_gather, Beside::next_attention));
       attention_core_forward(pass, context);
-      add_merge(pass, "context_merge", context, 1.0);
+      add_merge(pass, Part::context_merge, context, 1.0);
       return;
     case ContextMethod::all_to_all:
       add_collective(
           pass,
           heads_for_tokens(
-              context, "context_heads", dims.head_dim_qk, dims.head_dim_qk + dims.head_dim_v));
+              context, Part::context_heads, dims.head_dim_qk, dims.head_dim_qk + dims.head_dim_v));
       attention_core_forward(pass, context);
-      add_collective(pass, heads_for_tokens(context, "context_tokens", dims.head_dim_v, 0));
+      add_collective(pass, heads_for_tokens(context, Part::context_tokens, dims.head_dim_v, 0));
       return;
   }
 }
@@ -91,36 +91,39 @@ void context_exchange_backward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   switch (context.options.shard.context_method) {
     case ContextMethod::all_gather:
-      add_collective(
-          pass,
-          key_value_collective(
-              context, "context_all_gather_again", CollectiveKind::all_gather, Beside::nothing));
-      attention_core_backward(pass, context);
-      add_collective(
-          pass,
-          key_value_collective(
-              context, "context_reduce_scatter", CollectiveKind::reduce_scatter, Beside::nothing));
-      return;
-    case ContextMethod::ring:
-      add_collective(
-          pass,
-          key_value_collective(
-              context, "context_ring_again", CollectiveKind::all_gather, Beside::next_attention));
+      add_collective(pass,
+                     key_value_collective(context,
+                                          backward(Part::context_all_gather),
+                                          CollectiveKind::all_gather,
+                                          Beside::nothing));
       attention_core_backward(pass, context);
       add_collective(pass,
                      key_value_collective(context,
-                                          "context_ring_gradients",
+                                          Part::context_reduce_scatter,
+                                          CollectiveKind::reduce_scatter,
+                                          Beside::nothing));
+      return;
+    case ContextMethod::ring:
+      add_collective(pass,
+                     key_value_collective(context,
+                                          backward(Part::context_ring),
+                                          CollectiveKind::all_gather,
+                                          Beside::next_attention));
+      attention_core_backward(pass, context);
+      add_collective(pass,
+                     key_value_collective(context,
+                                          Part::context_ring_gradients,
                                           CollectiveKind::reduce_scatter,
                                           Beside::previous_attention));
-      add_merge(pass, "context_merge_backward", context, 1.0);
+      add_merge(pass, backward(Part::context_merge), context, 1.0);
       return;
     case ContextMethod::all_to_all:
-      add_collective(pass, heads_for_tokens(context, "context_heads", dims.head_dim_v, 0));
+      add_collective(pass, heads_for_tokens(context, Part::context_heads, dims.head_dim_v, 0));
       attention_core_backward(pass, context);
       add_collective(
           pass,
           heads_for_tokens(
-              context, "context_tokens", dims.head_dim_qk, dims.head_dim_qk + dims.head_dim_v));
+              context, Part::context_tokens, dims.head_dim_qk, dims.head_dim_qk + dims.head_dim_v));
       return;
   }
 }

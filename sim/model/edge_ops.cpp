@@ -18,7 +18,7 @@ constexpr double kTokenIdBytes = 8.0;
 constexpr int kLossKernels = 4;
 
 LinearLayer logits_linear(const LayerContext& context) {
-  return {.name = "logits",
+  return {.part = Part::logits,
           .tokens = context.dims.tokens,
           .outputs = context.dims.vocab,
           .inputs = context.dims.hidden,
@@ -28,7 +28,7 @@ LinearLayer logits_linear(const LayerContext& context) {
 // [embedding; hidden state] of 2 h -> h, its columns split over the tensor ranks.
 LinearLayer mtp_projection(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = "mtp_projection",
+  return {.part = Part::mtp_projection,
           .tokens = dims.tokens,
           .outputs = divide_rounding_up(dims.hidden, dims.tensor),
           .inputs = 2 * dims.hidden};
@@ -37,7 +37,7 @@ LinearLayer mtp_projection(const LayerContext& context) {
 void lookup_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const double size = product(dims.tokens, dims.hidden) * dims.element_bytes;
-  add_memory(pass, "embedding", size + product(dims.tokens) * kTokenIdBytes, size);
+  add_memory(pass, Part::embedding, size + product(dims.tokens) * kTokenIdBytes, size);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
 }
 
@@ -49,10 +49,10 @@ void lookup_backward(LayerPasses& passes, const LayerContext& context) {
   end_tensor_backward(passes.backward_input, dims, dims.hidden, context.activation());
   if (context.options.precision.deterministic) {  // rows of one token side by side, no atomics
     const double size = elements * dims.element_bytes;
-    add_memory(passes.backward_weight, "embedding_gradient_sort", size, size);
+    add_memory(passes.backward_weight, Part::embedding_gradient_sort, size, size);
   }
   add_memory(passes.backward_weight,
-             "embedding_gradient",
+             backward(Part::embedding),
              elements * (dims.element_bytes + sum),
              elements * sum);
 }
@@ -71,14 +71,14 @@ void loss_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const double logits = product(dims.tokens, dims.vocab) * loss_scale(context);
   add_memory(pass,
-             "cross_entropy",
+             Part::cross_entropy,
              logits * (dims.element_bytes + kFp32Bytes),
              logits * kFp32Bytes,
              kLossKernels);
-  for (const std::string_view name :
-       {"loss_maximum", "loss_target_logit", "loss_exponential_sum"}) {
+  for (const Part part :
+       {Part::loss_maximum, Part::loss_target_logit, Part::loss_exponential_sum}) {
     add_collective(pass,
-                   {.name = name,
+                   {.part = part,
                     .kind = CollectiveKind::all_reduce,
                     .elements_total = product(dims.tokens),
                     .ranks = dims.tensor,
@@ -88,7 +88,7 @@ void loss_forward(Pass& pass, const LayerContext& context) {
 
 void head_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  add_norm_forward(pass, "final_norm", dims, dims.hidden);
+  add_norm_forward(pass, Part::final_norm, dims, dims.hidden);
   begin_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_linear_forward(pass, logits_linear(context), context.options.precision);
   loss_forward(pass, context);
@@ -98,11 +98,12 @@ void head_backward(LayerPasses& passes, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const double logits = product(dims.tokens, dims.vocab) * loss_scale(context);
   Pass& input = passes.backward_input;
-  add_memory(input, "cross_entropy_backward", logits * kFp32Bytes, logits * dims.element_bytes);
+  add_memory(
+      input, backward(Part::cross_entropy), logits * kFp32Bytes, logits * dims.element_bytes);
   gather_input_again(input, dims, dims.hidden, context.activation());
   add_linear_backward(passes, logits_linear(context), context.options.precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
-  add_norm_backward(input, "final_norm_backward", dims, dims.hidden);
+  add_norm_backward(input, Part::final_norm, dims, dims.hidden);
 }
 
 void append(Pass& pass, const Pass& tail) {
@@ -112,14 +113,14 @@ void append(Pass& pass, const Pass& tail) {
 void mtp_forward(Pass& pass, const LayerContext& context, const LayerPasses& layer) {
   const ShardDims& dims = context.dims;
   lookup_forward(pass, context);
-  add_norm_forward(pass, "mtp_embedding_norm", dims, dims.hidden);
-  add_norm_forward(pass, "mtp_hidden_norm", dims, dims.hidden);
+  add_norm_forward(pass, Part::mtp_embedding_norm, dims, dims.hidden);
+  add_norm_forward(pass, Part::mtp_hidden_norm, dims, dims.hidden);
   begin_tensor_forward(pass, dims, 2 * dims.hidden, context.activation());
   add_linear_forward(pass, mtp_projection(context), context.options.precision);
   // The split columns become split tokens (sequence parallel) or whole rows on every rank.
   add_collective(
       pass,
-      {.name = "mtp_projection_exchange",
+      {.part = Part::mtp_projection_exchange,
        .kind = dims.sequence_parallel ? CollectiveKind::all_to_all : CollectiveKind::all_gather,
        .elements_total = product(dims.tokens, dims.hidden),
        .ranks = dims.tensor,
@@ -136,7 +137,7 @@ void mtp_backward(LayerPasses& passes, const LayerContext& context, const LayerP
   append(passes.backward_weight, layer.backward_weight);
   if (dims.sequence_parallel) {
     add_collective(input,
-                   {.name = "mtp_projection_exchange",
+                   {.part = Part::mtp_projection_exchange,
                     .kind = CollectiveKind::all_to_all,
                     .elements_total = product(dims.tokens, dims.hidden),
                     .ranks = dims.tensor,
@@ -145,8 +146,8 @@ void mtp_backward(LayerPasses& passes, const LayerContext& context, const LayerP
   gather_input_again(input, dims, 2 * dims.hidden, context.activation());
   add_linear_backward(passes, mtp_projection(context), context.options.precision);
   begin_tensor_backward(input, dims, 2 * dims.hidden, context.activation());
-  add_norm_backward(input, "mtp_hidden_norm_backward", dims, dims.hidden);
-  add_norm_backward(input, "mtp_embedding_norm_backward", dims, dims.hidden);
+  add_norm_backward(input, Part::mtp_hidden_norm, dims, dims.hidden);
+  add_norm_backward(input, Part::mtp_embedding_norm, dims, dims.hidden);
   lookup_backward(passes, context);
 }
 
@@ -161,22 +162,22 @@ LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options) {
   LayerPasses passes;
   lookup_forward(passes.forward, context);
   if (positions) {
-    add_memory(passes.forward, "position_add", 2.0 * size, size);
+    add_memory(passes.forward, Part::position, 2.0 * size, size);
   }
   if (model.embedding_norm) {
-    add_norm_forward(passes.forward, "embedding_norm", dims, dims.hidden);
+    add_norm_forward(passes.forward, Part::embedding_norm, dims, dims.hidden);
   }
   if (options.dropout) {
-    add_memory(passes.forward, "dropout", size, size + elements);
-    add_memory(passes.backward_input, "dropout_backward", size + elements, size);
+    add_memory(passes.forward, Part::dropout, size, size + elements);
+    add_memory(passes.backward_input, backward(Part::dropout), size + elements, size);
   }
   if (model.embedding_norm) {
-    add_norm_backward(passes.backward_input, "embedding_norm_backward", dims, dims.hidden);
+    add_norm_backward(passes.backward_input, Part::embedding_norm, dims, dims.hidden);
   }
   if (positions) {
     const double sum = in_bytes(bytes_per_element(options.precision.gradient));
     add_memory(passes.backward_weight,
-               "position_gradient",
+               backward(Part::position),
                size,
                product(dims.query_length, dims.hidden) * sum);
   }

@@ -16,7 +16,7 @@ bool has_query_latent(const LayerContext& context) {
 }
 
 LinearLayer query_down(const LayerContext& context) {
-  return {.name = "query_down",
+  return {.part = Part::query_down,
           .tokens = context.dims.local_tokens,
           .outputs = context.model.mla->q_lora_rank,
           .inputs = context.dims.hidden};
@@ -25,7 +25,7 @@ LinearLayer query_down(const LayerContext& context) {
 // From the latent, or from h when there is none.
 LinearLayer query_up(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = has_query_latent(context) ? "query_up" : "query",
+  return {.part = has_query_latent(context) ? Part::query_up : Part::query,
           .tokens = dims.tokens,
           .outputs = dims.heads * dims.head_dim_qk,
           .inputs = has_query_latent(context) ? context.model.mla->q_lora_rank : dims.hidden};
@@ -33,7 +33,7 @@ LinearLayer query_up(const LayerContext& context) {
 
 LinearLayer key_value_down(const LayerContext& context) {
   const MlaSpec& mla = *context.model.mla;
-  return {.name = "key_value_down",
+  return {.part = Part::key_value_down,
           .tokens = context.dims.local_tokens,
           .outputs = mla.kv_lora_rank + mla.qk_rope_head_dim,
           .inputs = context.dims.hidden};
@@ -42,7 +42,7 @@ LinearLayer key_value_down(const LayerContext& context) {
 LinearLayer key_value_up(const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const MlaSpec& mla = *context.model.mla;
-  return {.name = "key_value_up",
+  return {.part = Part::key_value_up,
           .tokens = dims.tokens,
           .outputs = dims.heads * (mla.qk_nope_head_dim + mla.v_head_dim),
           .inputs = mla.kv_lora_rank};
@@ -50,7 +50,7 @@ LinearLayer key_value_up(const LayerContext& context) {
 
 LinearLayer latent_output_linear(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = "attention_output",
+  return {.part = Part::attention_output,
           .tokens = dims.tokens,
           .outputs = dims.hidden,
           .inputs = dims.heads * dims.head_dim_v,
@@ -65,10 +65,7 @@ std::int64_t latent_width(const LayerContext& context) {
 }
 
 // Rotation of the rotary parts, and the keys put together from their own and the shared part.
-void add_rotary(Pass& pass,
-                std::string_view rotary,
-                std::string_view concat,
-                const LayerContext& context) {
+void add_rotary(Pass& pass, PassPart rotary, PassPart concat, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const MlaSpec& mla = *context.model.mla;
   const double rotated =
@@ -85,9 +82,9 @@ void add_rotary(Pass& pass,
 
 void latent_norms_forward(Pass& pass, const LayerContext& context) {
   if (has_query_latent(context)) {
-    add_norm_forward(pass, "query_norm", context.dims, context.model.mla->q_lora_rank);
+    add_norm_forward(pass, Part::query_norm, context.dims, context.model.mla->q_lora_rank);
   }
-  add_norm_forward(pass, "key_value_norm", context.dims, context.model.mla->kv_lora_rank);
+  add_norm_forward(pass, Part::key_value_norm, context.dims, context.model.mla->kv_lora_rank);
 }
 
 void latent_up_forward(Pass& pass, const LayerContext& context) {
@@ -95,13 +92,13 @@ void latent_up_forward(Pass& pass, const LayerContext& context) {
   begin_tensor_forward(pass, context.dims, latent_width(context), context.activation());
   add_linear_forward(pass, query_up(context), precision);
   add_linear_forward(pass, key_value_up(context), precision);
-  add_rotary(pass, "rotary", "key_concat", context);
+  add_rotary(pass, Part::rotary, Part::key_concat, context);
 }
 
 void latent_attention_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
-  add_norm_forward(pass, "attention_norm", dims, dims.hidden);
+  add_norm_forward(pass, Part::attention_norm, dims, dims.hidden);
   if (has_query_latent(context)) {
     add_linear_forward(pass, query_down(context), precision);
   }
@@ -124,18 +121,18 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
   add_linear_backward(passes, latent_output_linear(context), precision);
   restore_attention_output(input, context);
   context_exchange_backward(input, context);
-  add_rotary(input, "rotary_backward", "key_concat_backward", context);
+  add_rotary(input, backward(Part::rotary), backward(Part::key_concat), context);
   gather_input_again(input, dims, latent_width(context), context.activation());
   add_linear_backward(passes, key_value_up(context), precision);
   add_linear_backward(passes, query_up(context), precision);
   begin_tensor_backward(input, dims, latent_width(context), context.activation());
-  add_norm_backward(input, "key_value_norm_backward", dims, context.model.mla->kv_lora_rank);
+  add_norm_backward(input, Part::key_value_norm, dims, context.model.mla->kv_lora_rank);
   add_linear_backward(passes, key_value_down(context), precision);
   if (has_query_latent(context)) {
-    add_norm_backward(input, "query_norm_backward", dims, context.model.mla->q_lora_rank);
+    add_norm_backward(input, Part::query_norm, dims, context.model.mla->q_lora_rank);
     add_linear_backward(passes, query_down(context), precision);
   }
-  add_norm_backward(input, "attention_norm_backward", dims, dims.hidden);
+  add_norm_backward(input, Part::attention_norm, dims, dims.hidden);
 }
 
 }  // namespace orrery::model

@@ -99,11 +99,7 @@ void keep_attention_output(Pass& pass, const LayerContext& context);
 void restore_attention_output(Pass& pass, const LayerContext& context);
 
 // Linear layers of an MLP that every token takes: the dense one, or the shared experts.
-[[nodiscard]] LinearLayer mlp_up(const LayerContext& context,
-                                 std::string_view name,
-                                 std::int64_t width);
-[[nodiscard]] LinearLayer mlp_down(const LayerContext& context,
-                                   std::string_view name,
-                                   std::int64_t width);
+[[nodiscard]] LinearLayer mlp_up(const LayerContext& context, Part part, std::int64_t width);
+[[nodiscard]] LinearLayer mlp_down(const LayerContext& context, Part part, std::int64_t width);
 
 }  // namespace orrery::model

@@ -5,9 +5,9 @@
 
 namespace orrery::model {
 
-LinearLayer mlp_up(const LayerContext& context, std::string_view name, std::int64_t width) {
+LinearLayer mlp_up(const LayerContext& context, Part part, std::int64_t width) {
   const ShardDims& dims = context.dims;
-  return {.name = name,
+  return {.part = part,
           .tokens = dims.tokens,
           .outputs = dims.activation_inputs * width,
           .inputs = dims.hidden,
@@ -15,9 +15,9 @@ LinearLayer mlp_up(const LayerContext& context, std::string_view name, std::int6
           .input_casters = context.casters()};
 }
 
-LinearLayer mlp_down(const LayerContext& context, std::string_view name, std::int64_t width) {
+LinearLayer mlp_down(const LayerContext& context, Part part, std::int64_t width) {
   const ShardDims& dims = context.dims;
-  return {.name = name,
+  return {.part = part,
           .tokens = dims.tokens,
           .outputs = dims.hidden,
           .inputs = width,
@@ -35,7 +35,7 @@ void activation_forward(Pass& pass,
   const double size = elements * dims.element_bytes;
   const double inputs = product(dims.activation_inputs);
   const double copy = kept ? inputs * elements * in_bytes(*kept) : 0.0;
-  add_memory(pass, "activation", inputs * size, size + copy);
+  add_memory(pass, Part::activation, inputs * size, size + copy);
 }
 
 // Reads the inputs and the output's gradient, writes the inputs' gradients.
@@ -48,7 +48,7 @@ void activation_backward(Pass& pass,
   const double size = elements * dims.element_bytes;
   const double inputs = product(dims.activation_inputs);
   const double read = inputs * elements * (kept ? in_bytes(*kept) : dims.element_bytes);
-  add_memory(pass, "activation_backward", read + size, inputs * size);
+  add_memory(pass, backward(Part::activation), read + size, inputs * size);
 }
 
 void activation_again(Pass& pass,
@@ -59,7 +59,7 @@ void activation_again(Pass& pass,
   const double elements = rows * product(width);
   const double input = kept ? in_bytes(*kept) : dims.element_bytes;
   add_memory(pass,
-             "activation",
+             Part::activation,
              product(dims.activation_inputs) * elements * input,
              elements * dims.element_bytes);
 }
@@ -68,14 +68,14 @@ void dense_mlp_inner_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
-  add_linear_forward(pass, mlp_up(context, "mlp_up", dims.ffn), precision);
+  add_linear_forward(pass, mlp_up(context, Part::mlp_up, dims.ffn), precision);
   activation_forward(pass, dims, product(dims.tokens), dims.ffn);
-  add_linear_forward(pass, mlp_down(context, "mlp_down", dims.ffn), precision);
+  add_linear_forward(pass, mlp_down(context, Part::mlp_down, dims.ffn), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
 }
 
 void dense_mlp_forward(Pass& pass, const LayerContext& context) {
-  add_norm_forward(pass, "mlp_norm", context.dims, context.dims.hidden);
+  add_norm_forward(pass, Part::mlp_norm, context.dims, context.dims.hidden);
   dense_mlp_inner_forward(pass, context);
   add_residual_forward(pass, context.dims, context.options.dropout);
 }
@@ -86,12 +86,12 @@ void dense_mlp_backward(LayerPasses& passes, const LayerContext& context) {
   Pass& input = passes.backward_input;
   add_residual_backward(input, dims, context.options.dropout);
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
-  add_linear_backward(passes, mlp_down(context, "mlp_down", dims.ffn), precision);
+  add_linear_backward(passes, mlp_down(context, Part::mlp_down, dims.ffn), precision);
   activation_backward(input, dims, product(dims.tokens), dims.ffn);
   gather_input_again(input, dims, dims.hidden, context.gathered());
-  add_linear_backward(passes, mlp_up(context, "mlp_up", dims.ffn), precision);
+  add_linear_backward(passes, mlp_up(context, Part::mlp_up, dims.ffn), precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
-  add_norm_backward(input, "mlp_norm_backward", dims, dims.hidden);
+  add_norm_backward(input, Part::mlp_norm, dims, dims.hidden);
 }
 
 }  // namespace orrery::model

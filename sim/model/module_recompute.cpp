@@ -23,27 +23,23 @@ void append_checkpoint(Pass& pass, Pass module, const LayerContext& context) {
 
 // The cast of what a product of the rank's own tokens keeps of its input.
 void cast_again(Pass& pass, const LayerContext& context) {
-  add_input_cast(
-      pass,
-      {.name = "kept_input", .tokens = context.dims.local_tokens, .inputs = context.dims.hidden},
-      context.options.precision);
+  add_input_cast(pass,
+                 {.tokens = context.dims.local_tokens, .inputs = context.dims.hidden},
+                 context.options.precision);
 }
 
 // A norm before a column-parallel product. Its result is gathered again only where the stack keeps
 // the gathered tensor for the weight gradient.
-void norm_again(Pass& pass, std::string_view name, const LayerContext& context) {
+void norm_again(Pass& pass, Part part, const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  add_norm_forward(pass, name, dims, dims.hidden);
+  add_norm_forward(pass, part, dims, dims.hidden);
   if (!dims.sequence_parallel || !dims.keeps_gathered_input) {
     cast_again(pass, context);
     return;
   }
   begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_input_cast(pass,
-                 {.name = "kept_input",
-                  .tokens = dims.tokens,
-                  .inputs = dims.hidden,
-                  .input_casters = context.casters()},
+                 {.tokens = dims.tokens, .inputs = dims.hidden, .input_casters = context.casters()},
                  context.options.precision);
 }
 
@@ -55,18 +51,17 @@ void activation_module(Pass& pass,
                        std::int64_t experts,
                        const std::optional<Bytes>& kept) {
   activation_again(pass, context.dims, product(rows, experts), width, kept);
-  add_input_cast(pass,
-                 {.name = "kept_input", .tokens = rows, .inputs = width, .batch = experts},
-                 context.options.precision);
+  add_input_cast(
+      pass, {.tokens = rows, .inputs = width, .batch = experts}, context.options.precision);
 }
 
 void attention_modules(Pass& pass, const LayerContext& context) {
   const RecomputeModules& modules = context.options.recompute_modules;
   if (modules.layernorm && context.model.mla) {
-    add_norm_forward(pass, "attention_norm", context.dims, context.dims.hidden);
+    add_norm_forward(pass, Part::attention_norm, context.dims, context.dims.hidden);
     cast_again(pass, context);
   } else if (modules.layernorm) {
-    norm_again(pass, "attention_norm", context);
+    norm_again(pass, Part::attention_norm, context);
   }
   if (modules.mla_up_projection && context.model.mla) {
     latent_norms_forward(pass, context);
@@ -80,9 +75,9 @@ void attention_modules(Pass& pass, const LayerContext& context) {
 void dense_mlp_modules(Pass& pass, const LayerContext& context) {
   const RecomputeModules& modules = context.options.recompute_modules;
   if (modules.layernorm && modules.mlp) {
-    add_norm_forward(pass, "mlp_norm", context.dims, context.dims.hidden);
+    add_norm_forward(pass, Part::mlp_norm, context.dims, context.dims.hidden);
   } else if (modules.layernorm) {
-    norm_again(pass, "mlp_norm", context);
+    norm_again(pass, Part::mlp_norm, context);
   }
   if (modules.mlp) {
     Pass mlp;
@@ -98,7 +93,7 @@ void moe_modules(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const bool shared = dims.shared_ffn > 0;
   if (modules.layernorm) {
-    add_norm_forward(pass, "mlp_norm", dims, dims.hidden);
+    add_norm_forward(pass, Part::mlp_norm, dims, dims.hidden);
     if (shared && !modules.moe && !modules.shared_experts) {
       cast_again(pass, context);  // for the shared experts; the router multiplies in 16 bits
     }

@@ -20,7 +20,7 @@ constexpr int kRouterKernels = 3;                  // softmax, top-k, map of the
 constexpr double kBackwardActivationPasses = 1.4;  // of unfused kernels, relative to the forward
 
 LinearLayer router_linear(const LayerContext& context) {
-  return {.name = "router",
+  return {.part = Part::router,
           .tokens = context.dims.local_tokens,
           .outputs = context.model.moe->num_experts,
           .inputs = context.dims.hidden,
@@ -43,7 +43,7 @@ bool sends_per_node(const LayerContext& context) {
 
 LinearLayer expert_up(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = "expert_up",
+  return {.part = Part::expert_up,
           .tokens = dims.rows_per_expert,
           .outputs = dims.activation_inputs * dims.expert_ffn,
           .inputs = dims.hidden,
@@ -56,7 +56,7 @@ LinearLayer expert_up(const LayerContext& context) {
 
 LinearLayer expert_down(const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  return {.name = "expert_down",
+  return {.part = Part::expert_down,
           .tokens = dims.rows_per_expert,
           .outputs = dims.hidden,
           .inputs = dims.expert_ffn,
@@ -68,11 +68,11 @@ LinearLayer expert_down(const LayerContext& context) {
 }
 
 LinearLayer shared_up(const LayerContext& context) {
-  return mlp_up(context, "shared_expert_up", context.dims.shared_ffn);
+  return mlp_up(context, Part::shared_expert_up, context.dims.shared_ffn);
 }
 
 LinearLayer shared_down(const LayerContext& context) {
-  return mlp_down(context, "shared_expert_down", context.dims.shared_ffn);
+  return mlp_down(context, Part::shared_expert_down, context.dims.shared_ffn);
 }
 
 const std::optional<Bytes>& kept_inner(const LayerContext& context) {
@@ -91,17 +91,13 @@ double probability_bytes(const LayerContext& context) {
   return product(context.dims.local_tokens, context.model.moe->num_experts) * kProbabilityBytes;
 }
 
-enum class Direction { to_experts, from_experts };
+enum class Way { to_experts, from_experts };
 
 // Tokens to their experts (dispatch, and the gradients of what came back) or results from them.
-void add_all_to_all(Pass& pass,
-                    std::string_view name,
-                    Direction direction,
-                    const LayerContext& context) {
+void add_all_to_all(Pass& pass, PassPart part, Way way, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const MoeSpec& moe = *context.model.moe;
-  const Dtype dtype =
-      direction == Direction::to_experts ? dispatch_type(context) : context.activation();
+  const Dtype dtype = way == Way::to_experts ? dispatch_type(context) : context.activation();
   const double scales = bytes_per_element(dtype) < bytes_per_element(context.activation())
                             ? kScaleBytes / kScaleElements / in_bytes(bytes_per_element(dtype))
                             : 0.0;
@@ -116,7 +112,7 @@ void add_all_to_all(Pass& pass,
                            .node_limit = moe.node_limit};
   }
   add_collective(pass,
-                 {.name = name,
+                 {.part = part,
                   .kind = CollectiveKind::all_to_all,
                   .axis = CommAxis::expert,
                   .elements_total = tokens * width * product(moe.top_k, dims.expert),
@@ -126,29 +122,29 @@ void add_all_to_all(Pass& pass,
 }
 
 // Rows arrive ordered by sender and must be ordered by expert, and back.
-void add_sort(Pass& pass, std::string_view name, Direction direction, const LayerContext& context) {
+void add_sort(Pass& pass, PassPart part, Way way, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (dims.expert > 1 && dims.experts > 1) {
-    const bool low = direction == Direction::to_experts && dispatches_low(context);
+    const bool low = way == Way::to_experts && dispatches_low(context);
     const double size =
         product(dims.expert_rows, dims.hidden) *
         (low ? in_bytes(bytes_per_element(dispatch_type(context))) : dims.element_bytes);
-    add_memory(pass, name, size, size);
+    add_memory(pass, part, size, size);
   }
 }
 
 // Before the dispatch: a copy for every expert, in the order of the ranks. One copy per node is
 // sent from where it lies, and copied on arrival, by the sort. A narrower type is cast first.
-void add_permute(Pass& pass, std::string_view name, const LayerContext& context) {
+void add_permute(Pass& pass, PassPart part, const LayerContext& context) {
   if (dispatches_low(context)) {
     const double narrow = in_bytes(bytes_per_element(dispatch_type(context)));
     const double share = narrow / context.dims.element_bytes;
-    add_memory(pass, "dispatch_cast", routed_bytes(context), routed_bytes(context) * share);
+    add_memory(pass, Part::dispatch_cast, routed_bytes(context), routed_bytes(context) * share);
     if (!sends_per_node(context)) {
-      add_memory(pass, name, routed_bytes(context) * share, copied_bytes(context) * share);
+      add_memory(pass, part, routed_bytes(context) * share, copied_bytes(context) * share);
     }
   } else if (!sends_per_node(context)) {
-    add_memory(pass, name, routed_bytes(context), copied_bytes(context));
+    add_memory(pass, part, routed_bytes(context), copied_bytes(context));
   }
 }
 
@@ -167,7 +163,7 @@ std::optional<double> biased_bytes(const LayerContext& context) {
 void expert_activation_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (const auto traffic = biased_bytes(context)) {
-    add_memory(pass, "activation", *traffic / 2.0, *traffic / 2.0);
+    add_memory(pass, Part::activation, *traffic / 2.0, *traffic / 2.0);
   } else if (!context.options.fused_experts) {
     activation_forward(pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
   }
@@ -177,21 +173,18 @@ void expert_activation_backward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (const auto traffic = biased_bytes(context)) {
     const double half = kBackwardActivationPasses * *traffic / 2.0;
-    add_memory(pass, "activation_backward", half, half);
+    add_memory(pass, backward(Part::activation), half, half);
   } else if (!context.options.fused_experts) {
     activation_backward(
         pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
   }
 }
 
-void add_expert_tensor(Pass& pass,
-                       std::string_view name,
-                       CollectiveKind kind,
-                       const LayerContext& context,
-                       double rows) {
+void add_expert_tensor(
+    Pass& pass, PassPart part, CollectiveKind kind, const LayerContext& context, double rows) {
   const ShardDims& dims = context.dims;
   add_collective(pass,
-                 {.name = name,
+                 {.part = part,
                   .kind = kind,
                   .axis = CommAxis::expert_tensor,
                   .elements_total = rows * product(dims.hidden),
@@ -205,7 +198,7 @@ void add_token_gather(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (!dims.sequence_parallel && dims.expert_tensor < dims.tensor) {
     add_collective(pass,
-                   {.name = "expert_token_all_gather",
+                   {.part = Part::expert_token_all_gather,
                     .kind = CollectiveKind::all_gather,
                     .elements_total = product(dims.tokens, dims.hidden),
                     .ranks = dims.tensor,
@@ -231,29 +224,32 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   const bool gather = dims.sequence_parallel;
-  add_permute(pass, "permute", context);
-  add_all_to_all(pass, "expert_dispatch", Direction::to_experts, context);
+  add_permute(pass, Part::permute, context);
+  add_all_to_all(pass, Part::expert_dispatch, Way::to_experts, context);
   if (gather) {
-    add_expert_tensor(
-        pass, "expert_all_gather", CollectiveKind::all_gather, context, product(dims.expert_rows));
+    add_expert_tensor(pass,
+                      Part::expert_all_gather,
+                      CollectiveKind::all_gather,
+                      context,
+                      product(dims.expert_rows));
   }
-  add_sort(pass, "expert_sort", Direction::to_experts, context);
+  add_sort(pass, Part::expert_sort, Way::to_experts, context);
   add_linear_forward(pass, expert_up(context), precision);
   expert_activation_forward(pass, context);
   add_linear_forward(pass, expert_down(context), precision);
-  add_sort(pass, "expert_unsort", Direction::from_experts, context);
+  add_sort(pass, Part::expert_unsort, Way::from_experts, context);
   if (gather) {
     add_expert_tensor(pass,
-                      "expert_reduce_scatter",
+                      Part::expert_reduce_scatter,
                       CollectiveKind::reduce_scatter,
                       context,
                       product(dims.expert_rows));
   }
-  add_all_to_all(pass, "expert_combine", Direction::from_experts, context);
-  add_memory(pass, "unpermute", copied_bytes(context), routed_bytes(context));
+  add_all_to_all(pass, Part::expert_combine, Way::from_experts, context);
+  add_memory(pass, Part::unpermute, copied_bytes(context), routed_bytes(context));
   if (!gather) {
     add_expert_tensor(pass,
-                      "expert_all_reduce",
+                      Part::expert_all_reduce,
                       CollectiveKind::all_reduce,
                       context,
                       product(dims.routed_tokens));
@@ -266,32 +262,32 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   const PrecisionSpec& precision = context.options.precision;
   const bool gather = dims.sequence_parallel;
   Pass& input = passes.backward_input;
-  add_permute(input, "unpermute_backward", context);
-  add_all_to_all(input, "expert_combine_backward", Direction::to_experts, context);
+  add_permute(input, backward(Part::unpermute), context);
+  add_all_to_all(input, backward(Part::expert_combine), Way::to_experts, context);
   if (gather) {
     add_expert_tensor(input,
-                      "expert_all_gather_backward",
+                      backward(Part::expert_all_gather),
                       CollectiveKind::all_gather,
                       context,
                       product(dims.expert_rows));
   }
-  add_sort(input, "expert_unsort_backward", Direction::to_experts, context);
+  add_sort(input, backward(Part::expert_unsort), Way::to_experts, context);
   add_linear_backward(passes, expert_down(context), precision);
   expert_activation_backward(input, context);
   add_linear_backward(passes, expert_up(context), precision);
-  add_sort(input, "expert_sort_backward", Direction::from_experts, context);
+  add_sort(input, backward(Part::expert_sort), Way::from_experts, context);
   if (gather) {
     add_expert_tensor(input,
-                      "expert_reduce_scatter_backward",
+                      backward(Part::expert_reduce_scatter),
                       CollectiveKind::reduce_scatter,
                       context,
                       product(dims.expert_rows));
   }
-  add_all_to_all(input, "expert_dispatch_backward", Direction::from_experts, context);
-  add_memory(input, "permute_backward", copied_bytes(context), routed_bytes(context));
+  add_all_to_all(input, backward(Part::expert_dispatch), Way::from_experts, context);
+  add_memory(input, backward(Part::permute), copied_bytes(context), routed_bytes(context));
   if (!gather) {
     add_expert_tensor(input,
-                      "expert_all_reduce_backward",
+                      backward(Part::expert_all_reduce),
                       CollectiveKind::all_reduce,
                       context,
                       product(dims.routed_tokens));
@@ -316,13 +312,13 @@ void shared_experts_forward(Pass& pass, const LayerContext& context) {
 void moe_inner_forward(Pass& pass, const LayerContext& context) {
   const double probabilities = probability_bytes(context);
   add_linear_forward(pass, router_linear(context), context.options.precision);
-  add_memory(pass, "router_top_k", probabilities, probabilities, kRouterKernels);
+  add_memory(pass, Part::router_top_k, probabilities, probabilities, kRouterKernels);
   routed_forward(pass, context);
   shared_experts_forward(pass, context);
 }
 
 void moe_forward(Pass& pass, const LayerContext& context) {
-  add_norm_forward(pass, "mlp_norm", context.dims, context.dims.hidden);
+  add_norm_forward(pass, Part::mlp_norm, context.dims, context.dims.hidden);
   moe_inner_forward(pass, context);
   add_residual_forward(pass, context.dims, context.options.dropout);
 }
@@ -334,12 +330,12 @@ void moe_backward(LayerPasses& passes, const LayerContext& context) {
   shared_backward(passes, context);
   routed_backward(passes, context);
   add_memory(passes.backward_input,
-             "router_top_k_backward",
+             backward(Part::router_top_k),
              2.0 * probabilities,
              probabilities,
              kRouterKernels);
   add_linear_backward(passes, router_linear(context), context.options.precision);
-  add_norm_backward(passes.backward_input, "mlp_norm_backward", dims, dims.hidden);
+  add_norm_backward(passes.backward_input, Part::mlp_norm, dims, dims.hidden);
 }
 
 }  // namespace orrery::model

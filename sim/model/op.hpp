@@ -14,6 +14,9 @@
 // total = n * in; reduce-scatter: in == total of the result before scattering, so in = total;
 // all-to-all: in = what one rank sends in all, total = n * in).
 
+// What an operation is, is its part and its role; costs, launches and memory follow from these. Its
+// name is for people (part_name).
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,6 +24,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::model {
 
@@ -35,13 +39,130 @@ enum class Fp8Scaling { delayed, tensorwise, block, rowwise, mx, nvfp4 };
 // How the ranks of a context group exchange keys and values.
 enum class ContextMethod { all_gather, ring, all_to_all };
 
-// Which matrix product of a linear layer: forward, input gradient or weight gradient.
-enum class GemmRole { fprop, dgrad, wgrad };
+// Which pass an operation belongs to. Products: forward, input gradient or weight gradient (fprop,
+// dgrad, wgrad); others: forward or backward.
+using kernels::Role;
+
+// What an operation does in the model, forward or backward.
+enum class Part : std::uint8_t {
+  other,  // a product, a kernel or a collective outside a layer: rows of measurements
+  // Products
+  qkv,
+  query,
+  query_down,
+  query_up,
+  key_value_down,
+  key_value_up,
+  attention,  // one fused kernel
+  attention_scores,
+  attention_context,
+  attention_output,
+  mlp_up,
+  mlp_down,
+  router,
+  expert_up,
+  expert_down,
+  shared_expert_up,
+  shared_expert_down,
+  logits,
+  mtp_projection,
+  adapter_a,
+  adapter_b,
+  // Memory-bound kernels
+  norm,
+  attention_norm,
+  mlp_norm,
+  query_norm,
+  key_value_norm,
+  embedding_norm,
+  final_norm,
+  mtp_embedding_norm,
+  mtp_hidden_norm,
+  rotary,
+  key_concat,
+  key_value_repeat,
+  softmax,
+  attention_dropout,
+  attention_output_keep,
+  context_merge,
+  residual_add,
+  dropout_residual_add,
+  dropout,
+  activation,
+  router_top_k,
+  permute,
+  unpermute,
+  expert_sort,
+  expert_unsort,
+  dispatch_cast,
+  embedding,
+  embedding_gradient_sort,
+  position,
+  cross_entropy,
+  fp8_amax,
+  fp8_cast,
+  fp8_transpose,
+  fp8_cast_transpose,
+  weight_cast,  // of the optimizer step
+  gradient_add,
+  bias_gradient,
+  deterministic_fill,
+  quantise,
+  adapter_dropout,
+  adapter_scale,
+  adapter_add,
+  nf4_unpack,
+  // Collectives
+  tensor_all_gather,
+  tensor_all_gather_again,
+  tensor_reduce_scatter,
+  tensor_all_reduce,
+  context_all_gather,
+  context_reduce_scatter,
+  context_ring,
+  context_ring_gradients,
+  context_heads,
+  context_tokens,
+  expert_dispatch,
+  expert_combine,
+  expert_all_gather,
+  expert_reduce_scatter,
+  expert_all_reduce,
+  expert_token_all_gather,
+  loss_maximum,
+  loss_target_logit,
+  loss_exponential_sum,
+  mtp_projection_exchange,
+  adapter_exchange,
+  count_
+};
+
+// Part of a layer that an operation opens or belongs to. `running`: it belongs to the block of the
+// operation before it.
+enum class Block : std::uint8_t {
+  running,
+  attention,
+  mlp,     // dense, or the norm before router and experts
+  router,  // and shared experts
+  experts
+};
+
+// "mlp_up", "expert_dispatch_backward", "residual_gradient_add"
+[[nodiscard]] std::string_view part_name(Part part, Role role = Role::forward);
+
+[[nodiscard]] Block block_of(Part part);
+
+// The kernel whose measurements stand for a memory-bound part; norms: rms_norm, whichever they are.
+[[nodiscard]] std::optional<kernels::Operation> kernel_of(Part part);
+
+[[nodiscard]] bool is_norm(Part part);
+
+// What a cast of a tensor to 8 or 4 bits is made of.
+[[nodiscard]] bool is_cast(Part part);
 
 struct GemmOp {
-  std::string_view
-      name;  // "qkv", "attention_output", "mlp_up", "mlp_down", "logits", "router", ...
-  GemmRole role = GemmRole::fprop;
+  Part part = Part::other;
+  Role role = Role::fprop;
   std::int64_t m = 0;      // rows: tokens for fprop and dgrad
   std::int64_t n = 0;      // columns of the result
   std::int64_t k = 0;      // reduced dimension
@@ -79,7 +200,8 @@ struct AttentionOp {
 
 // Norms, activations, residuals, rotary, embedding, cross-entropy, casts, permutations.
 struct MemoryOp {
-  std::string_view name;
+  Part part = Part::other;
+  Role role = Role::forward;
   Bytes read;
   Bytes written;
   int kernels = 1;         // launches in an unfused implementation
@@ -114,7 +236,8 @@ struct TokenRouting {
 };
 
 struct CollectiveOp {
-  std::string_view name;
+  Part part = Part::other;
+  Role role = Role::forward;
   CollectiveKind kind = CollectiveKind::all_reduce;
   CommAxis axis = CommAxis::tensor;
   Bytes bytes_per_rank_in;
@@ -125,6 +248,8 @@ struct CollectiveOp {
 };
 
 using Op = std::variant<GemmOp, AttentionOp, MemoryOp, CollectiveOp>;
+
+[[nodiscard]] Part part_of(const Op& op);
 
 struct PassOp {
   Op op;

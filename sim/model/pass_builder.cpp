@@ -25,27 +25,29 @@ void add_cast(Pass& pass, double elements, std::int64_t casters, const Precision
   const double wide = in_bytes(bytes_per_element(precision.activation));
   const double copy = cast.written / 2.0;
   if (cast.kernels > 1) {
-    add_memory(pass, "fp8_amax", own * (cast.read - wide), 0.0, cast.kernels - 1);
+    add_memory(pass, Part::fp8_amax, own * (cast.read - wide), 0.0, cast.kernels - 1);
   }
   if (casters > 1) {
     const double whole = precision.cast_share * elements * copy;
-    add_memory(pass, "fp8_cast", own * wide, own * copy);
-    add_memory(pass, "fp8_transpose", whole, whole);
+    add_memory(pass, Part::fp8_cast, own * wide, own * copy);
+    add_memory(pass, Part::fp8_transpose, whole, whole);
   } else {
-    add_memory(pass, "fp8_cast_transpose", own * wide, own * cast.written);
+    add_memory(pass, Part::fp8_cast_transpose, own * wide, own * cast.written);
   }
 }
 
 // A tensor that arrives in the low precision lacks only its transposed copy.
 void add_transpose(Pass& pass, double elements, const PrecisionSpec& precision) {
   const double narrow = in_bytes(bytes_per_element(precision.compute));
-  add_memory(pass, "fp8_transpose", elements * narrow, elements * narrow);
+  add_memory(pass, Part::fp8_transpose, elements * narrow, elements * narrow);
 }
 
-void add_norm(Pass& pass, std::string_view name, double read, double written, std::int64_t width) {
-  pass.push_back(
-      {.op =
-           MemoryOp{.name = name, .read = bytes(read), .written = bytes(written), .width = width}});
+void add_norm(Pass& pass, PassPart part, double read, double written, std::int64_t width) {
+  pass.push_back({.op = MemoryOp{.part = part.part,
+                                 .role = part.role,
+                                 .read = bytes(read),
+                                 .written = bytes(written),
+                                 .width = width}});
 }
 
 }  // namespace
@@ -54,9 +56,9 @@ void add_gemm(Pass& pass, const GemmOp& gemm) {
   pass.push_back({.op = gemm});
 }
 
-void add_memory(
-    Pass& pass, std::string_view name, double bytes_read, double bytes_written, int kernels) {
-  pass.push_back({.op = MemoryOp{.name = name,
+void add_memory(Pass& pass, PassPart part, double bytes_read, double bytes_written, int kernels) {
+  pass.push_back({.op = MemoryOp{.part = part.part,
+                                 .role = part.role,
                                  .read = bytes(bytes_read),
                                  .written = bytes(bytes_written),
                                  .kernels = kernels}});
@@ -78,8 +80,8 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
     add_cast(pass, product(linear.outputs, linear.inputs, linear.batch), 1, precision);
   }
   add_gemm(pass,
-           {.name = linear.name,
-            .role = GemmRole::fprop,
+           {.part = linear.part,
+            .role = Role::fprop,
             .m = linear.tokens,
             .n = linear.outputs,
             .k = linear.inputs,
@@ -100,8 +102,8 @@ void add_linear_backward(LayerPasses& passes,
   } else if (casts) {
     add_cast(passes.backward_input, gradient_elements, linear.gradient_casters, precision);
   }
-  GemmOp gemm{.name = linear.name,
-              .role = GemmRole::dgrad,
+  GemmOp gemm{.part = linear.part,
+              .role = Role::dgrad,
               .m = linear.tokens,
               .n = linear.inputs,
               .k = linear.outputs,
@@ -111,7 +113,7 @@ void add_linear_backward(LayerPasses& passes,
               .grouped = linear.batch > 1,
               .row_spread = linear.row_spread};
   add_gemm(passes.backward_input, gemm);
-  gemm.role = GemmRole::wgrad;
+  gemm.role = Role::wgrad;
   gemm.m = linear.outputs;
   gemm.n = linear.inputs;
   gemm.k = linear.tokens;
@@ -123,11 +125,11 @@ void add_linear_backward(LayerPasses& passes,
   const double sum = in_bytes(bytes_per_element(precision.gradient));
   if (sums && !precision.fuses_gradients) {
     const double weights = product(linear.outputs, linear.inputs, linear.batch);
-    add_memory(passes.backward_weight, "gradient_add", weights * (wide + sum), weights * sum);
+    add_memory(passes.backward_weight, Part::gradient_add, weights * (wide + sum), weights * sum);
   }
   if (linear.bias) {
     add_memory(passes.backward_weight,
-               "bias_gradient",
+               Part::bias_gradient,
                gradient_elements * wide,
                product(linear.outputs, linear.batch) * sum);
   }
@@ -141,7 +143,8 @@ void add_collective(Pass& pass, const CollectiveShape& shape) {
   const bool one_part =
       shape.kind == CollectiveKind::all_gather || shape.kind == CollectiveKind::all_to_all;
   pass.push_back(
-      {.op = CollectiveOp{.name = shape.name,
+      {.op = CollectiveOp{.part = shape.part.part,
+                          .role = shape.part.role,
                           .kind = shape.kind,
                           .axis = shape.axis,
                           .bytes_per_rank_in = one_part ? total / product(shape.ranks) : total,
@@ -154,7 +157,7 @@ void add_collective(Pass& pass, const CollectiveShape& shape) {
 void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
   if (dims.sequence_parallel) {
     add_collective(pass,
-                   {.name = "tensor_all_gather",
+                   {.part = Part::tensor_all_gather,
                     .kind = CollectiveKind::all_gather,
                     .elements_total = product(dims.tokens, width),
                     .ranks = dims.tensor,
@@ -165,7 +168,7 @@ void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width,
 void end_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
   const bool scatter = dims.sequence_parallel;
   add_collective(pass,
-                 {.name = scatter ? "tensor_reduce_scatter" : "tensor_all_reduce",
+                 {.part = scatter ? Part::tensor_reduce_scatter : Part::tensor_all_reduce,
                   .kind = scatter ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
                   .elements_total = product(dims.tokens, width),
                   .ranks = dims.tensor,
@@ -179,7 +182,7 @@ void end_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, 
 void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
   if (dims.sequence_parallel && !dims.keeps_gathered_input) {
     add_collective(pass,
-                   {.name = "tensor_all_gather_again",
+                   {.part = Part::tensor_all_gather_again,
                     .kind = CollectiveKind::all_gather,
                     .elements_total = product(dims.tokens, width),
                     .ranks = dims.tensor,
@@ -196,27 +199,21 @@ void begin_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width
   }
 }
 
-void add_norm_forward(Pass& pass,
-                      std::string_view name,
-                      const ShardDims& dims,
-                      std::int64_t width) {
+void add_norm_forward(Pass& pass, Part part, const ShardDims& dims, std::int64_t width) {
   const double size = product(dims.local_tokens, width) * dims.element_bytes;
-  add_norm(pass, name, size, size, width);
+  add_norm(pass, part, size, size, width);
 }
 
-void add_norm_backward(Pass& pass,
-                       std::string_view name,
-                       const ShardDims& dims,
-                       std::int64_t width) {
+void add_norm_backward(Pass& pass, Part part, const ShardDims& dims, std::int64_t width) {
   const double size = product(dims.local_tokens, width) * dims.element_bytes;
-  add_norm(pass, name, 2.0 * size, size, width);
+  add_norm(pass, backward(part), 2.0 * size, size, width);
 }
 
 void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout) {
   const double elements = product(dims.local_tokens, dims.hidden);
   const double size = elements * dims.element_bytes;
   add_memory(pass,
-             dropout ? "dropout_residual_add" : "residual_add",
+             dropout ? Part::dropout_residual_add : Part::residual_add,
              2.0 * size,
              dropout ? size + elements : size);
 }
@@ -225,9 +222,9 @@ void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout) {
   const double elements = product(dims.local_tokens, dims.hidden);
   const double size = elements * dims.element_bytes;
   if (dropout) {
-    add_memory(pass, "dropout_backward", size + elements, size);
+    add_memory(pass, backward(Part::dropout), size + elements, size);
   }
-  add_memory(pass, "residual_gradient_add", 2.0 * size, size);
+  add_memory(pass, backward(Part::residual_add), 2.0 * size, size);
 }
 
 namespace {
@@ -247,7 +244,7 @@ double bytes_allocated(const Op& op) {
     return product(attention->sequences) * rows * element;
   }
   if (const auto* memory = std::get_if<MemoryOp>(&op)) {
-    return memory->name == "gradient_add" ? 0.0 : in_bytes(memory->written);
+    return memory->part == Part::gradient_add ? 0.0 : in_bytes(memory->written);
   }
   return 0.0;
 }
@@ -266,7 +263,7 @@ void add_fills(Pass& pass, const PrecisionSpec& precision) {
     tensors += allocated > 0.0 ? 1 : 0;
   }
   if (tensors > 0) {
-    add_memory(pass, "deterministic_fill", 0.0, filled, tensors);
+    add_memory(pass, Part::deterministic_fill, 0.0, filled, tensors);
   }
 }
 

@@ -19,15 +19,26 @@
 //
 // Used inside model/ only.
 
-#include <string_view>
-
 #include "sim/model/shard_dims.hpp"
 #include "sim/model/transformer_ops.hpp"
 
 namespace orrery::model {
 
+// A part forward, or backward.
+struct PassPart {
+  Part part;
+  Role role;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a part alone means its forward
+  constexpr PassPart(Part of, Role pass = Role::forward) : part(of), role(pass) {}
+};
+
+[[nodiscard]] constexpr PassPart backward(Part part) {
+  return {part, Role::backward};
+}
+
 struct LinearLayer {
-  std::string_view name;
+  Part part = Part::other;
   std::int64_t tokens = 0;  // m: rows of one product
   std::int64_t outputs = 0;
   std::int64_t inputs = 0;
@@ -54,7 +65,7 @@ void add_gemm(Pass& pass, const GemmOp& gemm);
 
 // Bytes are counted once per crossing of the HBM interface.
 void add_memory(
-    Pass& pass, std::string_view name, double bytes_read, double bytes_written, int kernels = 1);
+    Pass& pass, PassPart part, double bytes_read, double bytes_written, int kernels = 1);
 
 // PyTorch's deterministic algorithms fill every tensor that they allocate before it is written
 // (torch.utils.deterministic.fill_uninitialized_memory, on by default): each result once more.
@@ -63,7 +74,7 @@ void add_fills(Pass& pass, const PrecisionSpec& precision);
 void add_fills(LayerPasses& passes, const PrecisionSpec& precision);
 
 struct CollectiveShape {
-  std::string_view name;
+  PassPart part = Part::other;
   CollectiveKind kind = CollectiveKind::all_reduce;
   CommAxis axis = CommAxis::tensor;
   double elements_total = 0.0;  // of the whole logical buffer
@@ -83,11 +94,8 @@ void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, D
 void begin_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype);
 
 // Norm over `width` elements of `tokens` tokens; the backward reads input and output gradient.
-void add_norm_forward(Pass& pass, std::string_view name, const ShardDims& dims, std::int64_t width);
-void add_norm_backward(Pass& pass,
-                       std::string_view name,
-                       const ShardDims& dims,
-                       std::int64_t width);
+void add_norm_forward(Pass& pass, Part part, const ShardDims& dims, std::int64_t width);
+void add_norm_backward(Pass& pass, Part part, const ShardDims& dims, std::int64_t width);
 
 // Residual addition on the local tokens, with the dropout of the branch when there is one.
 void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout);

@@ -34,7 +34,4 @@ struct CastTraffic {
 // Bytes of the scales of one copy, per element.
 [[nodiscard]] double scale_bytes(Fp8Scaling scaling);
 
-// Casts are memory-bound operations whose names begin with this.
-inline constexpr std::string_view kCastPrefix = "fp8_";
-
 }  // namespace orrery::model

@@ -34,12 +34,12 @@ class EverySecondProduct {
   // Columns of this product that are computed again: those of its every second part.
   std::int64_t recomputed_columns(const GemmOp& gemm) {
     const ShardDims& dims = context_.dims;
-    if (gemm.name == "qkv") {
+    if (gemm.part == Part::qkv) {
       return columns(std::array{dims.heads * dims.head_dim_qk,
                                 dims.groups * dims.head_dim_qk,
                                 dims.groups * dims.head_dim_v});
     }
-    if (gemm.name == "mlp_up" && dims.activation_inputs == 2) {
+    if (gemm.part == Part::mlp_up && dims.activation_inputs == 2) {
       return columns(std::array{gemm.n / 2, gemm.n / 2});
     }
     return columns(std::array{gemm.n});
@@ -69,7 +69,7 @@ Pass without_saved(const Pass& forward, const LayerContext& context) {
   for (const PassOp& entry : forward) {
     if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
       PassOp kept = entry;
-      if (gemm->batch == 1 && !gemm->name.starts_with("adapter")) {
+      if (gemm->batch == 1 && gemm->part != Part::adapter_a && gemm->part != Part::adapter_b) {
         std::get<GemmOp>(kept.op).n = products.recomputed_columns(*gemm);
       }
       if (std::get<GemmOp>(kept.op).n > 0) {

@@ -128,10 +128,24 @@ struct Feasibility {
   Bytes host = {};  // of the node that needs most host memory
 };
 
+enum class OperationKind : std::uint8_t {
+  gemm,
+  attention,
+  memory,      // kernels that only move bytes
+  collective,  // of a group of ranks
+  message,     // from one pipeline stage to another
+  update,      // optimizer
+  launch,      // the GPU waits for the host
+  copy,        // to and from the host and its drives
+  wait,        // for others
+  slowdown     // of compute, by communication beside it
+};
+
 // One line of the account of a stage's work per micro-batch, for `explain`.
 struct OperationShare {
-  std::string name;    // "mlp_up fprop", "attention backward", "all_reduce tensor", ...
-  Seconds time;        // per step and GPU of the busiest stage; of a collective the exposed part
+  std::string name;  // "mlp_up fprop", "attention backward", "all_reduce tensor", ...
+  Seconds time;      // per step and GPU of the busiest stage; of a collective the exposed part
+  OperationKind kind = OperationKind::memory;
   double flop = 0.0;   // per step and GPU
   double count = 0.0;  // how often it runs per step
 };

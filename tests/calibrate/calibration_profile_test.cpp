@@ -87,7 +87,7 @@ TEST_F(CalibrationFile, PlantedLawsComeBackThroughTheWholeChain) {
 }
 
 model::GemmOp product(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return {.name = "mlp_up", .m = m, .n = n, .k = k};
+  return {.part = model::Part::mlp_up, .m = m, .n = n, .k = k};
 }
 
 TEST_F(CalibrationFile, AMeasuredShapeIsAnExactHitAndOthersSayHowFarTheyReach) {
@@ -110,7 +110,8 @@ TEST_F(CalibrationFile, AMeasuredShapeIsAnExactHitAndOthersSayHowFarTheyReach) {
   EXPECT_GE(outside->residual, inside->residual);
   const auto tiny = cost::predict_gemm(product(8, 8, 64), *gpu);
   EXPECT_GE(tiny->time, gpu->launch_latency.value());
-  EXPECT_FALSE(cost::predict_gemm({.name = "attention_scores", .m = 64, .n = 64, .k = 64}, *gpu));
+  EXPECT_FALSE(
+      cost::predict_gemm({.part = model::Part::attention_scores, .m = 64, .n = 64, .k = 64}, *gpu));
 }
 
 // The stack's efficiency divides the time of the kernel, and its gap comes on top.

@@ -305,8 +305,8 @@ TEST(BetterParts, AWeightGradientIsSmoothInItsTokens) {
   for (const auto dtype : {model::Dtype::bf16, model::Dtype::fp8}) {
     const auto time = [&](std::int64_t tokens) {
       return in_seconds(costs
-                            .gemm({.name = "mlp_up",
-                                   .role = model::GemmRole::wgrad,
+                            .gemm({.part = model::Part::mlp_up,
+                                   .role = model::Role::wgrad,
                                    .m = 4096,
                                    .n = 1536,
                                    .k = tokens,
@@ -326,7 +326,7 @@ TEST(BetterParts, AGroupedProductIsSmoothInItsRows) {
   for (const std::int64_t experts : {2, 8, 64}) {
     const auto time = [&](std::int64_t rows) {
       return in_seconds(costs
-                            .gemm({.name = "expert_up",
+                            .gemm({.part = model::Part::expert_up,
                                    .m = rows,
                                    .n = 4096,
                                    .k = 7168,

@@ -216,6 +216,27 @@ Offences clocks(const Tree& tree) {
   return offences;
 }
 
+Offences names_that_decide(const Tree& tree) {
+  constexpr std::array<std::string_view, 3> kShown = {
+      "sim/model/op.", "sim/step/operations/", "sim/evaluate/explain/"};
+  Offences offences;
+  for (const SourceFile& file : tree.files) {
+    const bool shows = std::any_of(kShown.begin(), kShown.end(), [&file](std::string_view start) {
+      return file.path.starts_with(start);
+    });
+    if (!is_sim_code(file) || shows) {
+      continue;
+    }
+    for (const Token& token : tokens_of(file.text)) {
+      if (token.text == "part_name") {
+        offences.push_back(
+            offence(file, token.line, "what an operation is called decides nothing: use its part"));
+      }
+    }
+  }
+  return offences;
+}
+
 Offences mutable_globals(const Tree& tree) {
   Offences offences;
   for (const SourceFile& file : tree.files) {

@@ -70,6 +70,20 @@ TEST(Code, AClockIsCaught) {
   expect_offences(clocks(tree), {"sim/run/bad.cpp:1: results may not depend on steady_clock"});
 }
 
+TEST(Code, NamesOfOperationsAreOnlyShown) {
+  expect_none(names_that_decide(repository()));
+}
+
+TEST(Code, ANameThatDecidesIsCaught) {
+  const Tree tree{{
+      {"sim/cost/bad.cpp", "bool norm = part_name(op.part).ends_with(\"_norm\");\n"},
+      {"sim/step/operations/good.cpp", "std::string name(part_name(op.part, op.role));\n"},
+  }};
+  expect_offences(
+      names_that_decide(tree),
+      {"sim/cost/bad.cpp:1: what an operation is called decides nothing: use its part"});
+}
+
 TEST(Code, NoStateHidesOutsideOfObjects) {
   expect_none(mutable_globals(repository()));
 }

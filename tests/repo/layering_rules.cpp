@@ -26,7 +26,7 @@ const Arrows& arrows() {
       {"fabric", {"base"}},
       {"yaml", {"base"}},
       {"kernels", {"base"}},
-      {"model", {"base"}},
+      {"model", {"base", "kernels"}},
       {"layout", {"base", "model"}},
       // A profile speaks of operations and groups, so it shares their words, not their code.
       {"hardware", {"base", "yaml", "kernels", "model/op.hpp", "layout/layout_spec.hpp"}},

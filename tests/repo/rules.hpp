@@ -33,6 +33,7 @@ namespace orrery::repo {
 [[nodiscard]] Offences scale_literals(const Tree& tree);
 [[nodiscard]] Offences foreign_randomness(const Tree& tree);
 [[nodiscard]] Offences clocks(const Tree& tree);
+[[nodiscard]] Offences names_that_decide(const Tree& tree);  // of operations: they are shown only
 [[nodiscard]] Offences mutable_globals(const Tree& tree);
 [[nodiscard]] Offences using_namespace_in_headers(const Tree& tree);
 

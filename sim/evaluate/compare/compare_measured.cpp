@@ -79,22 +79,16 @@ step::StepLedger predicted_ledger(const step::StepResult& step,
   return devices.empty() ? step.ledger : sum;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::vector<MeasuredRow> kernel_rows(const report::Evaluation& evaluation,
                                      const trace::MeasuredMean& mean) {
   std::vector<MeasuredRow> rows = {{"gemm", "matrix multiplication", {}, {}},
                                    {"attention", "attention", {}, {}},
                                    {"other", "everything else", {}, {}}};
   for (const step::OperationShare& one : evaluation.step.operations) {
-    if (contains(one.name, " collective")) {
-      continue;
+    if (one.kind != step::OperationKind::collective) {
+      const bool gemm = one.kind == step::OperationKind::gemm;
+      rows[gemm ? 0 : one.kind == step::OperationKind::attention ? 1 : 2].predicted += one.time;
     }
-    const bool attention =
-        one.name.starts_with("attention forward") || one.name.starts_with("attention backward");
-    rows[contains(one.name, " gemm") ? 0 : attention ? 1 : 2].predicted += one.time;
   }
   const auto work = [&mean](trace::Work kind) { return mean.work[static_cast<std::size_t>(kind)]; };
   rows[0].measured = work(trace::Work::gemm);

@@ -40,7 +40,8 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
     {MetricId::memory_headroom, "memory of the GPU - peak_memory of the worst stage"},
     {MetricId::host_memory, "offloaded states and activations of all GPUs of one node"},
     {MetricId::rollout_step_time,
-     "colocated: generation + reward + log probabilities + updates + weight_sync + switching; ahead: "
+     "colocated: generation + reward + log probabilities + updates + weight_sync + switching; "
+     "ahead: "
      "max(generation + reward, the rest) + weight_sync"},
     {MetricId::gpu_seconds_per_answer,
      "rollout_step_time x (GPUs of the trainer + rollout.gpus) / (prompts x samples)"},

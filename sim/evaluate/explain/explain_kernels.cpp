@@ -48,7 +48,8 @@ struct Look {
   }
 
   Known operator()(const model::MemoryOp& op) const {
-    return {fmt::format("{} of {}", op.name, format_bytes(op.read + op.written)),
+    return {fmt::format(
+                "{} of {}", model::part_name(op.part, op.role), format_bytes(op.read + op.written)),
             cost::measured_memory(op, costs.gpu(), costs.software())};
   }
 

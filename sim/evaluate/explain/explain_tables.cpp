@@ -169,16 +169,16 @@ std::string communication_table(const step::StepInput& input, const cost::CostMo
   const cost::Placements places = step::placements(input);
   const model::LayerPasses passes =
       model::layer_passes(input.model, step::op_options(input, costs), input.model.num_layers - 1);
-  std::set<std::pair<std::string_view, double>> shown;
+  std::set<std::pair<model::Part, double>> shown;
   for (const model::PassOp& entry : passes.forward) {
     const auto* op = std::get_if<model::CollectiveOp>(&entry.op);
     if (op == nullptr || op->axis != model::CommAxis::tensor || places.tensor.ranks <= 1 ||
-        !shown.insert({op->name, in_bytes(op->bytes_total)}).second) {
+        !shown.insert({op->part, in_bytes(op->bytes_total)}).second) {
       continue;
     }
     text += fmt::format(
         "  {}, in every layer\n{}\n",
-        op->name,
+        model::part_name(op->part),
         indented(costs.explain_collective(
             op->kind, op->bytes_per_rank_in, op->bytes_total, op->dtype, places.tensor)));
   }

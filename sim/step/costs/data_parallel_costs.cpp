@@ -78,8 +78,9 @@ layout::GroupPlacement one_per_node(layout::GroupPlacement group) {
 }
 
 void add_pass(ReplicaSink& to, const Costing& costing, double read, double written) {
-  const model::MemoryOp op{.name = "quantise", .read = bytes(read), .written = bytes(written)};
-  to.add({.name = op.name,
+  const model::MemoryOp op{
+      .part = model::Part::quantise, .read = bytes(read), .written = bytes(written)};
+  to.add({.name = "quantise",
           .is_collective = false,
           .bytes = op.read + op.written,
           .cost = costing.costs.memory_bound(op)});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
 #include <variant>
 
 #include "sim/cost/attention.hpp"
@@ -14,6 +13,7 @@ namespace {
 
 using hardware::ExpertDispatcher;
 using hardware::GraphScope;
+using model::Block;
 
 constexpr double kSharpness = 6.0;
 constexpr double kSharpnessAfterCounts = 2.0;
@@ -32,45 +32,11 @@ constexpr BlockLaunches kFusedRouter = {9.0, 8.0};  // with the preprocessing
 constexpr BlockLaunches kPreprocess = {12.0, 0.0};
 constexpr std::array<BlockLaunches, 3> kDispatch = {{{14.0, 14.0}, {7.0, 7.0}, {3.0, 3.0}}};
 
-// Parts of a layer in the order of its operations.
-enum class Block { attention, dense, router, routed };
-
-bool is_cast(const model::PassOp& entry) {
-  const auto* memory = std::get_if<model::MemoryOp>(&entry.op);
-  return memory != nullptr && memory->name.starts_with("fp8_");
-}
-
-// Where the next block begins or ends; the same names forward and, reversed, backward.
-Block block_at(const model::PassOp& entry, Block now, bool routes) {
-  std::string_view name;
-  bool grouped = false;
-  std::visit(
-      [&](const auto& op) {
-        using Op = std::decay_t<decltype(op)>;
-        if constexpr (std::is_same_v<Op, model::AttentionOp>) {
-          now = Block::attention;
-        } else {
-          name = op.name;
-          if constexpr (std::is_same_v<Op, model::GemmOp>) {
-            grouped = op.grouped;
-          }
-        }
-      },
-      entry.op);
-  if (grouped || name.starts_with("expert_") || name.starts_with("permute") ||
-      name.starts_with("unpermute") || name.starts_with("dispatch_")) {
-    return Block::routed;
-  }
-  if (name.starts_with("router") || name.starts_with("shared_expert")) {
-    return Block::router;
-  }
-  if (name.starts_with("mlp_")) {
-    return routes ? Block::router : Block::dense;
-  }
-  if (name.starts_with("qkv") || name.starts_with("attention") || name.starts_with("rotary")) {
-    return Block::attention;
-  }
-  return now;
+// Where the next block begins or ends; the same parts forward and, reversed, backward. The norm
+// before an MLP runs with the router, where there is one.
+Block block_at(model::Part part, Block now, bool routes) {
+  const Block block = model::block_of(part);
+  return block == Block::running ? now : block == Block::mlp && routes ? Block::router : block;
 }
 
 double launches_of(const model::PassOp& entry) {
@@ -84,19 +50,19 @@ double launches_of(const model::PassOp& entry) {
 }
 
 bool is_router(const model::PassOp& entry) {
-  const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
-  return gemm != nullptr && gemm->name == "router";
+  return model::part_of(entry.op) == model::Part::router;
 }
 
 GraphScope scope_of(Block block) {
   switch (block) {
     case Block::attention:
       return GraphScope::attn;
-    case Block::dense:
+    case Block::mlp:
       return GraphScope::mlp;
     case Block::router:
       return GraphScope::moe_router;
-    case Block::routed:
+    case Block::experts:
+    case Block::running:
       break;
   }
   return GraphScope::layer;
@@ -137,15 +103,16 @@ Launches launches_of(const Costing& costing, const model::Pass& pass, PassKind k
   Launches launches;
   Block block = kind == PassKind::backward_input ? Block::router : Block::attention;
   for (const model::PassOp& entry : pass) {
-    block = block_at(entry, block, routes);
+    const model::Part part = model::part_of(entry.op);
+    block = block_at(part, block, routes);
     const double count = launches_of(entry);
     const bool graph = options.cuda_graphs.covers(scope_of(block));
     (graph ? launches.inside : launches.outside) += count;
-    if (loops && block == Block::routed) {
+    if (loops && block == Block::experts) {
       const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
       if (gemm != nullptr && gemm->grouped) {
         launches.experts += products - 1.0;
-      } else if (is_cast(entry)) {
+      } else if (model::is_cast(part)) {
         launches.experts += products * per_cast - 1.0;
       }
     }

@@ -19,23 +19,6 @@ constexpr double kHostBackward = 1.4;
 
 using schedule::LayerNode;
 
-StepCategory exposed_category(model::CommAxis axis) {
-  switch (axis) {
-    case model::CommAxis::tensor:
-      return StepCategory::exposed_tensor;
-    case model::CommAxis::context:
-      return StepCategory::exposed_context;
-    case model::CommAxis::expert:
-    case model::CommAxis::expert_tensor:
-      return StepCategory::exposed_expert;
-    case model::CommAxis::data:
-      return StepCategory::exposed_data;
-    case model::CommAxis::pipeline:
-      return StepCategory::exposed_pipeline;
-  }
-  return StepCategory::exposed_tensor;
-}
-
 // Time of the operation of a kind that a collective may run beside: the nearest in its direction.
 template <typename Neighbour>
 Seconds neighbour_time(const Costing& costing,
@@ -222,7 +205,8 @@ Seconds shared_expert_time(const Costing& costing, const model::Pass& pass) {
   Seconds sum;
   for (const model::PassOp& entry : pass) {
     const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
-    if (gemm != nullptr && gemm->name.starts_with("shared_expert")) {
+    if (gemm != nullptr && (gemm->part == model::Part::shared_expert_up ||
+                            gemm->part == model::Part::shared_expert_down)) {
       sum += costing.costs.gemm(*gemm).time;
     }
   }
@@ -278,6 +262,23 @@ Parts as_recomputation(Parts forward) {
 }
 
 }  // namespace
+
+StepCategory exposed_category(model::CommAxis axis) {
+  switch (axis) {
+    case model::CommAxis::tensor:
+      return StepCategory::exposed_tensor;
+    case model::CommAxis::context:
+      return StepCategory::exposed_context;
+    case model::CommAxis::expert:
+    case model::CommAxis::expert_tensor:
+      return StepCategory::exposed_expert;
+    case model::CommAxis::data:
+      return StepCategory::exposed_data;
+    case model::CommAxis::pipeline:
+      return StepCategory::exposed_pipeline;
+  }
+  return StepCategory::exposed_tensor;
+}
 
 void add_operation(Parts& parts,
                    const Costing& costing,

@@ -55,6 +55,9 @@ class CollectiveMemo {
   std::vector<Known> known_;
 };
 
+// The category of communication along an axis that compute waits for.
+[[nodiscard]] StepCategory exposed_category(model::CommAxis axis);
+
 // What the operation at place `at` of a pass adds to it.
 void add_operation(Parts& parts,
                    const Costing& costing,

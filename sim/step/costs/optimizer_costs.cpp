@@ -44,7 +44,7 @@ void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device)
   const model::CastTraffic cast =
       model::cast_traffic(precision.activation, precision.compute, precision.fp8_scaling);
   parts.add(StepCategory::optimizer,
-            costing.costs.memory_bound({.name = "fp8_weight_cast",
+            costing.costs.memory_bound({.part = model::Part::weight_cast,
                                         .read = bytes(elements * cast.read),
                                         .written = bytes(elements * cast.written),
                                         .kernels = cast.kernels}));

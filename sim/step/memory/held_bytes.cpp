@@ -156,7 +156,7 @@ Bytes empty_gradients(const StepInput& input,
       for (const model::PassOp& entry :
            model::layer_passes(input.model, options, layer).backward_weight) {
         const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
-        if (gemm != nullptr && !gemm->grouped && gemm->name != "router") {
+        if (gemm != nullptr && !gemm->grouped && gemm->part != model::Part::router) {
           shapes.emplace(gemm->m, gemm->n);
         }
       }

@@ -33,6 +33,7 @@ class Account {
     for (std::size_t i = 0; i < pass.size(); ++i) {
       const model::PassOp& entry = pass[i];
       OperationShare& line = lines_[describe(entry)];
+      line.kind = kind_of(entry.op);
       Parts parts;
       add_operation(parts, costing_, pass, i, memo_);
       line.time += (parts.total() - parts.by_category[category_index(StepCategory::idle)]) * count;

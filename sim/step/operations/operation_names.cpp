@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "sim/cost/attention.hpp"
 #include "sim/cost/gemm.hpp"
@@ -10,18 +11,6 @@
 namespace orrery::step {
 
 namespace {
-
-std::string_view role_name(model::GemmRole role) {
-  switch (role) {
-    case model::GemmRole::fprop:
-      return "fprop";
-    case model::GemmRole::dgrad:
-      return "dgrad";
-    case model::GemmRole::wgrad:
-      return "wgrad";
-  }
-  return {};
-}
 
 struct Lane {
   OperationStream stream = OperationStream::compute;
@@ -69,33 +58,41 @@ Bytes sent_by_rank(model::CollectiveKind kind, Bytes in, Bytes total, std::int64
 std::string operation_name(const model::PassOp& entry) {
   std::string name;
   if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
-    name = fmt::format("{} {}", gemm->name, role_name(gemm->role));
+    name = fmt::format("{} {}", model::part_name(gemm->part), kernels::to_string(gemm->role));
   } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
     name = attention->backward ? "attention backward" : "attention forward";
   } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
-    name = std::string(memory->name);
+    name = model::part_name(memory->part, memory->role);
   } else {
-    name = std::string(std::get<model::CollectiveOp>(entry.op).name);
+    const auto& collective = std::get<model::CollectiveOp>(entry.op);
+    name = model::part_name(collective.part, collective.role);
   }
   return entry.recomputed ? name + " (recomputed)" : name;
+}
+
+OperationKind kind_of(const model::Op& op) {
+  constexpr std::array kKinds = {OperationKind::gemm,
+                                 OperationKind::attention,
+                                 OperationKind::memory,
+                                 OperationKind::collective};
+  static_assert(kKinds.size() == std::variant_size_v<model::Op>);
+  return kKinds[op.index()];
 }
 
 Operation describe_operation(const model::PassOp& entry, const cost::Placements& places) {
   Operation operation;
   operation.name = operation_name(entry);
+  operation.kind = kind_of(entry.op);
   operation.flop = in_flop(model::flop_count(entry.op));
   if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
-    operation.kind = OperationKind::gemm;
     operation.bytes = cost::gemm_bytes(*gemm);
   } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
-    operation.kind = OperationKind::attention;
     operation.bytes = cost::attention_bytes(*attention);
   } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
     operation.bytes = memory->read + memory->written;
   } else {
     const auto& collective = std::get<model::CollectiveOp>(entry.op);
     const Lane lane = lane_of(collective.axis, places);
-    operation.kind = OperationKind::collective;
     operation.stream = lane.stream;
     operation.ranks = lane.group->ranks;
     operation.nodes = lane.group->nodes;
@@ -103,21 +100,6 @@ Operation describe_operation(const model::PassOp& entry, const cost::Placements&
         collective.kind, collective.bytes_per_rank_in, collective.bytes_total, operation.ranks);
   }
   return operation;
-}
-
-StepCategory exposed_category(OperationStream stream) {
-  switch (stream) {
-    case OperationStream::context:
-      return StepCategory::exposed_context;
-    case OperationStream::expert:
-      return StepCategory::exposed_expert;
-    case OperationStream::pipeline:
-      return StepCategory::exposed_pipeline;
-    case OperationStream::data:
-      return StepCategory::exposed_data;
-    default:
-      return StepCategory::exposed_tensor;
-  }
 }
 
 OperationStream stream_of(StepCategory category) {

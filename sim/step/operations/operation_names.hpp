@@ -33,11 +33,10 @@ namespace orrery::step {
 
 [[nodiscard]] std::string operation_name(const model::PassOp& entry);
 
+[[nodiscard]] OperationKind kind_of(const model::Op& op);
+
 [[nodiscard]] Operation describe_operation(const model::PassOp& entry,
                                            const cost::Placements& places);
-
-// The category of communication on a stream that is waited for.
-[[nodiscard]] StepCategory exposed_category(OperationStream stream);
 
 // Where the communication of a category, or what else is booked to it, runs.
 [[nodiscard]] OperationStream stream_of(StepCategory category);

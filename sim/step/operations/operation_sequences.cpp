@@ -104,8 +104,8 @@ SequenceMaker::Step SequenceMaker::step_of(const model::Pass& pass, std::size_t 
   const Operation operation = describe_operation(entry, costing_.places);
   Step step;
   if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
-      gemm != nullptr && gemm->role != model::GemmRole::fprop) {
-    step.gemm = gemm->name;
+      gemm != nullptr && gemm->role != model::Role::fprop) {
+    step.gemm = gemm->part;
   }
   if (const Seconds gap = parts.by_category[category_index(StepCategory::launch_gap)];
       gap > Seconds{}) {
@@ -119,7 +119,7 @@ SequenceMaker::Step SequenceMaker::step_of(const model::Pass& pass, std::size_t 
     const Seconds whole = memo_.get(costing_, *collective).time;
     if (step.entries.empty()) {
       step.entries.push_back(
-          {table_.operation(operation), exposed_category(operation.stream), {}, {}, false});
+          {table_.operation(operation), exposed_category(collective->axis), {}, {}, false});
     }
     SequenceEntry& last = step.entries.back();
     last.hidden = std::max(whole - last.booked, Seconds{});
@@ -198,7 +198,7 @@ SequenceMaker::Sequences SequenceMaker::sequences_of(const model::LayerPasses& p
     const auto from = weight.begin() + static_cast<std::ptrdiff_t>(next);
     const auto pair = std::find_if(
         from, weight.end(), [&step](const Step& other) { return other.gemm == step.gemm; });
-    if (!step.gemm.empty() && pair != weight.end()) {
+    if (step.gemm && pair != weight.end()) {
       for (auto other = from; other != std::next(pair); ++other) {
         all.backward.insert(all.backward.end(), other->entries.begin(), other->entries.end());
       }

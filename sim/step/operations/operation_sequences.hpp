@@ -79,7 +79,7 @@ class SequenceMaker {
   // The entries of one operation, launch gap first.
   struct Step {
     Sequence entries;
-    std::string_view gemm;  // its name when it is a gradient of a linear layer
+    std::optional<model::Part> gemm;  // of a gradient of a linear layer
   };
 
   using Steps = std::vector<Step>;

@@ -66,19 +66,6 @@ inline constexpr std::array<std::string_view, kOperationStreams> kOperationStrea
   return kOperationStreamNames[static_cast<std::size_t>(stream)];
 }
 
-enum class OperationKind : std::uint8_t {
-  gemm,
-  attention,
-  memory,      // kernels that only move bytes
-  collective,  // of a group of ranks
-  message,     // from one pipeline stage to another
-  update,      // optimizer
-  launch,      // the GPU waits for the host
-  copy,        // to and from the host and its drives
-  wait,        // for others
-  slowdown     // of compute, by communication beside it
-};
-
 // What an operation is, whichever layer runs it. Work is that of one rank, per run.
 struct Operation {
   std::string name;  // "mlp_up fprop", "attention forward", "all_gather tensor (recomputed)"

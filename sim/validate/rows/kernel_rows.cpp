@@ -56,13 +56,11 @@ std::optional<model::Dtype> dtype_of(const std::string& name) {
   return name == "nvfp4" ? std::optional(model::Dtype::fp4) : std::nullopt;
 }
 
-model::GemmRole role_of(const DataRow& row) {
+model::Role role_of(const DataRow& row) {
   const auto is = [&row](std::string_view role) {
     return row.text("role") == role || row.mentions("op", role);
   };
-  return is("wgrad")   ? model::GemmRole::wgrad
-         : is("dgrad") ? model::GemmRole::dgrad
-                       : model::GemmRole::fprop;
+  return is("wgrad") ? model::Role::wgrad : is("dgrad") ? model::Role::dgrad : model::Role::fprop;
 }
 
 model::Fp8Scaling scaling_of(const std::string& name) {
@@ -81,7 +79,7 @@ cost::Cost cast_cost(const model::GemmOp& op, const Machine& machine) {
   cost::Cost sum;
   for (const std::int64_t rows : {op.m, op.n}) {
     const double elements = static_cast<double>(rows) * static_cast<double>(op.k);
-    sum += cost::memory_bound_cost({.name = "fp8_cast",
+    sum += cost::memory_bound_cost({.part = model::Part::fp8_cast,
                                     .read = bytes(elements * cast.read),
                                     .written = bytes(elements * cast.written / 2.0),
                                     .kernels = cast.kernels},
@@ -111,13 +109,13 @@ std::vector<std::array<std::int64_t, 3>> shapes_of(const DataRow& row, Priced& p
   std::vector<std::array<std::int64_t, 3>> shapes;
   for (const auto& [m, n, k] : forward) {
     switch (role_of(row)) {
-      case model::GemmRole::fprop:
+      case model::Role::fprop:
         shapes.push_back({m, n, k});
         break;
-      case model::GemmRole::dgrad:
+      case model::Role::dgrad:
         shapes.push_back({m, k, n});
         break;
-      case model::GemmRole::wgrad:
+      default:
         shapes.push_back({n, k, m});
         break;
     }
@@ -134,8 +132,8 @@ Price price_dense(const DataRow& row, const Machine& machine) {
   const bool casts = row.mentions("regime", "with_quantization") &&
                      (*dtype == model::Dtype::fp8 || *dtype == model::Dtype::fp4);
   for (const auto& [m, n, k] : shapes_of(row, priced)) {
-    model::GemmOp op{.name = "gemm", .role = role_of(row), .m = m, .n = n, .k = k, .dtype = *dtype};
-    op.accumulates = op.role == model::GemmRole::wgrad;
+    model::GemmOp op{.role = role_of(row), .m = m, .n = n, .k = k, .dtype = *dtype};
+    op.accumulates = op.role == model::Role::wgrad;
     op.scaling = scaling_of(row.text("dtype"));
     priced.cost += cost::gemm_cost(op, machine.gpu, machine.stack);
     if (casts) {
@@ -157,19 +155,19 @@ Price price_grouped(const DataRow& row, const Machine& machine) {
   if (!dtype || nk.size() != 2 || !rows || !groups) {
     return std::string("shape or data type is missing");
   }
-  model::GemmOp op{.name = "grouped", .role = role_of(row), .dtype = *dtype, .grouped = true};
-  op.accumulates = op.role == model::GemmRole::wgrad;
+  model::GemmOp op{.role = role_of(row), .dtype = *dtype, .grouped = true};
+  op.accumulates = op.role == model::Role::wgrad;
   op.accumulator = dtype_of(row.text("out")).value_or(model::Dtype::fp32);
   op.scaling = scaling_of(row.text("dtype"));
   op.batch = *groups;
   switch (op.role) {
-    case model::GemmRole::fprop:
+    case model::Role::fprop:
       std::tie(op.m, op.n, op.k) = std::tuple(*rows, nk[0], nk[1]);
       break;
-    case model::GemmRole::dgrad:
+    case model::Role::dgrad:
       std::tie(op.m, op.n, op.k) = std::tuple(*rows, nk[1], nk[0]);
       break;
-    case model::GemmRole::wgrad:
+    default:
       std::tie(op.m, op.n, op.k) = std::tuple(nk[0], nk[1], *rows);
       break;
   }
@@ -213,14 +211,16 @@ Price price_memory(const DataRow& row, bool backward, const Machine& machine) {
       row.number("rows").value_or(kGiga) * row.number("cols").value_or(1.0);  // a large copy
   const double read = elements * kWideBytes * (backward ? 2.0 : 1.0);
   const double written = elements * kWideBytes;
-  return Priced{cost::memory_bound_cost({.name = "norm",
-                                         .read = bytes(read),
-                                         .written = bytes(written),
-                                         .kernels = 1,
-                                         .width = row.integer("cols").value_or(0)},
-                                        machine.gpu,
-                                        machine.stack),
-                read + written};
+  return Priced{
+      cost::memory_bound_cost({.part = model::Part::norm,
+                               .role = backward ? model::Role::backward : model::Role::forward,
+                               .read = bytes(read),
+                               .written = bytes(written),
+                               .kernels = 1,
+                               .width = row.integer("cols").value_or(0)},
+                              machine.gpu,
+                              machine.stack),
+      read + written};
 }
 
 // The generation that a row names, else the GPU's best.

@@ -20,7 +20,7 @@ using model::Dtype;
 
 model::GemmOp gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
   model::GemmOp op;
-  op.name = "mlp_up";
+  op.part = model::Part::mlp_up;
   op.m = m;
   op.n = n;
   op.k = k;
@@ -185,7 +185,7 @@ TEST(Gemm, ADeepProductIsSplitOverTheIdleSms) {
 TEST(Gemm, AttentionProductsPayForRowsThatAreNoMultipleOf16Bytes) {
   const auto scores = [](std::int64_t head_dim) {
     model::GemmOp op = gemm(2048, 2048, head_dim, 16);
-    op.name = "attention_scores";
+    op.part = model::Part::attention_scores;
     return alignment_penalty(op);
   };
   EXPECT_DOUBLE_EQ(scores(216), 1.0);
@@ -197,9 +197,8 @@ TEST(Gemm, AttentionProductsPayForRowsThatAreNoMultipleOf16Bytes) {
 // Tokens are rows of no operand in 16 bit, and stacks pad them in 8 bit.
 TEST(Gemm, TheNumberOfTokensCostsNoAlignment) {
   for (const Dtype dtype : {Dtype::bf16, Dtype::fp8}) {
-    for (const model::GemmRole role :
-         {model::GemmRole::fprop, model::GemmRole::dgrad, model::GemmRole::wgrad}) {
-      const bool weights = role == model::GemmRole::wgrad;
+    for (const model::Role role : {model::Role::fprop, model::Role::dgrad, model::Role::wgrad}) {
+      const bool weights = role == model::Role::wgrad;
       model::GemmOp op = weights ? gemm(4096, 1536, 1033) : gemm(1033, 1536, 4096);
       op.role = role;
       op.dtype = dtype;
@@ -300,7 +299,7 @@ TEST(Gemm, EveryBatchedProductOfUnfusedAttentionIsRecognised) {
     for (const model::PassOp& entry : *pass) {
       const auto* op = std::get_if<model::GemmOp>(&entry.op);
       if (op != nullptr && op->batch > 1) {
-        EXPECT_TRUE(is_attention_product(*op)) << op->name;
+        EXPECT_TRUE(is_attention_product(*op)) << model::part_name(op->part);
         ++products;
       }
     }
@@ -314,7 +313,7 @@ TEST(MemoryBound, TimeIsGapsAndBytesOverTheReachedRate) {
   stack.memory_efficiency = {0.5, {SourceKind::assumed, "eager"}};
   stack.kernel_gap = {microseconds(3.0), {SourceKind::assumed, "python"}};
   const model::MemoryOp op{
-      .name = "norm", .read = mebibytes(64.0), .written = mebibytes(64.0), .kernels = 4};
+      .part = model::Part::norm, .read = mebibytes(64.0), .written = mebibytes(64.0), .kernels = 4};
   const Cost cost = memory_bound_cost(op, gpu, stack);
   const Seconds gaps = (gpu.launch_latency.value() + microseconds(3.0)) * 4.0;
   const Seconds bytes_time =
@@ -327,8 +326,10 @@ TEST(MemoryBound, TimeIsGapsAndBytesOverTheReachedRate) {
 TEST(MemoryBound, ANamedNormHasItsOwnLatencyAndRate) {
   const auto gpu = testing::gpu_profile("h200-sxm");
   auto stack = testing::neutral_stack();
-  const model::MemoryOp norm{
-      .name = "mlp_norm_backward", .read = mebibytes(256.0), .written = mebibytes(128.0)};
+  const model::MemoryOp norm{.part = model::Part::mlp_norm,
+                             .role = model::Role::backward,
+                             .read = mebibytes(256.0),
+                             .written = mebibytes(128.0)};
   stack.norm_kernel = hardware::NormImplementation::cudnn;
   const double cudnn = in_seconds(memory_bound_cost(norm, gpu, stack).time);
   EXPECT_NEAR(cudnn, 6.9e-6 + in_bytes(mebibytes(384.0)) / (0.82 * 4.8e12), 1e-9);
@@ -348,7 +349,7 @@ TEST(MemoryBound, TheWidthOfTheRowsMovesANamedNorm) {
     const Bytes size = bytes(2.0 * rows * static_cast<double>(width));
     return in_seconds(
         memory_bound_cost(
-            {.name = "norm", .read = size, .written = size, .width = width}, gpu, stack)
+            {.part = model::Part::norm, .read = size, .written = size, .width = width}, gpu, stack)
             .time);
   };
   const auto traffic = [&gpu](NormImplementation implementation, double rows, double width) {

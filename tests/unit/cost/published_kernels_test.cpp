@@ -71,11 +71,11 @@ std::int64_t integer(const std::string& text) {
   return std::stoll(text);
 }
 
-model::GemmRole role_of(const testing::Row& row) {
+model::Role role_of(const testing::Row& row) {
   if (row.get("role") == "wgrad") {
-    return model::GemmRole::wgrad;
+    return model::Role::wgrad;
   }
-  return row.get("role") == "dgrad" ? model::GemmRole::dgrad : model::GemmRole::fprop;
+  return row.get("role") == "dgrad" ? model::Role::dgrad : model::Role::fprop;
 }
 
 // A dense or grouped product; n and k of a grouped one are outputs and inputs of the layer.
@@ -88,7 +88,7 @@ std::optional<model::GemmOp> gemm_of(const testing::Row& row, bool grouped) {
   model::GemmOp op;
   op.dtype = *dtype;
   op.role = role_of(row);
-  op.accumulates = op.role == model::GemmRole::wgrad;
+  op.accumulates = op.role == model::Role::wgrad;
   op.grouped = grouped;
   const auto& sizes = shape->second;
   if (!grouped) {
@@ -103,8 +103,8 @@ std::optional<model::GemmOp> gemm_of(const testing::Row& row, bool grouped) {
   op.batch = integer(row.get("groups"));
   op.accumulator = row.get("out") == "bf16" ? model::Dtype::bf16 : model::Dtype::fp32;
   op.m = op.accumulates ? outputs : rows;
-  op.n = op.role == model::GemmRole::fprop ? outputs : inputs;
-  op.k = op.accumulates ? rows : op.role == model::GemmRole::dgrad ? outputs : inputs;
+  op.n = op.role == model::Role::fprop ? outputs : inputs;
+  op.k = op.accumulates ? rows : op.role == model::Role::dgrad ? outputs : inputs;
   return op;
 }
 
@@ -241,7 +241,8 @@ TEST(PublishedKernels, NormsMoveTheirBytes) {
     }
     const hardware::GpuProfile gpu = testing::gpu_profile(*profile);
     const Bytes size = bytes(2.0 * *row.number("rows") * *row.number("cols"));
-    const model::MemoryOp op{.name = "norm", .read = size, .written = size, .kernels = 1};
+    const model::MemoryOp op{
+        .part = model::Part::norm, .read = size, .written = size, .kernels = 1};
     const double predicted =
         in_gigabytes_per_second((size + size) / memory_bound_cost(op, gpu, stack).time);
     add(table, row.get("gpu") + " norm", row.get("rows"), predicted, *rate);
@@ -268,8 +269,11 @@ TEST(PublishedKernels, NamedNorms) {
                                             : NormImplementation::torch_compile;
     const Bytes size = bytes(2.0 * *row.number("rows") * *row.number("cols"));
     for (const auto& [key, reads] : {std::pair("fwd_gbps", 1.0), std::pair("bwd_gbps", 2.0)}) {
-      const model::MemoryOp op{
-          .name = "norm", .read = size * reads, .written = size, .width = integer(row.get("cols"))};
+      const model::MemoryOp op{.part = model::Part::norm,
+                               .role = reads > 1.0 ? model::Role::backward : model::Role::forward,
+                               .read = size * reads,
+                               .written = size,
+                               .width = integer(row.get("cols"))};
       if (const auto rate = row.number(key)) {
         const Bytes moved = op.read + op.written;
         const double predicted =

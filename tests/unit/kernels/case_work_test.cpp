@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The simulator and the measurement must count the same FLOP.
 TEST(WorkOfCases, CountsTheFlopOfTheModel) {
-  const model::GemmOp gemm{.name = "mlp_up", .m = 8192, .n = 28672, .k = 4096};
+  const model::GemmOp gemm{.part = model::Part::mlp_up, .m = 8192, .n = 28672, .k = 4096};
   EXPECT_EQ(work_of(parsed("gemm fprop bf16 m=8192 n=28672 k=4096")).flop, flop_count(gemm));
   for (const bool causal : {false, true}) {
     for (const bool backward : {false, true}) {

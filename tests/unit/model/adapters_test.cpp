@@ -29,12 +29,12 @@ double products(const Pass& pass) {
   return sum;
 }
 
-double bytes_of(const Pass& pass, std::string_view name) {
+double bytes_of(const Pass& pass, Part part) {
   double sum = 0.0;
   for (const PassOp& entry : pass) {
     const auto* memory = std::get_if<MemoryOp>(&entry.op);
     sum +=
-        memory != nullptr && memory->name == name ? in_bytes(memory->read + memory->written) : 0.0;
+        memory != nullptr && memory->part == part ? in_bytes(memory->read + memory->written) : 0.0;
   }
   return sum;
 }
@@ -94,7 +94,7 @@ TEST(Adapters, GatherNoInputAgain) {
   options.shard.sequence_parallel = true;
   for (const PassOp& entry : layer_passes(adapted("llama3-70b", kAll), options, 0).backward_input) {
     const auto* collective = std::get_if<CollectiveOp>(&entry.op);
-    EXPECT_TRUE(collective == nullptr || collective->name != "tensor_all_gather_again");
+    EXPECT_TRUE(collective == nullptr || collective->part != Part::tensor_all_gather_again);
   }
 }
 
@@ -137,9 +137,9 @@ TEST(Adapters, PackTheBaseIntoFourBits) {
   const LayerPasses passes = layer_passes(model, {}, 0);
   const double weights = 8192.0 * (10240.0 + 8192.0 + 3.0 * 28672.0);
   EXPECT_NEAR(
-      bytes_of(passes.forward, "nf4_unpack"), weights * (4.127 / 8.0 + 2.0), weights * 1e-4);
-  EXPECT_DOUBLE_EQ(bytes_of(passes.backward_input, "nf4_unpack"),
-                   bytes_of(passes.forward, "nf4_unpack"));
+      bytes_of(passes.forward, Part::nf4_unpack), weights * (4.127 / 8.0 + 2.0), weights * 1e-4);
+  EXPECT_DOUBLE_EQ(bytes_of(passes.backward_input, Part::nf4_unpack),
+                   bytes_of(passes.forward, Part::nf4_unpack));
 }
 
 // MLPerf v5.0, Llama 2 70B LoRA (rank 16, qkv and proj, dropout 0.1) without recomputation: 226 kB

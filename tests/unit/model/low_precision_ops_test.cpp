@@ -14,7 +14,7 @@ TEST(Fp8, LinearLayersOnly) {
   options.precision.compute = Dtype::fp8;
   const LayerPasses passes = layer_passes(model, options, 0);
   EXPECT_EQ(find_gemm(passes.forward, "qkv")->dtype, Dtype::fp8);
-  EXPECT_EQ(find_gemm(passes.backward_weight, "mlp_down", GemmRole::wgrad)->dtype, Dtype::fp8);
+  EXPECT_EQ(find_gemm(passes.backward_weight, "mlp_down", Role::wgrad)->dtype, Dtype::fp8);
   EXPECT_EQ(find_gemm(head_passes(model, options).forward, "logits")->dtype, Dtype::bf16);
   for (const PassOp& op : passes.forward) {
     if (const auto* attention = std::get_if<AttentionOp>(&op.op)) {
@@ -53,7 +53,7 @@ TEST(Fp8, TensorGathersMayMoveFp8) {
   const auto total = [](const Pass& pass, std::string_view name) {
     double bytes = 0.0;
     for (const CollectiveOp& op : collectives(pass)) {
-      bytes += op.name == name ? in_bytes(op.bytes_total) : 0.0;
+      bytes += part_name(op.part, op.role) == name ? in_bytes(op.bytes_total) : 0.0;
     }
     return bytes;
   };

@@ -60,10 +60,10 @@ namespace orrery::model {
 
 [[nodiscard]] inline std::optional<GemmOp> find_gemm(const Pass& pass,
                                                      std::string_view name,
-                                                     GemmRole role = GemmRole::fprop) {
+                                                     Role role = Role::fprop) {
   for (const PassOp& op : pass) {
     const auto* gemm = std::get_if<GemmOp>(&op.op);
-    if (gemm != nullptr && gemm->name == name && gemm->role == role) {
+    if (gemm != nullptr && part_name(gemm->part) == name && gemm->role == role) {
       return *gemm;
     }
   }
@@ -73,7 +73,7 @@ namespace orrery::model {
 [[nodiscard]] inline std::optional<MemoryOp> find_memory(const Pass& pass, std::string_view name) {
   for (const PassOp& op : pass) {
     const auto* memory = std::get_if<MemoryOp>(&op.op);
-    if (memory != nullptr && memory->name == name) {
+    if (memory != nullptr && part_name(memory->part, memory->role) == name) {
       return *memory;
     }
   }

@@ -13,7 +13,7 @@ constexpr std::int64_t kMoeLayer = 10;
 
 CollectiveOp find_exchange(const Pass& pass, std::string_view name) {
   for (const CollectiveOp& op : collectives(pass)) {
-    if (op.name == name) {
+    if (part_name(op.part, op.role) == name) {
       return op;
     }
   }
@@ -87,18 +87,18 @@ TEST(MoeOps, WeightGradientsOfTheMlpBlockComeFirst) {
       layer_passes(preset_spec("deepseek-v3"), sixty_four_ranks(), kMoeLayer);
   ASSERT_GT(passes.mlp_weight_ops, 0U);
   ASSERT_LT(passes.mlp_weight_ops, passes.backward_weight.size());
-  const auto name_at = [&passes](std::size_t i) {
-    return std::get<GemmOp>(passes.backward_weight[i].op).name;
+  const auto part_at = [&passes](std::size_t i) {
+    return std::get<GemmOp>(passes.backward_weight[i].op).part;
   };
-  EXPECT_EQ(name_at(passes.mlp_weight_ops - 1), "router");
-  EXPECT_EQ(name_at(passes.mlp_weight_ops), "attention_output");
+  EXPECT_EQ(part_at(passes.mlp_weight_ops - 1), Part::router);
+  EXPECT_EQ(part_at(passes.mlp_weight_ops), Part::attention_output);
 }
 
 std::size_t count_named(const Pass& pass, std::string_view name) {
   return static_cast<std::size_t>(
       std::count_if(pass.begin(), pass.end(), [name](const PassOp& entry) {
         const auto* memory = std::get_if<MemoryOp>(&entry.op);
-        return memory != nullptr && memory->name.starts_with(name);
+        return memory != nullptr && part_name(memory->part).starts_with(name);
       }));
 }
 
@@ -127,7 +127,7 @@ TEST(MoeOps, BiasedExpertsMayNeedManyPasses) {
     double sum = 0.0;
     for (const PassOp& entry : layer_passes(model, options, kMoeLayer).forward) {
       const auto* memory = std::get_if<MemoryOp>(&entry.op);
-      sum += memory != nullptr && memory->name == "activation"
+      sum += memory != nullptr && memory->part == Part::activation
                  ? in_bytes(memory->read + memory->written)
                  : 0.0;
     }

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string_view>
+
 namespace orrery::model {
 namespace {
 
 TEST(FlopCount, GemmIsTwoMNKPerProduct) {
-  const GemmOp gemm{.name = "mlp_up", .m = 8192, .n = 28672, .k = 8192, .batch = 4};
+  const GemmOp gemm{.part = Part::mlp_up, .m = 8192, .n = 28672, .k = 8192, .batch = 4};
   EXPECT_EQ(in_flop(flop_count(gemm)), 2.0 * 8192.0 * 28672.0 * 8192.0 * 4.0);
 }
 
@@ -29,9 +32,23 @@ TEST(FlopCount, AttentionHalvesWhenCausalAndGrowsBackward) {
 }
 
 TEST(FlopCount, MemoryOperationsAndCollectivesCountNothing) {
-  EXPECT_EQ(in_flop(flop_count(Op{MemoryOp{.name = "norm", .read = bytes(1.0), .written = {}}})),
-            0.0);
+  EXPECT_EQ(
+      in_flop(flop_count(Op{MemoryOp{.part = Part::norm, .read = bytes(1.0), .written = {}}})),
+      0.0);
   EXPECT_EQ(in_flop(flop_count(Op{CollectiveOp{}})), 0.0);
+}
+
+// A ledger by name tells every part apart, and every direction that costs something else.
+TEST(PartName, IsThatOfOnePart) {
+  std::map<std::string_view, Part> owners;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Part::count_); ++i) {
+    const auto part = static_cast<Part>(i);
+    for (const Role role : {Role::forward, Role::backward}) {
+      const auto [owner, is_new] = owners.emplace(part_name(part, role), part);
+      EXPECT_TRUE(is_new || owner->second == part) << owner->first;
+    }
+  }
+  EXPECT_EQ(part_name(Part::residual_add, Role::backward), "residual_gradient_add");
 }
 
 TEST(BytesPerElement, FollowsTheType) {

@@ -7,7 +7,7 @@ namespace {
 
 // Y[m, n] = X[m, k] W: all three products multiply m, n and k.
 TEST(PassBuilder, LinearLayerHasThreeProductsOfTheSameSize) {
-  const LinearLayer linear{.name = "test", .tokens = 7, .outputs = 11, .inputs = 13, .batch = 3};
+  const LinearLayer linear{.tokens = 7, .outputs = 11, .inputs = 13, .batch = 3};
   LayerPasses passes;
   add_linear_forward(passes.forward, linear, PrecisionSpec{});
   add_linear_backward(passes, linear, PrecisionSpec{});
@@ -20,7 +20,7 @@ TEST(PassBuilder, LinearLayerHasThreeProductsOfTheSameSize) {
 TEST(PassBuilder, CollectiveSharesFollowTheKind) {
   const auto share = [](CollectiveKind kind) {
     Pass pass;
-    add_collective(pass, {.name = "test", .kind = kind, .elements_total = 1000.0, .ranks = 4});
+    add_collective(pass, {.kind = kind, .elements_total = 1000.0, .ranks = 4});
     const CollectiveOp collective = collectives(pass).at(0);
     EXPECT_EQ(in_bytes(collective.bytes_total), 2000.0);
     return collective.bytes_per_rank_in / collective.bytes_total;
@@ -33,7 +33,7 @@ TEST(PassBuilder, CollectiveSharesFollowTheKind) {
 
 TEST(PassBuilder, GroupOfOneAddsNoCollective) {
   Pass pass;
-  add_collective(pass, {.name = "test", .elements_total = 1000.0, .ranks = 1});
+  add_collective(pass, {.elements_total = 1000.0, .ranks = 1});
   EXPECT_TRUE(pass.empty());
 }
 

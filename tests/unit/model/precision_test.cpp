@@ -56,8 +56,8 @@ TEST(Precision, OnlyLinearLayersMultiplyInLowPrecision) {
     for (const Pass* pass : {&passes.forward, &passes.backward_input, &passes.backward_weight}) {
       for (const PassOp& entry : *pass) {
         if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
-          EXPECT_EQ(gemm->dtype, row.narrow) << gemm->name;
-          EXPECT_EQ(gemm->scaling, row.scaling) << gemm->name;
+          EXPECT_EQ(gemm->dtype, row.narrow) << part_name(gemm->part);
+          EXPECT_EQ(gemm->scaling, row.scaling) << part_name(gemm->part);
           ++products;
         } else if (const auto* attention = std::get_if<AttentionOp>(&entry.op)) {
           EXPECT_EQ(attention->dtype, Dtype::bf16);
@@ -76,7 +76,7 @@ TEST(Precision, AStackMayCastItsWeightsInEveryForward) {
     double sum = 0.0;
     for (const PassOp& entry : layer_passes(preset_spec("llama3-8b"), options, 0).forward) {
       const auto* memory = std::get_if<MemoryOp>(&entry.op);
-      if (memory != nullptr && memory->name.starts_with(kCastPrefix)) {
+      if (memory != nullptr && is_cast(memory->part)) {
         sum += in_bytes(memory->read);
       }
     }
@@ -96,12 +96,12 @@ TEST(Precision, GradientsThatAreNotFusedAreAddedByAKernelEach) {
   double written = 0.0;
   for (const PassOp& entry : layer_passes(preset_spec("llama3-8b"), options, 0).backward_weight) {
     const auto* memory = std::get_if<MemoryOp>(&entry.op);
-    if (memory != nullptr && memory->name == "gradient_add") {
+    if (memory != nullptr && memory->part == Part::gradient_add) {
       read += in_bytes(memory->read);
       written += in_bytes(memory->written);
     }
     if (const auto* gemm = std::get_if<GemmOp>(&entry.op)) {
-      EXPECT_FALSE(gemm->accumulates) << gemm->name;
+      EXPECT_FALSE(gemm->accumulates) << part_name(gemm->part);
     }
   }
   const double weights = 4096.0 * (6144.0 + 4096.0 + 28672.0 + 14336.0);

@@ -147,9 +147,9 @@ TEST(LayerPasses, GemmShapesOfATensorShard) {
   expect_shape(find_gemm(passes.forward, "attention_output"), 8192, 8192, 1024);
   expect_shape(find_gemm(passes.forward, "mlp_up"), 8192, 7168, 8192);
   expect_shape(find_gemm(passes.forward, "mlp_down"), 8192, 8192, 3584);
-  expect_shape(find_gemm(passes.backward_input, "mlp_up", GemmRole::dgrad), 8192, 8192, 7168);
-  expect_shape(find_gemm(passes.backward_weight, "mlp_up", GemmRole::wgrad), 7168, 8192, 8192);
-  EXPECT_TRUE(find_gemm(passes.backward_weight, "qkv", GemmRole::wgrad)->accumulates);
+  expect_shape(find_gemm(passes.backward_input, "mlp_up", Role::dgrad), 8192, 8192, 7168);
+  expect_shape(find_gemm(passes.backward_weight, "mlp_up", Role::wgrad), 7168, 8192, 8192);
+  EXPECT_TRUE(find_gemm(passes.backward_weight, "qkv", Role::wgrad)->accumulates);
 }
 
 // Without sequence parallelism: two all-reduces of T h per direction (Megatron's f and g).
@@ -307,7 +307,7 @@ TEST(RecomputePass, StoppingEarlyLeavesOutTheLastProduct) {
   options.recompute_stops_early = true;
   const Pass early = recompute_pass(model, options, 0, Recompute::full);
   EXPECT_DOUBLE_EQ(whole - gemm_flop(early), 2.0 * 8192.0 * 4096.0 * 14336.0);
-  EXPECT_EQ(std::get<MemoryOp>(early.back().op).name, "activation");
+  EXPECT_EQ(std::get<MemoryOp>(early.back().op).part, Part::activation);
 }
 
 // K and V: s c^-1 tokens of each of c ranks, g (d + d) elements of 2 bytes. All-to-all: q, k, v in,

@@ -139,7 +139,7 @@ double simulated_flop(const StepShape& shape) {
          {&passes.forward, &passes.backward_input, &passes.backward_weight}) {
       for (const model::PassOp& entry : *pass) {
         const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
-        const bool router = gemm != nullptr && gemm->name == "router";
+        const bool router = gemm != nullptr && gemm->part == model::Part::router;
         sum += router ? 0.0 : in_flop(model::flop_count(entry.op));
       }
     }
