@@ -68,7 +68,8 @@ enum class ConfigFormat {
   maxtext_log,
   mlperf_log,
   trainer_state_log,
-  pattern_log  // of any program, as the caller describes its lines
+  metrics_table,  // CSV, one step a row
+  pattern_log     // of any program, as the caller describes its lines
 };
 
 struct ConfigFormatInfo {

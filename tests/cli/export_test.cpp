@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/cli/cli_fixture.hpp"
 
@@ -46,6 +47,44 @@ TEST_F(ExportTest, AllFormatsSayTheSameCountsAndTheirSize) {
     EXPECT_EQ(counts.size(), 1U) << *counts.begin() << *counts.rbegin();
   }
   EXPECT_EQ(run("export -q --format perfetto -o out a.yaml").err, "");
+}
+
+// Every metric once with its type, in Prometheus' text format; quantiles and bands are labels.
+TEST_F(ExportTest, PrometheusHasAGaugeForEveryMetric) {
+  write("a.yaml", small_scenario());
+  const std::string text = run("export -q --format prometheus a.yaml").out;
+  for (const char* line : {"# TYPE orrery_step_time_s gauge\n",
+                           "\norrery_step_time_s{scenario=\"",
+                           "\",quantile=\"0.9\"} "}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+  }
+  const Json metrics = Json::parse(run("export -q --format json a.yaml").out)["metrics"];
+  for (const auto& [key, value] : metrics.items()) {
+    EXPECT_NE(text.find("# HELP orrery_" + key + " "), std::string::npos) << key;
+  }
+}
+
+// No operation is above its roof, and the largest products are limited by arithmetic.
+TEST_F(ExportTest, NoOperationIsAboveItsRoof) {
+  write("a.yaml", piped_scenario());
+  const std::string text = run("export -q --format csv --what roofline a.yaml").out;
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "operation,flop_per_byte,flop_per_s,roof_flop_per_s,roof,time_s,share");
+  int rows = 0;
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) {
+      cells.push_back(cell);
+    }
+    ASSERT_EQ(cells.size(), 7U) << line;
+    EXPECT_LE(std::stod(cells[2]), 1.0001 * std::stod(cells[3])) << line;
+    ++rows;
+  }
+  EXPECT_GT(rows, 5) << text;
+  EXPECT_NE(text.find("peak"), std::string::npos);
 }
 
 TEST_F(ExportTest, MessagesAndGradientsAreFlowsOfTheStep) {

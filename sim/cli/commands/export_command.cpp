@@ -24,6 +24,7 @@
 #include "sim/report/files/csv_report.hpp"
 #include "sim/report/files/json_lines.hpp"
 #include "sim/report/files/json_report.hpp"
+#include "sim/report/files/prometheus.hpp"
 #include "sim/report/picture/step_picture.hpp"
 
 namespace orrery::cli {
@@ -48,7 +49,7 @@ std::string whole_json(const report::Evaluation& evaluation) {
   return report::to_json(evaluation);
 }
 
-constexpr std::array<Export, 18> kExports = {{
+constexpr std::array<Export, 20> kExports = {{
     {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
     {"chrome-trace", "run", nullptr, report::run_trace, report::to_chrome_trace},
     {"chrome-trace", "operations", nullptr, report::operation_trace, report::to_chrome_trace},
@@ -58,6 +59,7 @@ constexpr std::array<Export, 18> kExports = {{
     {"csv", "metrics", report::metrics_csv},
     {"csv", "ledger", report::ledger_csv},
     {"csv", "memory", report::memory_csv},
+    {"csv", "roofline", report::roofline_csv},
     {"jsonl", "metrics", report::metrics_lines},
     {"jsonl", "ledger", report::ledger_lines},
     {"jsonl", "memory", report::memory_lines},
@@ -65,6 +67,7 @@ constexpr std::array<Export, 18> kExports = {{
     {"jsonl", "run", nullptr, report::run_trace, report::to_json_lines},
     {"jsonl", "operations", nullptr, report::operation_trace, report::to_json_lines},
     {"json", "all", whole_json},
+    {"prometheus", "metrics", report::metrics_prometheus},
     {"svg", "step", report::step_svg},
     {"svg", "schedule", report::schedule_svg},
 }};
@@ -99,8 +102,8 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
   if (wanted.what == "run" && !evaluation.run) {
     return "there is no run to export: the scenario has no `training:`";
   }
-  const bool shows_step =
-      wanted.what == "step" || wanted.what == "schedule" || wanted.what == "operations";
+  const bool shows_step = wanted.what == "step" || wanted.what == "schedule" ||
+                          wanted.what == "operations" || wanted.what == "roofline";
   if (shows_step && evaluation.step.given) {
     return "there is no step to export: the scenario states its time";
   }
@@ -153,14 +156,15 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
   }
-  const bool timeline = wanted.trace != nullptr || wanted.format == "svg";
+  const bool operations = wanted.what == "operations" || wanted.what == "roofline";
+  const bool timeline = wanted.trace != nullptr || wanted.format == "svg" || operations;
   evaluate_file(file,
                 options.evaluation,
                 {.levers = wanted.format == "json",
                  .timelines = timeline,
                  .ticks = wanted.what == "schedule",
                  .timeline_trial = options.trial,
-                 .operation_timeline = wanted.what == "operations"},
+                 .operation_timeline = operations},
                 watch);
   if (!file.evaluation) {
     return file.code;
@@ -191,9 +195,9 @@ void add_export_command(CLI::App& app, Action& action) {
       ->add_option(
           "--format",
           options->format,
-          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines), json; or "
-          "a "
-          "launch file: megatron (a script), megatron-bridge, nemo (YAML), torchtitan (TOML), "
+          "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines), json, "
+          "prometheus (text of its exporters); or a launch file: megatron (a script), "
+          "megatron-bridge, nemo (YAML), torchtitan (TOML), "
           "deepspeed (JSON)")
       ->required()
       ->check(CLI::IsMember({"perfetto",
@@ -202,6 +206,7 @@ void add_export_command(CLI::App& app, Action& action) {
                              "csv",
                              "jsonl",
                              "json",
+                             "prometheus",
                              "megatron",
                              "megatron-bridge",
                              "nemo",
@@ -214,7 +219,8 @@ void add_export_command(CLI::App& app, Action& action) {
           options->what,
           "perfetto, chrome-trace: step (default), run, operations (what runs within the tasks of "
           "the step); svg: step (default), schedule (its order in ticks of a layer, without "
-          "hardware); csv: metrics (default), ledger, memory; jsonl: these, and step, run and "
+          "hardware); csv: metrics (default), ledger, memory, roofline; jsonl: these but the last, "
+          "and step, run and "
           "operations as traces")
       ->type_name("PART");
   command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")

@@ -64,13 +64,23 @@ struct Digits {
   }
 };
 
+// Whether a comma and just three digits stand there: 1,024, but not the columns 1,2.11.
+bool is_group_at(std::string_view line, std::size_t at) {
+  return line.substr(at, 1) == "," && is_digit_at(line, at + 1) && is_digit_at(line, at + 2) &&
+         is_digit_at(line, at + 3) && !is_digit_at(line, at + 4);
+}
+
 Digits digits_at(std::string_view line, std::size_t at) {
   Digits digits{.end = at};
-  for (; is_digit_at(line, digits.end) || (digits.size > 0 && line.substr(digits.end, 1) == "," &&
-                                           is_digit_at(line, digits.end + 1));
-       ++digits.end) {
-    if (line[digits.end] != ',') {
-      digits.take(line[digits.end]);
+  while (is_digit_at(line, digits.end)) {
+    digits.take(line[digits.end++]);
+  }
+  constexpr std::size_t kGroup = 3;
+  const bool may_group = digits.size > 0 && digits.size <= kGroup;
+  while (may_group && is_group_at(line, digits.end)) {
+    ++digits.end;
+    while (is_digit_at(line, digits.end)) {
+      digits.take(line[digits.end++]);
     }
   }
   if (digits.size > 0 && line.substr(digits.end, 1) == ".") {

@@ -98,6 +98,18 @@ LogProgram pattern_program(std::string_view pattern, Diagnostics& diagnostics) {
       std::any_of(program.figures.begin(), program.figures.end(), [](const Figure& figure) {
         return figure.says >= Says::seconds && figure.says <= Says::tokens_per_second_of_rank;
       });
+  for (std::size_t i = 0; i < program.figures.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (program.figures[i].before == program.figures[k].before) {
+        diagnostics.error(
+            {"--pattern"},
+            "",
+            fmt::format("has two fields behind `{}`: their places cannot be told apart",
+                        program.figures[i].before),
+            "other words before each; a table with a header needs no --pattern");
+      }
+    }
+  }
   if (!pattern.empty() && !timed && !diagnostics.has_errors()) {
     diagnostics.error({"--pattern"}, "", "says no time of a step", field_names());
   }

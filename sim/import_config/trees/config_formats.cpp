@@ -14,12 +14,13 @@
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_pattern.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
+#include "sim/import_config/logs/metrics_table.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 31> kFormats = {
+constexpr std::array<ConfigFormatInfo, 32> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -54,6 +55,7 @@ constexpr std::array<ConfigFormatInfo, 31> kFormats = {
      {ConfigFormat::maxtext_log, "maxtext-log", "log of MaxText"},
      {ConfigFormat::mlperf_log, "mlperf-log", "result log of MLPerf Training"},
      {ConfigFormat::trainer_state_log, "trainer-state", "trainer_state.json of transformers"},
+     {ConfigFormat::metrics_table, "metrics-csv", "table of metrics (CSV), one step a row"},
      {ConfigFormat::pattern_log, "pattern-log", "log with lines as --pattern says"}}};
 
 constexpr std::size_t kMostHead = std::size_t{8} << 20U;  // enough to recognise a log
@@ -209,6 +211,9 @@ bool is_python(std::string_view text) {
 std::optional<ConfigFormat> recognise(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   const bool document = begin != std::string_view::npos && text[begin] == '{';
+  if (MetricsTable::of(text)) {
+    return ConfigFormat::metrics_table;
+  }
   const LogProgram* log = recognised_log(text);
   if (begin == std::string_view::npos || text.size() > kMostBytes ||
       (log != nullptr && !document)) {
@@ -269,11 +274,19 @@ std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
     return file;
   }
   LogScan scan(*format == ConfigFormat::pattern_log ? pattern : log_program(*format));
+  auto table = *format == ConfigFormat::metrics_table ? MetricsTable::of(file.text) : std::nullopt;
+  if (*format == ConfigFormat::metrics_table && !table) {
+    diagnostics.error({file.name, 1, 1}, "", "has no columns of steps and of their times or dates");
+    return std::nullopt;
+  }
   for (; !file.text.empty(); file.text = blocks.next(kBlock)) {
     if (reading.stop.stop_requested()) {
       throw Error(ErrorKind::interrupted, "interrupted");
     }
-    scan.add(file.text);
+    scan.add(table ? table->add(file.text) : file.text);
+  }
+  if (table) {
+    scan.add(table->end());
   }
   auto log = std::make_shared<ScannedLog>(scan.take());
   file.text = log->text;
@@ -286,6 +299,12 @@ std::shared_ptr<const ScannedLog> log_of(const ConfigFile& file) {
   const auto format = file.format ? file.format : recognise(file.text);
   if (file.log != nullptr || !format || !is_log(*format) || *format == ConfigFormat::pattern_log) {
     return file.log;
+  }
+  if (*format == ConfigFormat::metrics_table) {
+    auto table = MetricsTable::of(file.text);
+    return table ? std::make_shared<ScannedLog>(
+                       scan_log(table->add(file.text) + table->end(), log_program(*format)))
+                 : nullptr;
   }
   return std::make_shared<ScannedLog>(*format == ConfigFormat::trainer_state_log
                                           ? scan_trainer_state(file.text, file.name)

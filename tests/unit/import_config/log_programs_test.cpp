@@ -209,6 +209,7 @@ TEST(LogPattern, SaysWhatIsWrongWithIt) {
   for (const auto& [pattern, problem] : std::vector<std::pair<const char*, const char*>>{
            {"it {step}", "says no time of a step"},
            {"it {seconds}", "knows no field `seconds`"},
+           {",{step},{s}", "has two fields behind `,`"},
            {"{ms} ms", "needs words in front of it"}}) {
     Diagnostics diagnostics;
     EXPECT_FALSE(read_with("a\n", pattern, diagnostics));
