@@ -121,6 +121,7 @@ std::vector<scenario::KeyValue> amounts(const PlanOptions& options) {
     }
   };
   add("plan.deadline", options.deadline, "--deadline");
+  add("plan.done_by", options.done_by, "--done-by");
   add("plan.constraints.budget", options.budget, "--budget");
   add("plan.constraints.memory_headroom", options.headroom, "--headroom");
   return changes;
@@ -301,6 +302,10 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
       ->type_name("N");
   command.add_option("--deadline", options.deadline, "9 of 10 trials are done by then: 60d")
       ->type_name("TIME");
+  command
+      .add_option(
+          "--done-by", options.done_by, "The same as a date, from training.start: 2027-06-30")
+      ->type_name("DATE");
   command.add_option("--budget", options.budget, "9 of 10 trials cost no more: $3M")
       ->type_name("AMOUNT");
   command.add_option("--headroom", options.headroom, "Memory that stays free on every GPU: 4GiB")

@@ -20,6 +20,7 @@ struct PlanOptions {
   std::vector<std::string> clusters;
   std::optional<std::int64_t> finalists;
   std::optional<std::string> deadline;
+  std::optional<std::string> done_by;
   std::optional<std::string> budget;
   std::optional<std::string> headroom;
   std::optional<std::string> time;

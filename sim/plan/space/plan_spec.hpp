@@ -150,7 +150,8 @@ struct ClusterChoice {
 struct PlanSpec {
   std::array<AxisChoice, kAxes> search{};  // by Axis
   Objective objective = Objective::step_time;
-  std::optional<Seconds> deadline = {};  // for fewest_gpus
+  std::optional<Seconds> deadline = {};      // after the start
+  std::optional<std::int64_t> done_by = {};  // the same as a date: Unix seconds
   Constraints constraints;
   bool keeps_switches = false;  // tries no other switch of the stack's recipes (switches.hpp)
   bool any_stack = false;       // also what the training stack does not offer (stack_offers.hpp)

@@ -256,6 +256,19 @@ void add_goal(std::vector<Key>& keys) {
       yaml::above(seconds(0.0)),
       ORRERY_AT(scenario.plan->deadline)));
   keys.push_back(
+      value_key<kind::Date>({.path = "plan.done_by",
+                             .note = "none",
+                             .meaning = "The same as a date (UTC), counted from training.start.",
+                             .example = "2027-06-30"},
+                            {},
+                            {[](Draft& draft, const yaml::DateTime& value) {
+                               draft.scenario.plan->done_by = value.unix_seconds;
+                             },
+                             [](Draft& draft) -> std::optional<yaml::DateTime> {
+                               const auto& date = draft.scenario.plan->done_by;
+                               return date ? std::optional(yaml::DateTime{*date}) : std::nullopt;
+                             }}));
+  keys.push_back(
       count_key({.path = "plan.finalists",
                  .fallback = "8",
                  .meaning = "How many of the best estimates are simulated in full and ranked.",

@@ -311,6 +311,28 @@ void check_batch_ramp(Reading& reading) {
 
 namespace {
 
+// plan.done_by as a time after the start.
+void settle_done_by(Reading& reading) {
+  Draft& draft = reading.draft;
+  if (!draft.scenario.plan || !draft.scenario.plan->done_by) {
+    return;
+  }
+  const std::int64_t end = *draft.scenario.plan->done_by;
+  const std::optional<std::int64_t>& start = draft.run.training.start;
+  if (draft.stated("plan.deadline")) {
+    error(reading, "plan.done_by", "says again what plan.deadline says", "one of the two");
+  } else if (!start) {
+    error(reading,
+          "plan.done_by",
+          "needs the date on which the run starts",
+          "training: {start: 2027-01-01, ...}");
+  } else if (*start >= end) {
+    error(reading, "plan.done_by", "is not after training.start", "a later date");
+  } else {
+    draft.scenario.plan->deadline = seconds(static_cast<double>(end - *start));
+  }
+}
+
 // Those of the cluster's preset, where the scenario has none of its own for the GPUs.
 void take_offered_prices(Draft& draft) {
   constexpr std::array<std::string_view, 5> kOwn = {"prices.preset",
@@ -356,6 +378,7 @@ void finish_run(Reading& reading) {
         bytes(kWeights) + draft.scenario.step.precision.optimizer_bytes;
   }
   take_offered_prices(draft);
+  settle_done_by(reading);
   if (draft.stated("training")) {
     draft.scenario.run = draft.run;
   }

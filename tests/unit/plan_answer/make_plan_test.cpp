@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stop_token>
 
+#include "sim/base/text/format.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/plan/result/plan_report.hpp"
 #include "sim/plan/result/winner_file.hpp"
@@ -339,6 +340,28 @@ TEST(MakePlan, SaysWhatTheStackDoesNotOffer) {
   EXPECT_NE(page.find("--any-stack"), std::string::npos) << page;
   asked.spec.any_stack = true;
   EXPECT_TRUE(plan_of(asked).not_offered.what.empty());
+}
+
+// A date is a deadline counted from the start of the run.
+TEST(MakePlan, ADateIsADeadline) {
+  const std::string dated = replaced(
+      small_text(), "training: {steps: 20000}", "training: {steps: 20000, start: 2027-01-01}");
+  const auto with = [](const std::string& text, const std::string& key) {
+    Diagnostics diagnostics;
+    const auto scenario =
+        scenario::load_text(text + replaced(narrow_block(), "plan:\n", "plan:\n  " + key + "\n"),
+                            "a.yaml",
+                            diagnostics);
+    return scenario ? format_time(*scenario->plan->deadline) : to_string(diagnostics);
+  };
+  EXPECT_EQ(with(dated, "done_by: 2027-03-02"), with(dated, "deadline: 60d"));
+  EXPECT_NE(
+      with(small_text(), "done_by: 2027-03-02").find("needs the date on which the run starts"),
+      std::string::npos);
+  EXPECT_NE(with(dated, "done_by: 2026-03-02").find("is not after training.start"),
+            std::string::npos);
+  EXPECT_NE(with(dated, "done_by: 2027-03-02\n  deadline: 60d").find("says again"),
+            std::string::npos);
 }
 
 TEST(MakePlan, SaysWhatTheObjectiveNeeds) {
