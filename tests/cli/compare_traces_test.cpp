@@ -67,6 +67,35 @@ TEST_F(CompareTraces, JsonHoldsEveryStepOfEveryRankAndAddsUp) {
   EXPECT_NEAR(measured, 0.002, 1e-12);
 }
 
+// A category that was measured takes its factor along; the others are the model's.
+TEST_F(CompareTraces, ProjectsTheMeasuredFactorsOntoAnotherJob) {
+  const Finished finished =
+      compare("--json " + trace_of(0) + " --project training.steps=7 --project name=larger");
+  ASSERT_EQ(finished.code, 0) << finished.err;
+  const Json out = Json::parse(finished.out);
+  const Json& projection = out["projection"];
+  double sum = 0.0;
+  for (const Json& row : projection["step_ledger"]) {
+    double factor = 1.0;
+    for (const Json& here : out["step_ledger"]) {
+      const double predicted = here["predicted_s"].get<double>();
+      const double measured = here["measured_s"].get<double>();
+      if (here["category"] == row["category"] && measured > 0.01 * 0.002 &&
+          predicted > 0.01 * out["predicted_step_s"].get<double>()) {
+        factor = measured / predicted;  // the job is the same: back to what was measured
+        EXPECT_NEAR(row["projected_s"].get<double>(), measured, 1e-9);
+      }
+    }
+    EXPECT_NEAR(row["factor"].get<double>(), factor, 1e-9) << row;
+    sum += row["projected_s"].get<double>();
+  }
+  EXPECT_NEAR(sum, projection["projected_step_s"].get<double>(), 1e-9);
+  const Finished text = compare(trace_of(0) + " --project training.steps=7");
+  EXPECT_NE(text.out.find("Projected to training.steps=7: "), std::string::npos) << text.out;
+  EXPECT_EQ(compare(trace_of(0) + " --project layout.nothing=7").code, 3);
+  EXPECT_EQ(run("compare --project batch.micro=1 " + scenario_ + " " + scenario_).code, 2);
+}
+
 TEST_F(CompareTraces, OneStepCanBeChosen) {
   EXPECT_EQ(compare("--step 2 " + trace_of(0)).code, 0);
   const Finished none = compare("--step 9 " + trace_of(0));

@@ -38,6 +38,7 @@ struct CompareOptions {
   std::string second;
   std::vector<std::string> others;  // second and what follows it
   TraceOptions reading;
+  std::vector<std::string> project;
   EvaluationOptions evaluation;
   std::optional<std::string> output;
   std::optional<double> tolerance;  // percent
@@ -292,6 +293,7 @@ ExitCode compare_traces(const CompareOptions& options, const InterruptWatch& wat
   return compare_with_traces({.scenario = options.first,
                               .traces = options.others,
                               .reading = options.reading,
+                              .project = options.project,
                               .evaluation = options.evaluation,
                               .output = options.output,
                               .json = options.json},
@@ -315,7 +317,7 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
     return compare_traces(options, watch);
   }
   if (options.others.size() == 1 && is_training_log(options.second)) {
-    if (options.reading.any() || options.tolerance) {
+    if (options.reading.any() || options.tolerance || !options.project.empty()) {
       throw UsageError("compare: a log has neither traces nor kernels");
     }
     return compare_with_log({.scenario = options.first,
@@ -330,8 +332,9 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
         "compare: takes two scenarios, two calibration profiles, or a scenario and "
         "its traces or its log");
   }
-  if (options.reading.any()) {
-    throw UsageError("compare: --marker, --whole-trace, --group and --step are for traces");
+  if (options.reading.any() || !options.project.empty()) {
+    throw UsageError(
+        "compare: --marker, --whole-trace, --group, --step and --project are for traces");
   }
   const auto is_calibration = [](const std::string& file) {
     return !is_saved(file) && evaluate::is_calibration_file(file);
@@ -375,12 +378,22 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->check(number_between(0.0))
       ->type_name("PERCENT");
   add_trace_options(*command, options->reading);
+  command
+      ->add_option("--project",
+                   options->project,
+                   "Traces: the step of the job with this key changed, with the measured errors of "
+                   "each category; repeatable: cluster.nodes=64 batch.global=512")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);
   command->footer(
       "Examples:\n"
       "  orrery compare --tolerance 3 before.yaml after.yaml\n"
       "  orrery compare scenario.yaml rank0.json.gz rank1.json.gz\n"
+      "  orrery compare node.yaml rank0.json.gz --project cluster.nodes=64 --project "
+      "batch.global=512\n"
       "  orrery compare run.yaml train.log");
   command->callback([options, &action] {
     action = [options](InterruptWatch& watch) { return compare_files(*options, watch); };

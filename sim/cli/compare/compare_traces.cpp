@@ -13,7 +13,7 @@
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/compare/compare_measured.hpp"
+#include "sim/evaluate/compare/project_measured.hpp"
 
 namespace orrery::cli {
 
@@ -63,8 +63,46 @@ Json unknown_json(const trace::UnknownKernel& kernel) {
           {"share", kernel.share}};
 }
 
+Json projection_json(const TraceComparison& asked,
+                     const std::optional<evaluate::Projection>& projection) {
+  if (!projection) {
+    return nullptr;
+  }
+  return {{"changes", asked.project},
+          {"gpus", projection->gpus},
+          {"feasible", projection->feasible},
+          {"predicted_step_s", projection->predicted},
+          {"projected_step_s", projection->projected},
+          {"tokens_per_second", projection->tokens_per_second},
+          {"share_by_model", projection->by_model},
+          {"step_ledger", json_list(projection->rows, [](const evaluate::ProjectedRow& row) {
+             return Json{{"category", row.key},
+                         {"predicted_s", row.predicted},
+                         {"factor", row.factor},
+                         {"measured", row.measured},
+                         {"projected_s", row.projected()}};
+           })}};
+}
+
+// The job with the keys of --project; nothing, and a message, where it cannot be.
+std::optional<evaluate::Projection> projection_of(const TraceComparison& asked,
+                                                  const evaluate::MeasuredComparison& here,
+                                                  const InterruptWatch& watch,
+                                                  ExitCode& code) {
+  EvaluationOptions options = asked.evaluation;
+  options.settings.insert(options.settings.end(), asked.project.begin(), asked.project.end());
+  InputFile file = std::move(load_files({asked.scenario}, options).front());
+  evaluate_file(file, options, {}, watch);
+  if (!file.evaluation) {
+    code = file.code;
+    return std::nullopt;
+  }
+  return evaluate::project_measured(here, *file.evaluation);
+}
+
 std::string comparison_json(const TraceComparison& asked,
                             const evaluate::MeasuredComparison& comparison,
+                            const std::optional<evaluate::Projection>& projection,
                             const trace::MeasuredTrace& measured) {
   Json notes = comparison.notes;
   for (const std::string& note : measured.notes) {
@@ -86,6 +124,7 @@ std::string comparison_json(const TraceComparison& asked,
                     {"communication", operations_json(mean)},
                     {"unknown_kernels", json_list(measured.unknown, unknown_json)},
                     {"ranks", json_list(measured.ranks, rank_json)},
+                    {"projection", projection_json(asked, projection)},
                     {"notes", std::move(notes)}});
 }
 
@@ -210,9 +249,19 @@ ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch&
                                                     fmt::join(names, ", ")));
     return ExitCode::invalid;
   }
+  std::optional<evaluate::Projection> projection;
+  if (!asked.project.empty()) {
+    ExitCode code = ExitCode::ok;
+    projection = projection_of(asked, *comparison, watch, code);
+    if (!projection) {
+      return code;
+    }
+  }
   watch.check();
-  deliver(asked.json ? comparison_json(asked, *comparison, measured)
-                     : evaluate::measured_comparison_text(*comparison, measured),
+  const std::string projected =
+      projection ? evaluate::projection_text(*projection, asked.project) : std::string();
+  deliver(asked.json ? comparison_json(asked, *comparison, projection, measured)
+                     : evaluate::measured_comparison_text(*comparison, measured) + projected,
           asked.output);
   return ExitCode::ok;
 }

@@ -50,6 +50,7 @@ struct TraceComparison {
   std::string scenario;
   std::vector<std::string> traces;
   TraceOptions reading;
+  std::vector<std::string> project;  // KEY=VALUE of another job
   EvaluationOptions evaluation;
   std::optional<std::string> output;
   bool json = false;

@@ -190,6 +190,21 @@ std::int64_t pipeline_device(const layout::Layout& layout, std::int64_t rank) {
   return 0;
 }
 
+std::vector<MeasuredRow> predicted_rows(const step::StepLedger& ledger, Seconds step_time) {
+  std::vector<MeasuredRow> rows;
+  for (const RowRule& rule : kRows) {
+    const MeasuredRow row{
+        rule.key,
+        rule.label,
+        sum_of(rule, [&](StepCategory category) { return step_time * ledger.share(category); }),
+        {}};
+    if (row.predicted > Seconds{}) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
 std::optional<MeasuredComparison> compare_measured(const report::Evaluation& evaluation,
                                                    const trace::MeasuredTrace& measured,
                                                    const std::optional<std::string>& step) {

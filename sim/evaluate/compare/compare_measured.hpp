@@ -54,6 +54,10 @@ struct MeasuredComparison {
 // Pipeline device of a rank of the job.
 [[nodiscard]] std::int64_t pipeline_device(const layout::Layout& layout, std::int64_t rank);
 
+// A predicted step by the rows of a comparison, those with time; `measured` is empty.
+[[nodiscard]] std::vector<MeasuredRow> predicted_rows(const step::StepLedger& ledger,
+                                                      Seconds step_time);
+
 // Nothing when the trace has no step of this name. The evaluation should hold the account by
 // operation (EvaluateOptions::operations).
 [[nodiscard]] std::optional<MeasuredComparison> compare_measured(
