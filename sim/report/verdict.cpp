@@ -61,7 +61,11 @@ std::vector<Loss> losses_of(const Evaluation& evaluation) {
 // "10.9T tokens in 54 d for $53.9M at 41.6% MFU"
 std::string achievement(const Evaluation& evaluation) {
   std::string text;
-  if (!evaluation.run) {
+  if (evaluation.rollout) {
+    text = fmt::format("{} from update to update; the trainer's step takes {}",
+                       shown(evaluation, MetricId::rollout_step_time),
+                       shown(evaluation, MetricId::step_time));
+  } else if (!evaluation.run) {
     text = fmt::format("{} a step", shown(evaluation, MetricId::step_time));
   } else if (mostly_gave_up(evaluation)) {
     return "No time or cost to plan with: those below are of runs that were given up";
@@ -84,6 +88,12 @@ std::string achievement(const Evaluation& evaluation) {
 
 std::string loss_text(const Evaluation& evaluation) {
   const std::optional<Loss> loss = largest_loss(evaluation);
+  if (evaluation.rollout) {
+    const auto& phases = evaluation.rollout->phases;
+    const auto longest = std::max_element(
+        phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+    return fmt::format("; longest phase: {}, {}", longest->name, format_time(longest->time));
+  }
   if (!loss) {
     return "";
   }
