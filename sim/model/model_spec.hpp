@@ -16,9 +16,11 @@
 // Counts are per model, never per rank: shards are the business of layout/. All fields are (set);
 // `resolve` fills the defaults, so that later stages never meet a zero.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace orrery::model {
 
@@ -79,6 +81,47 @@ struct AdapterTargets {
   bool fc1 = false;   // up and gate projection of dense layers and of shared experts
   bool fc2 = false;   // down projection of these
 };
+
+// The words by which scenarios and other programs name these layers: Megatron-Core's without their
+// `linear_` first, then those of PEFT, NeMo and older models. A single projection of several stands
+// for all of them.
+struct AdapterTargetWord {
+  std::string_view name;
+  bool AdapterTargets::*target;
+};
+
+inline constexpr std::array<AdapterTargetWord, 31> kAdapterTargetWords = {
+    {{"qkv", &AdapterTargets::qkv},
+     {"proj", &AdapterTargets::proj},
+     {"fc1", &AdapterTargets::fc1},
+     {"fc2", &AdapterTargets::fc2},
+     {"q_proj", &AdapterTargets::qkv},
+     {"k_proj", &AdapterTargets::qkv},
+     {"v_proj", &AdapterTargets::qkv},
+     {"o_proj", &AdapterTargets::proj},
+     {"gate_proj", &AdapterTargets::fc1},
+     {"up_proj", &AdapterTargets::fc1},
+     {"down_proj", &AdapterTargets::fc2},
+     {"linear_qkv", &AdapterTargets::qkv},
+     {"linear_q", &AdapterTargets::qkv},
+     {"linear_k", &AdapterTargets::qkv},
+     {"linear_v", &AdapterTargets::qkv},
+     {"linear_proj", &AdapterTargets::proj},
+     {"linear_fc1", &AdapterTargets::fc1},
+     {"linear_fc2", &AdapterTargets::fc2},
+     {"attention_qkv", &AdapterTargets::qkv},
+     {"attention_dense", &AdapterTargets::proj},
+     {"mlp_fc1", &AdapterTargets::fc1},
+     {"mlp_fc2", &AdapterTargets::fc2},
+     {"qkv_proj", &AdapterTargets::qkv},
+     {"gate_up_proj", &AdapterTargets::fc1},
+     {"query_key_value", &AdapterTargets::qkv},
+     {"c_attn", &AdapterTargets::qkv},
+     {"out_proj", &AdapterTargets::proj},
+     {"dense", &AdapterTargets::proj},
+     {"dense_h_to_4h", &AdapterTargets::fc1},
+     {"c_fc", &AdapterTargets::fc1},
+     {"dense_4h_to_h", &AdapterTargets::fc2}}};
 
 struct AdapterSpec {
   std::int64_t rank = 0;

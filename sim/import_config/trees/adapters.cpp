@@ -6,32 +6,38 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
+#include "sim/model/model_spec.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
-// Names of linear layers, with bars on both sides, and the target of a scenario.
-struct TargetNames {
-  std::string_view target;
-  std::string_view names;
-  std::string_view one_of_many;  // of these a scenario adapts all where one is named
-};
-
-constexpr std::array<TargetNames, 4> kTargets = {
-    {{"qkv",
-      "|linear_qkv|attention_qkv|qkv_proj|query_key_value|c_attn|W_pack|wqkv|attention|",
-      "|q_proj|k_proj|v_proj|linear_q|linear_k|linear_v|"},
-     {"proj", "|linear_proj|attention_dense|o_proj|out_proj|dense|wo|attention|", ""},
-     {"fc1",
-      "|linear_fc1|mlp_fc1|gate_up_proj|dense_h_to_4h|c_fc|fc1|mlp|",
-      "|gate_proj|up_proj|w1|w3|"},
-     {"fc2", "|linear_fc2|mlp_fc2|down_proj|dense_4h_to_h|fc2|w2|mlp|", ""}}};
-
 constexpr std::string_view kEverywhere = "|all|all-linear|all_linear|linear|";
+constexpr std::string_view kAttention = "|attention|";
+constexpr std::string_view kMlp = "|mlp|";
 
 bool names(std::string_view list, std::string_view word) {
   return list.find(fmt::format("|{}|", word)) != std::string_view::npos;
+}
+
+// Turns on what a word means; false where it means nothing.
+bool turn_on(model::AdapterTargets& targets, std::string_view word) {
+  if (names(kEverywhere, word)) {
+    targets = {.qkv = true, .proj = true, .fc1 = true, .fc2 = true};
+    return true;
+  }
+  if (names(kAttention, word) || names(kMlp, word)) {
+    (names(kMlp, word) ? targets.fc1 : targets.qkv) = true;
+    (names(kMlp, word) ? targets.fc2 : targets.proj) = true;
+    return true;
+  }
+  const auto known = std::find_if(model::kAdapterTargetWords.begin(),
+                                  model::kAdapterTargetWords.end(),
+                                  [&](const auto& one) { return one.name == word; });
+  if (known != model::kAdapterTargetWords.end()) {
+    targets.*known->target = true;
+  }
+  return known != model::kAdapterTargetWords.end();
 }
 
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
@@ -50,18 +56,11 @@ std::vector<std::string> words_of(const std::vector<std::string>& texts) {
 }
 
 void read_targets(Import& import, const SourceItem& item) {
-  std::array<bool, kTargets.size()> found{};
+  model::AdapterTargets targets;
   for (const std::string& name : words_of(import.keys.texts(item.path))) {
     // "*.layers.0.*.linear_qkv" and "model.layers.0.self_attn.q_proj" end in the layer's name.
     const std::string_view word = std::string_view(name).substr(name.rfind('.') + 1);
-    const bool everywhere = names(kEverywhere, word);
-    bool known = everywhere;
-    for (std::size_t i = 0; i < kTargets.size(); ++i) {
-      const bool named = names(kTargets[i].names, word) || names(kTargets[i].one_of_many, word);
-      found[i] = found[i] || everywhere || named;
-      known = known || named;
-    }
-    if (!known) {
+    if (!turn_on(targets, word)) {
       import.keys.error(
           item,
           fmt::format("adapts {}, which is no linear layer that is known", yaml::display(word)),
@@ -69,14 +68,15 @@ void read_targets(Import& import, const SourceItem& item) {
       return;
     }
   }
-  std::vector<std::string_view> targets;
-  for (std::size_t i = 0; i < kTargets.size(); ++i) {
-    if (found[i]) {
-      targets.push_back(kTargets[i].target);
+  constexpr std::size_t kOwn = 4;  // words of a scenario
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < kOwn; ++i) {
+    if (targets.*model::kAdapterTargetWords[i].target) {
+      words.push_back(model::kAdapterTargetWords[i].name);
     }
   }
   import.draft.set(
-      "model.lora.targets", fmt::format("[{}]", fmt::join(targets, ", ")), read_from(item));
+      "model.lora.targets", fmt::format("[{}]", fmt::join(words, ", ")), read_from(item));
 }
 
 }  // namespace

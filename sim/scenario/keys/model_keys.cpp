@@ -393,11 +393,7 @@ void add_window(std::vector<Key>& keys) {
       ORRERY_AT(scenario.model.attention_window->full_every)));
 }
 
-constexpr std::array<std::pair<std::string_view, bool model::AdapterTargets::*>, 4> kTargets = {
-    {{"qkv", &model::AdapterTargets::qkv},
-     {"proj", &model::AdapterTargets::proj},
-     {"fc1", &model::AdapterTargets::fc1},
-     {"fc2", &model::AdapterTargets::fc2}}};
+constexpr std::size_t kTargets = 4;  // of the words of adapters: the others are other names
 
 void add_adapters(std::vector<Key>& keys) {
   keys.push_back(
@@ -415,31 +411,34 @@ void add_adapters(std::vector<Key>& keys) {
                            {1, kWidest},
                            ORRERY_AT(scenario.model.lora->rank)));
   std::vector<std::string_view> words;
-  for (const auto& [word, target] : kTargets) {
-    words.push_back(word);
+  for (const model::AdapterTargetWord& word : model::kAdapterTargetWords) {
+    words.push_back(word.name);
   }
   Key targets = words_key(
       {.path = "model.lora.targets",
+       .aliases = {"target_modules", "lora_target", "lora_target_modules"},
        .fallback = "[qkv, proj, fc1, fc2]",
-       .meaning = "Linear layers that have an adapter, by Megatron-Core's names: query, key and "
-                  "value; output of the attention; up and gate; down. Routed experts have none, "
-                  "fc1 and fc2 are those of dense layers and shared experts.",
+       .meaning = "Linear layers that have an adapter: query, key and value; output of the "
+                  "attention; up and gate; down. Other names mean these; one projection of several "
+                  "stands for all. Routed experts have none, fc1 and fc2 are those of dense layers "
+                  "and shared experts.",
        .example = "[qkv, proj]"},
       std::move(words),
       [](Draft& draft) {
         draft.scenario.model.lora->targets = {false, false, false, false};
       },
       [](Draft& draft, std::size_t word) {
-        draft.scenario.model.lora->targets.*kTargets[word].second = true;
+        draft.scenario.model.lora->targets.*model::kAdapterTargetWords[word].target = true;
       });
   targets.print = [](Draft& draft) -> std::optional<std::string> {
     if (!draft.scenario.model.lora) {
       return std::nullopt;
     }
     std::vector<std::string_view> chosen;
-    for (const auto& [word, target] : kTargets) {
-      if (draft.scenario.model.lora->targets.*target) {
-        chosen.push_back(word);
+    for (std::size_t i = 0; i < kTargets; ++i) {
+      const model::AdapterTargetWord& word = model::kAdapterTargetWords[i];
+      if (draft.scenario.model.lora->targets.*word.target) {
+        chosen.push_back(word.name);
       }
     }
     return fmt::format("[{}]", fmt::join(chosen, ", "));
