@@ -22,7 +22,7 @@
 // are reduced (or where nothing is reduced), else once a step. Sources: ZeRO-Offload, arXiv
 // 2101.06840; ZeRO-Infinity, arXiv 2104.07857.
 
-#include "sim/step/costs/data_parallel_costs.hpp"
+#include "sim/step/costs/costing.hpp"
 
 namespace orrery::step {
 

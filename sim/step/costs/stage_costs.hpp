@@ -29,8 +29,8 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/layer_overlap.hpp"
+#include "sim/step/step_input.hpp"
 #include "sim/step/step_result.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::step {
 

@@ -9,8 +9,8 @@
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/step_input.hpp"
 #include "sim/step/step_result.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::step {
 

@@ -51,8 +51,8 @@ struct Counts {
 Counts counts_of(const Case& what) {
   const cost::CostModel costs = costs_of(what);
   const StepInput input = input_of(what, costs);
-  const Costing costing = make_costing(input, costs);
-  const model::LayerPasses passes = model::layer_passes(input.model, costing.options, 0);
+  const LayerCosting costing = make_costing(input, costs).layer;
+  const model::LayerPasses passes = model::layer_passes(input.model, costing.in.options, 0);
   const Launches launches = launches_of(costing, passes.forward, PassKind::forward);
   return {launches.outside + launches.experts, in_seconds(host_time(costing, launches, 1.0))};
 }
