@@ -1,6 +1,7 @@
 #pragma once
 
-// What a step is simulated from: a model, its resolved layout on a cluster, and the spec of the step.
+// What a step is simulated from: a model, its resolved layout on a cluster, the spec of the step, and
+// what scenario and stack settle together, once.
 
 #include <cstdint>
 #include <memory>
@@ -19,12 +20,25 @@ struct GpuBlock {
   std::shared_ptr<const cost::CostModel> costs;
 };
 
+// As the scenario says, else as the stack does it.
+struct StackChoices {
+  hardware::GradientReduction reduction = hardware::GradientReduction::per_step;
+  hardware::ExpertOptions experts = {};
+  bool overlaps_experts = false;  // their all-to-all may run beside compute
+  bool combines = false;          // and forwards run together with backwards
+  std::int64_t prefetch = 1;      // layers that FSDP gathers ahead
+};
+
 struct StepInput {
   model::ModelSpec model;
   layout::Layout layout;
   layout::ClusterShape cluster;
   StepSpec spec;
+  StackChoices choices = {};
   std::vector<GpuBlock> mixed = {};  // by first node; empty: all GPUs are of one type
 };
+
+// Settles the choices and the precision of a step whose model, layout and spec are known.
+void settle(StepInput& input, const hardware::SoftwareProfile& software);
 
 }  // namespace orrery::step

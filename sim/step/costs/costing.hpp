@@ -15,8 +15,8 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/hardware/expert_options.hpp"
 #include "sim/model/transformer_ops.hpp"
+#include "sim/step/costs/documents.hpp"
 #include "sim/step/costs/stage_costs.hpp"
-#include "sim/step/operations/documents.hpp"
 #include "sim/step/step_input.hpp"
 
 namespace orrery::step {

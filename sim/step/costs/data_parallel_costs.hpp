@@ -27,6 +27,14 @@
 
 namespace orrery::step {
 
+// What one rank puts on the wires when a ring moves it, as the bus bandwidth of nccl-tests counts:
+//   all-reduce 2 (n - 1) / n in; all-gather (n - 1) / n total; reduce-scatter and all-to-all
+//   (n - 1) / n in; else in
+[[nodiscard]] Bytes sent_by_rank(model::CollectiveKind kind,
+                                 Bytes in,
+                                 Bytes total,
+                                 std::int64_t ranks);
+
 // The groups of ranks that hold the same parameters.
 struct ReplicaGroups {
   const layout::GroupPlacement& whole;    // all of them: data x context, or expert data

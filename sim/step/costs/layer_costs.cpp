@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "sim/step/costs/host_launches.hpp"
-#include "sim/step/replay/combined_step.hpp"
 
 namespace orrery::step {
 
@@ -269,6 +268,15 @@ Parts as_recomputation(Parts forward) {
 }
 
 }  // namespace
+
+double expert_slowdown(const cost::CostModel& costs) {
+  const hardware::SoftwareProfile& software = costs.software();
+  if (!software.expert_all_to_all_sms) {
+    return software.communication_slowdown.value();
+  }
+  const double all = static_cast<double>(std::max<std::int64_t>(costs.gpu().sm_count, 1));
+  return std::min(software.expert_all_to_all_sms->value() / all, 1.0);
+}
 
 StepCategory exposed_category(model::CommAxis axis) {
   switch (axis) {

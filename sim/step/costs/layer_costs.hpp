@@ -55,6 +55,9 @@ class CollectiveMemo {
   std::vector<Known> known_;
 };
 
+// Added work per hidden all-to-all second.
+[[nodiscard]] double expert_slowdown(const cost::CostModel& costs);
+
 // The category of communication along an axis that compute waits for.
 [[nodiscard]] StepCategory exposed_category(model::CommAxis axis);
 

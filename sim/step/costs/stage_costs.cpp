@@ -18,7 +18,6 @@
 #include "sim/step/costs/nic_sharing.hpp"
 #include "sim/step/costs/offload.hpp"
 #include "sim/step/costs/optimizer_costs.hpp"
-#include "sim/step/replay/combined_step.hpp"
 
 namespace orrery::step {
 
@@ -328,17 +327,16 @@ Costing make_costing(const StepInput& input,
                      const cost::CostModel& costs,
                      const cost::Placements* places) {
   const OverlapSpec& overlap = input.spec.overlap;
-  const bool overlaps = overlaps_experts(input);
   const cost::Placements all = places != nullptr ? *places : placements(input);
   const LayerGroups groups = {all.tensor, all.context, all.expert, all.expert_tensor};
   LayerInputs in = {
       .options = op_options(input, costs),
       .groups = groups,
-      .experts = input.spec.experts.over(costs.software().experts),
+      .experts = input.choices.experts,
       .tensor_exposed = overlap.tensor ? costs.software().tensor_exposed.value() : 1.0,
       .tensor_chunks = overlap.tensor ? overlap.tensor_chunks : std::nullopt,
-      .overlaps_experts = overlaps,
-      .combines = overlaps && schedule::traits_of(input.spec.schedule).combines,
+      .overlaps_experts = input.choices.overlaps_experts,
+      .combines = input.choices.combines,
       .masked = masked_attention(input, costs)};
   return {.input = input,
           .costs = costs,
@@ -347,29 +345,6 @@ Costing make_costing(const StepInput& input,
                     .in = std::move(in),
                     .places = groups.placements()},
           .places = all};
-}
-
-model::PrecisionSpec resolve_precision(const StepSpec& spec,
-                                       const hardware::SoftwareProfile& software) {
-  model::PrecisionSpec precision = spec.precision;
-  if (spec.gradient_dtype) {
-    precision.gradient = *spec.gradient_dtype;
-  } else if (software.gradient_dtype == hardware::GradientType::activation) {
-    precision.gradient = precision.activation;
-  }
-  const bool narrow = spec.fp8_parameters.value_or(software.fp8_parameters);
-  precision.parameter =
-      narrow && precision.compute == model::Dtype::fp8 ? model::Dtype::fp8 : precision.parameter;
-  precision.cast_share = software.cast_share.value();
-  precision.gathers_low = software.fp8_tensor_gather;
-  precision.casts_weights =
-      !software.caches_fp8_weights && precision.parameter == precision.activation;
-  return precision;
-}
-
-bool overlaps_experts(const StepInput& input) {
-  return input.model.moe.has_value() && input.layout.expert > 1 &&
-         input.spec.overlap.expert.value_or(schedule::traits_of(input.spec.schedule).combines);
 }
 
 const LayerNodeParts& CombinedLayers::nodes_of(std::uint8_t sort) const {
@@ -381,17 +356,6 @@ double micro_batches_per_chunk(const StepInput& input) {
   const auto all = static_cast<double>(input.layout.micro_batches);
   const auto placement = schedule::traits_of(input.spec.schedule).placement;
   return placement == layout::StagePlacement::bidirectional ? all / 2.0 : all;
-}
-
-hardware::GradientReduction gradient_reduction(const StepInput& input,
-                                               const cost::CostModel& costs) {
-  if (input.spec.reduction) {
-    return *input.spec.reduction;
-  }
-  const bool sharded_parameters =
-      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  return sharded_parameters ? hardware::GradientReduction::per_micro_batch
-                            : costs.software().gradient_reduction;
 }
 
 std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer, model::Recompute policy) {

@@ -38,7 +38,6 @@ using EmptyGradients = std::array<std::optional<Bytes>, 3>;
                                    NarrowElements* of_layer);
 
 void move_states(const StepInput& input,
-                 const cost::CostModel& costs,
                  const StageCosts& stages,
                  std::int64_t device,
                  StageMemory& memory);
