@@ -18,6 +18,7 @@
 #include "sim/step/replay/attribution.hpp"
 #include "sim/step/replay/paced_replay.hpp"
 #include "sim/step/replay/task_times.hpp"
+#include "tests/event_replay.hpp"
 #include "tests/property/random_steps.hpp"
 
 namespace orrery::step::test {
