@@ -8,12 +8,6 @@ namespace orrery::engine {
 
 namespace {
 
-// What an event of the event-driven pass means; the order of ties cannot change the result.
-enum Priority : std::uint8_t {
-  kTaskEnds = 0,
-  kEdgeArrives = 1,
-};
-
 void check_durations(const TaskGraph& graph, std::span<const SimTime> durations) {
   ORRERY_CHECK(durations.size() == graph.task_count(),
                "{} durations for {} tasks",
@@ -107,85 +101,6 @@ void unpack(const TaskGraph& graph, std::span<const SimTime> durations, Timing& 
   // array in one loop they would evict each other from the cache.
   for (std::size_t task = 0; task < durations.size(); ++task) {
     out.start[task] = out.end[task] - durations[task];
-  }
-}
-
-void replay_events(const TaskGraph& graph,
-                   std::span<const SimTime> durations,
-                   std::span<const SimTime> delays,
-                   Timing& out) {
-  EventReplay(graph).run(durations, delays, out);
-}
-
-EventReplay::EventReplay(const TaskGraph& graph)
-    : graph_(graph),
-      successor_begin_(graph.task_count() + 1, 0),
-      predecessor_count_(graph.task_count()) {
-  const auto tasks = static_cast<std::uint32_t>(graph.task_count());
-  for (std::uint32_t task = 0; task < tasks; ++task) {
-    const auto predecessors = graph.predecessors({static_cast<std::int32_t>(task)});
-    predecessor_count_[task] = static_cast<std::uint32_t>(predecessors.size());
-    for (const Predecessor& before : predecessors) {
-      ++successor_begin_[before.task.index() + 1];
-    }
-  }
-  for (std::size_t task = 0; task < tasks; ++task) {
-    successor_begin_[task + 1] += successor_begin_[task];
-  }
-  successors_.resize(successor_begin_[tasks]);
-  std::vector<std::uint32_t> cursor(successor_begin_.begin(), successor_begin_.end() - 1);
-  for (std::uint32_t task = 0; task < tasks; ++task) {
-    for (const Predecessor& before : graph.predecessors({static_cast<std::int32_t>(task)})) {
-      successors_[cursor[before.task.index()]++] = {task,
-                                                    static_cast<std::uint32_t>(before.delay + 1)};
-    }
-  }
-}
-
-void EventReplay::run(std::span<const SimTime> durations,
-                      std::span<const SimTime> delays,
-                      Timing& out) {
-  check_durations(graph_, durations);
-  pack_delays(graph_, delays, out.packed.delays);
-  out.start.resize(durations.size());
-  out.end.resize(durations.size());
-  out.makespan = SimTime{};
-  missing_ = predecessor_count_;
-  queue_.clear();
-  const auto tasks = static_cast<std::uint32_t>(durations.size());
-  for (std::uint32_t task = 0; task < tasks; ++task) {
-    if (missing_[task] == 0) {
-      begin_task(task, durations, out);
-    }
-  }
-  while (!queue_.empty()) {
-    const Event event = queue_.pop();
-    if (event.priority == kEdgeArrives) {
-      arrive(event.payload, durations, out);
-      continue;
-    }
-    out.makespan = event.time;
-    for (std::uint32_t i = successor_begin_[event.payload]; i < successor_begin_[event.payload + 1];
-         ++i) {
-      const Successor successor = successors_[i];
-      if (out.packed.delays[successor.delay] == SimTime{}) {
-        arrive(successor.task, durations, out);
-      } else {
-        queue_.push(event.time + out.packed.delays[successor.delay], kEdgeArrives, successor.task);
-      }
-    }
-  }
-}
-
-void EventReplay::begin_task(std::uint32_t task, std::span<const SimTime> durations, Timing& out) {
-  out.start[task] = queue_.now();
-  out.end[task] = queue_.now() + durations[task];
-  queue_.push(out.end[task], kTaskEnds, task);
-}
-
-void EventReplay::arrive(std::uint32_t task, std::span<const SimTime> durations, Timing& out) {
-  if (--missing_[task] == 0) {
-    begin_task(task, durations, out);
   }
 }
 

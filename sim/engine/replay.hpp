@@ -13,20 +13,17 @@
 // makespan  | greatest end, 0 for a graph without tasks           | ns   | computed
 //
 // replay_linear is one pass over the topologically numbered nodes: a maximum and two sums per task.
-// replay_events runs the same graph through the event queue, where each end of a task and each
-// arrival of a delayed edge is an event: the way that models with contention work. Both give the
-// same nanoseconds on every graph (integers: no rounding, no dependence on the order of sums).
+// The tests compare it with a replay of the same graph event by event (tests/event_replay.hpp).
 //
 // Assumption: the sum of durations and delays along any path stays below 2^63 ns (292 years).
-// Complexity: replay_linear O(tasks + edges), without allocation when `out` has served a graph of
-// that size before; events O(edges log pending).
+// Complexity: O(tasks + edges), without allocation when `out` has served a graph of that size
+// before.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
-#include "sim/engine/event_queue.hpp"
 #include "sim/engine/task_graph.hpp"
 
 namespace orrery::engine {
@@ -52,12 +49,6 @@ void replay_linear(const TaskGraph& graph,
                    std::span<const SimTime> delays,
                    Timing& out);
 
-// Evaluates the graph event by event: same arguments, same result.
-void replay_events(const TaskGraph& graph,
-                   std::span<const SimTime> durations,
-                   std::span<const SimTime> delays,
-                   Timing& out);
-
 // The bare linear pass, for many replays of one large graph: everything in the order of the nodes
 // of the packed form, 20 bytes read and 8 written per task. Returns the makespan.
 //   durations  by node, >= 0; those of hidden nodes are zero (pack_durations sees to both)
@@ -78,30 +69,5 @@ void unpack(const TaskGraph& graph, std::span<const SimTime> durations, Timing& 
 void pack_delays(const TaskGraph& graph,
                  std::span<const SimTime> delays,
                  std::vector<SimTime>& out);
-
-// The event-driven pass with its structures built once, for many replays. At most 2^24 tasks. The
-// graph must outlive it.
-class EventReplay {
- public:
-  explicit EventReplay(const TaskGraph& graph);
-
-  void run(std::span<const SimTime> durations, std::span<const SimTime> delays, Timing& out);
-
- private:
-  struct Successor {
-    std::uint32_t task = 0;
-    std::uint32_t delay = 0;  // index into the packed delays: 0 for none
-  };
-
-  void begin_task(std::uint32_t task, std::span<const SimTime> durations, Timing& out);
-  void arrive(std::uint32_t task, std::span<const SimTime> durations, Timing& out);
-
-  const TaskGraph& graph_;
-  std::vector<std::uint32_t> successor_begin_;
-  std::vector<Successor> successors_;
-  std::vector<std::uint32_t> predecessor_count_;
-  std::vector<std::uint32_t> missing_;  // predecessors that have not arrived yet
-  EventQueue queue_;
-};
 
 }  // namespace orrery::engine

@@ -262,11 +262,9 @@ void warn_of_the_node(const scenario::Scenario& scenario,
 // Answers that are bounds rather than estimates, said where the key stands.
 void warn_of_the_step(const scenario::Scenario& scenario,
                       const step::StepInput& input,
-                      const cost::CostModel& costs,
                       Diagnostics& diagnostics) {
-  const hardware::SoftwareProfile& software = costs.software();
   if (scenario.layout.sharding == layout::Sharding::zero2 && input.layout.virtual_stages == 1 &&
-      step::gradient_reduction(input, costs) == hardware::GradientReduction::per_step) {
+      input.choices.reduction == hardware::GradientReduction::per_step) {
     diagnostics.warning(
         scenario.where("layout.sharding"),
         "layout.sharding",
@@ -276,8 +274,7 @@ void warn_of_the_step(const scenario::Scenario& scenario,
   }
   if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
       scenario.locations.contains("model.moe.node_limit") &&
-      scenario.step.experts.over(software.experts).dispatcher ==
-          hardware::ExpertDispatcher::alltoall) {
+      input.choices.experts.dispatcher == hardware::ExpertDispatcher::alltoall) {
     diagnostics.warning(scenario.where("model.moe.node_limit"),
                         "model.moe.node_limit",
                         "has no effect: a copy is sent for every expert "
@@ -447,7 +444,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     return nullptr;
   }
   warn_of_the_node(scenario, resolved->costs.gpu(), diagnostics);
-  warn_of_the_step(scenario, step_input(scenario, *resolved), resolved->costs, diagnostics);
+  warn_of_the_step(scenario, step_input(scenario, *resolved), diagnostics);
   fill_step_metrics(scenario,
                     mean_peak(scenario, *resolved),
                     {resolved->recompute, resolved->costs.software().attention},

@@ -7,7 +7,7 @@
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/model/flops.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/step/operations/documents.hpp"
+#include "sim/step/costs/documents.hpp"
 
 namespace orrery::evaluate {
 

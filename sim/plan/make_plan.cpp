@@ -3,27 +3,103 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/inputs/failure_inputs.hpp"
 #include "sim/plan/finalists.hpp"
-#include "sim/plan/place_published.hpp"
+#include "sim/plan/layout_errors.hpp"
 #include "sim/plan/search/fronts.hpp"
 #include "sim/plan/search/pool.hpp"
 #include "sim/plan/search/switches.hpp"
 #include "sim/plan/search/workbench.hpp"
 #include "sim/plan/simulate.hpp"
+#include "sim/plan/space/layout_features.hpp"
 #include "sim/plan/space/neighbours.hpp"
 #include "sim/plan/space/question.hpp"
 #include "sim/plan/space/space.hpp"
 #include "sim/plan/stability.hpp"
+#include "sim/sweep/point_evaluator.hpp"
 
 namespace orrery::plan {
 
 namespace {
+
+// Where the published layout of a model stands beside the plan that was found.
+//
+//   rank = 1 + valid plans of the pool whose figure is lower
+//
+// It is compared with its own switches. Whether it wins is for the search to say, which has it
+// among its candidates; here is why it does not, or that it does.
+
+// What there is to compare with.
+struct Ranking {
+  const PlanQuestion& question;
+  const Workbench& stated;  // without switches
+  const Pool& pool;
+  const SimulatedPool& simulated;
+  const std::vector<std::size_t>& order;  // points of the pool that may win, best first
+};
+
+// The search knows dispatchers that skip copies by one of them.
+bool is_same_layout(const Candidate& winner, Candidate published) {
+  published.dispatcher = winner.dispatcher;
+  return published == winner;
+}
+
+// Nothing where no layout is published, or where a stop left it out.
+std::optional<Published> place_published(const Ranking& ranking,
+                                         const Finalist& winner,
+                                         sweep::PointEvaluator& evaluator) {
+  if (!ranking.stated.published) {
+    return std::nullopt;
+  }
+  Published published;
+  published.from = *ranking.stated.published;
+  if (!ranking.pool.published) {
+    published.problem =
+        "its ranks do not divide these GPUs and this batch, or what it recomputes is not searched";
+    return published;
+  }
+  const std::size_t own = *ranking.pool.published;
+  if (!ranking.simulated.done[own]) {
+    return std::nullopt;
+  }
+  const PoolPoint& point = ranking.simulated.points[own];
+  published.problem = point.problem;
+  published.plan = compare_with(winner, own, ranking.simulated, ranking.question, evaluator);
+  if (!published.plan || !published.problem.empty() || !point.objective) {
+    return published;
+  }
+  const auto better = std::count_if(ranking.order.begin(), ranking.order.end(), [&](std::size_t i) {
+    return *ranking.simulated.points[i].objective < *point.objective;
+  });
+  const auto rank = static_cast<std::size_t>(better) + 1;
+  published.winner = is_same_layout(winner.proposal.candidate, point.proposal.candidate);
+  if (rank <= static_cast<std::size_t>(ranking.question.spec.finalists)) {
+    published.rank = rank;
+  }
+  return published;
+}
+
+// Of the predicted difference between it and the winner.
+double error_between(const Finalist& winner,
+                     const Published& published,
+                     const Workbench& stated,
+                     const LayoutErrors& errors) {
+  if (!published.plan) {
+    return 0.0;
+  }
+  scenario::Scenario one = stated.base;
+  apply(winner.proposal.candidate, stated, one);
+  scenario::Scenario other = stated.base;
+  apply(published.plan->proposal.candidate, stated, other);
+  return errors.between(differences(one, other));
+}
 
 constexpr std::size_t kMostNeighbours = 5;
 

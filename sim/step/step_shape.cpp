@@ -12,6 +12,54 @@ namespace orrery::step {
 
 using layout::Sharding;
 
+namespace {
+
+// The precision with what the scenario leaves to the stack: the type of gradients, whether
+// parameters stay in FP8 between the steps, how operands are cast and in which type they are
+// gathered.
+model::PrecisionSpec resolve_precision(const StepSpec& spec,
+                                       const hardware::SoftwareProfile& software) {
+  model::PrecisionSpec precision = spec.precision;
+  if (spec.gradient_dtype) {
+    precision.gradient = *spec.gradient_dtype;
+  } else if (software.gradient_dtype == hardware::GradientType::activation) {
+    precision.gradient = precision.activation;
+  }
+  const bool narrow = spec.fp8_parameters.value_or(software.fp8_parameters);
+  precision.parameter =
+      narrow && precision.compute == model::Dtype::fp8 ? model::Dtype::fp8 : precision.parameter;
+  precision.cast_share = software.cast_share.value();
+  precision.gathers_low = software.fp8_tensor_gather;
+  precision.casts_weights =
+      !software.caches_fp8_weights && precision.parameter == precision.activation;
+  return precision;
+}
+
+// Sharded parameters (FSDP) reduce as they go.
+hardware::GradientReduction reduction_of(const StepInput& input,
+                                         const hardware::SoftwareProfile& software) {
+  const bool sharded_parameters =
+      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
+  return input.spec.reduction.value_or(sharded_parameters
+                                           ? hardware::GradientReduction::per_micro_batch
+                                           : software.gradient_reduction);
+}
+
+}  // namespace
+
+// Experts overlap as the scenario says, else in schedules that are made for it.
+void settle(StepInput& input, const hardware::SoftwareProfile& software) {
+  const bool combines = schedule::traits_of(input.spec.schedule).combines;
+  const bool overlaps = input.model.moe.has_value() && input.layout.expert > 1 &&
+                        input.spec.overlap.expert.value_or(combines);
+  input.spec.precision = resolve_precision(input.spec, software);
+  input.choices = {.reduction = reduction_of(input, software),
+                   .experts = input.spec.experts.over(software.experts),
+                   .overlaps_experts = overlaps,
+                   .combines = overlaps && combines,
+                   .prefetch = input.spec.fsdp.prefetch.value_or(software.gather_prefetch)};
+}
+
 model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs) {
   const hardware::SoftwareProfile& software = costs.software();
   model::OpOptions options;
@@ -22,7 +70,7 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
     options.precision.gradient = options.precision.activation;
   }
   options.dropout = software.dropout;
-  const hardware::ExpertOptions experts = input.spec.experts.over(software.experts);
+  const hardware::ExpertOptions& experts = input.choices.experts;
   options.hierarchical_exchange = experts.dispatcher != hardware::ExpertDispatcher::alltoall;
   options.fused_experts = experts.grouped_gemm == hardware::GroupedGemm::fused;
   options.attention_fp8 = experts.attention_fp8;

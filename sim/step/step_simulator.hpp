@@ -20,11 +20,9 @@
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
-#include "sim/layout/layout_spec.hpp"
-#include "sim/model/model_spec.hpp"
 #include "sim/schedule/live_peaks.hpp"
+#include "sim/step/step_input.hpp"
 #include "sim/step/step_result.hpp"
-#include "sim/step/step_spec.hpp"
 
 namespace orrery::step {
 
@@ -34,20 +32,6 @@ struct StepProblem {
   std::string key;      // scenario key that decides, e.g. "layout.virtual_stages"
   std::string message;  // the rule with its numbers
   std::string allowed;
-};
-
-// Nodes from `first_node` on, up to the next block, hold GPUs of another type.
-struct GpuBlock {
-  std::int64_t first_node = 0;
-  std::shared_ptr<const cost::CostModel> costs;
-};
-
-struct StepInput {
-  model::ModelSpec model;
-  layout::Layout layout;
-  layout::ClusterShape cluster;
-  StepSpec spec;
-  std::vector<GpuBlock> mixed = {};  // by first node; empty: all GPUs are of one type
 };
 
 struct StepOptions {

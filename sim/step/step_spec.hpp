@@ -164,10 +164,4 @@ struct StepSpec {
   DataSpec data;
 };
 
-// The precision with what the scenario leaves to the stack: the type of gradients, whether
-// parameters stay in FP8 between the steps, how operands are cast and in which type they are
-// gathered.
-[[nodiscard]] model::PrecisionSpec resolve_precision(const StepSpec& spec,
-                                                     const hardware::SoftwareProfile& software);
-
 }  // namespace orrery::step

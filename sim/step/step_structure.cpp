@@ -15,7 +15,7 @@ schedule::DataParallelComm data_parallel_comm(const StepInput& input,
   }
   const bool gathers_per_use =
       input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  comm.gradients = gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch
+  comm.gradients = input.choices.reduction == hardware::GradientReduction::per_micro_batch
                        ? schedule::GradientReduction::per_micro_batch
                        : schedule::GradientReduction::per_step;
   comm.overlap_gradients = input.spec.overlap.data && costs.software().can_overlap_gradients;
@@ -24,8 +24,7 @@ schedule::DataParallelComm data_parallel_comm(const StepInput& input,
         gathers_per_use ? schedule::ParameterGather::per_use : schedule::ParameterGather::per_step;
   }
   comm.overlap_parameters = input.spec.overlap.data && costs.software().can_overlap_parameters;
-  comm.prefetch =
-      static_cast<int>(input.spec.fsdp.prefetch.value_or(costs.software().gather_prefetch));
+  comm.prefetch = static_cast<int>(input.choices.prefetch);
   comm.backward_prefetch = input.spec.fsdp.backward_prefetch;
   comm.gather_for_backward = input.spec.fsdp.reshard;
   return comm;

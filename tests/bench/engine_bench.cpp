@@ -21,6 +21,7 @@
 #include "sim/engine/replay.hpp"
 #include "sim/engine/task_graph.hpp"
 #include "tests/bench/limits.hpp"
+#include "tests/event_replay.hpp"
 
 namespace orrery::bench {
 namespace {

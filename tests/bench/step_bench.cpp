@@ -27,10 +27,10 @@
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/cost_memo.hpp"
 #include "sim/step/costs/stage_costs.hpp"
-#include "sim/step/costs/task_times.hpp"
 #include "sim/step/memory/memory_account.hpp"
 #include "sim/step/replay/attribution.hpp"
 #include "sim/step/replay/paced_replay.hpp"
+#include "sim/step/replay/task_times.hpp"
 #include "sim/step/step_simulator.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
@@ -97,12 +97,15 @@ cost::CostModel load_costs(const LayoutCase& what) {
   return {*std::move(gpu), *std::move(software), what.cluster};
 }
 
-step::StepInput resolve(const LayoutCase& what) {
+step::StepInput resolve(const LayoutCase& what, const cost::CostModel& costs) {
   const layout::ClusterShape shape = hardware::cluster_shape(what.cluster, true);
   model::ModelSpec model = model::resolve(what.model);
   auto layout = layout::resolve_layout(what.layout, what.batch, model, shape);
   ORRERY_CHECK(std::holds_alternative<layout::Layout>(layout), "the layout breaks a rule");
-  return {std::move(model), std::get<layout::Layout>(std::move(layout)), shape, what.step};
+  step::StepInput input = {
+      std::move(model), std::get<layout::Layout>(std::move(layout)), shape, what.step};
+  step::settle(input, costs.software());
+  return input;
 }
 
 void report(benchmark::State& state, double bar_seconds) {
@@ -115,7 +118,7 @@ void estimate(benchmark::State& state, const LayoutCase& what, bool kept) {
   const cost::CostModel costs = load_costs(what);
   step::StepSimulator simulator;
   for (auto _ : state) {
-    const step::StepInput input = resolve(what);
+    const step::StepInput input = resolve(what, costs);
     if (!kept) {
       simulator = step::StepSimulator();
     }
@@ -134,7 +137,7 @@ void estimate_70b_as_planned(benchmark::State& state) {
   step::CostMemo memo;
   for (auto _ : state) {
     const auto result = simulator.simulate(
-        resolve(what),
+        resolve(what, costs),
         costs,
         {.timeline = false, .operations = false, .ledger = false, .memo = &memo});
     benchmark::DoNotOptimize(std::get<step::StepResult>(result).step_time);
@@ -162,8 +165,8 @@ void estimate_405b_kept(benchmark::State& state) {
 struct Parts {
   explicit Parts(LayoutCase layout_case)
       : what(std::move(layout_case)),
-        input(resolve(what)),
         costs(load_costs(what)),
+        input(resolve(what, costs)),
         buckets(step::buckets_per_chunk(input)),
         plan(make_plan()),
         graph(make_graph()),
@@ -193,8 +196,8 @@ struct Parts {
   }
 
   LayoutCase what;
-  step::StepInput input;
   cost::CostModel costs;
+  step::StepInput input;
   std::vector<std::vector<int>> buckets;
   schedule::Schedule plan;
   schedule::StepGraph graph;
@@ -212,7 +215,7 @@ void time_part(benchmark::State& state, const LayoutCase& what, PartOfStep part)
 }
 
 void run_rules(const Parts& parts) {
-  benchmark::DoNotOptimize(resolve(parts.what));
+  benchmark::DoNotOptimize(resolve(parts.what, parts.costs));
 }
 
 void run_placements(const Parts& parts) {

@@ -15,9 +15,10 @@
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/stage_costs.hpp"
-#include "sim/step/costs/task_times.hpp"
 #include "sim/step/replay/attribution.hpp"
 #include "sim/step/replay/paced_replay.hpp"
+#include "sim/step/replay/task_times.hpp"
+#include "tests/event_replay.hpp"
 #include "tests/property/random_steps.hpp"
 
 namespace orrery::step::test {
@@ -250,7 +251,7 @@ TEST(StepProperty, PeakMemoryFallsWithShardingAndRecomputation) {
       EXPECT_LE(in_bytes(full[device].peak()), in_bytes(none[device].peak()) * (1.0 + 1e-12));
     }
     input.layout.shard_group = input.layout.data * input.layout.context;
-    input.spec.reduction = hardware::GradientReduction::per_micro_batch;
+    input.choices.reduction = hardware::GradientReduction::per_micro_batch;
     std::vector<StageMemory> before;
     for (const layout::Sharding sharding : {layout::Sharding::none,
                                             layout::Sharding::zero1,

@@ -122,6 +122,19 @@ const Arrows& arrows() {
   return table;
 }
 
+// The same between the folders of a component, for those whose folders are all in order. What stands
+// in the component itself is below them (specs, inputs, results) or above them (all else).
+const Arrows& inner_arrows() {
+  static const Arrows table = {
+      {"step/costs", {"*_spec.hpp", "*_input.hpp", "*_result.hpp"}},
+      {"step/memory", {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs"}},
+      {"step/replay", {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs"}},
+      {"step/operations",
+       {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs", "step/replay"}},
+  };
+  return table;
+}
+
 std::string_view component_of(std::string_view path) {
   constexpr std::string_view kSim = "sim/";
   if (!path.starts_with(kSim) || path.find('/', kSim.size()) == std::string_view::npos) {
@@ -136,7 +149,7 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
     if (target.starts_with("*")) {
       return path.ends_with(target.substr(1));
     }
-    return path == target || path.substr(0, path.find('/')) == target;
+    return path == target || (path.starts_with(target) && path[target.size()] == '/');
   });
 }
 
@@ -237,6 +250,31 @@ Offences includes_against_the_arrows(const Tree& tree) {
           include.line,
           fmt::format(
               "{} may not include {} ({})", from, include.path, fmt::join(row->second, ", "))));
+    }
+  }
+  return offences;
+}
+
+Offences includes_against_the_inner_arrows(const Tree& tree) {
+  Offences offences;
+  for (const SourceFile& file : tree.files) {
+    const std::string folder = folder_of(file.path);
+    const auto row = inner_arrows().find(
+        component_of(file.path).empty() ? std::string_view() : std::string_view(folder).substr(4));
+    if (row == inner_arrows().end() || !is_cpp(file)) {
+      continue;
+    }
+    for (const Include& include : includes_of(file.text)) {
+      if (component_of(include.path) == component_of(file.path) &&
+          folder_of(std::string(include.path)) != folder &&
+          !allowed(row->second, include.path.substr(4))) {
+        offences.push_back(offence(file,
+                                   include.line,
+                                   fmt::format("{} may not include {} ({})",
+                                               row->first,
+                                               include.path,
+                                               fmt::join(row->second, ", "))));
+      }
     }
   }
   return offences;

@@ -28,6 +28,25 @@ TEST(Layering, AnIncludeAgainstTheArrowsIsCaught) {
        "sim/surprise/new.hpp:1: sim/surprise is not in the table of arrows"});
 }
 
+TEST(Layering, IncludesFollowTheArrowsInsideAComponent) {
+  expect_none(includes_against_the_inner_arrows(repository()));
+}
+
+TEST(Layering, AnIncludeAgainstAnInnerArrowIsCaught) {
+  const Tree tree{{
+      {"sim/step/costs/bad.cpp",
+       "#include \"sim/step/costs/bad.hpp\"\n#include \"sim/step/step_input.hpp\"\n"
+       "#include \"sim/step/replay/a.hpp\"\n#include \"sim/step/step_simulator.hpp\"\n"},
+      {"sim/step/replay/good.cpp", "#include \"sim/step/costs/bad.hpp\"\n"},
+      {"sim/step/step_simulator.cpp", "#include \"sim/step/replay/a.hpp\"\n"},
+  }};
+  expect_offences(includes_against_the_inner_arrows(tree),
+                  {"sim/step/costs/bad.cpp:3: step/costs may not include sim/step/replay/a.hpp "
+                   "(*_input.hpp, *_result.hpp, *_spec.hpp)",
+                   "sim/step/costs/bad.cpp:4: step/costs may not include "
+                   "sim/step/step_simulator.hpp (*_input.hpp, *_result.hpp, *_spec.hpp)"});
+}
+
 TEST(Layering, ProgramsIncludeOnlyWhatStandsBelowThem) {
   expect_none(includes_between_programs(repository()));
 }

@@ -11,6 +11,7 @@ namespace orrery::repo {
 
 // Layering: which folder of sim/ may include or link which (layering_rules.cpp has the table).
 [[nodiscard]] Offences includes_against_the_arrows(const Tree& tree);
+[[nodiscard]] Offences includes_against_the_inner_arrows(const Tree& tree);  // between sub-folders
 [[nodiscard]] Offences links_against_the_arrows(const Tree& tree);
 [[nodiscard]] Offences includes_between_programs(const Tree& tree);  // kernels, calibrate, gui, mpi
 [[nodiscard]] Offences foreign_includes(const Tree& tree);  // CUDA, Qt, Eigen, yaml-cpp in sim/

@@ -5,13 +5,17 @@
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
 
+#include "sim/base/text/format.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/cli/compare/trace_export.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
@@ -21,15 +25,121 @@
 #include "sim/report/export/perfetto_trace.hpp"
 #include "sim/report/export/run_trace.hpp"
 #include "sim/report/export/step_trace.hpp"
+#include "sim/report/export/trace_choice.hpp"
 #include "sim/report/files/csv_report.hpp"
 #include "sim/report/files/json_lines.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/files/prometheus.hpp"
 #include "sim/report/picture/step_picture.hpp"
+#include "sim/yaml/scalar.hpp"
 
 namespace orrery::cli {
 
 namespace {
+
+// Options of `export` for traces: time window and number of slices, and a summary of the result.
+// The trace itself is report/trace.hpp.
+
+// A timeline in the browser stays quick with so many slices, and the file small (docs/exports.md).
+constexpr std::size_t kUsualSlices = 200'000;
+
+struct TraceExportOptions {
+  std::string window;  // "2s:3.5s", either end may be left out; empty: all of it
+  std::size_t max_slices = kUsualSlices;
+};
+
+SimTime parse_end(const std::string& text, const std::string& window, SimTime fallback) {
+  if (text.empty()) {
+    return fallback;
+  }
+  const yaml::Parsed<Seconds> parsed = yaml::parse_time(text);
+  if (!parsed.value || *parsed.value < Seconds{}) {
+    throw UsageError(
+        fmt::format("export: --window {}: `{}` is no time (2s:3.5s, 10d:, :30min)", window, text));
+  }
+  return to_sim_time(*parsed.value);
+}
+
+std::string count(std::size_t number) {
+  return format_integer(static_cast<std::int64_t>(number));
+}
+
+std::string time_text(SimTime time) {
+  return format_time(to_seconds(time), {.trim = true});
+}
+
+// --window, --max-slices
+void add_trace_export_options(CLI::App& command, TraceExportOptions& options) {
+  command
+      .add_option("--window",
+                  options.window,
+                  "Traces: what overlaps this part of the time, e.g. 2s:3.5s, 10d:, :30min "
+                  "(default: all of it)")
+      ->type_name("FROM:TO");
+  command
+      .add_option("--max-slices",
+                  options.max_slices,
+                  "Traces: above so many slices short neighbours are drawn as one; 0 keeps all")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? std::string("is below 0") : std::string();
+      })
+      ->type_name("N");
+}
+
+// Throws UsageError.
+report::TraceWindow parse_window(const std::string& text) {
+  report::TraceWindow window;
+  if (text.empty()) {
+    return window;
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw UsageError(
+        fmt::format("export: --window {} has no colon between its ends (2s:3.5s)", text));
+  }
+  window.from = parse_end(text.substr(0, colon), text, {});
+  window.to = parse_end(text.substr(colon + 1), text, kForever);
+  if (window.to <= window.from) {
+    throw UsageError(fmt::format("export: --window {} is empty: it ends before it begins", text));
+  }
+  return window;
+}
+
+// "perfetto, 1.20 MB: 12,345 slices, 16 marks, 800 samples, 600 flows from 0 s to 6.21 s" and,
+// where it applies, what was left out and merged and how to get it.
+std::string trace_summary(const report::ChosenTrace& chosen,
+                          std::string_view format,
+                          std::size_t bytes_written) {
+  const report::Trace& trace = chosen.trace;
+  SimTime from = kForever;
+  SimTime to;
+  for (const report::TraceSlice& slice : trace.slices) {
+    from = std::min(from, slice.begin);
+    to = std::max(to, slice.end);
+  }
+  std::string text = fmt::format("{}, {}: {} slices, {} marks, {} samples, {} flows",
+                                 format,
+                                 format_bytes(bytes(static_cast<double>(bytes_written))),
+                                 count(trace.slices.size()),
+                                 count(trace.marks.size()),
+                                 count(trace.samples.size()),
+                                 count(trace.flows.size()));
+  if (!trace.slices.empty()) {
+    text += fmt::format(" from {} to {}", time_text(from), time_text(to));
+  }
+  if (chosen.outside > 0) {
+    text += fmt::format("; {} slices are outside the window", count(chosen.outside));
+  }
+  if (chosen.merged > 0) {
+    text += fmt::format(
+        "; {} slices shorter than {} were merged with their neighbours (--max-slices 0 keeps all, "
+        "--window FROM:TO shows a part)",
+        count(chosen.merged),
+        time_text(chosen.finest));
+  }
+  return text;
+}
 
 using TableWriter = std::string (*)(const report::Evaluation&);
 using TraceSource = report::Trace (*)(const report::Evaluation&);

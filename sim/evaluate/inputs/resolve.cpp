@@ -334,8 +334,8 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
                            .cluster = resolved.cluster,
                            .spec = scenario.step,
                            .mixed = resolved.mixed};
-  input.spec.precision = step::resolve_precision(scenario.step, resolved.costs.software());
   input.spec.recompute.policy = resolved.recompute;
+  step::settle(input, resolved.costs.software());
   return input;
 }
 

@@ -88,8 +88,8 @@ std::optional<Diagnostic> Estimator::State::resolve(const Candidate& candidate) 
   input.layout = std::move(resolved->layout);
   input.cluster = std::move(resolved->cluster);
   input.spec = scenario.step;
-  input.spec.precision = step::resolve_precision(scenario.step, costs.software());
   input.spec.recompute.policy = resolved->recompute;
+  step::settle(input, costs.software());
   return std::nullopt;
 }
 

@@ -4,24 +4,15 @@ namespace orrery::step {
 
 namespace {
 
-bool describes(const KnownPasses& known, const Costing& costing) {
-  return known.options == costing.options && known.tensor == costing.places.tensor &&
-         known.context == costing.places.context && known.expert == costing.places.expert &&
-         known.expert_tensor == costing.places.expert_tensor &&
-         known.overlaps_experts == costing.overlaps_experts && known.combines == costing.combines &&
-         known.masked.length_share == costing.masked.length_share &&
-         known.masked.imbalance == costing.masked.imbalance;
-}
-
 std::uint64_t mixed(std::uint64_t hash, std::int64_t value) {
   constexpr std::uint64_t kPrime = 0x100000001b3U;  // FNV-1a
   return (hash ^ static_cast<std::uint64_t>(value)) * kPrime;
 }
 
 // Of what differs most often; equality is checked in full.
-std::uint64_t hash_of(const Costing& costing) {
+std::uint64_t hash_of(const LayerInputs& inputs) {
   constexpr std::uint64_t kBasis = 0xcbf29ce484222325U;
-  const model::ShardContext& shard = costing.options.shard;
+  const model::ShardContext& shard = inputs.options.shard;
   std::uint64_t hash = kBasis;
   for (const std::int64_t value : {shard.micro_batch,
                                    shard.tensor,
@@ -29,24 +20,13 @@ std::uint64_t hash_of(const Costing& costing) {
                                    shard.expert,
                                    shard.expert_tensor,
                                    std::int64_t{shard.sequence_parallel ? 1 : 0},
-                                   std::int64_t{costing.combines ? 1 : 0},
-                                   static_cast<std::int64_t>(costing.options.precision.gradient),
-                                   costing.places.expert.nodes,
-                                   costing.places.expert.ranks_per_node}) {
+                                   std::int64_t{inputs.combines ? 1 : 0},
+                                   static_cast<std::int64_t>(inputs.options.precision.gradient),
+                                   inputs.groups.expert.nodes,
+                                   inputs.groups.expert.ranks_per_node}) {
     hash = mixed(hash, value);
   }
   return hash;
-}
-
-KnownPasses described(const Costing& costing) {
-  return {.options = costing.options,
-          .tensor = costing.places.tensor,
-          .context = costing.places.context,
-          .expert = costing.places.expert,
-          .expert_tensor = costing.places.expert_tensor,
-          .overlaps_experts = costing.overlaps_experts,
-          .combines = costing.combines,
-          .masked = costing.masked};
 }
 
 }  // namespace
@@ -82,14 +62,14 @@ KnownPlaces& CostMemo::places(const StepInput& input) {
   return known->second;
 }
 
-KnownPasses& CostMemo::passes(const Costing& costing) {
+KnownPasses& CostMemo::passes(const LayerInputs& inputs) {
   constexpr std::size_t kMost = 256;  // some 30 kB each
   if (known_.size() >= kMost) {
     known_.clear();
   }
-  std::unique_ptr<KnownPasses>& known = known_[hash_of(costing)];
-  if (!known || !describes(*known, costing)) {
-    known = std::make_unique<KnownPasses>(described(costing));
+  std::unique_ptr<KnownPasses>& known = known_[hash_of(inputs)];
+  if (!known || known->inputs != inputs) {
+    known = std::make_unique<KnownPasses>(KnownPasses{.inputs = inputs});
   }
   return *known;
 }

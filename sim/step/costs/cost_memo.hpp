@@ -4,9 +4,10 @@
 //
 // The passes of a layer depend on its shapes on the rank and on the placement
 // of the groups of its collectives: layouts that differ in pipeline, schedule,
-// data parallelism or sharding share them. A memo serves one model, one cost
-// model and one step spec but for its recomputation, schedule and offload; what
-// it returns is what would be computed without it, to the bit. One per thread.
+// data parallelism or sharding share them (LayerInputs, costing.hpp). A memo
+// serves one model, one cost model and one step spec but for its recomputation,
+// schedule and offload; what it returns is what would be computed without it,
+// to the bit. One per thread.
 
 #include <array>
 #include <cstddef>
@@ -31,16 +32,7 @@ struct LayerBytes {
 
 // Passes of one shape, filled as they are asked for.
 struct KnownPasses {
-  // What they depend on.
-  model::OpOptions options;
-  layout::GroupPlacement tensor;
-  layout::GroupPlacement context;
-  layout::GroupPlacement expert;
-  layout::GroupPlacement expert_tensor;
-  bool overlaps_experts = false;
-  bool combines = false;
-  MaskedAttention masked = {};
-
+  LayerInputs inputs;  // what they depend on
   CollectiveMemo collectives = {};
   std::array<std::optional<LayerCosts>, kLayerSorts> layers = {};  // by sort
   std::optional<LayerCosts> embedding = {};
@@ -71,7 +63,7 @@ struct KnownPlaces {
 class CostMemo {
  public:
   // The references hold until the next call.
-  [[nodiscard]] KnownPasses& passes(const Costing& costing);
+  [[nodiscard]] KnownPasses& passes(const LayerInputs& inputs);
   [[nodiscard]] KnownPlaces& places(const StepInput& input);
 
  private:

@@ -4,7 +4,6 @@
 
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
-#include "sim/step/operations/operation_names.hpp"
 
 namespace orrery::step {
 
@@ -159,6 +158,24 @@ void add_quantised_reduction(ReplicaSink& to,
 }
 
 }  // namespace
+
+Bytes sent_by_rank(model::CollectiveKind kind, Bytes in, Bytes total, std::int64_t ranks) {
+  const auto n = static_cast<double>(std::max<std::int64_t>(ranks, 1));
+  const double others = (n - 1.0) / n;
+  switch (kind) {
+    case model::CollectiveKind::all_reduce:
+      return in * (2.0 * others);
+    case model::CollectiveKind::all_gather:
+      return total * others;
+    case model::CollectiveKind::reduce_scatter:
+    case model::CollectiveKind::all_to_all:
+      return in * others;
+    case model::CollectiveKind::broadcast:
+    case model::CollectiveKind::send_receive:
+      break;
+  }
+  return in;
+}
 
 void ReplicaSink::add(const ReplicaOperation& operation) {
   if (parts_ != nullptr) {

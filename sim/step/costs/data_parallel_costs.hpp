@@ -23,29 +23,17 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cost/cost_model.hpp"
-#include "sim/step/costs/stage_costs.hpp"
-#include "sim/step/operations/documents.hpp"
+#include "sim/step/costs/costing.hpp"
 
 namespace orrery::step {
 
-// Everything the passes are costed with; one per call of stage_costs.
-struct Costing {
-  const StepInput& input;
-  const cost::CostModel& costs;
-  model::OpOptions options;
-  cost::Placements places;
-  double tensor_exposed = 1.0;
-  bool overlaps_experts = false;  // their all-to-all may run beside compute
-  bool combines = false;          // and forwards run together with backwards
-  MaskedAttention masked = {};
-  NarrowElements* narrow_elements = nullptr;  // known from steps of the same shape
-};
-
-// `places`: those of placements(input) where they are known.
-[[nodiscard]] Costing make_costing(const StepInput& input,
-                                   const cost::CostModel& costs,
-                                   const cost::Placements* places = nullptr);
+// What one rank puts on the wires when a ring moves it, as the bus bandwidth of nccl-tests counts:
+//   all-reduce 2 (n - 1) / n in; all-gather (n - 1) / n total; reduce-scatter and all-to-all
+//   (n - 1) / n in; else in
+[[nodiscard]] Bytes sent_by_rank(model::CollectiveKind kind,
+                                 Bytes in,
+                                 Bytes total,
+                                 std::int64_t ranks);
 
 // The groups of ranks that hold the same parameters.
 struct ReplicaGroups {

@@ -84,15 +84,14 @@ double routing_launches(const hardware::ExpertOptions& options, PassKind kind) {
 
 }  // namespace
 
-Launches launches_of(const Costing& costing, const model::Pass& pass, PassKind kind) {
-  const hardware::ExpertOptions options =
-      costing.input.spec.experts.over(costing.costs.software().experts);
+Launches launches_of(const LayerCosting& costing, const model::Pass& pass, PassKind kind) {
+  const hardware::ExpertOptions& options = costing.in.experts;
   const bool routes = std::any_of(pass.begin(), pass.end(), is_router);
   const bool loops = options.grouped_gemm == hardware::GroupedGemm::per_expert &&
-                     costing.input.model.moe && !costing.input.model.moe->drops_tokens() &&
+                     costing.model.moe && !costing.model.moe->drops_tokens() &&
                      !options.cuda_graphs.covers(GraphScope::layer);
   const double per_cast =
-      costing.options.precision.fp8_scaling == model::Fp8Scaling::mx ? 2.0 : 1.0;
+      costing.in.options.precision.fp8_scaling == model::Fp8Scaling::mx ? 2.0 : 1.0;
   double products = 1.0;
   for (const model::PassOp& entry : pass) {
     if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
@@ -123,7 +122,7 @@ Launches launches_of(const Costing& costing, const model::Pass& pass, PassKind k
   return launches;
 }
 
-Seconds host_time(const Costing& costing, const Launches& launches, double relative) {
+Seconds host_time(const LayerCosting& costing, const Launches& launches, double relative) {
   const hardware::SoftwareProfile& software = costing.costs.software();
   const double all = launches.outside + launches.inside;
   const double eager = all > 0.0 ? launches.outside / all : 1.0;
@@ -132,10 +131,9 @@ Seconds host_time(const Costing& costing, const Launches& launches, double relat
          software.host_launch_time.value() * launches.experts;
 }
 
-double host_sharpness(const Costing& costing) {
-  const model::ModelSpec& model = costing.input.model;
-  const hardware::ExpertOptions options =
-      costing.input.spec.experts.over(costing.costs.software().experts);
+double host_sharpness(const LayerCosting& costing) {
+  const model::ModelSpec& model = costing.model;
+  const hardware::ExpertOptions& options = costing.in.experts;
   const bool waits = model.moe && !model.moe->drops_tokens() &&
                      options.grouped_gemm == hardware::GroupedGemm::per_expert &&
                      !options.cuda_graphs.covers(GraphScope::full_iteration);
@@ -151,7 +149,7 @@ Seconds launch_gap(Seconds busy, Seconds host, double sharpness) {
   return longer * std::pow(both, 1.0 / sharpness) - busy;
 }
 
-void add_launch_gaps(const Costing& costing,
+void add_launch_gaps(const LayerCosting& costing,
                      std::initializer_list<HostedPass> passes,
                      double sharpness) {
   const hardware::SoftwareProfile& software = costing.costs.software();

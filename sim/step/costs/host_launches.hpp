@@ -38,7 +38,7 @@
 
 #include <initializer_list>
 
-#include "sim/step/costs/data_parallel_costs.hpp"
+#include "sim/step/costs/costing.hpp"
 
 namespace orrery::step {
 
@@ -51,12 +51,16 @@ struct Launches {
   double experts = 0.0;  // more of them, outside of graphs
 };
 
-[[nodiscard]] Launches launches_of(const Costing& costing, const model::Pass& pass, PassKind kind);
+[[nodiscard]] Launches launches_of(const LayerCosting& costing,
+                                   const model::Pass& pass,
+                                   PassKind kind);
 
 // Host time of a pass that takes `relative` of a forward's host_layer_time.
-[[nodiscard]] Seconds host_time(const Costing& costing, const Launches& launches, double relative);
+[[nodiscard]] Seconds host_time(const LayerCosting& costing,
+                                const Launches& launches,
+                                double relative);
 
-[[nodiscard]] double host_sharpness(const Costing& costing);  // p
+[[nodiscard]] double host_sharpness(const LayerCosting& costing);  // p
 
 // What a pass of `busy` seconds takes longer since the host needs `host` for its launches.
 [[nodiscard]] Seconds launch_gap(Seconds busy, Seconds host, double sharpness);
@@ -68,7 +72,7 @@ struct HostedPass {
 
 // Adds the gap of passes that run one after the other, in proportion to their launches: a queue
 // that is full in one of them carries the next.
-void add_launch_gaps(const Costing& costing,
+void add_launch_gaps(const LayerCosting& costing,
                      std::initializer_list<HostedPass> passes,
                      double sharpness);
 

@@ -13,7 +13,7 @@
 //
 // The stall is a wait for the next batch at the end of the step, on all GPUs at once.
 
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/step_input.hpp"
 
 namespace orrery::step {
 

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "sim/step/costs/host_launches.hpp"
-#include "sim/step/replay/combined_step.hpp"
 
 namespace orrery::step {
 
@@ -21,7 +20,7 @@ using schedule::LayerNode;
 
 // Time of the operation of a kind that a collective may run beside: the nearest in its direction.
 template <typename Neighbour>
-Seconds neighbour_time(const Costing& costing,
+Seconds neighbour_time(const LayerCosting& costing,
                        const model::Pass& pass,
                        std::size_t at,
                        bool forwards) {
@@ -42,23 +41,29 @@ Seconds neighbour_time(const Costing& costing,
 
 // Share of a collective that remains when up to `beside` of it hides. What runs beside a kernel
 // still takes SMs and memory bandwidth from it.
-double remaining_share(const Costing& costing, Seconds time, Seconds beside) {
+double remaining_share(const LayerCosting& costing, Seconds time, Seconds beside) {
   const Seconds hidden = std::min(time, beside);
   return (time - hidden * (1.0 - costing.costs.software().communication_slowdown.value())) / time;
 }
 
 // The ring: the first block of attention needs only the rank's own keys; the others hide the steps.
-double ring_share(const Costing& costing, const model::Pass& pass, std::size_t at, Seconds time) {
+double ring_share(const LayerCosting& costing,
+                  const model::Pass& pass,
+                  std::size_t at,
+                  Seconds time) {
   const bool forwards =
       std::get<model::CollectiveOp>(pass[at].op).beside == model::Beside::next_attention;
-  const auto ranks = static_cast<double>(costing.input.layout.context);
+  const auto ranks = static_cast<double>(costing.in.options.shard.context);
   const Seconds attention = neighbour_time<model::AttentionOp>(costing, pass, at, forwards);
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }
 
 // Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
 // waits for.
-double waited_share(const Costing& costing, const model::Pass& pass, std::size_t at, Seconds time) {
+double waited_share(const LayerCosting& costing,
+                    const model::Pass& pass,
+                    std::size_t at,
+                    Seconds time) {
   const auto& op = std::get<model::CollectiveOp>(pass[at].op);
   if (time <= Seconds{}) {
     return 1.0;
@@ -70,11 +75,10 @@ double waited_share(const Costing& costing, const model::Pass& pass, std::size_t
     return 1.0;
   }
   const hardware::SoftwareProfile& software = costing.costs.software();
-  const OverlapSpec& overlap = costing.input.spec.overlap;
-  if (overlap.tensor && overlap.tensor_chunks) {
+  if (costing.in.tensor_chunks) {
     const bool gathers = op.kind == model::CollectiveKind::all_gather;
     const Seconds gemm = neighbour_time<model::GemmOp>(costing, pass, at, gathers);
-    const Seconds exposed = decomposed_wait(time, gemm, *overlap.tensor_chunks);
+    const Seconds exposed = decomposed_wait(time, gemm, *costing.in.tensor_chunks);
     return (exposed + (time - exposed) * software.communication_slowdown.value()) / time;
   }
   if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
@@ -82,17 +86,17 @@ double waited_share(const Costing& costing, const model::Pass& pass, std::size_t
     return remaining_share(
         costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
   }
-  return costing.tensor_exposed;
+  return costing.in.tensor_exposed;
 }
 
 // Attention inside documents: as many pieces more as they are shorter; one kernel all the same. The
 // replica with the longest documents is waited for.
 void add_masked(Parts& parts,
-                const Costing& costing,
+                const LayerCosting& costing,
                 const model::AttentionOp& whole,
                 bool recomputed) {
   const auto shorter = [&costing](std::int64_t length) {
-    const double share = costing.masked.length_share * static_cast<double>(length);
+    const double share = costing.in.masked.length_share * static_cast<double>(length);
     return std::max<std::int64_t>(1, std::llround(share));
   };
   model::AttentionOp piece = whole;
@@ -110,10 +114,10 @@ void add_masked(Parts& parts,
   cost.extrapolated = cost.extrapolated * scale;
   parts.add(recomputed ? StepCategory::recompute : StepCategory::compute, cost);
   parts.add(StepCategory::idle,
-            cost::term(work * (pieces * costing.masked.imbalance), SourceKind::given));
+            cost::term(work * (pieces * costing.in.masked.imbalance), SourceKind::given));
 }
 
-Parts cost_pass(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
+Parts cost_pass(const LayerCosting& costing, const model::Pass& pass, CollectiveMemo& memo) {
   Parts parts;
   for (std::size_t i = 0; i < pass.size(); ++i) {
     add_operation(parts, costing, pass, i, memo);
@@ -166,7 +170,7 @@ std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names)
 
 void cut_pass(LayerNodeParts& parts,
               const std::vector<LayerNode>& nodes,
-              const Costing& costing,
+              const LayerCosting& costing,
               const model::Pass& pass,
               CollectiveMemo& memo) {
   for (std::size_t i = 0; i < pass.size(); ++i) {
@@ -174,7 +178,7 @@ void cut_pass(LayerNodeParts& parts,
   }
 }
 
-LayerNodeParts cut_layer(const Costing& costing,
+LayerNodeParts cut_layer(const LayerCosting& costing,
                          const model::LayerPasses& passes,
                          const Parts& recompute,
                          CollectiveMemo& memo) {
@@ -191,7 +195,9 @@ LayerNodeParts cut_layer(const Costing& costing,
 }
 
 // All-to-all of a pass, and the time of what runs beside it.
-cost::Cost exchange_cost(const Costing& costing, const model::Pass& pass, CollectiveMemo& memo) {
+cost::Cost exchange_cost(const LayerCosting& costing,
+                         const model::Pass& pass,
+                         CollectiveMemo& memo) {
   cost::Cost sum;
   for (const model::PassOp& entry : pass) {
     if (is_expert_exchange(entry)) {
@@ -201,7 +207,7 @@ cost::Cost exchange_cost(const Costing& costing, const model::Pass& pass, Collec
   return sum;
 }
 
-Seconds shared_expert_time(const Costing& costing, const model::Pass& pass) {
+Seconds shared_expert_time(const LayerCosting& costing, const model::Pass& pass) {
   Seconds sum;
   for (const model::PassOp& entry : pass) {
     const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
@@ -216,7 +222,7 @@ Seconds shared_expert_time(const Costing& costing, const model::Pass& pass) {
 // Takes from a pass the all-to-all that runs beside `available` seconds of other work; returns what
 // of it is hidden.
 Seconds hide_exchange(Parts& parts,
-                      const Costing& costing,
+                      const LayerCosting& costing,
                       const cost::Cost& exchange,
                       Seconds available) {
   const double most = costing.costs.software().expert_overlap_share.value();
@@ -231,7 +237,7 @@ Seconds hide_exchange(Parts& parts,
 // Without combined steps: shared experts run beside the all-to-all of their own direction, and in a
 // full backward the weight gradients of the MLP block as well.
 void hide_in_layer(LayerCosts& costs,
-                   const Costing& costing,
+                   const LayerCosting& costing,
                    const model::LayerPasses& passes,
                    CollectiveMemo& memo) {
   hide_exchange(costs.forward,
@@ -263,6 +269,15 @@ Parts as_recomputation(Parts forward) {
 
 }  // namespace
 
+double expert_slowdown(const cost::CostModel& costs) {
+  const hardware::SoftwareProfile& software = costs.software();
+  if (!software.expert_all_to_all_sms) {
+    return software.communication_slowdown.value();
+  }
+  const double all = static_cast<double>(std::max<std::int64_t>(costs.gpu().sm_count, 1));
+  return std::min(software.expert_all_to_all_sms->value() / all, 1.0);
+}
+
 StepCategory exposed_category(model::CommAxis axis) {
   switch (axis) {
     case model::CommAxis::tensor:
@@ -281,7 +296,7 @@ StepCategory exposed_category(model::CommAxis axis) {
 }
 
 void add_operation(Parts& parts,
-                   const Costing& costing,
+                   const LayerCosting& costing,
                    const model::Pass& pass,
                    std::size_t at,
                    CollectiveMemo& memo) {
@@ -289,7 +304,7 @@ void add_operation(Parts& parts,
     const cost::Cost& cost = memo.get(costing, *collective);
     parts.add(exposed_category(collective->axis), cost, waited_share(costing, pass, at, cost.time));
   } else if (const auto* attention = std::get_if<model::AttentionOp>(&pass[at].op);
-             attention != nullptr && costing.masked.length_share < 1.0) {
+             attention != nullptr && costing.in.masked.length_share < 1.0) {
     add_masked(parts, costing, *attention, pass[at].recomputed);
   } else {
     parts.add(pass[at].recomputed ? StepCategory::recompute : StepCategory::compute,
@@ -316,7 +331,7 @@ Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks) {
   return collective / static_cast<double>(chunks) + std::max(Seconds{}, collective - gemm) * rest;
 }
 
-const cost::Cost& CollectiveMemo::get(const Costing& costing, const model::CollectiveOp& op) {
+const cost::Cost& CollectiveMemo::get(const LayerCosting& costing, const model::CollectiveOp& op) {
   const auto known = std::find_if(known_.begin(), known_.end(), [&op](const Known& entry) {
     return entry.op.kind == op.kind && entry.op.axis == op.axis && entry.op.dtype == op.dtype &&
            entry.op.bytes_per_rank_in == op.bytes_per_rank_in &&
@@ -329,7 +344,7 @@ const cost::Cost& CollectiveMemo::get(const Costing& costing, const model::Colle
   return known_.back().cost;
 }
 
-LayerCosts cost_passes(const Costing& costing,
+LayerCosts cost_passes(const LayerCosting& costing,
                        const model::LayerPasses& passes,
                        CollectiveMemo& memo) {
   LayerCosts costs;
@@ -339,25 +354,25 @@ LayerCosts cost_passes(const Costing& costing,
   return costs;
 }
 
-LayerCosts cost_layer(const Costing& costing,
+LayerCosts cost_layer(const LayerCosting& costing,
                       std::int64_t layer,
                       model::Recompute policy,
                       CollectiveMemo& memo) {
-  const model::ModelSpec& model = costing.input.model;
-  const model::LayerPasses passes = model::layer_passes(model, costing.options, layer);
+  const model::ModelSpec& model = costing.model;
+  const model::LayerPasses passes = model::layer_passes(model, costing.in.options, layer);
   LayerCosts costs = cost_passes(costing, passes, memo);
-  if (costing.overlaps_experts && !costing.combines) {
+  if (costing.in.overlaps_experts && !costing.in.combines) {
     hide_in_layer(costs, costing, passes, memo);
   }
   const Launches forward_launches = launches_of(costing, passes.forward, PassKind::forward);
   double again = 0.0;
   Launches launches_again;
-  if (policy == model::Recompute::full && !costing.options.recompute_stops_early) {
+  if (policy == model::Recompute::full && !costing.in.options.recompute_stops_early) {
     costs.recompute = as_recomputation(costs.forward);
     again = 1.0;
     launches_again = forward_launches;
   } else if (policy != model::Recompute::none) {
-    const model::Pass repeated = model::recompute_pass(model, costing.options, layer, policy);
+    const model::Pass repeated = model::recompute_pass(model, costing.in.options, layer, policy);
     costs.recompute = cost_pass(costing, repeated, memo);
     again = policy == model::Recompute::full ? 1.0 : 0.0;
     launches_again = launches_of(costing, repeated, PassKind::again);
@@ -372,7 +387,7 @@ LayerCosts cost_layer(const Costing& costing,
   const HostedPass recompute{costs.recompute, host_time(costing, launches_again, again)};
   const HostedPass input{costs.backward_input, host_time(costing, input_launches, kHalf)};
   const HostedPass weight{costs.backward_weight, host_time(costing, weight_launches, kHalf)};
-  if (costing.combines) {
+  if (costing.in.combines) {
     costs.nodes =
         std::make_shared<const LayerNodeParts>(cut_layer(costing, passes, costs.recompute, memo));
     costs.host = {forward.host, recompute.host + input.host, weight.host};

@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/step/costs/data_parallel_costs.hpp"
+#include "sim/step/costs/costing.hpp"
 
 namespace orrery::step {
 
@@ -44,7 +44,7 @@ struct LayerCosts {
 // The collectives of a layer are few different ones, several times each.
 class CollectiveMemo {
  public:
-  const cost::Cost& get(const Costing& costing, const model::CollectiveOp& op);
+  const cost::Cost& get(const LayerCosting& costing, const model::CollectiveOp& op);
 
  private:
   struct Known {
@@ -55,12 +55,15 @@ class CollectiveMemo {
   std::vector<Known> known_;
 };
 
+// Added work per hidden all-to-all second.
+[[nodiscard]] double expert_slowdown(const cost::CostModel& costs);
+
 // The category of communication along an axis that compute waits for.
 [[nodiscard]] StepCategory exposed_category(model::CommAxis axis);
 
 // What the operation at place `at` of a pass adds to it.
 void add_operation(Parts& parts,
-                   const Costing& costing,
+                   const LayerCosting& costing,
                    const model::Pass& pass,
                    std::size_t at,
                    CollectiveMemo& memo);
@@ -73,11 +76,11 @@ void add_operation(Parts& parts,
                                                             std::size_t mlp_ops);
 
 // Embedding or head.
-[[nodiscard]] LayerCosts cost_passes(const Costing& costing,
+[[nodiscard]] LayerCosts cost_passes(const LayerCosting& costing,
                                      const model::LayerPasses& passes,
                                      CollectiveMemo& memo);
 
-[[nodiscard]] LayerCosts cost_layer(const Costing& costing,
+[[nodiscard]] LayerCosts cost_layer(const LayerCosting& costing,
                                     std::int64_t layer,
                                     model::Recompute policy,
                                     CollectiveMemo& memo);

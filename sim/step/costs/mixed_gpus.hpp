@@ -15,7 +15,7 @@
 // its pipeline device. A group over several types communicates at the rates of the slowest.
 
 #include "sim/step/costs/stage_costs.hpp"
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/step_input.hpp"
 
 namespace orrery::step {
 

@@ -71,10 +71,10 @@ void add_exposed(Parts& pass, const PassCopies& copies, bool overlap, SourceKind
   }
 }
 
-bool gradients_wait_on_host(const StepInput& input, const cost::CostModel& costs) {
+bool gradients_wait_on_host(const StepInput& input) {
   return input.spec.offload.optimizer != OffloadTarget::none &&
          (!has_replicas(input) ||
-          gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch);
+          input.choices.reduction == hardware::GradientReduction::per_micro_batch);
 }
 
 void add_copies(BucketCosts& bucket, const Costing& costing, const BucketBytes& moved) {
@@ -87,7 +87,7 @@ void add_copies(BucketCosts& bucket, const Costing& costing, const BucketBytes& 
           : model::bytes_per_element(input.spec.precision.parameter) * moved.held;
   const Bytes drives = spec.parameters == OffloadTarget::nvme ? parameters : Bytes{};
   const Bytes gradients =
-      gradients_wait_on_host(input, costing.costs) ? wire_gradients(input, moved.updated) : Bytes{};
+      gradients_wait_on_host(input) ? wire_gradients(input, moved.updated) : Bytes{};
   const Link link = host_link(costing);
   const Seconds read = drive_time(costing, drives, {});
   BucketCopies& copies = bucket.copies;
@@ -120,8 +120,7 @@ Parts offloaded_update(const Costing& costing, double parameters, Seconds backwa
           ? returned / link.rate
           : (spec.parameters == OffloadTarget::nvme ? drive_time(costing, {}, returned)
                                                     : Seconds{});
-  const Seconds leave =
-      gradients_wait_on_host(input, costing.costs) ? Seconds{} : gradients / link.rate;
+  const Seconds leave = gradients_wait_on_host(input) ? Seconds{} : gradients / link.rate;
   Parts parts;
   const auto add = [&parts](Seconds time, SourceKind kind) {
     parts.add(StepCategory::offload, cost::term(time, kind));
@@ -137,13 +136,13 @@ Parts offloaded_update(const Costing& costing, double parameters, Seconds backwa
   return parts;
 }
 
-Bytes host_bytes(const StepInput& input, const cost::CostModel& costs, const HostBytes& of) {
+Bytes host_bytes(const StepInput& input, const HostBytes& of) {
   const OffloadSpec& spec = input.spec.offload;
   Bytes sum = of.activations;
   if (spec.optimizer == OffloadTarget::cpu) {
     sum += input.spec.precision.optimizer_bytes * of.updated;
   }
-  if (gradients_wait_on_host(input, costs)) {
+  if (gradients_wait_on_host(input)) {
     sum += model::bytes_per_element(input.spec.precision.gradient) * of.updated;
   }
   if (spec.parameters == OffloadTarget::cpu) {

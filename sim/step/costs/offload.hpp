@@ -22,7 +22,7 @@
 // are reduced (or where nothing is reduced), else once a step. Sources: ZeRO-Offload, arXiv
 // 2101.06840; ZeRO-Infinity, arXiv 2104.07857.
 
-#include "sim/step/costs/data_parallel_costs.hpp"
+#include "sim/step/costs/costing.hpp"
 
 namespace orrery::step {
 
@@ -44,7 +44,7 @@ void add_copies(BucketCosts& bucket, const Costing& costing, const BucketBytes& 
 void add_exposed(Parts& pass, const PassCopies& copies, bool overlap, SourceKind source);
 
 // Gradients wait in host memory between micro-batches.
-[[nodiscard]] bool gradients_wait_on_host(const StepInput& input, const cost::CostModel& costs);
+[[nodiscard]] bool gradients_wait_on_host(const StepInput& input);
 
 // The optimizer step on the host; `backward`: of one micro-batch, beside which gradients leave.
 [[nodiscard]] Parts offloaded_update(const Costing& costing, double parameters, Seconds backward);
@@ -56,8 +56,6 @@ struct HostBytes {
   Bytes activations;     // greatest sum of those that wait there
 };
 
-[[nodiscard]] Bytes host_bytes(const StepInput& input,
-                               const cost::CostModel& costs,
-                               const HostBytes& of);
+[[nodiscard]] Bytes host_bytes(const StepInput& input, const HostBytes& of);
 
 }  // namespace orrery::step

@@ -13,7 +13,7 @@
 // b_g, b_p | gradient and parameter, which pass once                          | byte | precision
 
 #include "sim/model/parameters.hpp"
-#include "sim/step/costs/data_parallel_costs.hpp"
+#include "sim/step/costs/costing.hpp"
 
 namespace orrery::step {
 

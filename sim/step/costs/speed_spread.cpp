@@ -29,11 +29,10 @@ double gpu_time(const VariationSpec& spec, std::uint32_t draw, std::uint32_t ran
 
 }  // namespace
 
-std::int64_t lockstep_replicas(const StepInput& input, const cost::CostModel& costs) {
+std::int64_t lockstep_replicas(const StepInput& input) {
   const layout::Layout& layout = input.layout;
   const bool gathers = layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp;
-  const bool reduces =
-      gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch;
+  const bool reduces = input.choices.reduction == hardware::GradientReduction::per_micro_batch;
   if (has_replicas(input) && (gathers || reduces)) {
     return layout.data;
   }

@@ -37,7 +37,7 @@ struct SpeedDraw {
 };
 
 // Data-parallel replicas that run in lockstep.
-[[nodiscard]] std::int64_t lockstep_replicas(const StepInput& input, const cost::CostModel& costs);
+[[nodiscard]] std::int64_t lockstep_replicas(const StepInput& input);
 
 [[nodiscard]] SpeedDraw draw_speeds(const StepInput& input,
                                     std::int64_t lockstep,

@@ -18,7 +18,6 @@
 #include "sim/step/costs/nic_sharing.hpp"
 #include "sim/step/costs/offload.hpp"
 #include "sim/step/costs/optimizer_costs.hpp"
-#include "sim/step/replay/combined_step.hpp"
 
 namespace orrery::step {
 
@@ -124,7 +123,7 @@ const LayerCosts& BucketTable::layer_costs(std::size_t sort,
                                            model::Recompute policy) {
   std::optional<LayerCosts>& known = known_.layers[sort];
   if (!known) {
-    known = cost_layer(costing_, layer, policy, known_.collectives);
+    known = cost_layer(costing_.layer, layer, policy, known_.collectives);
   }
   return *known;
 }
@@ -132,8 +131,8 @@ const LayerCosts& BucketTable::layer_costs(std::size_t sort,
 const LayerCosts& BucketTable::embedding_costs() {
   std::optional<LayerCosts>& known = known_.embedding;
   if (!known) {
-    known = cost_passes(costing_,
-                        model::embedding_passes(costing_.input.model, costing_.options),
+    known = cost_passes(costing_.layer,
+                        model::embedding_passes(costing_.input.model, costing_.layer.in.options),
                         known_.collectives);
   }
   return *known;
@@ -144,10 +143,11 @@ const LayerCosts& BucketTable::head_costs() {
   std::optional<LayerCosts>& known = known_.head[static_cast<std::size_t>(policy)];
   if (!known) {
     const model::ModelSpec& model = costing_.input.model;
-    known = cost_passes(costing_, model::head_passes(model, costing_.options), known_.collectives);
+    known = cost_passes(
+        costing_.layer, model::head_passes(model, costing_.layer.in.options), known_.collectives);
     known->recompute =
-        cost_passes(costing_,
-                    {model::head_recompute_pass(model, costing_.options, policy), {}, {}},
+        cost_passes(costing_.layer,
+                    {model::head_recompute_pass(model, costing_.layer.in.options, policy), {}, {}},
                     known_.collectives)
             .forward;
   }
@@ -195,7 +195,7 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   }
   const auto add_edge = [&](const LayerCosts& edge) {
     add_layer(bucket, edge, 1.0);
-    if (costing_.combines) {
+    if (costing_.layer.in.combines) {
       bucket.edges.forward.add(edge.forward);
       bucket.edges.backward_input.add(edge.recompute);
       bucket.edges.backward_input.add(edge.backward_input);
@@ -229,7 +229,7 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
 // Parameters of the rank's shard of the model, before ZeRO.
 model::ShardParameters BucketTable::held_by(const BucketContent& content) const {
   const model::ModelSpec& model = costing_.input.model;
-  const model::ShardContext& shard = costing_.options.shard;
+  const model::ShardContext& shard = costing_.layer.in.options.shard;
   model::ShardParameters held;
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
@@ -250,7 +250,7 @@ model::ShardParameters BucketTable::held_by(const BucketContent& content) const 
 
 CombinedLayers BucketTable::combined() const {
   CombinedLayers combined;
-  if (!costing_.combines) {
+  if (!costing_.layer.in.combines) {
     return combined;
   }
   const hardware::SoftwareProfile& software = costing_.costs.software();
@@ -258,7 +258,7 @@ CombinedLayers BucketTable::combined() const {
   combined.slowdown = expert_slowdown(costing_.costs);
   combined.jitter = jitter_share(costing_.input, costing_.costs);
   combined.exposed_share = 1.0 - software.expert_overlap_share.value();
-  combined.host_sharpness = host_sharpness(costing_);
+  combined.host_sharpness = host_sharpness(costing_.layer);
   combined.source = software.communication_slowdown.kind();
   combined.copies_overlap = costing_.input.spec.offload.overlap;
   combined.copies_source = copies_source(costing_);
@@ -280,10 +280,11 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
     if (content.layers[sort] > 0) {
       const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
       moved.activations +=
-          model::layer_activation_bytes(
-              input.model,
-              {.ops = costing_.options, .recompute = policy, .dropout = costing_.options.dropout},
-              content.example(sort)) *
+          model::layer_activation_bytes(input.model,
+                                        {.ops = costing_.layer.in.options,
+                                         .recompute = policy,
+                                         .dropout = costing_.layer.in.options.dropout},
+                                        content.example(sort)) *
           static_cast<double>(content.layers[sort]);
     }
   }
@@ -307,7 +308,7 @@ ChunkCosts cost_chunk(const Costing& costing,
       const std::size_t sort =
           layer_sort(costing.input.model, layer, recompute_policy(costing.input.spec.recompute, i));
       ++content.layers[sort];
-      if (costing.combines) {
+      if (costing.layer.in.combines) {
         chunk.layers.push_back(static_cast<std::uint8_t>(sort));
       }
       content.examples[sort] = layer;
@@ -325,39 +326,25 @@ ChunkCosts cost_chunk(const Costing& costing,
 Costing make_costing(const StepInput& input,
                      const cost::CostModel& costs,
                      const cost::Placements* places) {
-  const double exposed = input.spec.overlap.tensor ? costs.software().tensor_exposed.value() : 1.0;
-  const bool overlaps = overlaps_experts(input);
+  const OverlapSpec& overlap = input.spec.overlap;
+  const cost::Placements all = places != nullptr ? *places : placements(input);
+  const LayerGroups groups = {all.tensor, all.context, all.expert, all.expert_tensor};
+  LayerInputs in = {
+      .options = op_options(input, costs),
+      .groups = groups,
+      .experts = input.choices.experts,
+      .tensor_exposed = overlap.tensor ? costs.software().tensor_exposed.value() : 1.0,
+      .tensor_chunks = overlap.tensor ? overlap.tensor_chunks : std::nullopt,
+      .overlaps_experts = input.choices.overlaps_experts,
+      .combines = input.choices.combines,
+      .masked = masked_attention(input, costs)};
   return {.input = input,
           .costs = costs,
-          .options = op_options(input, costs),
-          .places = places != nullptr ? *places : placements(input),
-          .tensor_exposed = exposed,
-          .overlaps_experts = overlaps,
-          .combines = overlaps && schedule::traits_of(input.spec.schedule).combines,
-          .masked = masked_attention(input, costs)};
-}
-
-model::PrecisionSpec resolve_precision(const StepSpec& spec,
-                                       const hardware::SoftwareProfile& software) {
-  model::PrecisionSpec precision = spec.precision;
-  if (spec.gradient_dtype) {
-    precision.gradient = *spec.gradient_dtype;
-  } else if (software.gradient_dtype == hardware::GradientType::activation) {
-    precision.gradient = precision.activation;
-  }
-  const bool narrow = spec.fp8_parameters.value_or(software.fp8_parameters);
-  precision.parameter =
-      narrow && precision.compute == model::Dtype::fp8 ? model::Dtype::fp8 : precision.parameter;
-  precision.cast_share = software.cast_share.value();
-  precision.gathers_low = software.fp8_tensor_gather;
-  precision.casts_weights =
-      !software.caches_fp8_weights && precision.parameter == precision.activation;
-  return precision;
-}
-
-bool overlaps_experts(const StepInput& input) {
-  return input.model.moe.has_value() && input.layout.expert > 1 &&
-         input.spec.overlap.expert.value_or(schedule::traits_of(input.spec.schedule).combines);
+          .layer = {.model = input.model,
+                    .costs = costs,
+                    .in = std::move(in),
+                    .places = groups.placements()},
+          .places = all};
 }
 
 const LayerNodeParts& CombinedLayers::nodes_of(std::uint8_t sort) const {
@@ -369,17 +356,6 @@ double micro_batches_per_chunk(const StepInput& input) {
   const auto all = static_cast<double>(input.layout.micro_batches);
   const auto placement = schedule::traits_of(input.spec.schedule).placement;
   return placement == layout::StagePlacement::bidirectional ? all / 2.0 : all;
-}
-
-hardware::GradientReduction gradient_reduction(const StepInput& input,
-                                               const cost::CostModel& costs) {
-  if (input.spec.reduction) {
-    return *input.spec.reduction;
-  }
-  const bool sharded_parameters =
-      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
-  return sharded_parameters ? hardware::GradientReduction::per_micro_batch
-                            : costs.software().gradient_reduction;
 }
 
 std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer, model::Recompute policy) {
@@ -440,7 +416,7 @@ StageCosts stage_costs(const StepInput& input,
   CostMemo own;
   KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
   Costing costing = make_costing(input, costs, places != nullptr ? &places->places : nullptr);
-  KnownPasses& passes = (memo != nullptr ? *memo : own).passes(costing);
+  KnownPasses& passes = (memo != nullptr ? *memo : own).passes(costing.layer.in);
   costing.narrow_elements = &passes.narrow_elements;
   BucketTable table(costing, passes, places, replicas);
   StageCosts result;

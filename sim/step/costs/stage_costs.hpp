@@ -29,8 +29,8 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/layer_overlap.hpp"
+#include "sim/step/step_input.hpp"
 #include "sim/step/step_result.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::step {
 
@@ -146,10 +146,6 @@ struct StageCosts {
   }
 };
 
-// Whether the experts' all-to-all may run beside compute: as the scenario says, else in schedules
-// that are made for it.
-[[nodiscard]] bool overlaps_experts(const StepInput& input);
-
 // Share of the busy time in which all ranks wait for the slowest, as the stack was fitted.
 [[nodiscard]] double jitter_share(const StepInput& input, const cost::CostModel& costs);
 
@@ -186,11 +182,6 @@ enum class Replicas : std::uint8_t { costed, free };
 
 // How often a chunk runs per step: once per micro-batch; with two directions each takes half.
 [[nodiscard]] double micro_batches_per_chunk(const StepInput& input);
-
-// When gradients are reduced: as the scenario says; sharded parameters (FSDP) reduce as they go;
-// otherwise as the stack does.
-[[nodiscard]] hardware::GradientReduction gradient_reduction(const StepInput& input,
-                                                             const cost::CostModel& costs);
 
 // What is recomputed in the layer at this place of its chunk.
 [[nodiscard]] std::size_t layer_sort(const model::ModelSpec& model,

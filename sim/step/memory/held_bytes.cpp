@@ -90,7 +90,7 @@ CommunicationBytes communication_bytes(const StepInput& input,
   const bool gathers = sharding == Sharding::zero3 || sharding == Sharding::hsdp;
   const bool reduces_shards =
       (gathers || sharding == Sharding::zero2) &&
-      gradient_reduction(input, costs) == hardware::GradientReduction::per_micro_batch;
+      input.choices.reduction == hardware::GradientReduction::per_micro_batch;
   if (!has_replicas(input) || !(gathers || reduces_shards)) {
     return {};  // reduced in place in the gradient buffer
   }
@@ -110,7 +110,7 @@ CommunicationBytes communication_bytes(const StepInput& input,
   if (gathers && fsdp.reshard) {
     const bool overlaps = input.spec.overlap.data && software.can_overlap_parameters &&
                           fsdp.backward_prefetch == schedule::BackwardPrefetch::before;
-    const std::int64_t depth = fsdp.prefetch.value_or(software.gather_prefetch);
+    const std::int64_t depth = input.choices.prefetch;
     const double ahead = overlaps ? static_cast<double>(depth) : 0.0;
     bytes.layer += parameter * std::min(bucket * (ahead + 1.0) + (root ? held.root : 0.0),
                                         std::max(held.all, bucket));
@@ -189,7 +189,6 @@ Bytes cached_weights(const StepInput& input,
 
 // Takes what waits on the host out of the GPU's memory; two buckets of it stay as buffers.
 void move_states(const StepInput& input,
-                 const cost::CostModel& costs,
                  const StageCosts& stages,
                  std::int64_t device,
                  StageMemory& memory) {
@@ -207,14 +206,12 @@ void move_states(const StepInput& input,
   const model::PrecisionSpec& precision = input.spec.precision;
   const double updated = layout::optimizer_parameters(
       layout::stage_shard_parameters(input.model, input.layout, device), input.layout);
-  memory.host =
-      host_bytes(input,
-                 costs,
-                 {.updated = updated, .parameters = memory.parameters, .activations = memory.host});
+  memory.host = host_bytes(
+      input, {.updated = updated, .parameters = memory.parameters, .activations = memory.host});
   if (spec.optimizer != OffloadTarget::none) {
     memory.optimizer = {};
   }
-  if (gradients_wait_on_host(input, costs)) {
+  if (gradients_wait_on_host(input)) {
     memory.gradients = {};
     memory.communication += model::bytes_per_element(precision.activation) * (bucket * kBuffers);
   }

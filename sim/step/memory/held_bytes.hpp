@@ -9,8 +9,8 @@
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/step_input.hpp"
 #include "sim/step/step_result.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::step {
 
@@ -38,7 +38,6 @@ using EmptyGradients = std::array<std::optional<Bytes>, 3>;
                                    NarrowElements* of_layer);
 
 void move_states(const StepInput& input,
-                 const cost::CostModel& costs,
                  const StageCosts& stages,
                  std::int64_t device,
                  StageMemory& memory);

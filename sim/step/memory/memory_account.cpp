@@ -190,11 +190,11 @@ void weigh(const std::vector<schedule::LiveMoment>& moments,
   }
 }
 
-bool has_transient_gradients(const StepInput& input, const cost::CostModel& costs) {
+bool has_transient_gradients(const StepInput& input) {
   const bool shards_gradients =
       input.layout.sharding != Sharding::none && input.layout.sharding != Sharding::zero1;
-  return shards_gradients && !gradients_wait_on_host(input, costs) &&
-         gradient_reduction(input, costs) == hardware::GradientReduction::per_step;
+  return shards_gradients && !gradients_wait_on_host(input) &&
+         input.choices.reduction == hardware::GradientReduction::per_step;
 }
 
 // What is known from steps of the same shape, or only from other devices of this one.
@@ -246,7 +246,7 @@ StageMemory device_memory(const StepInput& input,
         model::bytes_per_element(input.spec.precision.gradient) * held.trained().all();
   }
   walk(chunks, memory);
-  move_states(input, costs, stage_costs, d, memory);
+  move_states(input, stage_costs, d, memory);
   memory.gradients += empty_gradients(input, costs, d, sizes.empty);
   const double fragmentation = costs.software().fragmentation.value();
   memory.overhead = memory.peak() * fragmentation + costs.software().memory_overhead.value();
@@ -275,7 +275,7 @@ std::vector<StageMemory> memory_account(const StepInput& input,
                                         const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
   KnownSizes sizes(stage_costs.known);
-  const bool transient = has_transient_gradients(input, costs);
+  const bool transient = has_transient_gradients(input);
   for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
     stages.push_back(device_memory(
         input,
@@ -296,7 +296,7 @@ std::vector<StageMemory> peak_memory(const StepInput& input,
                                      const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
   KnownSizes sizes(stage_costs.known);
-  const bool transient = has_transient_gradients(input, costs);
+  const bool transient = has_transient_gradients(input);
   for (std::size_t d = 0; d < peaks.devices.size(); ++d) {
     if (d > 0 && peaks.covered[d] && same_layers(input, d, d - 1)) {
       continue;  // needs no more than the device before

@@ -26,8 +26,8 @@
 #include "sim/schedule/live_peaks.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/step_input.hpp"
 #include "sim/step/step_result.hpp"
-#include "sim/step/step_simulator.hpp"
 
 namespace orrery::step {
 

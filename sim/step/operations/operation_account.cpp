@@ -27,7 +27,7 @@ std::string describe(const model::PassOp& entry) {
 
 class Account {
  public:
-  explicit Account(const Costing& costing) : costing_(costing) {}
+  explicit Account(const LayerCosting& costing) : costing_(costing) {}
 
   void add(const model::Pass& pass, double count) {
     for (std::size_t i = 0; i < pass.size(); ++i) {
@@ -40,7 +40,7 @@ class Account {
       // A document's attention is as much less as it is shorter (masked attention).
       const bool masked = std::holds_alternative<model::AttentionOp>(entry.op);
       line.flop += in_flop(model::flop_count(entry.op)) * count *
-                   (masked ? costing_.masked.length_share : 1.0);
+                   (masked ? costing_.in.masked.length_share : 1.0);
       line.count += count;
     }
   }
@@ -59,7 +59,7 @@ class Account {
   }
 
  private:
-  const Costing& costing_;
+  const LayerCosting& costing_;
   CollectiveMemo memo_;
   std::map<std::string, OperationShare> lines_;
 };
@@ -70,7 +70,7 @@ std::vector<OperationShare> operation_account(const StepInput& input,
                                               const cost::CostModel& costs,
                                               std::int64_t device) {
   const Costing costing = make_costing(input, costs);
-  Account account(costing);
+  Account account(costing.layer);
   for (const CountedPass& counted : device_passes(input, costs, device)) {
     account.add(counted.pass, counted.count);
   }

@@ -7,6 +7,7 @@
 
 #include "sim/cost/attention.hpp"
 #include "sim/cost/gemm.hpp"
+#include "sim/step/costs/data_parallel_costs.hpp"
 
 namespace orrery::step {
 
@@ -36,24 +37,6 @@ Lane lane_of(model::CommAxis axis, const cost::Placements& places) {
 }
 
 }  // namespace
-
-Bytes sent_by_rank(model::CollectiveKind kind, Bytes in, Bytes total, std::int64_t ranks) {
-  const auto n = static_cast<double>(std::max<std::int64_t>(ranks, 1));
-  const double others = (n - 1.0) / n;
-  switch (kind) {
-    case model::CollectiveKind::all_reduce:
-      return in * (2.0 * others);
-    case model::CollectiveKind::all_gather:
-      return total * others;
-    case model::CollectiveKind::reduce_scatter:
-    case model::CollectiveKind::all_to_all:
-      return in * others;
-    case model::CollectiveKind::broadcast:
-    case model::CollectiveKind::send_receive:
-      break;
-  }
-  return in;
-}
 
 std::string operation_name(const model::PassOp& entry) {
   std::string name;

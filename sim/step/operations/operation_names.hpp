@@ -23,14 +23,6 @@ namespace orrery::step {
   return static_cast<std::size_t>(category);
 }
 
-// What one rank puts on the wires when a ring moves it, as the bus bandwidth of nccl-tests counts:
-//   all-reduce 2 (n - 1) / n in; all-gather (n - 1) / n total; reduce-scatter and all-to-all
-//   (n - 1) / n in; else in
-[[nodiscard]] Bytes sent_by_rank(model::CollectiveKind kind,
-                                 Bytes in,
-                                 Bytes total,
-                                 std::int64_t ranks);
-
 [[nodiscard]] std::string operation_name(const model::PassOp& entry);
 
 [[nodiscard]] OperationKind kind_of(const model::Op& op);

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/layout/sharding.hpp"
+#include "sim/step/costs/data_parallel_costs.hpp"
 #include "sim/step/costs/optimizer_costs.hpp"
 #include "sim/step/operations/operation_names.hpp"
 
@@ -99,7 +100,7 @@ SequenceMaker::SequenceMaker(const StepInput& input,
 SequenceMaker::Step SequenceMaker::step_of(const model::Pass& pass, std::size_t at) {
   const model::PassOp& entry = pass[at];
   Parts parts;
-  add_operation(parts, costing_, pass, at, memo_);
+  add_operation(parts, costing_.layer, pass, at, memo_);
   const auto* collective = std::get_if<model::CollectiveOp>(&entry.op);
   const Operation operation = describe_operation(entry, costing_.places);
   Step step;
@@ -116,7 +117,7 @@ SequenceMaker::Step SequenceMaker::step_of(const model::Pass& pass, std::size_t 
   parts.by_category[category_index(StepCategory::launch_gap)] = {};
   append(step.entries, parts, operation);
   if (collective != nullptr) {
-    const Seconds whole = memo_.get(costing_, *collective).time;
+    const Seconds whole = memo_.get(costing_.layer, *collective).time;
     if (step.entries.empty()) {
       step.entries.push_back(
           {table_.operation(operation), exposed_category(collective->axis), {}, {}, false});
@@ -257,21 +258,21 @@ const PassSequences& SequenceMaker::layer(std::int64_t layer, model::Recompute p
   const model::ModelSpec& model = costing_.input.model;
   auto& known = layers_[layer_sort(model, layer, policy)];
   if (!known) {
-    const model::LayerPasses all = model::layer_passes(model, costing_.options, layer);
+    const model::LayerPasses all = model::layer_passes(model, costing_.layer.in.options, layer);
     const bool repeats =
-        policy == model::Recompute::full && !costing_.options.recompute_stops_early;
-    const model::Pass again = repeats
-                                  ? as_recomputed(all.forward)
-                                  : model::recompute_pass(model, costing_.options, layer, policy);
-    known = passes(all, again, cost_layer(costing_, layer, policy, memo_));
+        policy == model::Recompute::full && !costing_.layer.in.options.recompute_stops_early;
+    const model::Pass again =
+        repeats ? as_recomputed(all.forward)
+                : model::recompute_pass(model, costing_.layer.in.options, layer, policy);
+    known = passes(all, again, cost_layer(costing_.layer, layer, policy, memo_));
   }
   return *known;
 }
 
 const PassSequences& SequenceMaker::embedding() {
   if (!embedding_) {
-    const auto all = model::embedding_passes(costing_.input.model, costing_.options);
-    embedding_ = passes(all, {}, cost_passes(costing_, all, memo_));
+    const auto all = model::embedding_passes(costing_.input.model, costing_.layer.in.options);
+    embedding_ = passes(all, {}, cost_passes(costing_.layer, all, memo_));
   }
   return *embedding_;
 }
@@ -279,11 +280,11 @@ const PassSequences& SequenceMaker::embedding() {
 const PassSequences& SequenceMaker::head() {
   if (!head_) {
     const model::ModelSpec& model = costing_.input.model;
-    const auto all = model::head_passes(model, costing_.options);
+    const auto all = model::head_passes(model, costing_.layer.in.options);
     const model::Pass again = model::head_recompute_pass(
-        model, costing_.options, costing_.input.spec.recompute.of_head());
-    LayerCosts costs = cost_passes(costing_, all, memo_);
-    costs.recompute = cost_passes(costing_, {again, {}, {}}, memo_).forward;
+        model, costing_.layer.in.options, costing_.input.spec.recompute.of_head());
+    LayerCosts costs = cost_passes(costing_.layer, all, memo_);
+    costs.recompute = cost_passes(costing_.layer, {again, {}, {}}, memo_).forward;
     head_ = passes(all, again, costs);
   }
   return *head_;

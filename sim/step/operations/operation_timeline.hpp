@@ -35,6 +35,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/step/replay/wait_causes.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::step {
@@ -124,14 +125,6 @@ struct TaskRun {
   std::uint32_t kind = 0;  // index into OperationTimeline::kinds
   SimTime stretch = {};    // lost to data-parallel communication on the same GPU, at its end
   SimTime exposed = {};    // of a slice of communication: compute of its device waits meanwhile
-};
-
-// A device waits: before a task, or at the end of the step.
-struct DeviceWait {
-  std::int32_t device = 0;
-  StepCategory category = StepCategory::bubble;
-  SimTime start = {};
-  SimTime end = {};
 };
 
 // A message between pipeline stages: from the end of the task that made it to its arrival. Where

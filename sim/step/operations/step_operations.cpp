@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/step/costs/data_parallel_costs.hpp"
+#include "sim/step/costs/costing.hpp"
 #include "sim/step/costs/layer_costs.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 
@@ -22,7 +22,7 @@ std::vector<CountedPass> device_passes(const StepInput& input,
                                        const cost::CostModel& costs,
                                        std::int64_t device) {
   const Costing costing = make_costing(input, costs);
-  const model::OpOptions& options = costing.options;
+  const model::OpOptions& options = costing.layer.in.options;
   const double times = micro_batches_per_chunk(input);
   std::vector<CountedPass> all;
   for (const layout::ChunkLayers& chunk : input.layout.stages[static_cast<std::size_t>(device)]) {

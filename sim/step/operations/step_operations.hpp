@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/model/op.hpp"
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/step_input.hpp"
 
 namespace orrery::step {
 

@@ -23,7 +23,6 @@
 #include <span>
 #include <vector>
 
-#include "sim/step/operations/operation_timeline.hpp"
 #include "sim/step/replay/wait_causes.hpp"
 
 namespace orrery::step {

@@ -8,7 +8,7 @@
 #include "sim/engine/replay.hpp"
 #include "sim/step/costs/host_launches.hpp"
 #include "sim/step/costs/offload.hpp"
-#include "sim/step/costs/task_times.hpp"
+#include "sim/step/replay/task_times.hpp"
 
 namespace orrery::step {
 
@@ -167,15 +167,6 @@ std::vector<CombinedNode> Streams::nodes() const {
 }
 
 }  // namespace
-
-double expert_slowdown(const cost::CostModel& costs) {
-  const hardware::SoftwareProfile& software = costs.software();
-  if (!software.expert_all_to_all_sms) {
-    return software.communication_slowdown.value();
-  }
-  const double all = static_cast<double>(std::max<std::int64_t>(costs.gpu().sm_count, 1));
-  return std::min(software.expert_all_to_all_sms->value() / all, 1.0);
-}
 
 std::vector<CombinedNode> combined_nodes(const StageCosts& costs,
                                          const ChunkCosts& forward,

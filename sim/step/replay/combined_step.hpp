@@ -31,9 +31,6 @@
 
 namespace orrery::step {
 
-// Added work per hidden all-to-all second.
-[[nodiscard]] double expert_slowdown(const cost::CostModel& costs);
-
 // A node of a combined step on the clock of its two streams, which begins at 0.
 struct CombinedNode {
   schedule::LayerNode node = schedule::LayerNode::attention_forward;

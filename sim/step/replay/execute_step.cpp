@@ -75,7 +75,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
   }
   const double slowdown = costs.software().communication_slowdown.value();
   const double jitter = jitter_share(input, costs);
-  const std::int64_t lockstep = lockstep_replicas(input, costs);
+  const std::int64_t lockstep = lockstep_replicas(input);
   const Seconds nominal =
       to_seconds(execute(graph, stages, slowdown, stages.speeds).timing.makespan);
   const std::span<const SpeedDraw> speeds = kept.of(input, lockstep, parallel);

@@ -19,7 +19,7 @@
 
 #include "sim/engine/replay.hpp"
 #include "sim/step/costs/speed_spread.hpp"
-#include "sim/step/costs/task_times.hpp"
+#include "sim/step/replay/task_times.hpp"
 
 namespace orrery::step {
 

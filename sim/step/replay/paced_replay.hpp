@@ -23,7 +23,7 @@
 
 #include "sim/engine/replay.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/costs/task_times.hpp"
+#include "sim/step/replay/task_times.hpp"
 
 namespace orrery::step {
 

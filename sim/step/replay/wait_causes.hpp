@@ -60,6 +60,14 @@ struct ExecutedStep {
   std::int64_t devices = 1;
 };
 
+// A device waits: before a task, or at the end of the step.
+struct DeviceWait {
+  std::int32_t device = 0;
+  StepCategory category = StepCategory::bubble;
+  SimTime start = {};
+  SimTime end = {};
+};
+
 struct WaitCauses {
   std::vector<CategoryTimes> of_device;  // waiting by category
   SimTime without_communication;         // makespan of the replay `gpus`

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/engine/event_fingerprint.hpp"
+#include "tests/unit/engine/event_fingerprint.hpp"
 
 namespace orrery::engine {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
+#include "tests/event_replay.hpp"
 #include "tests/unit/engine/random_graph.hpp"
 
 namespace orrery::engine {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "tests/event_replay.hpp"
 #include "tests/unit/schedule/run_ticks.hpp"
 
 namespace orrery::schedule {

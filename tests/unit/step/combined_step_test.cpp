@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "sim/step/costs/layer_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

@@ -51,10 +51,31 @@ struct Counts {
 Counts counts_of(const Case& what) {
   const cost::CostModel costs = costs_of(what);
   const StepInput input = input_of(what, costs);
-  const Costing costing = make_costing(input, costs);
-  const model::LayerPasses passes = model::layer_passes(input.model, costing.options, 0);
+  const LayerCosting costing = make_costing(input, costs).layer;
+  const model::LayerPasses passes = model::layer_passes(input.model, costing.in.options, 0);
   const Launches launches = launches_of(costing, passes.forward, PassKind::forward);
   return {launches.outside + launches.experts, in_seconds(host_time(costing, launches, 1.0))};
+}
+
+// A memo finds known costs by these inputs: whatever the launches depend on must be among them.
+TEST(LayerInputs, TellDispatchersGraphsAndChunksApart) {
+  const Case what = mixture();
+  const cost::CostModel costs = costs_of(what);
+  const StepInput input = input_of(what, costs);
+  const LayerInputs inputs = make_costing(input, costs).layer.in;
+  const auto expect_other = [&](const auto& change) {
+    StepInput other = input;
+    change(other);
+    EXPECT_NE(make_costing(other, costs).layer.in, inputs);
+  };
+  EXPECT_EQ(make_costing(input, costs).layer.in, inputs);
+  expect_other([](StepInput& i) { i.choices.experts.dispatcher = ExpertDispatcher::hybridep; });
+  expect_other([](StepInput& i) { i.choices.experts.cuda_graphs.add(GraphScope::attn); });
+  expect_other([](StepInput& i) { i.choices.overlaps_experts = !i.choices.overlaps_experts; });
+  expect_other([](StepInput& i) {
+    i.spec.overlap.tensor = true;
+    i.spec.overlap.tensor_chunks = 4;
+  });
 }
 
 // Sixteen experts a rank: two products and two casts of two launches each, once per expert.

@@ -1,6 +1,6 @@
 // Local steps: an island is a job of its own, and the outer step adds its closed form.
 
-#include "sim/step/replay/local_steps.hpp"
+#include "sim/step/local_steps.hpp"
 
 #include <gtest/gtest.h>
 

@@ -455,10 +455,8 @@ TEST(OperationTimeline, AddsUpOnRandomScenarios) {
     if (!std::holds_alternative<layout::Layout>(layout)) {
       continue;
     }
-    const StepInput input{model_of(what),
-                          std::get<layout::Layout>(std::move(layout)),
-                          shape,
-                          step_of(what, costs.software())};
+    const StepInput input = settled(
+        {model_of(what), std::get<layout::Layout>(std::move(layout)), shape, what.step}, costs);
     const auto result = with_timeline(input, costs);
     if (!result) {
       continue;

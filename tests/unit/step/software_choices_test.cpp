@@ -23,31 +23,38 @@ Case sharded(Sharding sharding) {
   return what;
 }
 
+model::PrecisionSpec precision_of(const StepSpec& spec, const hardware::SoftwareProfile& software) {
+  StepInput input;
+  input.spec = spec;
+  settle(input, software);
+  return input.spec.precision;
+}
+
 TEST(SoftwareChoices, TheScenarioDecidesOnGradientsThenTheStackThenFp32) {
   hardware::SoftwareProfile software = costs_of({}).software();
   StepSpec spec;
   software.gradient_dtype = GradientType::fp32;
-  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::fp32);
+  EXPECT_EQ(precision_of(spec, software).gradient, Dtype::fp32);
   software.gradient_dtype = GradientType::activation;
-  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::bf16);
+  EXPECT_EQ(precision_of(spec, software).gradient, Dtype::bf16);
   spec.precision.activation = Dtype::fp16;
-  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::fp16);
+  EXPECT_EQ(precision_of(spec, software).gradient, Dtype::fp16);
   spec.gradient_dtype = Dtype::fp32;
-  EXPECT_EQ(resolve_precision(spec, software).gradient, Dtype::fp32);
+  EXPECT_EQ(precision_of(spec, software).gradient, Dtype::fp32);
 }
 
 TEST(SoftwareChoices, ParametersStayInFp8OnlyWhereLayersMultiplyInIt) {
   hardware::SoftwareProfile software = costs_of({}).software();
   software.fp8_parameters = true;
   StepSpec spec;
-  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::bf16);
+  EXPECT_EQ(precision_of(spec, software).parameter, Dtype::bf16);
   spec.precision.compute = Dtype::fp8;
-  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::fp8);
+  EXPECT_EQ(precision_of(spec, software).parameter, Dtype::fp8);
   spec.fp8_parameters = false;
-  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::bf16);
+  EXPECT_EQ(precision_of(spec, software).parameter, Dtype::bf16);
   software.fp8_parameters = false;
   spec.fp8_parameters = true;
-  EXPECT_EQ(resolve_precision(spec, software).parameter, Dtype::fp8);
+  EXPECT_EQ(precision_of(spec, software).parameter, Dtype::fp8);
 }
 
 // The copies are kept, cast once per step; or cast in every forward and kept by nobody.

@@ -101,9 +101,9 @@ TEST(SpeedSpread, EveryStageHasItsOwnSpeed) {
 TEST(SpeedSpread, GatheredParametersPutAllReplicasInLockstep) {
   const cost::CostModel costs = machine(8);
   Case what = replicas(8);
-  EXPECT_EQ(lockstep_replicas(input_of(what, costs), costs), 1);
+  EXPECT_EQ(lockstep_replicas(input_of(what, costs)), 1);
   what.layout.sharding = layout::Sharding::zero3;
-  EXPECT_EQ(lockstep_replicas(input_of(what, costs), costs), 8);
+  EXPECT_EQ(lockstep_replicas(input_of(what, costs)), 8);
 }
 
 TEST(SpeedSpread, NodesShareTheirPart) {

@@ -60,10 +60,9 @@ inline cost::CostModel costs_of(const Case& what) {
   return {*std::move(gpu), *std::move(software), cluster};
 }
 
-inline StepSpec step_of(const Case& what, const hardware::SoftwareProfile& software) {
-  StepSpec spec = what.step;
-  spec.precision = resolve_precision(spec, software);
-  return spec;
+inline StepInput settled(StepInput input, const cost::CostModel& costs) {
+  settle(input, costs.software());
+  return input;
 }
 
 // The layout, or nothing when its rules do not hold.
@@ -74,8 +73,7 @@ inline std::optional<StepInput> try_input(const Case& what, const cost::CostMode
   if (!std::holds_alternative<layout::Layout>(layout)) {
     return std::nullopt;
   }
-  return StepInput{
-      model, std::get<layout::Layout>(std::move(layout)), shape, step_of(what, costs.software())};
+  return settled({model, std::get<layout::Layout>(std::move(layout)), shape, what.step}, costs);
 }
 
 inline StepInput input_of(const Case& what, const cost::CostModel& costs) {
@@ -90,10 +88,8 @@ inline StepInput input_of(const Case& what, const cost::CostModel& costs) {
       ADD_FAILURE() << problem.key << ": " << problem.message;
     }
   }
-  return {model_of(what),
-          std::get<layout::Layout>(std::move(layout)),
-          shape,
-          step_of(what, costs.software())};
+  return settled({model_of(what), std::get<layout::Layout>(std::move(layout)), shape, what.step},
+                 costs);
 }
 
 inline Prepared prepare(const Case& what) {

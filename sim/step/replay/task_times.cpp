@@ -1,4 +1,4 @@
-#include "sim/step/costs/task_times.hpp"
+#include "sim/step/replay/task_times.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "sim/step/replay/local_steps.hpp"
+#include "sim/step/local_steps.hpp"
 
 #include <fmt/core.h>
 

@@ -20,7 +20,7 @@
 // kernels skip what is masked; unfused attention computes all s^2 scores.
 
 #include "sim/cost/cost_model.hpp"
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/step_input.hpp"
 
 namespace orrery::step {
 
@@ -36,6 +36,8 @@ struct DocumentShape {
 struct MaskedAttention {
   double length_share = 1.0;  // length / s
   double imbalance = 0.0;     // of the slowest replica over the mean
+
+  friend bool operator==(const MaskedAttention&, const MaskedAttention&) = default;
 };
 
 [[nodiscard]] MaskedAttention masked_attention(const StepInput& input,

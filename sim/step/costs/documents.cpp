@@ -1,4 +1,4 @@
-#include "sim/step/operations/documents.hpp"
+#include "sim/step/costs/documents.hpp"
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ MaskedAttention masked_attention(const StepInput& input, const cost::CostModel& 
   }
   const DocumentShape shape = document_shape(input.spec.data, input.model.sequence_length);
   masked.length_share = shape.length / static_cast<double>(input.model.sequence_length);
-  const std::int64_t lockstep = lockstep_replicas(input, costs);
+  const std::int64_t lockstep = lockstep_replicas(input);
   const std::int64_t together = lockstep == input.layout.data ? 1 : input.layout.micro_batches;
   const auto sequences = static_cast<double>(input.layout.micro_batch * together);
   masked.imbalance = expected_maximum(input.layout.data) * shape.spread / std::sqrt(sequences);
