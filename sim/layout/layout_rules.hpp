@@ -37,6 +37,15 @@ enum class StagePlacement : std::uint8_t { loop, vee, bidirectional };
   return model.mla.has_value() || (tensor > groups ? tensor % groups : groups % tensor) == 0;
 }
 
+// Heads of linear mixers are split over tensor ranks, those of the values over context ranks too.
+[[nodiscard]] inline bool linear_heads_split(const model::ModelSpec& model,
+                                             std::int64_t tensor,
+                                             std::int64_t context) {
+  return !model.linear_attention ||
+         (model.linear_attention->value_heads % (tensor * context) == 0 &&
+          model.linear_attention->key_heads % tensor == 0);
+}
+
 [[nodiscard]] constexpr bool tensor_splits(const model::ModelSpec& model, std::int64_t tensor) {
   return model.num_attention_heads % tensor == 0 && tensor_splits_groups(model, tensor) &&
          (model.ffn_hidden_size <= 0 || model.ffn_hidden_size % tensor == 0);
