@@ -14,10 +14,11 @@ std::int64_t gate_heads(const LayerContext& context) {
 
 LinearLayer qkv_linear(const LayerContext& context) {
   const ShardDims& dims = context.dims;
+  const std::int64_t value_groups = context.model.shared_key_value ? 0 : dims.groups;
   return {.part = Part::qkv,
           .tokens = dims.tokens,
           .outputs = (dims.heads + dims.groups) * dims.head_dim_qk +
-                     (dims.groups + gate_heads(context)) * dims.head_dim_v,
+                     (value_groups + gate_heads(context)) * dims.head_dim_v,
           .inputs = dims.hidden,
           .bias = context.model.linear_bias || context.model.qkv_bias,
           .input_casters = context.casters()};

@@ -35,9 +35,14 @@ double attention_forward(const ModelSpec& model, FlopConvention convention) {
     return 0.0;
   }
   const std::int64_t layers = model.num_layers + model.mtp_layers;
-  double keys = 0.0;
+  double keys = 0.0;  // as wide as those of layers with a window, where the others' heads differ
+  const double usual = product(query_head_dim(model) + value_head_dim(model));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    keys += model.kind_of(layer).attention ? counted_keys(model, convention, layer) : 0.0;
+    if (model.kind_of(layer).attention) {
+      const ModelSpec own = model.of_layer(layer);
+      keys += counted_keys(model, convention, layer) *
+              (product(query_head_dim(own) + value_head_dim(own)) / usual);
+    }
   }
   if (const auto& indexer = model.sparse_attention) {
     const double all = product(model.sequence_length);

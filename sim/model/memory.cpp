@@ -412,7 +412,8 @@ double widest_gradients(const Activations& a, std::int64_t layer) {
 Bytes layer_activation_bytes(const ModelSpec& model,
                              const ActivationOptions& options,
                              std::int64_t layer) {
-  return bytes(kept_layer(activations(model, options), layer));
+  const ModelSpec own = model.of_layer(layer);
+  return bytes(kept_layer(activations(own, options), layer));
 }
 
 Bytes embedding_activation_bytes(const ModelSpec& model, const ActivationOptions& options) {
@@ -443,7 +444,8 @@ Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& opt
 Bytes layer_working_bytes(const ModelSpec& model,
                           const ActivationOptions& options,
                           std::int64_t layer) {
-  const Activations a = activations(model, options);
+  const ModelSpec own = model.of_layer(layer);
+  const Activations a = activations(own, options);
   double total = brought_back(a, layer) + widest_gradients(a, layer);
   total += local(a, 2 * a.dims.hidden, a.dims.element_bytes);  // residual stream's gradients
   if (a.dims.sequence_parallel) {

@@ -44,7 +44,7 @@ std::size_t ModelSpec::shape_index(std::int64_t layer) const {
   const std::size_t experts = moe && layer >= moe->dense_layers ? 1 : 0;
   const std::optional<LayerType> type = type_of(layer);
   if (!type) {
-    return experts;
+    return experts + (full_attention && is_sliding(layer) ? 2U : 0U);
   }
   unsigned seen = 0;  // types whose first layer stands before the first one of this type
   for (const LayerType other : layer_types) {
@@ -57,18 +57,33 @@ std::size_t ModelSpec::shape_index(std::int64_t layer) const {
 }
 
 std::size_t ModelSpec::kind_index(std::int64_t layer) const {
-  const bool told_apart = layer_types.empty() && window_of(layer) > 0;
+  const bool told_apart = layer_types.empty() && !full_attention && window_of(layer) > 0;
   return shape_index(layer) + (told_apart ? 2U : 0U);
 }
 
-std::int64_t ModelSpec::window_of(std::int64_t layer) const {
-  if (!attention_window || attention_window->size >= sequence_length) {
-    return 0;
+ModelSpec ModelSpec::of_layer(std::int64_t layer) const {
+  ModelSpec own = *this;
+  if (full_attention && !is_sliding(layer)) {
+    own.num_query_groups =
+        full_attention->num_query_groups > 0 ? full_attention->num_query_groups : num_query_groups;
+    own.head_dim = full_attention->head_dim > 0 ? full_attention->head_dim : head_dim;
+    own.shared_key_value = full_attention->shared_key_value;
   }
-  const bool full = layer_types.empty() ? attention_window->full_every > 0 &&
-                                              (layer + 1) % attention_window->full_every == 0
-                                        : type_of(layer) != LayerType::sliding_attention;
-  return full ? 0 : attention_window->size;
+  return own;
+}
+
+bool ModelSpec::is_sliding(std::int64_t layer) const {
+  if (!attention_window) {
+    return false;
+  }
+  const std::int64_t every = attention_window->full_every;
+  return layer_types.empty() ? every == 0 || (layer + 1) % every != 0
+                             : type_of(layer) == LayerType::sliding_attention;
+}
+
+std::int64_t ModelSpec::window_of(std::int64_t layer) const {
+  const bool limits = attention_window && attention_window->size < sequence_length;
+  return limits && is_sliding(layer) ? attention_window->size : 0;
 }
 
 ModelSpec resolve(ModelSpec spec) {

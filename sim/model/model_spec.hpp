@@ -100,6 +100,13 @@ struct AdapterSpec {
   FrozenBase base = FrozenBase::parameters;
 };
 
+// What layers that see all tokens have of their own, where others look through a window (Gemma 4).
+struct FullAttentionSpec {
+  std::int64_t num_query_groups = 0;  // 0: those of the others
+  std::int64_t head_dim = 0;          // the same
+  bool shared_key_value = false;      // the key is the value, too: one projection
+};
+
 // One entry of `layer_types`: what a layer is made of. With `mlp` or `moe` among the entries every
 // layer is one of them alone, with one norm and one residual (Nemotron-H); else each mixes tokens
 // and has an MLP behind that, of experts from `dense_layers` on.
@@ -182,12 +189,14 @@ struct ModelSpec {
   bool linear_bias = false;        // biases in every linear layer (GPT-3, BLOOM, OPT)
   bool qkv_bias = false;           // bias in the QKV projection only (Qwen2.5)
   bool embedding_norm = false;     // extra LayerNorm after the embedding (BLOOM)
+  bool shared_key_value = false;   // one projection for keys and values (of_layer)
   bool output_gate = false;  // attention's output times the sigmoid of a projection (Qwen3-Next)
   bool causal = true;
   std::optional<MoeSpec> moe;
   std::optional<MlaSpec> mla;
   std::optional<SparseAttentionSpec> sparse_attention;  // with latent attention only
   std::optional<WindowSpec> attention_window;
+  std::optional<FullAttentionSpec> full_attention;  // with a window only
   std::vector<LayerType> layer_types;  // repeated over the layers; empty: attention, MLP
   std::optional<LinearAttentionSpec> linear_attention;
   std::int64_t mtp_layers = 0;      // multi-token-prediction modules after the last layer
@@ -201,6 +210,9 @@ struct ModelSpec {
   // Of a layer of the model; those of multi-token prediction, behind them, have attention and MLP.
   [[nodiscard]] LayerKind kind_of(std::int64_t layer) const;
 
+  // With the dimensions that the attention of this layer has.
+  [[nodiscard]] ModelSpec of_layer(std::int64_t layer) const;
+
   // Equal for layers of the same shapes and parameters, below kLayerKinds.
   [[nodiscard]] std::size_t shape_index(std::int64_t layer) const;
 
@@ -210,6 +222,9 @@ struct ModelSpec {
   [[nodiscard]] bool is_moe_layer(std::int64_t layer) const {
     return kind_of(layer).mlp == Mlp::moe;
   }
+
+  // Whether the layer looks through the window, however long the sequence is.
+  [[nodiscard]] bool is_sliding(std::int64_t layer) const;
 
   // Keys that a query of this layer sees at most; 0: all.
   [[nodiscard]] std::int64_t window_of(std::int64_t layer) const;

@@ -32,7 +32,8 @@ void add_attention(Spread& spread, const ModelSpec& model) {
   const bool bias = model.linear_bias || model.qkv_bias;
   const std::int64_t gates = model.output_gate ? 2 : 1;
   spread.tensor_split += column_linear(hidden, gates * model.num_attention_heads * width, bias);
-  spread.key_value += column_linear(hidden, 2 * query_groups(model) * width, bias);
+  const std::int64_t projected = model.shared_key_value ? 1 : 2;
+  spread.key_value += column_linear(hidden, projected * query_groups(model) * width, bias);
   spread.tensor_split += product(model.num_attention_heads, width, hidden);
   spread.copied += norm_parameters(model, hidden) + (model.linear_bias ? product(hidden) : 0.0);
 }
@@ -149,7 +150,7 @@ Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active
   if (kind.attention && model.mla) {
     add_latent_attention(spread, model);
   } else if (kind.attention) {
-    add_attention(spread, model);
+    add_attention(spread, model.of_layer(layer));
   }
   if (kind.recurrence) {
     add_recurrence(spread, model, kind);

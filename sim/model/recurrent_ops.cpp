@@ -41,11 +41,8 @@ LinearLayer low_rank_up(const LayerContext& context, const MixerDims& mixer) {
 
 // All tokens of heads / c heads, instead of tokens / c of all heads. Keys of fewer heads than ranks
 // are copied, so that each rank has one.
-void exchange(Pass& pass,
-              Part part,
-              const LayerContext& context,
-              const MixerDims& mixer,
-              bool projected) {
+void exchange(
+    Pass& pass, Part part, const LayerContext& context, const MixerDims& mixer, bool projected) {
   const ShardDims& dims = context.dims;
   const std::int64_t copies =
       divide_rounding_up(mixer.key_heads, dims.context) * dims.context - mixer.key_heads;
@@ -130,7 +127,7 @@ void recurrent_backward(LayerPasses& passes, const LayerContext& context, const 
   add_linear_backward(passes, mixer_in(context, mixer), precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
   if (!kind.attention) {
-    add_norm_backward(input, backward(Part::mixer_norm), dims, dims.hidden);
+    add_norm_backward(input, Part::mixer_norm, dims, dims.hidden);
   }
 }
 

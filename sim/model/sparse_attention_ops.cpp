@@ -53,15 +53,15 @@ void add_scores(Pass& pass,
                 Role role,
                 std::int64_t keys,
                 std::int64_t width) {
-  add_gemm(
-      pass,
-      {.part = part,
-       .role = role,
-       .m = context.dims.tokens,
-       .n = keys,
-       .k = width,
-       .dtype = part == Part::index_scores ? context.options.precision.compute : context.activation(),
-       .scaling = context.options.precision.fp8_scaling});
+  add_gemm(pass,
+           {.part = part,
+            .role = role,
+            .m = context.dims.tokens,
+            .n = keys,
+            .k = width,
+            .dtype = part == Part::index_scores ? context.options.precision.compute
+                                                : context.activation(),
+            .scaling = context.options.precision.fp8_scaling});
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ Pass without_saved(const Pass& forward, const LayerContext& context) {
 }  // namespace
 
 LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::int64_t layer) {
-  const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
+  const ModelSpec own = model.of_layer(layer);
+  const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   LayerPasses passes;
   passes.forward.reserve(kTypicalPassLength);
   passes.backward_input.reserve(kTypicalPassLength);
@@ -130,7 +131,8 @@ Pass recompute_pass(const ModelSpec& model,
   if (policy == Recompute::none) {
     return pass;
   }
-  const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
+  const ModelSpec own = model.of_layer(layer);
+  const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   if (policy == Recompute::modules) {
     modules_forward(pass, context, layer);
     freeze_forward(pass, context, FrozenPart::layer);

@@ -60,6 +60,7 @@ class HybridLayers {
                         stated ? read_from(*keys_.find(at("attn_output_gate")))
                                : default_of(import_, "attention with a gate"));
     }
+    read_full_attention();
     copy_count(import_, at("moe_latent_size"), "model.moe.latent_size");
     copy_count(import_, at("mtp_num_hidden_layers"), "model.mtp");
   }
@@ -190,6 +191,25 @@ class HybridLayers {
     copy_count(
         import_, at("linear_attn_config.short_conv_kernel_size"), "model.linear_attention.conv");
     return true;
+  }
+
+  // Gemma 4: heads of the layers that see all tokens, and an MLP beside the experts.
+  void read_full_attention() {
+    if (family_.type != "gemma4_text") {
+      return;
+    }
+    copy_count(import_, at("global_head_dim"), "model.full_attention.head_dim");
+    copy_count(import_, at("num_global_key_value_heads"), "model.full_attention.num_query_groups");
+    copy_flag(import_, at("attention_k_eq_v"), "model.full_attention.shared_key_value");
+    const auto width = keys_.count(at("intermediate_size"));
+    const auto expert = import_.draft.count("model.moe.ffn_hidden_size");
+    if (keys_.flag(at("enable_moe_block")).value_or(false) && width && expert &&
+        *width % *expert == 0) {
+      import_.draft.set("model.moe.shared",
+                        *width / *expert,
+                        derived_from(*keys_.find(at("intermediate_size")),
+                                     fmt::format("{} / {}", *width, *expert)));
+    }
   }
 
   void read_widths() {

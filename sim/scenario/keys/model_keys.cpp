@@ -405,6 +405,33 @@ void add_window(std::vector<Key>& keys) {
        .example = "2"},
       {0, kMostLayers},
       ORRERY_AT(scenario.model.attention_window->full_every)));
+  keys.push_back(section_at(
+      {.path = "model.full_attention",
+       .note = "the preset's; else the dimensions of the other layers",
+       .meaning = "What layers that see the whole sequence have of their own (Gemma 4).",
+       .example = "{num_query_groups: 4, head_dim: 512, shared_key_value: true}",
+       .idle = {ORRERY_WHEN(!d.scenario.model.attention_window, "no layer has a window")}},
+      ORRERY_AT(scenario.model.full_attention)));
+  keys.push_back(count_key({.path = "model.full_attention.num_query_groups",
+                            .aliases = {"num_global_key_value_heads"},
+                            .note = "the preset's; else model.num_query_groups",
+                            .meaning = "Their key and value heads.",
+                            .example = "4"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.full_attention->num_query_groups)));
+  keys.push_back(count_key({.path = "model.full_attention.head_dim",
+                            .aliases = {"global_head_dim"},
+                            .note = "the preset's; else model.head_dim",
+                            .meaning = "The width of their heads.",
+                            .example = "512"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.full_attention->head_dim)));
+  keys.push_back(flag_key({.path = "model.full_attention.shared_key_value",
+                           .aliases = {"attention_k_eq_v"},
+                           .note = "the preset's; else false",
+                           .meaning = "Keys are values, too: one projection gives both.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.model.full_attention->shared_key_value)));
 }
 
 constexpr std::array<std::pair<std::string_view, bool model::AdapterTargets::*>, 4> kTargets = {

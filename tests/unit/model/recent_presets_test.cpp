@@ -55,6 +55,8 @@ constexpr std::array kReleased = {
     Released{"gemma3-4b", 3'880'263'168},
     Released{"gemma3-12b", 11'766'034'176},
     Released{"gemma3-27b", 27'009'346'304},
+    Released{"gemma4-26b-a4b", 25'233'141'790},
+    Released{"gemma4-31b", 30'697'345'340},
     Released{"olmo3-7b", 7'298'011'136},
     Released{"olmo3-32b", 32'233'522'176},
     Released{"apertus-8b", 8'053'338'176},

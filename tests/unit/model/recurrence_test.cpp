@@ -187,7 +187,7 @@ TEST(SparseAttention, CountsAsItsReport) {
     model.sequence_length = static_cast<std::int64_t>(length);
     const LayerPasses passes = layer_passes(model, OpOptions{}, 0);
     EXPECT_NEAR(attention_flop(passes.forward) / length / kMega, core, 0.5);
-    const auto scored = find_gemm(passes.forward, Part::index_scores);
+    const auto scored = find_gemm(passes.forward, "index_scores");
     ASSERT_TRUE(scored.has_value());
     EXPECT_NEAR(in_flop(flop_count(*scored)) / length / kMega, scores, 0.5);
     EXPECT_DOUBLE_EQ(attention_flop(passes.backward_input), 2.5 * attention_flop(passes.forward));
@@ -196,14 +196,32 @@ TEST(SparseAttention, CountsAsItsReport) {
             1536 * 64 * 128 + 7168 * (128 + 64) + 2 * 128);
 }
 
+// Gemma 4 31B: every sixth layer has 4 heads of 512 whose keys are its values, the others 16 of 256.
+TEST(FullAttention, HasHeadsOfItsOwn) {
+  const ModelSpec model = preset_spec("gemma4-31b");
+  const auto columns = [&model](std::int64_t layer) {
+    const LayerPasses passes = layer_passes(model, OpOptions{}, layer);
+    const auto qkv = find_gemm(passes.forward, "qkv");
+    return qkv ? qkv->n : 0;
+  };
+  EXPECT_EQ(columns(4), (32 + 2 * 16) * 256);
+  EXPECT_EQ(columns(5), (32 + 4) * 512);
+  EXPECT_NE(model.shape_index(4), model.shape_index(5));
+  EXPECT_EQ(model.kind_index(4), model.kind_index(0));
+  ModelSpec brief = model;
+  brief.sequence_length = 1024;  // no longer than the window, which then limits nothing
+  EXPECT_EQ(brief.window_of(0), 0);
+  EXPECT_NE(brief.shape_index(4), brief.shape_index(5));
+}
+
 // The gate of Qwen3-Next doubles the columns of the queries.
 TEST(OutputGate, IsProjectedBesideTheQueries) {
   const ModelSpec model = preset_spec("qwen3-next-80b-a3b");
   const LayerPasses passes = layer_passes(model, OpOptions{}, 3);
-  const auto qkv = find_gemm(passes.forward, Part::qkv);
+  const auto qkv = find_gemm(passes.forward, "qkv");
   ASSERT_TRUE(qkv.has_value());
   EXPECT_EQ(qkv->n, 256 * (16 + 16 + 2 + 2));
-  EXPECT_TRUE(find_memory(passes.forward, Part::attention_gate).has_value());
+  EXPECT_TRUE(find_memory(passes.forward, "attention_gate").has_value());
 }
 
 }  // namespace

@@ -43,6 +43,11 @@ const Pairs kLinear = {{"model.layer_types", "[gated_delta, attention]"},
                        {"model.linear_attention.key_dim", "128"},
                        {"model.linear_attention.value_dim", "64"}};
 const Pairs kWindow = {{"model.attention_window.size", "512"}};
+const Pairs kFull = {{"model.attention_window.size", "512"},
+                     {"model.attention_window.full_every", "2"},
+                     {"model.full_attention.num_query_groups", "8"},
+                     {"model.full_attention.head_dim", "256"},
+                     {"model.full_attention.shared_key_value", "false"}};
 const Pairs kPreset = {{"cluster.network", "{preset: infiniband-400g}"}};
 const Pairs kPipeline = {{"layout.pipeline", "2"}, {"layout.schedule", "gpipe"}};
 const Pairs kGeneric = {{"software.name", "generic"}};  // without recipes
@@ -125,6 +130,15 @@ const std::vector<Effect>& model_effects() {
       {"model.moe.node_limit", "2", "model.moe.node_limit = 2", kMoe},
       {"model.attention_window.size", "256", "model.attention_window.size = 256", kWindow},
       {"model.attention_window.full_every", "2", "model.attention_window.full_every = 2", kWindow},
+      {"model.full_attention.num_query_groups",
+       "4",
+       "model.full_attention.num_query_groups = 4",
+       kFull},
+      {"model.full_attention.head_dim", "512", "model.full_attention.head_dim = 512", kFull},
+      {"model.full_attention.shared_key_value",
+       "true",
+       "model.full_attention.shared_key_value = true",
+       kFull},
       {"model.mla.q_lora_rank", "1536", "model.mla.q_lora_rank = 1536", kMla},
       {"model.mla.kv_lora_rank", "256", "model.mla.kv_lora_rank = 256", kMla},
       {"model.mla.qk_nope_head_dim",

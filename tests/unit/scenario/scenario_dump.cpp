@@ -45,6 +45,11 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.linear_attention.conv", model.linear_attention->conv);
     lines.add("model.linear_attention.chunk", model.linear_attention->chunk);
   }
+  if (model.full_attention) {
+    lines.add("model.full_attention.num_query_groups", model.full_attention->num_query_groups);
+    lines.add("model.full_attention.head_dim", model.full_attention->head_dim);
+    lines.add("model.full_attention.shared_key_value", model.full_attention->shared_key_value);
+  }
   if (model.sparse_attention) {
     lines.add("model.sparse_attention.index_heads", model.sparse_attention->heads);
     lines.add("model.sparse_attention.index_head_dim", model.sparse_attention->dim);
