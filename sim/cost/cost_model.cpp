@@ -6,6 +6,7 @@
 #include "sim/cost/collective.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/memory_bound.hpp"
+#include "sim/cost/scan.hpp"
 #include "sim/cost/transfer.hpp"
 
 namespace orrery::cost {
@@ -59,6 +60,10 @@ struct OperationVisitor {
     return model.attention(op);
   }
 
+  Cost operator()(const model::ScanOp& op) const {
+    return model.scan(op);
+  }
+
   Cost operator()(const model::MemoryOp& op) const {
     return model.memory_bound(op);
   }
@@ -98,6 +103,10 @@ Cost CostModel::gemm(const model::GemmOp& op) const {
 
 Cost CostModel::attention(const model::AttentionOp& op) const {
   return attention_cost(op, gpu_, software_);
+}
+
+Cost CostModel::scan(const model::ScanOp& op) const {
+  return scan_cost(op, gpu_, software_);
 }
 
 Cost CostModel::memory_bound(const model::MemoryOp& op) const {

@@ -3,8 +3,8 @@
 // Cost model of one GPU, stack and network: the time of each operation, collective and transfer.
 //
 // One value that combines the three profiles; all member functions are const and pure. The formulas
-// are in gemm.hpp, attention.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this class
-// only dispatches on the kind of operation and the axis of a collective.
+// are in gemm.hpp, attention.hpp, scan.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this
+// class only dispatches on the kind of operation and the axis of a collective.
 
 #include <array>
 #include <optional>
@@ -44,6 +44,7 @@ class CostModel {
 
   [[nodiscard]] Cost gemm(const model::GemmOp& op) const;
   [[nodiscard]] Cost attention(const model::AttentionOp& op) const;
+  [[nodiscard]] Cost scan(const model::ScanOp& op) const;
   [[nodiscard]] Cost memory_bound(const model::MemoryOp& op) const;
 
   // A collective over a group, all of its groups running at once (sharing_node).

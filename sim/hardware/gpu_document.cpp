@@ -25,6 +25,12 @@ constexpr std::array<Choice<Dtype>, 6> kDtypes = {{{"fp32", Dtype::fp32},
                                                    {"fp8", Dtype::fp8},
                                                    {"fp4", Dtype::fp4}}};
 
+constexpr std::array<Choice<model::ScanKind>, 4> kScanKinds = {
+    {{"state-space", model::ScanKind::state_space},
+     {"delta", model::ScanKind::delta},
+     {"channel-delta", model::ScanKind::channel_delta},
+     {"retention", model::ScanKind::retention}}};
+
 const yaml::Range<BytesPerSecond> kPositiveBandwidth = above(BytesPerSecond{});
 const yaml::Range<FlopPerSecond> kPositiveRate = above(FlopPerSecond{});
 
@@ -202,6 +208,34 @@ std::vector<NormRate> read_norm_kernels(MappingReader& root) {
   return kernels;
 }
 
+std::vector<ScanRate> read_scan_kernels(MappingReader& root) {
+  std::vector<ScanRate> kernels;
+  std::optional<MappingReader> section = root.optional_mapping("scan_kernels");
+  if (!section) {
+    return kernels;
+  }
+  for (const Choice<model::ScanKind>& scan : kScanKinds) {
+    std::optional<MappingReader> entry = section->optional_mapping(scan.name);
+    if (!entry) {
+      continue;
+    }
+    auto forward = read_coefficient<kind::Bandwidth>(*entry, "forward", kPositiveBandwidth);
+    auto backward = read_coefficient<kind::Bandwidth>(*entry, "backward", kPositiveBandwidth);
+    auto forward_chunk = read_coefficient<kind::Time>(*entry, "forward_chunk");
+    auto backward_chunk = read_coefficient<kind::Time>(*entry, "backward_chunk");
+    entry->finish();
+    if (forward && backward && forward_chunk && backward_chunk) {
+      kernels.push_back({.kind = scan.value,
+                         .forward = std::move(*forward),
+                         .backward = std::move(*backward),
+                         .forward_chunk = std::move(*forward_chunk),
+                         .backward_chunk = std::move(*backward_chunk)});
+    }
+  }
+  section->finish();
+  return kernels;
+}
+
 // Wires of its own between every pair of GPUs, as one link that is shared out over the peers.
 std::optional<NvlinkProfile> read_mesh(MappingReader section) {
   auto link = read_coefficient<kind::Bandwidth>(section, "link_bandwidth", kPositiveBandwidth);
@@ -298,6 +332,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
   std::optional<AttentionRate> attention = read_attention(reader, gemm);
   std::vector<AttentionRate> kernels = read_attention_kernels(reader, gemm);
   std::vector<NormRate> norms = read_norm_kernels(reader);
+  std::vector<ScanRate> scans = read_scan_kernels(reader);
   std::optional<NvlinkProfile> nvlink = read_nvlink(reader, arch);
   reader.finish();
   if (!name || !full_name || !arch || !sm_count || !top.complete() || !attention) {
@@ -317,6 +352,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
                     .attention = std::move(*attention),
                     .attention_kernels = std::move(kernels),
                     .norm_kernels = std::move(norms),
+                    .scan_kernels = std::move(scans),
                     .nvlink = std::move(nvlink),
                     .host_bandwidth = std::move(*top.host_bandwidth),
                     .pcie_bandwidth = std::move(*top.pcie_bandwidth),

@@ -22,6 +22,13 @@ const AttentionRate* GpuProfile::find_attention(AttentionGeneration generation) 
   return found == attention_kernels.end() ? nullptr : &*found;
 }
 
+const ScanRate* GpuProfile::find_scan(model::ScanKind kind) const {
+  const auto found = std::find_if(scan_kernels.begin(),
+                                  scan_kernels.end(),
+                                  [kind](const ScanRate& rate) { return rate.kind == kind; });
+  return found == scan_kernels.end() ? nullptr : &*found;
+}
+
 const NormRate* GpuProfile::find_norm(NormImplementation implementation) const {
   const auto found = std::find_if(
       norm_kernels.begin(), norm_kernels.end(), [implementation](const NormRate& rate) {

@@ -44,6 +44,7 @@
 // memory              | bytes the driver shows, not nominal    | byte   | published
 // norm_kernels        | latency and share of hbm_bandwidth of the norms of an implementation,
 //                     | forward and backward, which a stack names (software_profile.hpp)
+// scan_kernels        | rate and chain of the scans of linear mixers, by kind (cost/scan.hpp)
 // attention           | rates of the best attention kernel; attention_kernels: those of other
 //                     | generations, which a stack names (software_profile.hpp)
 //
@@ -141,6 +142,15 @@ struct NormRate {
   Coefficient<Seconds> backward_latency;
 };
 
+// Scans of one kind (cost/scan.hpp).
+struct ScanRate {
+  model::ScanKind kind = model::ScanKind::delta;
+  Coefficient<BytesPerSecond> forward;  // at which the counted bytes move
+  Coefficient<BytesPerSecond> backward;
+  Coefficient<Seconds> forward_chunk;  // what a chunk adds to the chain over the sequence
+  Coefficient<Seconds> backward_chunk;
+};
+
 // Links between the GPUs of one host: NVLink, Infinity Fabric, or the ports of a Gaudi.
 struct NvlinkProfile {
   Coefficient<BytesPerSecond> bandwidth;  // per GPU, one direction
@@ -175,6 +185,7 @@ struct GpuProfile {
   AttentionRate attention;                            // the best fused kernel, in 16-bit
   std::vector<AttentionRate> attention_kernels = {};  // other generations
   std::vector<NormRate> norm_kernels = {};
+  std::vector<ScanRate> scan_kernels = {};
   std::optional<NvlinkProfile> nvlink;
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
@@ -190,6 +201,9 @@ struct GpuProfile {
 
   // The entry of an implementation of norms; nullptr when there is none.
   [[nodiscard]] const NormRate* find_norm(NormImplementation implementation) const;
+
+  // The entry of a kind of scan; nullptr when there is none.
+  [[nodiscard]] const ScanRate* find_scan(model::ScanKind kind) const;
 
   // The entry of a generation, `attention` or one of the others; nullptr when there is none.
   [[nodiscard]] const AttentionRate* find_attention(AttentionGeneration generation) const;

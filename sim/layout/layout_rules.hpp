@@ -33,8 +33,20 @@ enum class StagePlacement : std::uint8_t { loop, vee, bidirectional };
 // Groups are split, or copied to as many ranks each.
 [[nodiscard]] constexpr bool tensor_splits_groups(const model::ModelSpec& model,
                                                   std::int64_t tensor) {
-  const std::int64_t groups = attention_groups(model);
-  return model.mla.has_value() || (tensor > groups ? tensor % groups : groups % tensor) == 0;
+  const auto splits = [tensor](std::int64_t groups) {
+    return (tensor > groups ? tensor % groups : groups % tensor) == 0;
+  };
+  const std::int64_t full = model.full_attention ? model.full_attention->num_query_groups : 0;
+  return model.mla.has_value() || (splits(attention_groups(model)) && (full == 0 || splits(full)));
+}
+
+// Heads of linear mixers are split over tensor ranks, those of the values over context ranks too.
+[[nodiscard]] inline bool linear_heads_split(const model::ModelSpec& model,
+                                             std::int64_t tensor,
+                                             std::int64_t context) {
+  return !model.linear_attention ||
+         (model.linear_attention->value_heads % (tensor * context) == 0 &&
+          model.linear_attention->key_heads % tensor == 0);
 }
 
 [[nodiscard]] constexpr bool tensor_splits(const model::ModelSpec& model, std::int64_t tensor) {

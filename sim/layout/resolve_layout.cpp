@@ -104,6 +104,14 @@ void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Pr
     problems.require_divides(
         "layout.tensor", spec.tensor, "model.ffn_hidden_size", model.ffn_hidden_size);
   }
+  if (const auto& linear = model.linear_attention) {
+    problems.require_divides(
+        "layout.tensor", spec.tensor, "model.linear_attention.key_heads", linear->key_heads);
+    problems.require_divides("layout.context",
+                             spec.tensor * spec.context,
+                             "model.linear_attention.value_heads",
+                             linear->value_heads);
+  }
   if (spec.sequence_parallel) {
     const std::int64_t slice = spec.tensor * spec.context;
     if (!sequence_splits(model, spec.tensor, spec.context)) {

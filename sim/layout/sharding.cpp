@@ -80,17 +80,12 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
       layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
   const model::ShardContext& shard = layout;
   model::ShardParameters sum;
-  // At most two kinds of layers exist: dense ones first, then mixture-of-experts ones.
-  const std::int64_t end = part.first_layer + part.num_layers;
-  const std::int64_t dense_end =
-      model.moe ? std::clamp(model.moe->dense_layers, part.first_layer, end) : end;
-  if (dense_end > part.first_layer) {
-    sum.add(model::layer_shard_parameters(model, shard, part.first_layer),
-            static_cast<double>(dense_end - part.first_layer));
-  }
-  if (end > dense_end) {
-    sum.add(model::layer_shard_parameters(model, shard, dense_end),
-            static_cast<double>(end - dense_end));
+  for (const model::LikeLayers& like :
+       model::count_layers(model, part.first_layer, part.first_layer + part.num_layers)) {
+    if (like.count > 0) {
+      sum.add(model::layer_shard_parameters(model, shard, like.first),
+              static_cast<double>(like.count));
+    }
   }
   if (part.has_embedding) {
     sum.add(model::embedding_shard_parameters(model, shard));

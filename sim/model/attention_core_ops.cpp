@@ -48,7 +48,7 @@ double key_value_bytes(const ShardDims& dims, std::int64_t heads) {
 // Within a window all slices but the first see as much.
 double slowest_share(const LayerContext& context) {
   const ShardContext& shard = context.options.shard;
-  const bool whole = shard.context_method == ContextMethod::all_to_all;
+  const bool whole = context.context_method() == ContextMethod::all_to_all;
   if (shard.context == 1 || whole || shard.context_balanced || !context.model.causal ||
       context.window > 0) {
     return 1.0;
@@ -72,7 +72,7 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
           .deterministic = context.options.precision.deterministic,
           .dropout = context.options.dropout,
           .dtype = context.options.attention_fp8 ? Dtype::fp8 : context.activation(),
-          .key_blocks = shard.context_method == ContextMethod::ring ? shard.context : 1,
+          .key_blocks = context.context_method() == ContextMethod::ring ? shard.context : 1,
           .across_ranks = shard.context > 1,
           .imbalance = slowest_share(context)};
 }
@@ -164,7 +164,7 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
 LayerContext core_of(const LayerContext& context) {
   LayerContext core = context;
   ShardDims& dims = core.dims;
-  if (dims.context > 1 && context.options.shard.context_method == ContextMethod::all_to_all) {
+  if (dims.context > 1 && context.context_method() == ContextMethod::all_to_all) {
     dims.heads = divide_rounding_up(dims.heads, dims.context);
     dims.groups = divide_rounding_up(dims.groups, dims.context);
     dims.query_length = dims.key_length;

@@ -7,11 +7,18 @@ namespace orrery::model {
 
 namespace {
 
+// Heads whose output has a gate, which is projected beside queries, keys and values.
+std::int64_t gate_heads(const LayerContext& context) {
+  return context.model.output_gate ? context.dims.heads : 0;
+}
+
 LinearLayer qkv_linear(const LayerContext& context) {
   const ShardDims& dims = context.dims;
+  const std::int64_t value_groups = context.model.shared_key_value ? 0 : dims.groups;
   return {.part = Part::qkv,
           .tokens = dims.tokens,
-          .outputs = (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
+          .outputs = (dims.heads + dims.groups) * dims.head_dim_qk +
+                     (value_groups + gate_heads(context)) * dims.head_dim_v,
           .inputs = dims.hidden,
           .bias = context.model.linear_bias || context.model.qkv_bias,
           .input_casters = context.casters()};
@@ -25,6 +32,11 @@ LinearLayer output_linear(const LayerContext& context) {
           .inputs = dims.heads * dims.head_dim_v,
           .bias = context.model.linear_bias,
           .gradient_casters = context.casters()};
+}
+
+double gate_bytes(const LayerContext& context) {
+  const ShardDims& dims = context.dims;
+  return product(dims.tokens, gate_heads(context), dims.head_dim_v) * dims.element_bytes;
 }
 
 // The rotation of queries and keys, forward or backward: both are read and written once.
@@ -73,6 +85,9 @@ void attention_forward(Pass& pass, const LayerContext& context) {
   add_rotary(pass, Part::rotary, context);
   context_exchange_forward(pass, context);
   keep_attention_output(pass, context);
+  if (const double gate = gate_bytes(context); gate > 0.0) {
+    add_memory(pass, Part::attention_gate, 2.0 * gate, gate);
+  }
   add_linear_forward(pass, output_linear(context), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
   add_residual_forward(pass, dims, context.options.dropout);
@@ -86,6 +101,9 @@ void attention_backward(LayerPasses& passes, const LayerContext& context) {
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, output_linear(context), precision);
   restore_attention_output(input, context);
+  if (const double gate = gate_bytes(context); gate > 0.0) {
+    add_memory(input, backward(Part::attention_gate), 3.0 * gate, 2.0 * gate);
+  }
   context_exchange_backward(input, context);
   add_rotary(input, backward(Part::rotary), context);
   gather_input_again(input, dims, dims.hidden, context.gathered());

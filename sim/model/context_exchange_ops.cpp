@@ -60,7 +60,7 @@ void add_merge(Pass& pass, PassPart part, const LayerContext& context, double te
 
 void context_exchange_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  switch (context.options.shard.context_method) {
+  switch (context.context_method()) {
     case ContextMethod::all_gather:
       add_collective(
           pass,
@@ -89,7 +89,7 @@ void context_exchange_forward(Pass& pass, const LayerContext& context) {
 
 void context_exchange_backward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
-  switch (context.options.shard.context_method) {
+  switch (context.context_method()) {
     case ContextMethod::all_gather:
       add_collective(pass,
                      key_value_collective(context,

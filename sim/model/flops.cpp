@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "sim/model/parameters.hpp"
+#include "sim/model/recurrence.hpp"
 #include "sim/model/shard_dims.hpp"
 #include "sim/model/transformer_ops.hpp"
 
@@ -19,7 +20,9 @@ constexpr double kFrozenFactor = 4.0;  // 2 forward, 2 for the gradient of the i
 // causal mask leaves on average.
 double counted_keys(const ModelSpec& model, FlopConvention convention, std::int64_t layer) {
   const double length = product(model.sequence_length);
-  const double window = product(model.window_of(layer));
+  const std::int64_t chosen = model.sparse_attention ? model.sparse_attention->top_k : 0;
+  const double window =
+      product(chosen > 0 && chosen < model.sequence_length ? chosen : model.window_of(layer));
   if (convention == FlopConvention::palm) {
     return window > 0.0 ? window : length;
   }
@@ -32,9 +35,22 @@ double attention_forward(const ModelSpec& model, FlopConvention convention) {
     return 0.0;
   }
   const std::int64_t layers = model.num_layers + model.mtp_layers;
-  double keys = 0.0;
+  double keys = 0.0;  // as wide as those of layers with a window, where the others' heads differ
+  const double usual = product(query_head_dim(model) + value_head_dim(model));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    keys += counted_keys(model, convention, layer);
+    if (model.kind_of(layer).attention) {
+      const ModelSpec own = model.of_layer(layer);
+      keys += counted_keys(model, convention, layer) *
+              (product(query_head_dim(own) + value_head_dim(own)) / usual);
+    }
+  }
+  if (const auto& indexer = model.sparse_attention) {
+    const double all = product(model.sequence_length);
+    const double scored = convention == FlopConvention::palm ? all : all / 2.0;
+    return product(2, model.num_attention_heads) *
+               product(2 * model.mla->kv_lora_rank + model.mla->qk_rope_head_dim) *
+               (keys / product(layers)) +
+           product(2, indexer->heads, indexer->dim) * scored;
   }
   return product(2, model.num_attention_heads, query_head_dim(model) + value_head_dim(model)) *
          (keys / product(layers));
@@ -62,10 +78,9 @@ double products_again(const ModelSpec& model,
     }
     return sum / product(model.sequence_length);
   };
-  const std::int64_t dense = std::min(layers, count_dense_layers(model));
-  double sum = dense > 0 ? product(dense) * of_layer(0) : 0.0;
-  if (layers > dense) {
-    sum += product(layers - dense) * of_layer(model.num_layers - 1);
+  double sum = 0.0;
+  for (const LikeLayers& like : count_layers(model, 0, layers)) {
+    sum += like.count > 0 ? product(like.count) * of_layer(like.first) : 0.0;
   }
   return sum;
 }
@@ -89,7 +104,9 @@ Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
   const double attention = kTrainingFactor / kForwardFactor *
                            product(model.num_layers + model.mtp_layers) *
                            attention_forward(model, convention);
-  return flop(per_weight * multiplied_parameters(model) + adapters + attention);
+  const double scans =
+      kTrainingFactor / kForwardFactor * scan_flop_per_token(model, 0, model.num_layers);
+  return flop(per_weight * multiplied_parameters(model) + adapters + attention + scans);
 }
 
 Flop hardware_flop_per_token(const ModelSpec& model,
@@ -109,10 +126,13 @@ Flop hardware_flop_per_token(const ModelSpec& model,
     extra += product(layers) * attention_forward(model, convention);
   }
   if (policy == Recompute::full) {
-    const std::int64_t dense = std::min(layers, count_dense_layers(model));
-    const LayerParameters first = count_layer_parameters(model, 0);
-    const LayerParameters last = count_layer_parameters(model, model.num_layers - 1);
-    extra += kForwardFactor * (product(dense, first.active) + product(layers - dense, last.active));
+    double active = 0.0;
+    for (const LikeLayers& like : count_layers(model, 0, layers)) {
+      active += like.count > 0
+                    ? product(like.count, count_layer_parameters(model, like.first).active)
+                    : 0.0;
+    }
+    extra += kForwardFactor * active + scan_flop_per_token(model, 0, layers);
   }
   return model_flop_per_token(model, convention) + flop(extra);
 }

@@ -5,6 +5,8 @@
 //
 //   palm         6 N + 12 L H Q T     N: parameters that a token is multiplied with
 //   palm_causal  6 N +  6 L H Q T     half of the scores: what a causal kernel computes
+//   (both)       + 3 x the forward of the scans of linear mixers (op.hpp); L counts the layers
+//                with attention then
 //   adapters     4 in place of each 6, and 6 N_adapters: frozen weights have no gradients
 //   six_nd       6 N_active           no attention, N_active with all tables (published "37B")
 //

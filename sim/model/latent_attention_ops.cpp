@@ -61,7 +61,9 @@ LinearLayer latent_output_linear(const LayerContext& context) {
 std::int64_t latent_width(const LayerContext& context) {
   const MlaSpec& mla = *context.model.mla;
   const std::int64_t query = has_query_latent(context) ? mla.q_lora_rank : context.dims.hidden;
-  return query + mla.kv_lora_rank + mla.qk_rope_head_dim;
+  const auto& indexer = context.model.sparse_attention;
+  return query + mla.kv_lora_rank + mla.qk_rope_head_dim +
+         (indexer ? indexer->dim + indexer->heads : 0);
 }
 
 // Rotation of the rotary parts, and the keys put together from their own and the shared part.
@@ -105,7 +107,8 @@ void latent_attention_forward(Pass& pass, const LayerContext& context) {
   add_linear_forward(pass, key_value_down(context), precision);
   latent_norms_forward(pass, context);
   latent_up_forward(pass, context);
-  context_exchange_forward(pass, context);
+  index_forward(pass, context);
+  context_exchange_forward(pass, core_context(context));
   keep_attention_output(pass, context);
   add_linear_forward(pass, latent_output_linear(context), precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
@@ -120,7 +123,8 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, latent_output_linear(context), precision);
   restore_attention_output(input, context);
-  context_exchange_backward(input, context);
+  context_exchange_backward(input, core_context(context));
+  index_backward(passes, context);
   add_rotary(input, backward(Part::rotary), backward(Part::key_concat), context);
   gather_input_again(input, dims, latent_width(context), context.activation());
   add_linear_backward(passes, key_value_up(context), precision);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The operations of each block of a layer: attention (MHA and GQA, or latent), then a dense MLP or
-// a mixture of experts. Backward functions append in the order in which they run, so a layer's
+// The operations of each block of a layer: attention (MHA and GQA, or latent), a linear mixer, a
+// dense MLP, a mixture of experts. Backward functions append in the order in which they run, so a layer's
 // backward calls its blocks in reverse. Used inside model/ only.
 
 #include <cstdint>
@@ -34,6 +34,11 @@ struct LayerContext {
     return gathers_low() ? dims.tensor : 1;
   }
 
+  // Keys that are chosen among all must be there.
+  [[nodiscard]] ContextMethod context_method() const {
+    return model.sparse_attention ? ContextMethod::all_gather : options.shard.context_method;
+  }
+
   [[nodiscard]] bool gathers_low() const {
     return options.precision.gathers_low && dims.low_precision && dims.sequence_parallel &&
            options.precision.fp8_scaling != Fp8Scaling::rowwise;
@@ -56,6 +61,14 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
 // From the latents to Q, K and V: norms of the latents, then both up projections and the rotation.
 void latent_norms_forward(Pass& pass, const LayerContext& context);
 void latent_up_forward(Pass& pass, const LayerContext& context);
+
+// The context of the core, and the choice of its keys where attention is sparse.
+[[nodiscard]] LayerContext core_context(const LayerContext& context);
+void index_forward(Pass& pass, const LayerContext& context);
+void index_backward(LayerPasses& passes, const LayerContext& context);
+
+void recurrent_forward(Pass& pass, const LayerContext& context, const LayerKind& kind);
+void recurrent_backward(LayerPasses& passes, const LayerContext& context, const LayerKind& kind);
 
 void dense_mlp_forward(Pass& pass, const LayerContext& context);
 void dense_mlp_backward(LayerPasses& passes, const LayerContext& context);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/model/recurrence.hpp"
 #include "sim/model/shard_dims.hpp"
 #include "sim/model/widths.hpp"
 
 namespace orrery::model {
 
 namespace {
+
+constexpr double kIndexBytes = 4.0;  // of the place of a chosen key
 
 struct Activations {
   const ModelSpec& model;
@@ -33,8 +36,9 @@ struct Activations {
   }
 };
 
+// Attention to chosen keys works on the latents: what its core keeps has their widths.
 Activations activations(const ModelSpec& model, const ActivationOptions& options) {
-  return {model, options, shard_dims(model, options.ops)};
+  return {model, options, core_dims(model, shard_dims(model, options.ops))};
 }
 
 // Bytes of `width` elements for every token of the rank's own share.
@@ -115,6 +119,16 @@ double attention_block(const Activations& a) {
     total += latents(a);
   }
   total += attention_operands(a) + attention_core(a);
+  if (a.model.output_gate) {  // the gate, and where it is not kept yet the core's output
+    const double copies = a.dims.low_precision ? 1.0 : 2.0;
+    total += copies * gathered(a, a.dims.heads * a.dims.head_dim_v, a.dims.element_bytes);
+  }
+  if (const auto& indexer = a.model.sparse_attention) {  // its queries, and the chosen keys
+    total += gathered(a,
+                      indexer->heads * indexer->dim + a.dims.heads * a.model.mla->v_head_dim,
+                      a.dims.element_bytes) +
+             gathered(a, indexer->top_k, kIndexBytes);
+  }
   if (a.dropout()) {
     total += local(a, a.dims.hidden, 1.0);
   }
@@ -173,10 +187,11 @@ double moe_inner(const Activations& a) {
   const ShardDims& dims = a.dims;
   const double rows = product(dims.expert_rows);
   const double permuted =
-      a.model.lora ? 0.0 : rows * product(dims.hidden) * dims.linear_input_bytes;
+      a.model.lora ? 0.0 : rows * product(dims.expert_hidden) * dims.linear_input_bytes;
   return local(a, a.model.moe->num_experts, kFp32Bytes) + permuted +
          (activation_input(dims, rows, dims.expert_ffn, expert_input_bytes(a)) +
           expert_down_input(a)) +
+         local(a, 2 * a.model.moe->latent_size, dims.linear_input_bytes) +
          shared_inner(a);
 }
 
@@ -185,32 +200,55 @@ double moe_mlp(const Activations& a) {
   return router + moe_inner(a) + shared_input(a);
 }
 
-double mlp_block(const Activations& a, std::int64_t layer) {
+double mlp_block(const Activations& a, Mlp mlp) {
   double total = local(a, a.dims.hidden, a.dims.element_bytes);  // input of the norm
-  total += a.model.is_moe_layer(layer) ? moe_mlp(a) : dense_mlp(a);
+  total += mlp == Mlp::moe ? moe_mlp(a) : dense_mlp(a);
   if (a.dropout()) {
     total += local(a, a.dims.hidden, 1.0);
   }
   return total;
 }
 
+MixerDims mixer_of(const Activations& a, const LayerKind& kind) {
+  return mixer_dims(a.model, *kind.recurrence, a.dims.tensor);
+}
+
+// Beside attention it has the norm's input and result in common with it.
+double recurrent_block(const Activations& a, const LayerKind& kind) {
+  const MixerDims mixer = mixer_of(a, kind);
+  double total = product(a.dims.tokens) *
+                 kept_per_token(mixer, a.dims.element_bytes, a.dims.linear_input_bytes);
+  total += gathered(a, 2 * mixer.low_rank, a.dims.linear_input_bytes);
+  if (!kind.attention) {
+    total += local(a, a.dims.hidden, a.dims.element_bytes) + projection_input(a);
+  }
+  return total + (a.dropout() ? local(a, a.dims.hidden, 1.0) : 0.0);
+}
+
 double whole_layer(const Activations& a, std::int64_t layer) {
-  return attention_block(a) + mlp_block(a, layer);
+  const LayerKind kind = a.model.kind_of(layer);
+  double total = kind.attention ? attention_block(a) : 0.0;
+  total += kind.recurrence ? recurrent_block(a, kind) : 0.0;
+  return total + (kind.mlp != Mlp::none ? mlp_block(a, kind.mlp) : 0.0);
 }
 
 // What the products leave behind that selective recomputation by operation saves.
 double saved_operations(const Activations& a, std::int64_t layer) {
   const ShardDims& dims = a.dims;
-  double total =
-      local(a, dims.hidden, dims.element_bytes) +
-      gathered(a,
-               dims.heads * (dims.head_dim_qk + dims.head_dim_v) + dims.groups * dims.head_dim_v,
-               dims.element_bytes) +
-      attention_core(a);
+  const LayerKind kind = a.model.kind_of(layer);
+  double total = local(a, dims.hidden, dims.element_bytes);
+  if (kind.attention) {
+    total +=
+        gathered(a,
+                 dims.heads * (dims.head_dim_qk + dims.head_dim_v) + dims.groups * dims.head_dim_v,
+                 dims.element_bytes) +
+        attention_core(a);
+  }
+  total += kind.recurrence ? gathered(a, mixer_of(a, kind).projected, dims.element_bytes) : 0.0;
   if (dims.sequence_parallel) {
     total += local(a, dims.hidden, dims.element_bytes);  // the scattered sum behind the core
   }
-  if (a.model.is_moe_layer(layer)) {
+  if (kind.mlp != Mlp::dense) {
     return total;  // grouped products are none of the saved operations
   }
   total += gathered(a, dims.ffn, dims.element_bytes);
@@ -258,8 +296,21 @@ double moe_given_up(const Activations& a) {
   return total + (modules.mlp_activation ? down_input(a, dims.shared_ffn) : 0.0);
 }
 
+double mixer_given_up(const Activations& a, std::int64_t layer) {
+  const LayerKind kind = a.model.kind_of(layer);
+  if (kind.attention) {
+    return attention_given_up(a);
+  }
+  const bool norm = kind.recurrence && a.options.ops.recompute_modules.layernorm;
+  return norm ? projection_input(a) : 0.0;
+}
+
 double mlp_given_up(const Activations& a, std::int64_t layer) {
-  return a.model.is_moe_layer(layer) ? moe_given_up(a) : dense_given_up(a);
+  const Mlp mlp = a.model.kind_of(layer).mlp;
+  if (mlp == Mlp::none) {
+    return 0.0;
+  }
+  return mlp == Mlp::moe ? moe_given_up(a) : dense_given_up(a);
 }
 
 // Keys, values and their gradients of other ranks, or the heads exchanged for tokens.
@@ -270,7 +321,9 @@ double context_exchange(const Activations& a) {
   }
   const double slice =
       gathered(a, dims.groups * (dims.head_dim_qk + dims.head_dim_v), dims.element_bytes);
-  switch (a.options.ops.shard.context_method) {
+  const ContextMethod method =
+      a.model.sparse_attention ? ContextMethod::all_gather : a.options.ops.shard.context_method;
+  switch (method) {
     case ContextMethod::all_gather:
       return 2.0 * product(dims.context) * slice;
     case ContextMethod::ring:
@@ -286,13 +339,13 @@ double kept_layer(const Activations& a, std::int64_t layer) {
     case Recompute::none:
       return whole_layer(a, layer);
     case Recompute::selective:
-      return whole_layer(a, layer) - attention_core(a);
+      return whole_layer(a, layer) - (a.model.kind_of(layer).attention ? attention_core(a) : 0.0);
     case Recompute::full:
       return local(a, a.dims.hidden, a.dims.element_bytes);
     case Recompute::selective_operations:
       return saved_operations(a, layer);
     case Recompute::modules:
-      return whole_layer(a, layer) - attention_given_up(a) - mlp_given_up(a, layer);
+      return whole_layer(a, layer) - mixer_given_up(a, layer) - mlp_given_up(a, layer);
   }
   return 0.0;  // not reached: every enumerator returns above
 }
@@ -311,30 +364,47 @@ double main_head(const Activations& a) {
 // may need its output in 16 bits.
 double brought_back(const Activations& a, std::int64_t layer) {
   const bool narrow = a.options.ops.precision.kept_attention_output.has_value();
-  const double restored =
-      narrow ? gathered(a, a.dims.heads * a.dims.head_dim_v, a.dims.element_bytes) : 0.0;
+  const double restored = narrow && a.model.kind_of(layer).attention
+                              ? gathered(a, a.dims.heads * a.dims.head_dim_v, a.dims.element_bytes)
+                              : 0.0;
   if (a.options.recompute == Recompute::modules) {
-    return std::max(attention_given_up(a) + restored, mlp_given_up(a, layer));
+    return std::max(mixer_given_up(a, layer) + restored, mlp_given_up(a, layer));
   }
   return whole_layer(a, layer) - kept_layer(a, layer) + restored;
+}
+
+// Gradients of a scan's operands, and what it computes again: both sides of the convolution, the
+// states in fp32.
+double scan_gradients(const Activations& a, const LayerKind& kind) {
+  const MixerDims mixer = mixer_of(a, kind);
+  const double states = product(mixer.heads, mixer.key_dim, mixer.value_dim) / product(mixer.chunk);
+  return gathered(a, mixer.projected + 2 * mixer.convolved, a.dims.element_bytes) +
+         product(a.dims.tokens) * states * kFp32Bytes;
 }
 
 // Gradients alive at once: of the widest operation's output and input.
 double widest_gradients(const Activations& a, std::int64_t layer) {
   const ShardDims& dims = a.dims;
-  const bool moe = a.model.is_moe_layer(layer);
+  const LayerKind kind = a.model.kind_of(layer);
+  const bool moe = kind.mlp == Mlp::moe;
   const std::int64_t ffn = moe ? dims.expert_ffn : dims.ffn;
   // Around the activation, or around the up projection: experts are often narrower than the stream.
   const std::int64_t inner =
-      std::max((dims.activation_inputs + 1) * ffn, dims.activation_inputs * ffn + dims.hidden);
-  const double mlp = product(moe ? dims.expert_rows : dims.tokens, inner) * dims.element_bytes;
-  double attention = gathered(
-      a, (dims.heads + dims.groups) * (dims.head_dim_qk + dims.head_dim_v), dims.element_bytes);
-  if (a.unfused()) {
-    attention += 2.0 * dims.element_bytes *
-                 product(dims.sequences, dims.heads, dims.query_length, dims.key_length);
+      std::max((dims.activation_inputs + 1) * ffn,
+               dims.activation_inputs * ffn + (moe ? dims.expert_hidden : dims.hidden));
+  const double mlp = kind.mlp == Mlp::none ? 0.0
+                                           : product(moe ? dims.expert_rows : dims.tokens, inner) *
+                                                 dims.element_bytes;
+  double mixer = 0.0;
+  if (kind.attention) {
+    mixer = gathered(
+        a, (dims.heads + dims.groups) * (dims.head_dim_qk + dims.head_dim_v), dims.element_bytes);
+    if (a.unfused()) {
+      mixer += 2.0 * dims.element_bytes *
+               product(dims.sequences, dims.heads, dims.query_length, dims.key_length);
+    }
   }
-  return std::max(mlp, attention);
+  return std::max({mlp, mixer, kind.recurrence ? scan_gradients(a, kind) : 0.0});
 }
 
 }  // namespace
@@ -342,7 +412,8 @@ double widest_gradients(const Activations& a, std::int64_t layer) {
 Bytes layer_activation_bytes(const ModelSpec& model,
                              const ActivationOptions& options,
                              std::int64_t layer) {
-  return bytes(kept_layer(activations(model, options), layer));
+  const ModelSpec own = model.of_layer(layer);
+  return bytes(kept_layer(activations(own, options), layer));
 }
 
 Bytes embedding_activation_bytes(const ModelSpec& model, const ActivationOptions& options) {
@@ -373,7 +444,8 @@ Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& opt
 Bytes layer_working_bytes(const ModelSpec& model,
                           const ActivationOptions& options,
                           std::int64_t layer) {
-  const Activations a = activations(model, options);
+  const ModelSpec own = model.of_layer(layer);
+  const Activations a = activations(own, options);
   double total = brought_back(a, layer) + widest_gradients(a, layer);
   total += local(a, 2 * a.dims.hidden, a.dims.element_bytes);  // residual stream's gradients
   if (a.dims.sequence_parallel) {

@@ -21,6 +21,8 @@
 // Recomputation by module keeps all but what its modules give up (recompute.hpp). A type stated for
 // the attention output makes one copy of it, for the core and its projection; one stated for what
 // the experts' activation starts from holds for routed and shared experts.
+// A linear mixer keeps what recurrence.hpp counts; selective recomputation leaves it alone (its
+// states run again anyway), that by operation keeps its projected columns.
 // Context parallelism holds, while a layer runs backward, K and V and their gradients: of the whole
 // sequence (all_gather), of two slices (ring), or the exchanged heads (all_to_all).
 //

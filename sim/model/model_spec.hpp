@@ -17,10 +17,12 @@
 // `resolve` fills the defaults, so that later stages never meet a zero.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace orrery::model {
 
@@ -40,6 +42,7 @@ struct MoeSpec {
   double load_spread = 0.0;       // standard deviation of one expert's rows / average
   double router_skew = 0.0;       // share of the router's variance that all tokens have in common
   std::int64_t node_limit = 0;    // most nodes a token is sent to; 0: no limit
+  std::int64_t latent_size = 0;   // width in which routed experts work; 0: that of the stream
 
   [[nodiscard]] bool drops_tokens() const {
     return capacity_factor > 0.0;
@@ -53,6 +56,14 @@ struct MlaSpec {
   std::int64_t qk_nope_head_dim = 0;
   std::int64_t qk_rope_head_dim = 0;
   std::int64_t v_head_dim = 0;
+};
+
+// Attention to chosen keys (DeepSeek-V3.2): an indexer of `heads` heads, `dim` wide and with one key
+// for all of them, scores every key before a query, which then sees the best `top_k`.
+struct SparseAttentionSpec {
+  std::int64_t heads = 0;
+  std::int64_t dim = 0;
+  std::int64_t top_k = 0;
 };
 
 // Sliding-window attention: a query sees the `size` keys up to its own, itself included; in the
@@ -130,6 +141,77 @@ struct AdapterSpec {
   FrozenBase base = FrozenBase::parameters;
 };
 
+// What layers that see all tokens have of their own, where others look through a window (Gemma 4).
+struct FullAttentionSpec {
+  std::int64_t num_query_groups = 0;  // 0: those of the others
+  std::int64_t head_dim = 0;          // the same
+  bool shared_key_value = false;      // the key is the value, too: one projection
+};
+
+// One entry of `layer_types`: what a layer is made of. With `mlp` or `moe` among the entries every
+// layer is one of them alone, with one norm and one residual (Nemotron-H); else each mixes tokens
+// and has an MLP behind that, of experts from `dense_layers` on.
+enum class LayerType {
+  attention,          // to all tokens before
+  sliding_attention,  // within attention_window
+  mamba2,             // state-space scan (Dao and Gu, arXiv 2405.21060)
+  gated_delta,        // gated delta rule (arXiv 2412.06464)
+  kda,                // the same with a decay for each channel (Kimi Linear, arXiv 2510.26692)
+  lightning,          // retention with a fixed decay (MiniMax-01, arXiv 2501.08313)
+  attention_mamba2,   // both on the output of one norm, added (Falcon-H1)
+  mlp,
+  moe
+};
+
+struct LayerTypeName {
+  std::string_view name;
+  LayerType type;
+  char letter;  // in Megatron's hybrid_override_pattern; 0: none
+};
+
+inline constexpr std::array<LayerTypeName, 9> kLayerTypeNames = {
+    {{"attention", LayerType::attention, '*'},
+     {"sliding_attention", LayerType::sliding_attention, 0},
+     {"mamba2", LayerType::mamba2, 'M'},
+     {"gated_delta", LayerType::gated_delta, 'G'},
+     {"kda", LayerType::kda, 0},
+     {"lightning", LayerType::lightning, 0},
+     {"attention_mamba2", LayerType::attention_mamba2, 0},
+     {"mlp", LayerType::mlp, '-'},
+     {"moe", LayerType::moe, 'E'}}};
+
+// The recurrence of a linear mixer; recurrence.hpp has the formulas.
+//
+// symbol | meaning                                                      | mamba2      | delta rules
+// -------|--------------------------------------------------------------|-------------|------------
+// H      | value_heads                                                  | heads       | value heads
+// G      | key_heads: shared by H / G value heads; default H            | groups      | key heads
+// K      | key_dim                                                      | state width | key width
+// V      | value_dim; default K                                         | head width  | value width
+// W      | conv: taps of the convolution before it; lightning has none  | 4           | 4
+// C      | chunk: tokens between two states; by the kernels: 128, 64 (delta rules), 256 (lightning)
+struct LinearAttentionSpec {
+  std::int64_t value_heads = 0;
+  std::int64_t key_heads = 0;
+  std::int64_t key_dim = 0;
+  std::int64_t value_dim = 0;
+  std::int64_t conv = 4;
+  std::int64_t chunk = 0;
+};
+
+// A model has layers of so many types, with and without experts.
+inline constexpr std::size_t kMostLayerTypes = 4;
+inline constexpr std::size_t kLayerKinds = 2 * kMostLayerTypes;
+
+enum class Mlp { none, dense, moe };
+
+// What a layer is made of, once its place decides between the kinds of MLP.
+struct LayerKind {
+  bool attention = true;
+  std::optional<LayerType> recurrence = {};  // mamba2, gated_delta, kda or lightning
+  Mlp mlp = Mlp::dense;
+};
+
 struct ModelSpec {
   std::string name;
   std::int64_t num_layers = 0;
@@ -148,27 +230,55 @@ struct ModelSpec {
   bool linear_bias = false;        // biases in every linear layer (GPT-3, BLOOM, OPT)
   bool qkv_bias = false;           // bias in the QKV projection only (Qwen2.5)
   bool embedding_norm = false;     // extra LayerNorm after the embedding (BLOOM)
+  bool shared_key_value = false;   // one projection for keys and values (of_layer)
+  bool output_gate = false;  // attention's output times the sigmoid of a projection (Qwen3-Next)
   bool causal = true;
   std::optional<MoeSpec> moe;
   std::optional<MlaSpec> mla;
+  std::optional<SparseAttentionSpec> sparse_attention;  // with latent attention only
   std::optional<WindowSpec> attention_window;
+  std::optional<FullAttentionSpec> full_attention;  // with a window only
+  std::vector<LayerType> layer_types;  // repeated over the layers; empty: attention, MLP
+  std::optional<LinearAttentionSpec> linear_attention;
   std::int64_t mtp_layers = 0;      // multi-token-prediction modules after the last layer
+  bool mtp_shared = false;          // all of them with one set of weights (Nemotron 3)
   std::optional<AdapterSpec> lora;  // absent: all weights are trained
 
   [[nodiscard]] bool gated_mlp() const {
     return activation == Activation::swiglu;
   }
 
+  // Of a layer of the model; those of multi-token prediction, behind them, have attention and MLP.
+  [[nodiscard]] LayerKind kind_of(std::int64_t layer) const;
+
+  // With the dimensions that the attention of this layer has.
+  [[nodiscard]] ModelSpec of_layer(std::int64_t layer) const;
+
+  // Equal for layers of the same shapes and parameters, below kLayerKinds.
+  [[nodiscard]] std::size_t shape_index(std::int64_t layer) const;
+
+  // The same, with layers told apart that differ in their window.
+  [[nodiscard]] std::size_t kind_index(std::int64_t layer) const;
+
   [[nodiscard]] bool is_moe_layer(std::int64_t layer) const {
-    return moe.has_value() && layer >= moe->dense_layers;
+    return kind_of(layer).mlp == Mlp::moe;
   }
 
+  // Whether the layer looks through the window, however long the sequence is.
+  [[nodiscard]] bool is_sliding(std::int64_t layer) const;
+
   // Keys that a query of this layer sees at most; 0: all.
-  [[nodiscard]] std::int64_t window_of(std::int64_t layer) const {
-    const bool full =
-        !attention_window || attention_window->size >= sequence_length ||
-        (attention_window->full_every > 0 && (layer + 1) % attention_window->full_every == 0);
-    return full ? 0 : attention_window->size;
+  [[nodiscard]] std::int64_t window_of(std::int64_t layer) const;
+
+  // Layers are a mixer or an MLP each, not both.
+  [[nodiscard]] bool has_single_blocks() const;
+
+ private:
+  [[nodiscard]] std::optional<LayerType> type_of(std::int64_t layer) const {
+    const auto count = static_cast<std::int64_t>(layer_types.size());
+    return layer < num_layers && count > 0
+               ? std::optional(layer_types[static_cast<std::size_t>(layer % count)])
+               : std::nullopt;
   }
 };
 

@@ -68,7 +68,7 @@ void attention_modules(Pass& pass, const LayerContext& context) {
     latent_up_forward(pass, context);
   }
   if (modules.core_attention) {
-    attention_core_forward(pass, context);
+    attention_core_forward(pass, core_context(context));
   }
 }
 
@@ -127,10 +127,15 @@ void stop_before_last_product(Pass& pass) {
 }
 
 void modules_forward(Pass& pass, const LayerContext& context, std::int64_t layer) {
-  attention_modules(pass, context);
-  if (context.model.is_moe_layer(layer)) {
+  const LayerKind kind = context.model.kind_of(layer);
+  if (kind.attention) {
+    attention_modules(pass, context);
+  } else if (kind.recurrence && context.options.recompute_modules.layernorm) {
+    norm_again(pass, Part::mixer_norm, context);
+  }
+  if (kind.mlp == Mlp::moe) {
     moe_modules(pass, context);
-  } else {
+  } else if (kind.mlp == Mlp::dense) {
     dense_mlp_modules(pass, context);
   }
 }

@@ -46,7 +46,7 @@ LinearLayer expert_up(const LayerContext& context) {
   return {.part = Part::expert_up,
           .tokens = dims.rows_per_expert,
           .outputs = dims.activation_inputs * dims.expert_ffn,
-          .inputs = dims.hidden,
+          .inputs = dims.expert_hidden,
           .batch = dims.experts,
           .row_spread = dims.row_spread,
           .bias = context.model.linear_bias,
@@ -58,13 +58,27 @@ LinearLayer expert_down(const LayerContext& context) {
   const ShardDims& dims = context.dims;
   return {.part = Part::expert_down,
           .tokens = dims.rows_per_expert,
-          .outputs = dims.hidden,
+          .outputs = dims.expert_hidden,
           .inputs = dims.expert_ffn,
           .batch = dims.experts,
           .row_spread = dims.row_spread,
           .bias = context.model.linear_bias,
           .casts_inside = context.options.fused_experts,
           .gradient_received_low = dispatches_low(context)};
+}
+
+// Into the width in which the experts work, and back: copied on all tensor ranks, each of which
+// projects the tokens that it routes.
+LinearLayer latent_linear(const LayerContext& context, bool down) {
+  const ShardDims& dims = context.dims;
+  return {.part = down ? Part::expert_latent_down : Part::expert_latent_up,
+          .tokens = dims.local_tokens,
+          .outputs = down ? dims.expert_hidden : dims.hidden,
+          .inputs = down ? dims.hidden : dims.expert_hidden};
+}
+
+bool has_latent(const LayerContext& context) {
+  return context.model.moe->latent_size > 0;
 }
 
 LinearLayer shared_up(const LayerContext& context) {
@@ -80,7 +94,8 @@ const std::optional<Bytes>& kept_inner(const LayerContext& context) {
 }
 
 double routed_bytes(const LayerContext& context) {
-  return product(context.dims.routed_tokens, context.dims.hidden) * context.dims.element_bytes;
+  return product(context.dims.routed_tokens, context.dims.expert_hidden) *
+         context.dims.element_bytes;
 }
 
 double copied_bytes(const LayerContext& context) {
@@ -102,7 +117,7 @@ void add_all_to_all(Pass& pass, PassPart part, Way way, const LayerContext& cont
                             ? kScaleBytes / kScaleElements / in_bytes(bytes_per_element(dtype))
                             : 0.0;
   const double tokens = product(dims.routed_tokens) * dims.row_imbalance;
-  const double width = product(dims.hidden) * (1.0 + scales);
+  const double width = product(dims.expert_hidden) * (1.0 + scales);
   std::optional<TokenRouting> routing;
   if (sends_per_node(context)) {
     routing = TokenRouting{.tokens = tokens,
@@ -127,7 +142,7 @@ void add_sort(Pass& pass, PassPart part, Way way, const LayerContext& context) {
   if (dims.expert > 1 && dims.experts > 1) {
     const bool low = way == Way::to_experts && dispatches_low(context);
     const double size =
-        product(dims.expert_rows, dims.hidden) *
+        product(dims.expert_rows, dims.expert_hidden) *
         (low ? in_bytes(bytes_per_element(dispatch_type(context))) : dims.element_bytes);
     add_memory(pass, part, size, size);
   }
@@ -187,7 +202,7 @@ void add_expert_tensor(
                  {.part = part,
                   .kind = kind,
                   .axis = CommAxis::expert_tensor,
-                  .elements_total = rows * product(dims.hidden),
+                  .elements_total = rows * product(dims.expert_hidden),
                   .ranks = dims.expert_tensor,
                   .dtype = context.activation()});
 }
@@ -200,7 +215,7 @@ void add_token_gather(Pass& pass, const LayerContext& context) {
     add_collective(pass,
                    {.part = Part::expert_token_all_gather,
                     .kind = CollectiveKind::all_gather,
-                    .elements_total = product(dims.tokens, dims.hidden),
+                    .elements_total = product(dims.tokens, dims.expert_hidden),
                     .ranks = dims.tensor,
                     .dtype = context.activation()});
   }
@@ -224,6 +239,9 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const PrecisionSpec& precision = context.options.precision;
   const bool gather = dims.sequence_parallel;
+  if (has_latent(context)) {
+    add_linear_forward(pass, latent_linear(context, true), precision);
+  }
   add_permute(pass, Part::permute, context);
   add_all_to_all(pass, Part::expert_dispatch, Way::to_experts, context);
   if (gather) {
@@ -255,6 +273,9 @@ void routed_forward(Pass& pass, const LayerContext& context) {
                       product(dims.routed_tokens));
   }
   add_token_gather(pass, context);
+  if (has_latent(context)) {
+    add_linear_forward(pass, latent_linear(context, false), precision);
+  }
 }
 
 void routed_backward(LayerPasses& passes, const LayerContext& context) {
@@ -262,6 +283,9 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   const PrecisionSpec& precision = context.options.precision;
   const bool gather = dims.sequence_parallel;
   Pass& input = passes.backward_input;
+  if (has_latent(context)) {
+    add_linear_backward(passes, latent_linear(context, false), precision);
+  }
   add_permute(input, backward(Part::unpermute), context);
   add_all_to_all(input, backward(Part::expert_combine), Way::to_experts, context);
   if (gather) {
@@ -293,6 +317,9 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
                       product(dims.routed_tokens));
   }
   add_token_gather(input, context);
+  if (has_latent(context)) {
+    add_linear_backward(passes, latent_linear(context, true), precision);
+  }
 }
 
 }  // namespace

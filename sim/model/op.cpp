@@ -29,12 +29,23 @@ constexpr std::array<PartRow, kParts> kRows = {{
     {Part::key_value_down, "key_value_down"},
     {Part::key_value_up, "key_value_up"},
     {Part::attention, "attention", Block::attention},
+    {Part::scan, "scan", Block::attention},
     {Part::attention_scores, "attention_scores", Block::attention},
     {Part::attention_context, "attention_context", Block::attention},
     {Part::attention_output, "attention_output", Block::attention},
     {Part::mlp_up, "mlp_up", Block::mlp},
     {Part::mlp_down, "mlp_down", Block::mlp},
+    {Part::index_query, "index_query", Block::attention},
+    {Part::index_key, "index_key", Block::attention},
+    {Part::index_scores, "index_scores", Block::attention},
+    {Part::index_target, "index_target", Block::attention},
+    {Part::mixer_in, "mixer_in", Block::attention},
+    {Part::mixer_low_rank_down, "mixer_low_rank_down", Block::attention},
+    {Part::mixer_low_rank_up, "mixer_low_rank_up", Block::attention},
+    {Part::mixer_out, "mixer_out", Block::attention},
     {Part::router, "router", Block::router},
+    {Part::expert_latent_down, "expert_latent_down", Block::experts},
+    {Part::expert_latent_up, "expert_latent_up", Block::experts},
     {Part::expert_up, "expert_up", Block::experts},
     {Part::expert_down, "expert_down", Block::experts},
     {Part::shared_expert_up, "shared_expert_up", Block::router},
@@ -48,6 +59,11 @@ constexpr std::array<PartRow, kParts> kRows = {{
      "attention_norm",
      Block::attention,
      "attention_norm_backward",
+     kernels::Operation::rms_norm},
+    {Part::mixer_norm,
+     "mixer_norm",
+     Block::attention,
+     "mixer_norm_backward",
      kernels::Operation::rms_norm},
     {Part::mlp_norm, "mlp_norm", Block::mlp, "mlp_norm_backward", kernels::Operation::rms_norm},
     {Part::query_norm,
@@ -89,6 +105,10 @@ constexpr std::array<PartRow, kParts> kRows = {{
      "attention_output_keep",
      Block::attention,
      "attention_output_restore"},
+    {Part::attention_gate, "attention_gate", Block::attention, "attention_gate_backward"},
+    {Part::index_top_k, "index_top_k", Block::attention},
+    {Part::mixer_convolution, "mixer_convolution", Block::attention, "mixer_convolution_backward"},
+    {Part::mixer_gate, "mixer_gate", Block::attention, "mixer_gate_backward"},
     {Part::context_merge, "context_merge", Block::running, "context_merge_backward"},
     {Part::residual_add,
      "residual_add",
@@ -184,9 +204,15 @@ const PartRow& row_of(Part part) {
 
 constexpr double kFusedBackwardFactor = 2.5;  // five products where the forward has two
 
+constexpr double kScanBackwardFactor = 2.5;
+
 struct PartVisitor {
   Part operator()(const AttentionOp&) const {
     return Part::attention;
+  }
+
+  Part operator()(const ScanOp&) const {
+    return Part::scan;
   }
 
   template <typename Other>
@@ -201,6 +227,10 @@ struct FlopVisitor {
   }
 
   Flop operator()(const AttentionOp& op) const {
+    return flop_count(op);
+  }
+
+  Flop operator()(const ScanOp& op) const {
     return flop_count(op);
   }
 
@@ -275,6 +305,57 @@ Flop flop_count(const AttentionOp& op) {
   const bool limited = op.window > 0 && op.window < op.key_length;
   const double counted = op.causal && !limited ? full / 2.0 : full;
   return flop(op.backward ? kFusedBackwardFactor * counted : counted);
+}
+
+Flop flop_count(const ScanOp& op) {
+  const double state = product(op.heads, op.key_dim, op.value_dim);
+  const double keys = product(op.heads, op.chunk, op.key_dim);
+  const double values = product(op.heads, op.chunk, op.value_dim);
+  const double shared = product(op.key_heads, op.chunk, op.key_dim);
+  const double tiles = product(op.heads, op.chunk, op.chunk);
+  double count = 0.0;
+  switch (op.kind) {
+    case ScanKind::state_space:
+      count = op.backward ? 10.0 * state + 3.0 * values + 6.0 * shared
+                          : 4.0 * state + values + 2.0 * shared;
+      break;
+    case ScanKind::delta:
+    case ScanKind::channel_delta:
+      count = op.backward ? 16.0 * state + 20.0 * keys + 10.0 * values + 4.0 * tiles
+                          : 6.0 * state + 6.0 * keys + 4.0 * values + tiles;
+      break;
+    case ScanKind::retention:
+      count = (4.0 * state + keys + values) * (op.backward ? kScanBackwardFactor : 1.0);
+      break;
+  }
+  return flop(count * product(op.sequences, op.length));
+}
+
+Bytes scan_bytes(const ScanOp& op) {
+  const double keys = product(op.heads, op.key_dim);
+  const double values = product(op.heads, op.value_dim);
+  const double states = product(op.heads, op.key_dim, op.value_dim) / product(op.chunk);
+  const double tiles = product(op.heads, op.chunk);
+  double moved = 0.0;
+  switch (op.kind) {
+    case ScanKind::state_space:
+      moved = (10.0 * product(op.heads) + 8.0 * values + 12.0 * states +
+               8.0 * product(op.key_heads, op.key_dim + op.chunk)) *
+              (op.backward ? kScanBackwardFactor : 1.0);
+      break;
+    case ScanKind::delta:
+    case ScanKind::channel_delta: {
+      const double gates = op.kind == ScanKind::channel_delta ? keys : 0.0;
+      moved = op.backward ? 42.0 * keys + 30.0 * values + 4.0 * tiles + 8.0 * states + 45.0 * gates
+                          : 12.0 * keys + 12.0 * values + 2.0 * tiles + 4.0 * states + 18.0 * gates;
+      break;
+    }
+    case ScanKind::retention:
+      moved =
+          (6.0 * keys + 6.0 * values + 4.0 * states) * (op.backward ? kScanBackwardFactor : 1.0);
+      break;
+  }
+  return bytes(moved * product(op.sequences, op.length));
 }
 
 Flop flop_count(const Op& op) {

@@ -54,12 +54,23 @@ enum class Part : std::uint8_t {
   key_value_down,
   key_value_up,
   attention,  // one fused kernel
+  scan,       // the kernels of one recurrence
   attention_scores,
   attention_context,
   attention_output,
   mlp_up,
   mlp_down,
+  index_query,
+  index_key,
+  index_scores,
+  index_target,
+  mixer_in,
+  mixer_low_rank_down,
+  mixer_low_rank_up,
+  mixer_out,
   router,
+  expert_latent_down,
+  expert_latent_up,
   expert_up,
   expert_down,
   shared_expert_up,
@@ -71,6 +82,7 @@ enum class Part : std::uint8_t {
   // Memory-bound kernels
   norm,
   attention_norm,
+  mixer_norm,
   mlp_norm,
   query_norm,
   key_value_norm,
@@ -84,6 +96,10 @@ enum class Part : std::uint8_t {
   softmax,
   attention_dropout,
   attention_output_keep,
+  attention_gate,
+  index_top_k,
+  mixer_convolution,
+  mixer_gate,
   context_merge,
   residual_add,
   dropout_residual_add,
@@ -198,6 +214,44 @@ struct AttentionOp {
   double imbalance = 1.0;       // work of the slowest rank / mean, 1 when the mask is balanced
 };
 
+// What a scan computes; all run over a sequence in chunks of C tokens that hand on a state.
+//   state_space    Mamba-2: S = a S + k v                         (SSD, arXiv 2405.21060)
+//   delta          gated delta rule: S = a (I - b k k') S + b k v' (arXiv 2412.06464)
+//   channel_delta  the same with a decay for each channel of the key (KDA, arXiv 2510.26692)
+//   retention      S = a S + k v' with a fixed decay               (lightning, arXiv 2501.08313)
+enum class ScanKind { state_space, delta, channel_delta, retention };
+
+// The recurrence of a linear mixer on one rank, in its chunked form. FLOP that the kernels execute,
+// per token (full C x C tiles where they skip none):
+//
+//   kind          | forward                                 | backward
+//   --------------|-----------------------------------------|------------------------------------
+//   state_space   | H (4 K V + C V) + 2 G C K               | H (10 K V + 3 C V) + 6 G C K
+//   (ch.) delta   | H (6 K V + 6 C K + 4 C V + C^2)         | H (16 K V + 20 C K + 10 C V + 4 C^2)
+//   retention     | H (4 K V + C (K + V))                   | 2.5 x forward
+//
+// and bytes through the memory interface, 16-bit operands and states between the kernels:
+//
+//   state_space   | H (10 + 8 V + 12 K V / C) + 8 G (K + C) | 2.5 x forward
+//   delta         | H (12 K + 12 V + 2 C + 4 K V / C)       | H (42 K + 30 V + 4 C + 8 K V / C)
+//   channel_delta | 18 H K more                             | 45 H K more
+//   retention     | H (6 K + 6 V + 4 K V / C)               | 2.5 x forward
+//
+// Source: counted kernel by kernel from state-spaces/mamba (ssd_combined.py) and
+// fla-org/flash-linear-attention bc3b101d (gated_delta_rule, kda, simple_gla); 2.5 and 45 assumed
+// from the ratios of the counted ones.
+struct ScanOp {
+  ScanKind kind = ScanKind::state_space;
+  std::int64_t sequences = 0;
+  std::int64_t length = 0;     // tokens of each
+  std::int64_t heads = 0;      // H: value heads
+  std::int64_t key_heads = 0;  // G
+  std::int64_t key_dim = 0;    // K
+  std::int64_t value_dim = 0;  // V
+  std::int64_t chunk = 0;      // C
+  bool backward = false;
+};
+
 // Norms, activations, residuals, rotary, embedding, cross-entropy, casts, permutations.
 struct MemoryOp {
   Part part = Part::other;
@@ -247,7 +301,7 @@ struct CollectiveOp {
   std::optional<TokenRouting> routing = {};  // of a hierarchical all-to-all
 };
 
-using Op = std::variant<GemmOp, AttentionOp, MemoryOp, CollectiveOp>;
+using Op = std::variant<GemmOp, AttentionOp, ScanOp, MemoryOp, CollectiveOp>;
 
 [[nodiscard]] Part part_of(const Op& op);
 
@@ -263,7 +317,11 @@ using Pass = std::vector<PassOp>;
 
 [[nodiscard]] Flop flop_count(const GemmOp& op);
 [[nodiscard]] Flop flop_count(const AttentionOp& op);
+[[nodiscard]] Flop flop_count(const ScanOp& op);
 // 0 for memory-bound operations and collectives: model FLOP counts leave them out by convention.
 [[nodiscard]] Flop flop_count(const Op& op);
+
+// Bytes that a scan moves.
+[[nodiscard]] Bytes scan_bytes(const ScanOp& op);
 
 }  // namespace orrery::model

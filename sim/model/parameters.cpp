@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/model/recurrence.hpp"
 #include "sim/model/shard_dims.hpp"
 
 namespace orrery::model {
@@ -29,8 +30,10 @@ void add_attention(Spread& spread, const ModelSpec& model) {
   const std::int64_t hidden = model.hidden_size;
   const std::int64_t width = query_head_dim(model);
   const bool bias = model.linear_bias || model.qkv_bias;
-  spread.tensor_split += column_linear(hidden, model.num_attention_heads * width, bias);
-  spread.key_value += column_linear(hidden, 2 * query_groups(model) * width, bias);
+  const std::int64_t gates = model.output_gate ? 2 : 1;
+  spread.tensor_split += column_linear(hidden, gates * model.num_attention_heads * width, bias);
+  const std::int64_t projected = model.shared_key_value ? 1 : 2;
+  spread.key_value += column_linear(hidden, projected * query_groups(model) * width, bias);
   spread.tensor_split += product(model.num_attention_heads, width, hidden);
   spread.copied += norm_parameters(model, hidden) + (model.linear_bias ? product(hidden) : 0.0);
 }
@@ -52,6 +55,20 @@ void add_latent_attention(Spread& spread, const ModelSpec& model) {
   spread.tensor_split += product(mla.kv_lora_rank, heads, mla.qk_nope_head_dim + mla.v_head_dim);
   spread.tensor_split += product(heads, mla.v_head_dim, model.hidden_size);
   spread.copied += norm_parameters(model, model.hidden_size);
+  if (const auto& indexer = model.sparse_attention) {  // queries, one key with its norm, weights
+    spread.copied += product(mla.q_lora_rank, indexer->heads * indexer->dim) +
+                     product(model.hidden_size, indexer->dim + indexer->heads) +
+                     product(2, indexer->dim);
+  }
+}
+
+void add_recurrence(Spread& spread, const ModelSpec& model, const LayerKind& kind) {
+  const MixerParameters mixer = mixer_parameters(model, *kind.recurrence);
+  spread.tensor_split += mixer.split;
+  spread.copied += mixer.copied;
+  if (!kind.attention) {  // else one norm serves both
+    spread.copied += norm_parameters(model, model.hidden_size);
+  }
 }
 
 // Pairs of products of r (k + n) parameters beside the linear layers of the targets; those of a
@@ -104,21 +121,24 @@ struct MlpParameters {
   double copied = 0.0;  // bias of the second
 };
 
-MlpParameters mlp_parameters(const ModelSpec& model, std::int64_t width) {
+// Of an MLP of inner width `width` between vectors of `outer` elements.
+MlpParameters mlp_parameters(const ModelSpec& model, std::int64_t width, std::int64_t outer) {
   const std::int64_t columns = (model.gated_mlp() ? 2 : 1) * width;
-  return {.split = column_linear(model.hidden_size, columns, model.linear_bias) +
-                   product(width, model.hidden_size),
-          .copied = model.linear_bias ? product(model.hidden_size) : 0.0};
+  return {.split = column_linear(outer, columns, model.linear_bias) + product(width, outer),
+          .copied = model.linear_bias ? product(outer) : 0.0};
 }
 
 // `experts`: all of them, or the ones a token is sent to.
 void add_moe(Spread& spread, const ModelSpec& model, std::int64_t experts) {
   const MoeSpec& moe = *model.moe;
-  const MlpParameters expert = mlp_parameters(model, moe.ffn_hidden_size);
-  spread.copied += product(model.hidden_size, moe.num_experts);
+  const std::int64_t expert_outer = moe.latent_size > 0 ? moe.latent_size : model.hidden_size;
+  const MlpParameters expert = mlp_parameters(model, moe.ffn_hidden_size, expert_outer);
+  spread.copied +=
+      product(model.hidden_size, moe.num_experts) + product(2, model.hidden_size, moe.latent_size);
   spread.expert += product(experts) * (expert.split + expert.copied);
   if (moe.shared_experts > 0) {
-    const MlpParameters shared = mlp_parameters(model, moe.shared_experts * moe.ffn_hidden_size);
+    const MlpParameters shared =
+        mlp_parameters(model, moe.shared_experts * moe.ffn_hidden_size, model.hidden_size);
     spread.tensor_split += shared.split;
     spread.copied += shared.copied;
   }
@@ -126,16 +146,23 @@ void add_moe(Spread& spread, const ModelSpec& model, std::int64_t experts) {
 
 Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active) {
   Spread spread;
-  if (model.mla) {
+  const LayerKind kind = model.kind_of(layer);
+  if (kind.attention && model.mla) {
     add_latent_attention(spread, model);
-  } else {
-    add_attention(spread, model);
+  } else if (kind.attention) {
+    add_attention(spread, model.of_layer(layer));
+  }
+  if (kind.recurrence) {
+    add_recurrence(spread, model, kind);
+  }
+  if (kind.mlp == Mlp::none) {
+    return spread;
   }
   spread.copied += norm_parameters(model, model.hidden_size);  // before the MLP
-  if (model.is_moe_layer(layer)) {
+  if (kind.mlp == Mlp::moe) {
     add_moe(spread, model, only_active ? model.moe->top_k : model.moe->num_experts);
   } else {
-    const MlpParameters mlp = mlp_parameters(model, dense_ffn(model));
+    const MlpParameters mlp = mlp_parameters(model, dense_ffn(model), model.hidden_size);
     spread.tensor_split += mlp.split;
     spread.copied += mlp.copied;
   }
@@ -156,6 +183,11 @@ double mtp_norm_parameters(const ModelSpec& model) {
   return 3.0 * norm_parameters(model, model.hidden_size);
 }
 
+// Modules with weights of their own.
+std::int64_t mtp_weights(const ModelSpec& model) {
+  return model.mtp_shared ? std::min<std::int64_t>(model.mtp_layers, 1) : model.mtp_layers;
+}
+
 ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardContext& context) {
   // The bias of an expert's second projection counts as split like its weights.
   const double key_value_ranks = product(std::min(context.tensor, query_groups(model)));
@@ -166,8 +198,16 @@ ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardC
 
 }  // namespace
 
-std::int64_t count_dense_layers(const ModelSpec& model) {
-  return model.moe ? std::min(model.moe->dense_layers, model.num_layers) : model.num_layers;
+std::array<LikeLayers, kLayerKinds> count_layers(const ModelSpec& model,
+                                                 std::int64_t first,
+                                                 std::int64_t last) {
+  std::array<LikeLayers, kLayerKinds> counts{};
+  for (std::int64_t layer = first; layer < last; ++layer) {
+    LikeLayers& like = counts[model.shape_index(layer)];
+    like.first = like.count == 0 ? layer : like.first;
+    ++like.count;
+  }
+  return counts;
 }
 
 LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer) {
@@ -184,20 +224,17 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   }
   counts.head = model.tie_embeddings ? 0 : table;
   counts.final_norm = static_cast<std::int64_t>(norm_parameters(model, model.hidden_size));
-  const std::int64_t dense_layers = count_dense_layers(model);
-  const std::int64_t moe_layers = model.num_layers - dense_layers;
   std::int64_t unsent = 0;
-  if (dense_layers > 0) {
-    counts.layers += dense_layers * count_layer_parameters(model, 0).total;
-  }
-  if (moe_layers > 0) {
-    const LayerParameters layer = count_layer_parameters(model, dense_layers);
-    counts.layers += moe_layers * layer.total;
-    unsent = moe_layers * (layer.total - layer.active);
+  for (const LikeLayers& like : count_layers(model, 0, model.num_layers)) {
+    if (like.count > 0) {
+      const LayerParameters layer = count_layer_parameters(model, like.first);
+      counts.layers += like.count * layer.total;
+      unsent += like.count * (layer.total - layer.active);
+    }
   }
   const double mtp_edge = mtp_edge_parameters(model) + mtp_norm_parameters(model);
-  counts.mtp = model.mtp_layers * (count_layer_parameters(model, model.num_layers).total +
-                                   static_cast<std::int64_t>(mtp_edge));
+  counts.mtp = mtp_weights(model) * (count_layer_parameters(model, model.num_layers).total +
+                                     static_cast<std::int64_t>(mtp_edge));
   counts.total = counts.embedding + counts.head + counts.layers + counts.final_norm;
   counts.adapters =
       static_cast<std::int64_t>(product(dense_layers) * adapter_parameters(model, 0) +
@@ -247,7 +284,7 @@ ShardParameters head_shard_parameters(const ModelSpec& model, const ShardContext
   }
   if (model.mtp_layers > 0) {
     const ShardParameters layer = layer_shard_parameters(model, shard_context, model.num_layers);
-    const double modules = product(model.mtp_layers);
+    const double modules = product(mtp_weights(model));
     result.dense += modules * (layer.dense + mtp_norm_parameters(model) +
                                mtp_edge_parameters(model) / product(shard_context.tensor));
     result.expert += modules * layer.expert;

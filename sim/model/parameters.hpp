@@ -4,6 +4,7 @@
 //
 //   dense layer = QKV (h (a + 2 g) d + biases) + output (a d h) + MLP (2 or 3 h f) + norms
 //   MoE layer   = attention + router h E + E experts + shared experts
+//   other mixers: recurrence.hpp; a layer that is one block alone has that block and one norm
 //   adapters    = sum of r (k + n) over the linear layers k x n that have one
 //   total       = embedding V h (once when tied, else twice) + L layers + final norm (+ MTP)
 //   active      = total - the routed experts a token is not sent to (embedding table included)
@@ -15,6 +16,7 @@
 //
 // Published counts are the test: e.g. DeepSeek-V3 671B in all and 37B active (arXiv 2412.19437).
 
+#include <array>
 #include <cstdint>
 
 #include "sim/model/model_spec.hpp"
@@ -40,9 +42,16 @@ struct ParameterCounts {
 
 [[nodiscard]] ParameterCounts count_parameters(const ModelSpec& model);
 
-// Layers with a dense MLP: all, or the leading ones of a mixture of experts. Layers of one kind are
-// alike in every respect.
-[[nodiscard]] std::int64_t count_dense_layers(const ModelSpec& model);
+// How many layers of the same parameters a range has, and the first of them.
+struct LikeLayers {
+  std::int64_t count = 0;
+  std::int64_t first = 0;
+};
+
+// By ModelSpec::shape_index, over the layers from `first` to before `last`.
+[[nodiscard]] std::array<LikeLayers, kLayerKinds> count_layers(const ModelSpec& model,
+                                                               std::int64_t first,
+                                                               std::int64_t last);
 
 // Parameters of one layer (0-based); `active` leaves out the experts a token is not sent to.
 struct LayerParameters {

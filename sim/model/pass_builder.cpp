@@ -243,6 +243,9 @@ double bytes_allocated(const Op& op) {
                             : query * product(attention->head_dim_v);
     return product(attention->sequences) * rows * element;
   }
+  if (const auto* scan = std::get_if<ScanOp>(&op)) {
+    return product(scan->sequences, scan->length, scan->heads, scan->value_dim) * element;
+  }
   if (const auto* memory = std::get_if<MemoryOp>(&op)) {
     return memory->part == Part::gradient_add ? 0.0 : in_bytes(memory->written);
   }

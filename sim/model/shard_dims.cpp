@@ -98,6 +98,7 @@ double row_imbalance(const MoeSpec& moe, const ShardContext& shard) {
 
 void set_expert_dims(ShardDims& dims, const MoeSpec& moe, const ShardContext& shard) {
   dims.experts = divide_rounding_up(moe.num_experts, shard.expert);
+  dims.expert_hidden = moe.latent_size > 0 ? moe.latent_size : dims.hidden;
   dims.expert_ffn = divide_rounding_up(moe.ffn_hidden_size, shard.expert_tensor);
   dims.shared_ffn = divide_rounding_up(moe.shared_experts * moe.ffn_hidden_size, shard.tensor);
   dims.row_imbalance = row_imbalance(moe, shard);
@@ -139,6 +140,15 @@ std::int64_t position_rows(const ModelSpec& model) {
     return 0;
   }
   return model.max_positions > 0 ? model.max_positions : model.sequence_length;
+}
+
+ShardDims core_dims(const ModelSpec& model, ShardDims dims) {
+  if (model.sparse_attention) {
+    dims.groups = 1;
+    dims.head_dim_qk = model.mla->kv_lora_rank + model.mla->qk_rope_head_dim;
+    dims.head_dim_v = model.mla->kv_lora_rank;
+  }
+  return dims;
 }
 
 ShardDims shard_dims(const ModelSpec& model, const OpOptions& options) {

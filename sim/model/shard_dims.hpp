@@ -52,6 +52,7 @@ struct ShardDims : ShardContext {
   std::int64_t rows_per_expert = 0;
   std::int64_t expert_rows = 0;
   std::int64_t expert_ffn = 0;
+  std::int64_t expert_hidden = 0;  // of the vectors that go to experts and come back
   std::int64_t shared_ffn = 0;
   std::int64_t routed_tokens = 0;      // tokens this rank sends to experts, before top_k copies
   double row_imbalance = 1.0;          // rows of the busiest rank / average
@@ -62,6 +63,11 @@ struct ShardDims : ShardContext {
   bool keeps_gathered_input = false;   // sequence parallelism without a second gather
   bool low_precision = false;  // linear layers multiply in fewer bytes than the activations have
 };
+
+// With the heads of the attention core, which for attention to chosen keys are those of latent
+// attention without its up projections: all queries on one key of kv_lora_rank + rope channels,
+// whose first kv_lora_rank are the value.
+[[nodiscard]] ShardDims core_dims(const ModelSpec& model, ShardDims dims);
 
 [[nodiscard]] ShardDims shard_dims(const ModelSpec& model, const OpOptions& options);
 

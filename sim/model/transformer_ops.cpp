@@ -12,14 +12,18 @@ namespace {
 constexpr std::size_t kTypicalPassLength = 40;
 
 void layer_forward(Pass& pass, const LayerContext& context, std::int64_t layer) {
-  if (context.model.mla) {
+  const LayerKind kind = context.model.kind_of(layer);
+  if (kind.attention && context.model.mla) {
     latent_attention_forward(pass, context);
-  } else {
+  } else if (kind.attention) {
     attention_forward(pass, context);
   }
-  if (context.model.is_moe_layer(layer)) {
+  if (kind.recurrence) {
+    recurrent_forward(pass, context, kind);
+  }
+  if (kind.mlp == Mlp::moe) {
     moe_forward(pass, context);
-  } else {
+  } else if (kind.mlp == Mlp::dense) {
     dense_mlp_forward(pass, context);
   }
   freeze_forward(pass, context, FrozenPart::layer);
@@ -93,20 +97,25 @@ Pass without_saved(const Pass& forward, const LayerContext& context) {
 }  // namespace
 
 LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::int64_t layer) {
-  const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
+  const ModelSpec own = model.of_layer(layer);
+  const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   LayerPasses passes;
   passes.forward.reserve(kTypicalPassLength);
   passes.backward_input.reserve(kTypicalPassLength);
   layer_forward(passes.forward, context, layer);
-  if (model.is_moe_layer(layer)) {
+  const LayerKind kind = model.kind_of(layer);
+  if (kind.mlp == Mlp::moe) {
     moe_backward(passes, context);
-  } else {
+  } else if (kind.mlp == Mlp::dense) {
     dense_mlp_backward(passes, context);
   }
   passes.mlp_weight_ops = passes.backward_weight.size();
-  if (model.mla) {
+  if (kind.recurrence) {
+    recurrent_backward(passes, context, kind);
+  }
+  if (kind.attention && model.mla) {
     latent_attention_backward(passes, context);
-  } else {
+  } else if (kind.attention) {
     attention_backward(passes, context);
   }
   freeze_backward(passes, context, FrozenPart::layer);
@@ -122,12 +131,15 @@ Pass recompute_pass(const ModelSpec& model,
   if (policy == Recompute::none) {
     return pass;
   }
-  const LayerContext context{model, options, shard_dims(model, options), model.window_of(layer)};
+  const ModelSpec own = model.of_layer(layer);
+  const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   if (policy == Recompute::modules) {
     modules_forward(pass, context, layer);
     freeze_forward(pass, context, FrozenPart::layer);
   } else if (policy == Recompute::selective) {
-    attention_core_forward(pass, context);
+    if (model.kind_of(layer).attention) {
+      attention_core_forward(pass, core_context(context));
+    }
   } else {
     layer_forward(pass, context, layer);
     if (options.recompute_stops_early) {

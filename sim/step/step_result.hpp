@@ -130,7 +130,7 @@ struct Feasibility {
 
 enum class OperationKind : std::uint8_t {
   gemm,
-  attention,
+  attention,   // or the scan of a linear mixer
   memory,      // kernels that only move bytes
   collective,  // of a group of ranks
   message,     // from one pipeline stage to another

@@ -47,6 +47,10 @@ struct Look {
             cost::measured_attention(op, costs.gpu(), costs.software())};
   }
 
+  Known operator()(const model::ScanOp&) const {
+    return {};  // none is measured
+  }
+
   Known operator()(const model::MemoryOp& op) const {
     return {fmt::format(
                 "{} of {}", model::part_name(op.part, op.role), format_bytes(op.read + op.written)),

@@ -23,6 +23,9 @@ namespace orrery::import_config {
 // Falcon, GLM, MPT, MiniMax: their own names for heads and widths.
 void read_class_keys(Import& import, std::string_view prefix, const ModelClass& known);
 
+// Layers that are no attention, attention to chosen keys, gates.
+void read_hybrid_layers(Import& import, std::string_view prefix, const ModelClass& family);
+
 // Experts, shared experts, and layers without them, if the model has any.
 void read_mixture(Import& import, std::string_view prefix, const ModelClass& family);
 

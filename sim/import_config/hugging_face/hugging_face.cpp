@@ -27,6 +27,7 @@ class HuggingFace {
     read_attention();
     read_mlp();
     read_mixture(import_, prefix_, *family_);
+    read_hybrid_layers(import_, prefix_, *family_);
     read_embeddings();
     copy_known_counts(import_, prefix_, "model");
     take_defaults();
@@ -289,14 +290,8 @@ class HuggingFace {
                             *window),
                 "model.attention_window");
     }
-    if (std::any_of(kinds.begin(), kinds.end(), [](const std::string& kind) {
-          return kind.find("linear") != std::string::npos;
-        })) {
-      keys_.error(*keys_.find(at("layer_types")),
-                  "holds linear_attention: a scenario cannot express layers without attention to "
-                  "all keys");
-    } else if (!every &&
-               std::find(kinds.begin(), kinds.end(), "sliding_attention") != kinds.end()) {
+    if (!every && import_.draft.find("model.layer_types") == nullptr &&
+        std::find(kinds.begin(), kinds.end(), "sliding_attention") != kinds.end()) {
       const auto narrow = std::count(kinds.begin(), kinds.end(), "sliding_attention");
       leave_out(import_,
                 at("layer_types"),

@@ -24,14 +24,17 @@ std::int64_t number(std::string_view text) {
 }
 
 void set_field(ModelClass& one, std::string_view name, std::string_view value) {
-  const std::map<std::string_view, std::string_view*> texts = {
-      {"activation", &one.activation}, {"norm", &one.norm}, {"position", &one.position}};
+  const std::map<std::string_view, std::string_view*> texts = {{"activation", &one.activation},
+                                                               {"norm", &one.norm},
+                                                               {"position", &one.position},
+                                                               {"mixer", &one.mixer}};
   const std::map<std::string_view, bool*> flags = {{"gated", &one.gated},
                                                    {"tied", &one.tied},
                                                    {"linear_bias", &one.linear_bias},
                                                    {"qkv_bias", &one.qkv_bias},
                                                    {"embedding_norm", &one.embedding_norm},
-                                                   {"parallel", &one.parallel}};
+                                                   {"parallel", &one.parallel},
+                                                   {"output_gate", &one.output_gate}};
   const std::map<std::string_view, std::int64_t*> counts = {
       {"full_every", &one.full_every},
       {"layers", &one.defaults.layers},

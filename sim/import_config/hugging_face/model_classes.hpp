@@ -34,6 +34,8 @@ struct ModelClass {
   bool embedding_norm = false;
   std::int64_t full_every = 0;   // with a window: each n-th layer sees the whole sequence
   bool parallel = false;         // attention and MLP work side by side
+  std::string_view mixer = {};   // of model.layer_types, in the layers that are not attention
+  bool output_gate = false;      // when attn_output_gate is absent
   std::string_view remark = {};  // what the scenario cannot say of it
   ClassDefaults defaults = {};
 };

@@ -136,7 +136,7 @@ bool Rules::set_chunks(std::int64_t value, Candidate& candidate) const {
 
 bool Rules::set_tensor(std::int64_t value, Candidate& candidate) const {
   candidate.tensor = small(value);
-  if (!layout::tensor_splits(model_, value)) {
+  if (!layout::tensor_splits(model_, value) || !layout::linear_heads_split(model_, value, 1)) {
     return false;
   }
   if (space_.tensor_within_nvlink) {
@@ -153,7 +153,9 @@ bool Rules::set_tensor(std::int64_t value, Candidate& candidate) const {
 bool Rules::set_context(std::int64_t value, Candidate& candidate) const {
   candidate.context = small(value);
   const std::int64_t replica = value * candidate.tensor * candidate.pipeline;
-  if (!layout::context_splits(model_, value) || gpus(candidate) % replica != 0) {
+  if (!layout::context_splits(model_, value) ||
+      !layout::linear_heads_split(model_, candidate.tensor, value) ||
+      gpus(candidate) % replica != 0) {
     return false;
   }
   candidate.data = small(gpus(candidate) / replica);

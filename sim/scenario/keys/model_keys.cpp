@@ -7,6 +7,7 @@
 
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -37,10 +38,7 @@ constexpr Idle kOneExpertRank = ORRERY_WHEN(d.scenario.model.moe && d.scenario.l
 
 // Far above any model, and low enough that products of two dimensions stay exact.
 constexpr std::int64_t kMostLayers = 10'000;
-constexpr std::int64_t kWidest = std::int64_t{1} << 24U;
 constexpr std::int64_t kLongest = std::int64_t{1} << 30U;
-
-constexpr std::string_view kOfPreset = "the preset's; required without one";
 
 void take_preset(Draft& draft, const PresetPtr& preset) {
   draft.scenario.model_preset = preset->name;
@@ -254,6 +252,14 @@ void add_moe(std::vector<Key>& keys) {
                             .example = "1"},
                            {0, kMostExperts},
                            ORRERY_AT(scenario.model.moe->shared_experts)));
+  keys.push_back(count_key({.path = "model.moe.latent_size",
+                            .aliases = {"moe_latent_size"},
+                            .note = "the preset's; else that of the stream",
+                            .meaning = "Width in which the routed experts work, between two "
+                                       "projections (Nemotron 3 Super).",
+                            .example = "1024"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.moe->latent_size)));
   keys.push_back(count_key({.path = "model.moe.dense_layers",
                             .aliases = {"first_k_dense_replace"},
                             .note = "the preset's; else 0",
@@ -363,6 +369,14 @@ void add_latent_attention(std::vector<Key>& keys) {
                             .example = "1"},
                            {0, 64},
                            ORRERY_AT(scenario.model.mtp_layers)));
+  keys.push_back(flag_key(
+      {.path = "model.mtp_shared",
+       .aliases = {"mtp_use_repeated_layer"},
+       .note = "the preset's; else false",
+       .meaning = "All multi-token-prediction modules have one set of weights (Nemotron 3).",
+       .example = "true",
+       .idle = {ORRERY_WHEN(d.scenario.model.mtp_layers < 2, "the model has no two modules")}},
+      ORRERY_AT(scenario.model.mtp_shared)));
 }
 
 void add_window(std::vector<Key>& keys) {
@@ -391,6 +405,33 @@ void add_window(std::vector<Key>& keys) {
        .example = "2"},
       {0, kMostLayers},
       ORRERY_AT(scenario.model.attention_window->full_every)));
+  keys.push_back(section_at(
+      {.path = "model.full_attention",
+       .note = "the preset's; else the dimensions of the other layers",
+       .meaning = "What layers that see the whole sequence have of their own (Gemma 4).",
+       .example = "{num_query_groups: 4, head_dim: 512, shared_key_value: true}",
+       .idle = {ORRERY_WHEN(!d.scenario.model.attention_window, "no layer has a window")}},
+      ORRERY_AT(scenario.model.full_attention)));
+  keys.push_back(count_key({.path = "model.full_attention.num_query_groups",
+                            .aliases = {"num_global_key_value_heads"},
+                            .note = "the preset's; else model.num_query_groups",
+                            .meaning = "Their key and value heads.",
+                            .example = "4"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.full_attention->num_query_groups)));
+  keys.push_back(count_key({.path = "model.full_attention.head_dim",
+                            .aliases = {"global_head_dim"},
+                            .note = "the preset's; else model.head_dim",
+                            .meaning = "The width of their heads.",
+                            .example = "512"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.full_attention->head_dim)));
+  keys.push_back(flag_key({.path = "model.full_attention.shared_key_value",
+                           .aliases = {"attention_k_eq_v"},
+                           .note = "the preset's; else false",
+                           .meaning = "Keys are values, too: one projection gives both.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.model.full_attention->shared_key_value)));
 }
 
 constexpr std::size_t kTargets = 4;  // of the words of adapters: the others are other names

@@ -30,7 +30,7 @@ using Keys = std::span<const std::string_view>;
 
 // What the stages take from a preset of the kind, as keys of a scenario. The files of `network` and
 // of a failure log stand beside the scenario, so they are no part of a preset.
-constexpr std::array<std::string_view, 20> kModelKeys = {"model.num_layers",
+constexpr std::array<std::string_view, 26> kModelKeys = {"model.num_layers",
                                                          "model.hidden_size",
                                                          "model.num_attention_heads",
                                                          "model.num_query_groups",
@@ -49,7 +49,13 @@ constexpr std::array<std::string_view, 20> kModelKeys = {"model.num_layers",
                                                          "model.moe",
                                                          "model.mla",
                                                          "model.mtp",
-                                                         "model.attention_window"};
+                                                         "model.attention_window",
+                                                         "model.layer_types",
+                                                         "model.linear_attention",
+                                                         "model.sparse_attention",
+                                                         "model.output_gate",
+                                                         "model.mtp_shared",
+                                                         "model.full_attention"};
 constexpr std::array<std::string_view, 9> kNetworkKeys = {"cluster.network.nvlink_domain",
                                                           "cluster.network.nic_rate",
                                                           "cluster.network.nics_per_node",

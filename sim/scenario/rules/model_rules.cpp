@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 #include <vector>
 
 #include "sim/scenario/rules/rules.hpp"
@@ -14,6 +15,7 @@ namespace orrery::scenario {
 namespace {
 
 using model::Activation;
+using model::LayerType;
 using model::ModelSpec;
 
 struct Needed {
@@ -60,6 +62,24 @@ bool require_dimensions(Reading& reading) {
                                         {"v_head_dim", model.mla->v_head_dim}}};
     complete = require_all(reading, "model.mla", mla, "for latent attention") && complete;
   }
+  if (const auto& sparse = model.sparse_attention) {
+    const std::array<Needed, 3> indexer = {{{"index_heads", sparse->heads},
+                                            {"index_head_dim", sparse->dim},
+                                            {"top_k", sparse->top_k}}};
+    complete =
+        require_all(reading, "model.sparse_attention", indexer, "for its indexer") && complete;
+    if (!model.mla || model.mla->q_lora_rank == 0) {
+      error(reading,
+            "model.sparse_attention",
+            "works on latents, but the model has none",
+            "model.mla with a q_lora_rank");
+      complete = false;
+    }
+  }
+  if (model.output_gate && model.mla) {
+    error(reading, "model.output_gate", "is not known of latent attention", "false");
+    complete = false;
+  }
   if (model.attention_window) {
     const std::array<Needed, 1> window = {{{"size", model.attention_window->size}}};
     complete =
@@ -80,6 +100,12 @@ void check_adapters(Reading& reading) {
     return;
   }
   const model::AdapterTargets& targets = model.lora->targets;
+  if (model.linear_attention || model.sparse_attention || (model.moe && model.moe->latent_size > 0)) {
+    error(reading,
+          "model.lora",
+          "is not known of linear mixers, of attention to chosen keys and of latent experts",
+          "a model without them");
+  }
   const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_experts > 0;
   if (!targets.qkv && !targets.proj && !(dense && (targets.fc1 || targets.fc2))) {
     error(reading,
@@ -87,6 +113,59 @@ void check_adapters(Reading& reading) {
           "adapts no layer: routed experts have no adapters",
           "qkv, proj");
   }
+}
+
+// What the layers are made of, and what that needs.
+bool check_layer_types(Reading& reading) {
+  const ModelSpec& model = reading.draft.scenario.model;
+  std::set<LayerType> types(model.layer_types.begin(), model.layer_types.end());
+  const std::size_t count = types.size();
+  const auto has = [&types](LayerType type) { return types.count(type) > 0; };
+  std::string problem;
+  if (count > model::kMostLayerTypes) {
+    problem = fmt::format("names {} types", count);
+  } else if (has(LayerType::sliding_attention) && !model.attention_window) {
+    problem = "has sliding_attention, but model.attention_window no size";
+  } else if (has(LayerType::moe) && !model.moe) {
+    problem = "has moe, but the model no model.moe";
+  } else if (model.has_single_blocks() && model.moe && model.moe->dense_layers > 0) {
+    problem = "names the MLP of each layer, so model.moe.dense_layers says nothing";
+  } else if (!types.empty() && model.attention_window && model.attention_window->full_every > 0) {
+    problem = "says which layers have a window, so model.attention_window.full_every is in its way";
+  }
+  if (!problem.empty()) {
+    error(
+        reading,
+        "model.layer_types",
+        problem,
+        fmt::format("at most {} types, with the sections that they need", model::kMostLayerTypes));
+  }
+  for (const LayerType type :
+       {LayerType::attention, LayerType::sliding_attention, LayerType::mlp, LayerType::moe}) {
+    types.erase(type);
+  }
+  types.erase(LayerType::attention_mamba2);
+  const bool recurs = !types.empty() || has(LayerType::attention_mamba2);
+  if (types.size() > 1) {
+    error(reading,
+          "model.layer_types",
+          "has several kinds of linear mixers, which model.linear_attention describes as one",
+          "mamba2, gated_delta, kda or lightning");
+  }
+  if (!recurs) {
+    return problem.empty();
+  }
+  const auto linear = model.linear_attention.value_or(model::LinearAttentionSpec{});
+  const std::array<Needed, 2> needed = {
+      {{"value_heads", linear.value_heads}, {"key_dim", linear.key_dim}}};
+  const bool complete = require_all(
+      reading, "model.linear_attention", needed, "for the linear mixers of layer_types");
+  if (complete && linear.key_heads > 0 && linear.value_heads % linear.key_heads != 0) {
+    error(reading,
+          "model.linear_attention.key_heads",
+          fmt::format("{} does not divide value_heads = {}", linear.key_heads, linear.value_heads));
+  }
+  return complete && problem.empty();
 }
 
 void settle_activation(Reading& reading) {
@@ -191,7 +270,7 @@ void finish_model(Reading& reading) {
   if (!draft.stated("model") || is_broken(reading.diagnostics, "model")) {
     return;
   }
-  if (!require_dimensions(reading)) {
+  if (!require_dimensions(reading) || !check_layer_types(reading)) {
     return;
   }
   check_adapters(reading);

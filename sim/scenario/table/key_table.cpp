@@ -94,6 +94,7 @@ const std::vector<Key>& key_table() {
   static const std::vector<Key> table = [] {
     std::vector<Key> keys = head_keys();
     append(keys, model_keys());
+    append(keys, layer_keys());
     append(keys, cluster_keys());
     append(keys, layout_keys());
     append(keys, step_keys());

@@ -27,6 +27,7 @@ inline constexpr std::string_view kFormat = "orrery/1";
 
 // The rows of one part of the format, for key_table().
 [[nodiscard]] std::vector<Key> model_keys();
+[[nodiscard]] std::vector<Key> layer_keys();
 [[nodiscard]] std::vector<Key> cluster_keys();
 [[nodiscard]] std::vector<Key> layout_keys();
 [[nodiscard]] std::vector<Key> step_keys();

@@ -39,7 +39,7 @@ struct KnownPasses {
   std::array<std::optional<LayerCosts>, model::kRecomputePolicies> head = {};
   std::array<std::optional<LayerBytes>, kLayerSorts> bytes = {};  // by sort
   NarrowElements narrow_elements = {};
-  std::array<std::optional<Bytes>, 3> empty_gradients = {};  // dense, mixture, both kinds of layers
+  EmptyGradients empty_gradients = {};  // dense, mixture, both kinds of layers
 };
 
 // What it costs to keep the replicas of so many parameters in step.

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "sim/cost/attention.hpp"
+#include "sim/cost/scan.hpp"
 
 namespace orrery::step {
 
@@ -45,6 +46,9 @@ double launches_of(const model::PassOp& entry) {
   }
   if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
     return cost::attention_kernels(*attention);
+  }
+  if (const auto* scan = std::get_if<model::ScanOp>(&entry.op)) {
+    return cost::scan_kernels(*scan);
   }
   return 1.0;
 }

@@ -24,7 +24,7 @@ double narrow_weight_elements(const StepInput& input,
   for (const layout::ChunkLayers& part : input.layout.stages[static_cast<std::size_t>(device)]) {
     for (std::int64_t i = 0; i < part.num_layers; ++i) {
       const std::int64_t layer = part.first_layer + i;
-      std::optional<double>& elements = known[input.model.is_moe_layer(layer) ? 1 : 0];
+      std::optional<double>& elements = known[input.model.shape_index(layer)];
       if (!elements) {
         elements = 0.0;
         for (const model::PassOp& entry :

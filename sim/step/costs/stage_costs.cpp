@@ -359,9 +359,7 @@ double micro_batches_per_chunk(const StepInput& input) {
 }
 
 std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer, model::Recompute policy) {
-  const std::size_t kind =
-      (model.window_of(layer) > 0 ? 2U : 0U) + (model.is_moe_layer(layer) ? 1U : 0U);
-  return kind * model::kRecomputePolicies + static_cast<std::size_t>(policy);
+  return model.kind_index(layer) * model::kRecomputePolicies + static_cast<std::size_t>(policy);
 }
 
 model::Recompute recompute_policy(const RecomputeSpec& spec, std::int64_t index_in_chunk) {

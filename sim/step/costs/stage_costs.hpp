@@ -21,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -86,9 +87,8 @@ struct ChunkCosts {
   std::vector<std::uint8_t> layers = {};  // their sorts, in forward order
 };
 
-// Layers alike in window, mixture of experts and recomputation are of one sort:
-// [windowed][moe][policy].
-inline constexpr std::size_t kLayerSorts = 4 * model::kRecomputePolicies;
+// Layers of one kind (ModelSpec::kind_index) and recomputation are of one sort: [kind][policy].
+inline constexpr std::size_t kLayerSorts = model::kLayerKinds * model::kRecomputePolicies;
 
 using LayerNodeParts = std::array<Parts, schedule::kLayerNodes>;  // by LayerNode
 
@@ -190,8 +190,11 @@ enum class Replicas : std::uint8_t { costed, free };
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);
 
-// Of a layer without and with a mixture of experts, as far as known.
-using NarrowElements = std::array<std::optional<double>, 2>;
+// By ModelSpec::shape_index, as far as known.
+using NarrowElements = std::array<std::optional<double>, model::kLayerKinds>;
+
+// Of devices by the shapes of their layers, a bit for each.
+using EmptyGradients = std::map<std::size_t, Bytes>;
 
 // Elements of a device's weights that are multiplied in 8 or 4 bits; 0 in 16 bit. `of_layer`: known
 // from steps of the same shape, or nullptr.

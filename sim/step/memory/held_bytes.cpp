@@ -59,21 +59,15 @@ HeldParameters held_parameters(const StepInput& input,
   return held;
 }
 
-// 0: dense layers, 1: mixtures, 2: both; absent: no layers.
-std::optional<std::size_t> kinds_of(const StepInput& input, std::int64_t device) {
-  std::array<bool, 2> seen{};
+// A bit for every shape of layer that the device has.
+std::size_t shapes_of(const StepInput& input, std::int64_t device) {
+  std::size_t shapes = 0;
   for (const layout::ChunkLayers& part : input.layout.stages[static_cast<std::size_t>(device)]) {
-    if (part.num_layers > 0) {
-      seen[input.model.is_moe_layer(part.first_layer) ? 1 : 0] = true;
-      seen[input.model.is_moe_layer(part.first_layer + part.num_layers - 1) ? 1 : 0] = true;
+    for (std::int64_t i = 0; i < part.num_layers; ++i) {
+      shapes |= std::size_t{1} << input.model.shape_index(part.first_layer + i);
     }
   }
-  if (seen[0] && seen[1]) {
-    return 2;
-  }
-  return seen[1]   ? std::optional<std::size_t>(1)
-         : seen[0] ? std::optional<std::size_t>(0)
-                   : std::nullopt;
+  return shapes;
 }
 
 }  // namespace
@@ -134,21 +128,20 @@ Bytes empty_gradients(const StepInput& input,
                       const cost::CostModel& costs,
                       std::int64_t device,
                       EmptyGradients& known_sizes) {
-  const std::optional<std::size_t> kinds = kinds_of(input, device);
-  if (!costs.software().keeps_empty_gradients || !kinds) {
+  const std::size_t device_shapes = shapes_of(input, device);
+  if (!costs.software().keeps_empty_gradients || device_shapes == 0) {
     return {};
   }
-  std::optional<Bytes>& size = known_sizes[*kinds];
-  if (size) {
-    return *size;
+  if (const auto known = known_sizes.find(device_shapes); known != known_sizes.end()) {
+    return known->second;
   }
   const model::OpOptions options = op_options(input, costs);
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
-  std::array<bool, 2> seen{};  // layers of one kind are alike
+  std::array<bool, model::kLayerKinds> seen{};  // layers of one shape are alike
   for (const layout::ChunkLayers& part : input.layout.stages[static_cast<std::size_t>(device)]) {
     for (std::int64_t i = 0; i < part.num_layers; ++i) {
       const std::int64_t layer = part.first_layer + i;
-      bool& known = seen[input.model.is_moe_layer(layer) ? 1 : 0];
+      bool& known = seen[input.model.shape_index(layer)];
       if (known) {
         continue;
       }
@@ -166,8 +159,8 @@ Bytes empty_gradients(const StepInput& input,
   for (const auto& [rows, columns] : shapes) {
     elements += static_cast<double>(rows) * static_cast<double>(columns);
   }
-  size = model::bytes_per_element(input.spec.precision.parameter) * elements;
-  return *size;
+  return known_sizes[device_shapes] =
+             model::bytes_per_element(input.spec.precision.parameter) * elements;
 }
 
 // Copies of the weights in 8 or 4 bits, as they are and transposed, that the stack keeps from one

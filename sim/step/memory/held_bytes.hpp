@@ -24,9 +24,6 @@ struct CommunicationBytes {
                                                      const StageCosts& stages,
                                                      std::int64_t device);
 
-// Of devices with dense layers, with mixtures, with both.
-using EmptyGradients = std::array<std::optional<Bytes>, 3>;
-
 [[nodiscard]] Bytes empty_gradients(const StepInput& input,
                                     const cost::CostModel& costs,
                                     std::int64_t device,

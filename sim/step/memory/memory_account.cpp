@@ -61,13 +61,13 @@ struct ChunkBytes {
 
 using LayerTable = std::array<std::optional<LayerBytes>, kLayerSorts>;
 
-// Bytes of one layer by mixture of experts and recomputation: layers are alike in all else.
+// Bytes of one layer by shape and recomputation: layers are alike in all else.
 const LayerBytes& layer_bytes(const StepInput& input,
                               const cost::CostModel& costs,
                               std::int64_t layer,
                               model::Recompute policy,
                               LayerTable& table) {
-  const std::size_t kind = input.model.is_moe_layer(layer) ? 1 : 0;
+  const std::size_t kind = input.model.shape_index(layer);
   std::optional<LayerBytes>& entry =
       table[kind * model::kRecomputePolicies + static_cast<std::size_t>(policy)];
   if (!entry) {
@@ -257,13 +257,18 @@ StageMemory device_memory(const StepInput& input,
 bool same_layers(const StepInput& input, std::size_t a, std::size_t b) {
   const auto& one = input.layout.stages[a];
   const auto& other = input.layout.stages[b];
-  const auto mixtures = [&input](const layout::ChunkLayers& part) {
-    const std::int64_t dense = input.model.moe ? input.model.moe->dense_layers : 0;
-    return std::clamp(part.first_layer + part.num_layers - dense, std::int64_t{0}, part.num_layers);
+  const auto alike = [&input](const layout::ChunkLayers& a, const layout::ChunkLayers& b) {
+    for (std::int64_t i = 0; i < a.num_layers; ++i) {
+      if (input.model.shape_index(a.first_layer + i) !=
+          input.model.shape_index(b.first_layer + i)) {
+        return false;
+      }
+    }
+    return true;
   };
   return std::equal(one.begin(), one.end(), other.begin(), [&](const auto& x, const auto& y) {
     return x.num_layers == y.num_layers && x.has_embedding == y.has_embedding &&
-           x.has_head == y.has_head && mixtures(x) == mixtures(y);
+           x.has_head == y.has_head && alike(x, y);
   });
 }
 

@@ -44,6 +44,8 @@ std::string operation_name(const model::PassOp& entry) {
     name = fmt::format("{} {}", model::part_name(gemm->part), kernels::to_string(gemm->role));
   } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
     name = attention->backward ? "attention backward" : "attention forward";
+  } else if (const auto* scan = std::get_if<model::ScanOp>(&entry.op)) {
+    name = scan->backward ? "scan backward" : "scan forward";
   } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
     name = model::part_name(memory->part, memory->role);
   } else {
@@ -56,6 +58,7 @@ std::string operation_name(const model::PassOp& entry) {
 OperationKind kind_of(const model::Op& op) {
   constexpr std::array kKinds = {OperationKind::gemm,
                                  OperationKind::attention,
+                                 OperationKind::attention,  // scans
                                  OperationKind::memory,
                                  OperationKind::collective};
   static_assert(kKinds.size() == std::variant_size_v<model::Op>);
@@ -71,6 +74,8 @@ Operation describe_operation(const model::PassOp& entry, const cost::Placements&
     operation.bytes = cost::gemm_bytes(*gemm);
   } else if (const auto* attention = std::get_if<model::AttentionOp>(&entry.op)) {
     operation.bytes = cost::attention_bytes(*attention);
+  } else if (const auto* scan = std::get_if<model::ScanOp>(&entry.op)) {
+    operation.bytes = model::scan_bytes(*scan);
   } else if (const auto* memory = std::get_if<model::MemoryOp>(&entry.op)) {
     operation.bytes = memory->read + memory->written;
   } else {

@@ -31,7 +31,30 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
   lines.add("model.qkv_bias", model.qkv_bias);
   lines.add("model.embedding_norm", model.embedding_norm);
   lines.add("model.causal", model.causal);
+  lines.add("model.output_gate", model.output_gate);
   lines.add("model.mtp_layers", model.mtp_layers);
+  lines.add("model.mtp_shared", model.mtp_shared);
+  for (std::size_t i = 0; i < model.layer_types.size(); ++i) {
+    lines.add(fmt::format("model.layer_types[{}]", i), model.layer_types[i]);
+  }
+  if (model.linear_attention) {
+    lines.add("model.linear_attention.value_heads", model.linear_attention->value_heads);
+    lines.add("model.linear_attention.key_heads", model.linear_attention->key_heads);
+    lines.add("model.linear_attention.key_dim", model.linear_attention->key_dim);
+    lines.add("model.linear_attention.value_dim", model.linear_attention->value_dim);
+    lines.add("model.linear_attention.conv", model.linear_attention->conv);
+    lines.add("model.linear_attention.chunk", model.linear_attention->chunk);
+  }
+  if (model.full_attention) {
+    lines.add("model.full_attention.num_query_groups", model.full_attention->num_query_groups);
+    lines.add("model.full_attention.head_dim", model.full_attention->head_dim);
+    lines.add("model.full_attention.shared_key_value", model.full_attention->shared_key_value);
+  }
+  if (model.sparse_attention) {
+    lines.add("model.sparse_attention.index_heads", model.sparse_attention->heads);
+    lines.add("model.sparse_attention.index_head_dim", model.sparse_attention->dim);
+    lines.add("model.sparse_attention.top_k", model.sparse_attention->top_k);
+  }
   if (model.moe) {
     lines.add("model.moe.num_experts", model.moe->num_experts);
     lines.add("model.moe.top_k", model.moe->top_k);
@@ -43,6 +66,7 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.moe.load_spread", model.moe->load_spread);
     lines.add("model.moe.router_skew", model.moe->router_skew);
     lines.add("model.moe.node_limit", model.moe->node_limit);
+    lines.add("model.moe.latent_size", model.moe->latent_size);
   }
   if (model.attention_window) {
     lines.add("model.attention_window.size", model.attention_window->size);

@@ -1,0 +1,214 @@
+// Keys of layers by type: `model.layer_types` and the recurrence of linear mixers.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/scenario/table/key_makers.hpp"
+#include "sim/scenario/table/key_table.hpp"
+#include "sim/scenario/table/limits.hpp"
+
+namespace orrery::scenario {
+
+namespace {
+
+using model::kLayerTypeNames;
+using model::LayerType;
+using yaml::between;
+
+constexpr std::int64_t kMostTaps = 64;
+constexpr std::int64_t kLongestChunk = 65'536;
+constexpr std::string_view kTypesExample = "[gated_delta, gated_delta, gated_delta, attention]";
+
+std::vector<std::string_view> type_words() {
+  std::vector<std::string_view> words;
+  for (const model::LayerTypeName& one : kLayerTypeNames) {
+    words.push_back(one.name);
+  }
+  return words;
+}
+
+std::string type_letters() {
+  std::string known;
+  for (const model::LayerTypeName& one : kLayerTypeNames) {
+    known += one.letter != 0 ? std::string(1, one.letter) : std::string();
+  }
+  return known;
+}
+
+// `MEME*E`: a letter a layer, as Megatron's hybrid_override_pattern.
+void read_pattern(const yaml::Value& value, const std::string& path, Reading& reading) {
+  std::vector<LayerType> types;
+  for (const char letter : value.text) {
+    const auto* const found = std::find_if(
+        kLayerTypeNames.begin(), kLayerTypeNames.end(), [letter](const model::LayerTypeName& one) {
+          return one.letter != 0 && one.letter == letter;
+        });
+    if (found == kLayerTypeNames.end()) {
+      yaml::report(
+          reading.diagnostics,
+          value.where,
+          path,
+          fmt::format("holds `{}`", letter),
+          fmt::format(
+              "a list such as {}, or a text of the letters {}", kTypesExample, type_letters()));
+      return;
+    }
+    types.push_back(found->type);
+  }
+  reading.draft.scenario.model.layer_types = std::move(types);
+}
+
+std::optional<std::string> show_types(Draft& draft) {
+  std::vector<std::string_view> words;
+  for (const LayerType type : draft.scenario.model.layer_types) {
+    words.push_back(kLayerTypeNames[static_cast<std::size_t>(type)].name);
+  }
+  return words.empty() ? std::nullopt : std::optional(fmt::format("[{}]", fmt::join(words, ", ")));
+}
+
+Key types_key() {
+  Key key = words_key(
+      {.path = "model.layer_types",
+       .aliases = {"hybrid_override_pattern", "hybrid_layer_pattern", "layers_block_type"},
+       .note = "the preset's; else attention in every layer",
+       .meaning = "What the layers are made of, from the first on and repeated; or a text of "
+                  "Megatron's letters, M mamba2, G gated_delta, * attention, - mlp, E moe. With "
+                  "mlp or moe in it each layer is that block or that mixer alone; else a mixer "
+                  "and an MLP, of experts from moe.dense_layers on. sliding_attention sees "
+                  "attention_window.size keys, attention all.",
+       .example = std::string(kTypesExample)},
+      type_words(),
+      [](Draft& draft) { draft.scenario.model.layer_types.clear(); },
+      [](Draft& draft, std::size_t word) {
+        draft.scenario.model.layer_types.push_back(kLayerTypeNames[word].type);
+      });
+  Form pattern = text_form();
+  pattern.name = "a text of letters";
+  pattern.example = "MEME*E";
+  pattern.pattern = "^[MG*E-]+$";
+  key.forms.push_back(pattern);
+  key.print = show_types;
+  key.read = [list = std::move(key.read)](
+                 const yaml::Value& value, const std::string& path, Reading& reading) {
+    const bool text = value.kind == yaml::Value::Kind::scalar && !value.text.empty();
+    text ? read_pattern(value, path, reading) : list(value, path, reading);
+  };
+  return key;
+}
+
+bool has_convolution(const Draft& draft) {
+  const auto& types = draft.scenario.model.layer_types;
+  return std::any_of(types.begin(), types.end(), [](LayerType type) {
+    return type != LayerType::lightning && type != LayerType::attention;
+  });
+}
+
+void add_recurrence(std::vector<Key>& keys) {
+  keys.push_back(section_at(
+      {.path = "model.linear_attention",
+       .note = "the preset's; needed by mamba2, gated_delta, kda and lightning",
+       .meaning = "Heads and widths of the layers that carry a state along the sequence.",
+       .example = "{value_heads: 32, key_heads: 16, key_dim: 128, value_dim: 128}",
+       .idle = {ORRERY_WHEN(d.scenario.model.layer_types.empty(),
+                            "model.layer_types names no layer that uses it")}},
+      ORRERY_AT(scenario.model.linear_attention)));
+  keys.push_back(count_key({.path = "model.linear_attention.value_heads",
+                            .aliases = {"heads", "mamba_num_heads", "linear_num_value_heads"},
+                            .note = std::string(kOfPreset),
+                            .meaning = "Heads of the state: those of Mamba-2, or of the values.",
+                            .example = "128"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.linear_attention->value_heads)));
+  keys.push_back(count_key(
+      {.path = "model.linear_attention.key_heads",
+       .aliases = {"groups", "n_groups", "mamba_num_groups", "linear_num_key_heads"},
+       .note = "the preset's; else one per value head",
+       .meaning = "Heads of the keys and queries (of B and C: the groups of Mamba-2), each shared "
+                  "by as many value heads; divides them.",
+       .example = "8"},
+      {1, kWidest},
+      ORRERY_AT(scenario.model.linear_attention->key_heads)));
+  keys.push_back(
+      count_key({.path = "model.linear_attention.key_dim",
+                 .aliases = {"state", "ssm_state_size", "mamba_state_dim", "linear_key_head_dim"},
+                 .note = std::string(kOfPreset),
+                 .meaning = "Width of a key: the state width of Mamba-2.",
+                 .example = "128"},
+                {1, kWidest},
+                ORRERY_AT(scenario.model.linear_attention->key_dim)));
+  keys.push_back(count_key({.path = "model.linear_attention.value_dim",
+                            .aliases = {"head_dim", "mamba_head_dim", "linear_value_head_dim"},
+                            .note = "the preset's; else key_dim",
+                            .meaning = "Width of a value head: the head width of Mamba-2.",
+                            .example = "64"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.linear_attention->value_dim)));
+  keys.push_back(count_key(
+      {.path = "model.linear_attention.conv",
+       .aliases = {"conv_kernel", "linear_conv_kernel_dim"},
+       .note = "the preset's; else 4",
+       .meaning = "Taps of the causal convolution before the state.",
+       .example = "4",
+       .idle = {ORRERY_WHEN(!has_convolution(d), "lightning attention has no convolution")}},
+      {1, kMostTaps},
+      ORRERY_AT(scenario.model.linear_attention->conv)));
+  keys.push_back(
+      count_key({.path = "model.linear_attention.chunk",
+                 .aliases = {"chunk_size"},
+                 .note = "the preset's; else that of the kernels: 128 for Mamba-2, 64 for delta "
+                         "rules, 256 for lightning",
+                 .meaning = "Tokens between two states of the chunked kernel.",
+                 .example = "128"},
+                {1, kLongestChunk},
+                ORRERY_AT(scenario.model.linear_attention->chunk)));
+}
+
+void add_indexer(std::vector<Key>& keys) {
+  keys.push_back(section_at(
+      {.path = "model.sparse_attention",
+       .note = "the preset's; else attention to all keys",
+       .meaning = "Latent attention to the keys that an indexer chooses (DSA, DeepSeek-V3.2), "
+                  "trained with it.",
+       .example = "{index_heads: 64, index_head_dim: 128, top_k: 2048}"},
+      ORRERY_AT(scenario.model.sparse_attention)));
+  keys.push_back(count_key({.path = "model.sparse_attention.index_heads",
+                            .aliases = {"index_n_heads"},
+                            .note = std::string(kOfPreset),
+                            .meaning = "Heads of the indexer.",
+                            .example = "64"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.sparse_attention->heads)));
+  keys.push_back(count_key({.path = "model.sparse_attention.index_head_dim",
+                            .note = std::string(kOfPreset),
+                            .meaning = "Width of a head of the indexer.",
+                            .example = "128"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.sparse_attention->dim)));
+  keys.push_back(count_key({.path = "model.sparse_attention.top_k",
+                            .aliases = {"index_topk"},
+                            .note = std::string(kOfPreset),
+                            .meaning = "Keys that a query sees.",
+                            .example = "2048"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.sparse_attention->top_k)));
+}
+
+}  // namespace
+
+std::vector<Key> layer_keys() {
+  std::vector<Key> keys;
+  keys.push_back(types_key());
+  add_recurrence(keys);
+  add_indexer(keys);
+  keys.push_back(flag_key({.path = "model.output_gate",
+                           .aliases = {"attn_output_gate", "attention_output_gate"},
+                           .note = "the preset's; else false",
+                           .meaning = "The output of attention is multiplied by the sigmoid of a "
+                                      "projection of its input (Qwen3-Next).",
+                           .example = "true"},
+                          ORRERY_AT(scenario.model.output_gate)));
+  return keys;
+}
+
+}  // namespace orrery::scenario
