@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a calibration profile say? One machine, measured: `calibration-profile/1`, read
+// A calibration profile: one machine, measured, `calibration-profile/1`, read
 // wherever a GPU profile may stand (`cluster.gpu: my-cluster.yaml`).
 //
 // key         | meaning                                                         | needed

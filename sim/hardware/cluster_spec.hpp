@@ -1,6 +1,6 @@
 #pragma once
 
-// Which machines, how many, and which wires between them?
+// The machines, how many, and the wires between them.
 //
 //   network rate of one group on one node = min(k NICs, ...) * nic_rate / sharing /
 //   oversubscription

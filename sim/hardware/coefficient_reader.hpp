@@ -1,6 +1,6 @@
 #pragma once
 
-// How is one coefficient written in a profile? A mapping that cannot leave out its source:
+// One coefficient of a profile: a mapping that cannot leave out its source.
 //
 //   hbm_bandwidth: {value: 3.35TB/s, source: datasheet, citation: "NVIDIA H100 datasheet"}
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which collectives were measured, on which wires, and how long did they take? Tables in size.
+// Collectives that were measured, on which wires, and how long they took: tables in size.
 //
 // symbol        | meaning                                                     | unit   | origin
 // --------------|-------------------------------------------------------------|--------|-------

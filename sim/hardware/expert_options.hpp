@@ -1,6 +1,6 @@
 #pragma once
 
-// What is switched on in the mixture-of-experts layers of a training stack? One layout on one GPU
+// What is switched on in the mixture-of-experts layers of a training stack. One layout on one GPU
 // takes 1.5 to 2.9 times as long by these alone (Megatron Bridge performance summaries, 25.09 to
 // 26.06). The words are those of Megatron Core.
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which machine was measured, with which versions? What makes two calibrations comparable.
+// The machine that was measured and its versions: what makes two calibrations comparable.
 //
 // A field is `group.name` in a profile: `gpu.name`, `libs.nccl.runtime`. What cannot be found out
 // on a machine reads `unknown`, never a guess.

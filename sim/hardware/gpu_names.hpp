@@ -1,6 +1,6 @@
 #pragma once
 
-// Which profile is "NVIDIA H100 80GB HBM3", and which "H100-80GB (AWS p5)"? The `names` of the GPU
+// The profile of "NVIDIA H100 80GB HBM3", or of "H100-80GB (AWS p5)", by the `names` of the GPU
 // profiles: no other file knows a GPU by name.
 //
 // names                        | a device of the driver | a name in free text

@@ -1,6 +1,6 @@
 #pragma once
 
-// How fast is one GPU, and who says so? Coefficients with provenance, read from a profile file.
+// The speed of one GPU: coefficients with provenance, read from a profile file.
 //
 //   GEMM time     = overhead + F / (sustained(dtype) / (1 + half_depth / K)) + bytes / memory rate
 //   memory-bound  = overhead + bytes / (hbm_bandwidth * memory_efficiency)

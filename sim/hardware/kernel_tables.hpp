@@ -1,6 +1,6 @@
 #pragma once
 
-// Which kernels were measured on this very machine, and what line goes through their times? Filled
+// Kernels that were measured on this very machine, and the line through their times. Filled
 // from a calibration profile (calibration_profile.hpp); sim/cost/measured_kernels.hpp predicts from
 // it.
 //

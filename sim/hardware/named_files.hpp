@@ -1,6 +1,6 @@
 #pragma once
 
-// Which file does a path in a scenario mean? One beside the scenario, else from the working
+// The file that a path in a scenario means: one beside the scenario, else from the working
 // directory; nothing when there is none. A profile may also be named, and is then looked for in the
 // directories of a search (profile_reader.hpp).
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which software runs a bare benchmark? One that changes nothing: nccl-tests and kernel benchmarks
+// The software of a bare benchmark, which changes nothing: nccl-tests and kernel benchmarks
 // measure the library, not a training stack.
 
 #include "sim/hardware/software_profile.hpp"

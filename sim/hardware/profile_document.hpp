@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a parsed profile document hold? From a YAML tree to a typed profile, every problem
+// From the YAML tree of a profile document to a typed profile, every problem
 // reported with its place. Internal to hardware/: profile_reader.hpp finds and loads the files.
 //
 // Beside the keys, rules of physics are checked: a sustained rate above the peak, an NCCL plateau

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where do the coefficients come from? Finds and reads profile files into typed profiles.
+// Finds profile files and reads them into typed profiles.
 //
 // A profile is found by name in the profile directories (profile_search.hpp; `gpu/<name>.yaml`,
 // `software/<name>.yaml`), or by the path of a file. Every coefficient must state

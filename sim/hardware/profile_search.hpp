@@ -1,6 +1,6 @@
 #pragma once
 
-// Where do profiles and presets lie? Directories with a folder for each kind: `gpu/<name>.yaml`,
+// Where profiles and presets lie: directories with a folder for each kind: `gpu/<name>.yaml`,
 // `software/<name>.yaml`, `failures/<name>.yaml`, and so on.
 //
 // They are looked for in $ORRERY_PROFILES, beside and above the scenario, above the program and in

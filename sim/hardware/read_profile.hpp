@@ -1,7 +1,7 @@
 #pragma once
 
-// What do profile documents have in common? The format first, then every problem of its keys at
-// once. Internal to hardware/.
+// What profile documents have in common: the format first, then every problem of its keys at once.
+// Internal to hardware/.
 
 #include <array>
 #include <optional>

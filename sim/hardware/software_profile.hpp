@@ -1,6 +1,6 @@
 #pragma once
 
-// What does the training stack do with the hardware? A handful of physical coefficients per stack.
+// What a training stack does with the hardware: a handful of physical coefficients.
 //
 // Its numbers are rows of stack_coefficients.hpp, with their meaning. Each starts with its neutral
 // value, that of a bare library, so that a profile without the key behaves as if there were none.

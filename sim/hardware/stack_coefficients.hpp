@@ -1,6 +1,6 @@
 #pragma once
 
-// Which numbers does a software profile hold? One row each: the reader of profiles, the fit, the
+// The numbers of a software profile, one row each: the reader of profiles, the fit, the
 // knobs and the documentation iterate over it. A new coefficient is a member of SoftwareProfile, a
 // row, and its use.
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which coefficients of a stack err together, by how much, and what measures them? A row of
+// Coefficients of a stack that err together, by how much, and what measures them. A row of
 // stack_coefficients.hpp names its knob.
 //
 // The error of a knob is the residual of the fit of its first coefficient, or kAssumedError without

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a kernel take at the clock of a whole step, which is not that of the kernel alone?
+// The time of a kernel at the clock of a whole step, which is not that of the kernel alone.
 //
 //   time = median * clock / step_clock     products and attention
 //   time = median                          all other kernels, whose memory has a clock of its own

@@ -191,8 +191,7 @@ double moe_inner(const Activations& a) {
   return local(a, a.model.moe->num_experts, kFp32Bytes) + permuted +
          (activation_input(dims, rows, dims.expert_ffn, expert_input_bytes(a)) +
           expert_down_input(a)) +
-         local(a, 2 * a.model.moe->latent_size, dims.linear_input_bytes) +
-         shared_inner(a);
+         local(a, 2 * a.model.moe->latent_size, dims.linear_input_bytes) + shared_inner(a);
 }
 
 double moe_mlp(const Activations& a) {

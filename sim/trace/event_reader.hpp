@@ -56,7 +56,7 @@ using TakeEvent = std::function<bool(const TraceEvent& event)>;
                                        const ReadLimits& limits,
                                        const TakeEvent& take);
 
-// Does it look like a trace? Its first bytes say so: an object or array with `traceEvents`, `ph` or
+// Whether it looks like a trace by its first bytes: an object or array with `traceEvents`, `ph` or
 // another word of the format; unpacked where it is gzip. Throws Error(io).
 [[nodiscard]] bool is_trace_file(const std::filesystem::path& path);
 

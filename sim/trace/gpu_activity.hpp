@@ -64,7 +64,7 @@ struct GpuTrace {
   }
 };
 
-// Is it a kernel, a copy or a fill? By its category.
+// Whether it is a kernel, a copy or a fill, by its category.
 [[nodiscard]] bool is_gpu_category(std::string_view category);
 
 }  // namespace orrery::trace

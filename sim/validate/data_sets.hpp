@@ -1,6 +1,6 @@
 #pragma once
 
-// Which data sets can be validated? One function per format turns a document into rows.
+// The data sets that can be validated: one function per format turns a document into rows.
 //
 // format                    | group            | quantity
 // --------------------------|------------------|--------------------------------------------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// How good are the predictions on these data sets? Files in, a Validation out.
+// Validates predictions on data sets: files in, a Validation out.
 //
 // A file is dispatched by its top-level `format:` (data_sets.hpp). Remarks about rows are read from
 // row_remarks.yaml (format row-remarks/1) in the folder of each data set, when there is one.

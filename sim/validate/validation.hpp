@@ -1,6 +1,6 @@
 #pragma once
 
-// How far are predictions from published measurements? Rows with errors, and their statistics.
+// Predictions beside published measurements: rows with errors, and their statistics.
 //
 //   relative error e = (predicted - measured) / measured
 //   MAPE = mean |e|, median and p90 of |e|, worst: the e of largest |e|, bias = mean e

@@ -32,7 +32,7 @@ struct MemorySample {
 [[nodiscard]] std::vector<MemorySample> memory_over_time(const Evaluation& evaluation,
                                                          std::int64_t stage);
 
-// How busy are the links of one GPU of a stage? What its collectives and messages send, while they
+// Load of the links of one GPU of a stage: what its collectives and messages send while they
 // run: bytes of one rank (those of a ring) / time of the operation, summed over those under way.
 struct LinkSample {
   SimTime from;

@@ -20,7 +20,7 @@ struct SavedReading {
 
 [[nodiscard]] SavedReading read_saved_evaluations(std::string_view text);
 
-// Does the text begin as a saved answer does?
+// Whether the text begins as a saved answer does.
 [[nodiscard]] bool is_saved_evaluation(std::string_view text);
 
 }  // namespace orrery::report

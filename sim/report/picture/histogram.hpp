@@ -23,7 +23,7 @@ struct HistogramBin {
   double share = 0.0;
 };
 
-// Do the trials differ by more than the rounding of their sums, 1 part in 10^9?
+// Whether the trials differ by more than the rounding of their sums, 1 part in 10^9.
 [[nodiscard]] bool varies(const run::Distribution& values);
 
 // Needs at least one value and one bin.

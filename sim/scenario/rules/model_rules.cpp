@@ -100,7 +100,8 @@ void check_adapters(Reading& reading) {
     return;
   }
   const model::AdapterTargets& targets = model.lora->targets;
-  if (model.linear_attention || model.sparse_attention || (model.moe && model.moe->latent_size > 0)) {
+  if (model.linear_attention || model.sparse_attention ||
+      (model.moe && model.moe->latent_size > 0)) {
     error(reading,
           "model.lora",
           "is not known of linear mixers, of attention to chosen keys and of latent experts",

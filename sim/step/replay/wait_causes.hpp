@@ -75,7 +75,7 @@ struct WaitCauses {
 
 [[nodiscard]] WaitCauses find_wait_causes(const ExecutedStep& step);
 
-// Does the task occupy its device: a pass, the optimizer, or a message that its sender copies?
+// Whether the task occupies its device: a pass, the optimizer, or a message that its sender copies.
 [[nodiscard]] bool occupies(const schedule::StepTask& task);
 
 // The same without messages.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What did a published run measure, and what does the simulator say about it? Entries of
+// What published runs measured and what the simulator says about them: entries of
 // measured-runs/2, each a scenario of the format orrery/1 with what was measured.
 //
 //   - id: torchtitan-h200-8b-n8            # names the row, also in its evidence

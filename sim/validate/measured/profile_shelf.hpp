@@ -1,6 +1,6 @@
 #pragma once
 
-// Which profiles do the rows of a data set need? Each read once, for hundreds of rows.
+// The profiles that the rows of a data set need, each read once for hundreds of rows.
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-// How far is the plan from layouts that a team tuned and published? Each is searched as its own
-// scenario, with what its stack offers.
+// The plan beside layouts that a team tuned and published. Each is searched as its own scenario,
+// with what its stack offers.
 //
 //   gap = predicted(published) / predicted(plan's best) - 1, 0 or less: the plan found none faster
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known about rows and groups of published data? row_remarks.yaml beside the data set.
+// What is known about rows and groups of published data: row_remarks.yaml beside the data set.
 //
 // A suspicious row is scored like every other and flagged with its reason; statistics without such
 // rows stand beside the full ones.

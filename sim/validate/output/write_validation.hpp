@@ -1,6 +1,6 @@
 #pragma once
 
-// How does a validation read? A table for terminals, JSON `orrery-validation/1`, the page
+// A validation as text: a table for terminals, JSON `orrery-validation/1`, the page
 // docs/accuracy.md.
 //
 // Errors are fractions in JSON and percent elsewhere. In JSON `groups` holds the main quantity of

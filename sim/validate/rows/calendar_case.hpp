@@ -1,6 +1,6 @@
 #pragma once
 
-// How long does a published run take in the calendar, by what is known of it before it begins?
+// Calendar time of a published run, by what is known of it before it begins.
 //
 // symbol     | meaning                                                      | unit  | origin
 // -----------|--------------------------------------------------------------|-------|-------------

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does one entry of a data set say? Lenient access by key, unlike the strict scenario reader.
+// One entry of a data set: lenient access by key, unlike the strict scenario reader.
 //
 // Data sets carry more keys than a prediction needs (sources, notes), so unknown keys are fine. A
 // key that is absent, null or of another type gives nothing; the caller decides whether the row can

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a whole run take that a case states in a few numbers? Through the real run simulator.
+// A whole run that a case states in a few numbers, through the real run simulator.
 //
 // symbol   | meaning                                         | unit | origin
 // ---------|-------------------------------------------------|------|----------

@@ -1,7 +1,7 @@
 #pragma once
 
-// How long does a schedule take when every operation costs a whole number of ticks? Through the
-// real step graph and the engine, in the quantities in which reference cases are stated.
+// A schedule whose every operation costs a whole number of ticks, through the real step graph and
+// the engine, in the quantities in which reference cases are stated.
 //
 //   busy + idle = makespan on every device; inner_idle = last_end - first_start - busy
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a check of whole-runs/2 compute? By the name of its formula, from the inputs it states.
+// What a check of whole-runs/2 computes, by the name of its formula and the inputs it states.
 //
 // formula         | inputs                                           | answer
 // ----------------|--------------------------------------------------|----------------------------
