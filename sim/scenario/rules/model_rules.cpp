@@ -100,12 +100,14 @@ void check_adapters(Reading& reading) {
     return;
   }
   const model::AdapterTargets& targets = model.lora->targets;
-  if (model.linear_attention || model.sparse_attention ||
-      (model.moe && model.moe->latent_size > 0)) {
-    error(reading,
-          "model.lora",
-          "is not known of linear mixers, of attention to chosen keys and of latent experts",
-          "a model without them");
+  if (model.linear_attention || model.sparse_attention || model.output_gate ||
+      model.full_attention || (model.moe && model.moe->latent_size > 0)) {
+    error(
+        reading,
+        "model.lora",
+        "is not known of linear mixers, of attention with a gate, to chosen keys or with heads of "
+        "two kinds, and of latent experts",
+        "a model without them");
   }
   const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_experts > 0;
   if (!targets.qkv && !targets.proj && !(dense && (targets.fc1 || targets.fc2))) {
