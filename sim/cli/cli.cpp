@@ -116,6 +116,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Team& team) {
   add_import_command(app, action);
   add_sweep_command(app, action, team);
   add_plan_command(app, action, team);
+  add_jobs_command(app, action);
   add_doctor_command(app, action);
   add_completion_command(app, action);
   add_man_command(app, action);

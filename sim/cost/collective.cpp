@@ -60,6 +60,15 @@ double tree_crossing(const NcclGraph& graph) {
   return graph.nodes == 2 ? 1.0 : graph.nodes == 3 ? 1.5 : 2.0 * (n - 1.0) / n;
 }
 
+// Bytes that leave a node per byte of the buffer: a ring sends its whole path over one boundary,
+// switches that reduce get every byte once.
+double node_crossing(const NcclAlgorithm& row, CollectiveKind kind, const NcclGraph& graph) {
+  if (row.tree) {
+    return tree_crossing(graph);
+  }
+  return row.in_switches ? 1.0 : bus_factor(kind, graph.ranks);
+}
+
 // The algorithm bandwidth that the choice reaches: NCCL's, except where measurements differ.
 Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFabric& fabric) {
   const NcclGraph& graph = fabric.graph;
@@ -79,8 +88,7 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
     rate.limit = "SHARP switches";
     return rate;
   }
-  // Bytes that leave a node per byte of the buffer: a ring sends its whole path over one boundary.
-  const double crossing = row.tree ? tree_crossing(graph) : bus_factor(kind, graph.ranks);
+  const double crossing = node_crossing(row, kind, graph);
   if (choice.protocol == Protocol::simple) {
     rate.bandwidth = rate.bandwidth / row.discount;
   }
@@ -125,6 +133,8 @@ CollectiveTime nccl_collective(CollectiveKind kind,
     }
     time.fill = choice.latency * levels * (size / (size + half));
   }
+  time.crossing = node_crossing(row, kind, graph);
+  time.fabric_reduces = row.in_switches && !row.tree;
   time.bandwidth = rate.bandwidth;
   time.transfer = size / rate.bandwidth;
   time.limit = rate.limit;
@@ -155,7 +165,8 @@ CollectiveTime direct_exchange(Bytes bytes_in, const GroupFabric& fabric) {
   Seconds messages;
   if (graph.nodes > 1) {
     const BytesPerSecond per_rank = fabric.nics / (local * fabric.scatter_taper);
-    outside = bytes_in * ((n - local) / n) / per_rank;
+    time.crossing = (n - local) / n;
+    outside = bytes_in * time.crossing / per_rank;
     messages = graph.inter_latency + fabric.cross_rail_latency + kDirectRemoteRank * (n - local);
     if (graph.nvlink && fabric.pxn) {
       messages += kPxnHop;
@@ -182,6 +193,7 @@ CollectiveTime pair_exchange(Bytes bytes_in, const GroupFabric& fabric) {
       graph.nvlink ? fabric.peer_link * direct_wire_share(graph.arch) : fabric.peer_link;
   time.limit = graph.nvlink ? link_name(graph.arch) : "PCIe";
   if (graph.nodes > 1) {
+    time.crossing = 1.0;
     time.latency += kNetworkHop + graph.inter_latency;
     const BytesPerSecond network =
         fabric.nics / (as_double(graph.ranks_per_node) * fabric.scatter_taper);
@@ -288,6 +300,26 @@ CollectiveTime collective_time(CollectiveKind kind,
   return time;
 }
 
+namespace {
+
+const Coefficient<double>& stack_efficiency(const CollectiveTime& time,
+                                            const hardware::SoftwareProfile& software) {
+  return time.crosses_nodes ? software.network_efficiency : software.nvlink_efficiency;
+}
+
+}  // namespace
+
+Seconds stack_transfer(const CollectiveTime& time,
+                       CollectiveKind kind,
+                       const layout::GroupPlacement& group,
+                       const hardware::SoftwareProfile& software,
+                       const hardware::ClusterSpec& cluster) {
+  const Seconds transfer = time.transfer / stack_efficiency(time, software).value();
+  const bool by_other_rails =
+      time.crosses_nodes && reduces_or_gathers(kind) && crosses_rails(group, cluster);
+  return by_other_rails ? transfer / software.cross_rail_efficiency.value() : transfer;
+}
+
 Cost collective_cost(CollectiveKind kind,
                      Bytes bytes_per_rank_in,
                      Bytes bytes_total,
@@ -307,17 +339,13 @@ Cost collective_cost(CollectiveKind kind,
                                               gpu,
                                               cluster,
                                               software.ring_nic_exponent.value());
-  const Coefficient<double>& efficiency =
-      time.crosses_nodes ? software.network_efficiency : software.nvlink_efficiency;
+  const Coefficient<double>& efficiency = stack_efficiency(time, software);
   const bool by_nics = time.limit == "NICs";
   const bool has_ring = gpu.nvlink.has_value() && time.limit != "PCIe";
   const SourceKind wire = by_nics    ? SourceKind::published
                           : has_ring ? gpu.nvlink->nccl_ring_bandwidth.kind()
                                      : gpu.pcie_bandwidth.kind();
-  Seconds transfer = time.transfer / efficiency.value();
-  if (time.crosses_nodes && reduces_or_gathers(kind) && crosses_rails(group, cluster)) {
-    transfer = transfer / software.cross_rail_efficiency.value();
-  }
+  const Seconds transfer = stack_transfer(time, kind, group, software, cluster);
   const SourceKind published = SourceKind::published;
   Cost cost = term(transfer, weaker(weaker(wire, published), efficiency.kind()));
   cost += term(time.call + time.latency + time.fill, published);

@@ -87,6 +87,8 @@ struct CollectiveTime {
   std::string_view reason;   // why this algorithm and protocol
   Seconds nccl_time;         // what NCCL's own table expects; 0 for direct exchanges
   bool crosses_nodes = false;
+  double crossing = 0.0;        // bytes out of one node per byte of S; of exchanges those of a rank
+  bool fabric_reduces = false;  // SHARP: once up and once down, whatever the group
   bool extrapolated = false;    // outside the sizes and groups that were measured
   double measured_ratio = 1.0;  // by which measurements scaled all terms
   const hardware::CollectiveTable* table = nullptr;  // the nearest; lives as long as the cluster
@@ -106,6 +108,13 @@ struct CollectiveTime {
                                              const hardware::GpuProfile& gpu,
                                              const hardware::ClusterSpec& cluster,
                                              double ring_nic_exponent = 1.0);
+
+// Its transfer at the rates that the stack reaches.
+[[nodiscard]] Seconds stack_transfer(const CollectiveTime& time,
+                                     model::CollectiveKind kind,
+                                     const layout::GroupPlacement& group,
+                                     const hardware::SoftwareProfile& software,
+                                     const hardware::ClusterSpec& cluster);
 
 // The same with the stack's efficiency and overhead, booked by source.
 [[nodiscard]] Cost collective_cost(model::CollectiveKind kind,

@@ -135,6 +135,30 @@ Cost CostModel::operation(const model::Op& op, const Placements& placements) con
   return std::visit(OperationVisitor{*this, placements}, op);
 }
 
+std::optional<NetworkUse> CostModel::network_use(model::CollectiveKind kind,
+                                                 Bytes bytes_per_rank_in,
+                                                 Bytes bytes_total,
+                                                 model::Dtype dtype,
+                                                 const layout::GroupPlacement& group) const {
+  return collective_use(
+      kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_, cluster_);
+}
+
+std::optional<NetworkUse> CostModel::network_use(const model::CollectiveOp& op,
+                                                 const Placements& placements) const {
+  const layout::GroupPlacement& group = placement_of(op.axis, placements);
+  if (op.routing) {
+    return hierarchical_exchange_use(
+        exchange_bytes(*op.routing, group), group, gpu_, software_, cluster_);
+  }
+  return network_use(op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, group);
+}
+
+std::optional<NetworkUse> CostModel::network_use(Bytes bytes,
+                                                 const layout::HopPlacement& hop) const {
+  return transfer_use(bytes, hop, gpu_, software_, cluster_);
+}
+
 Cost CostModel::optimizer_step(double parameters) const {
   return optimizer_cost(parameters, gpu_, software_);
 }

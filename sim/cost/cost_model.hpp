@@ -13,6 +13,7 @@
 
 #include "sim/cost/cost.hpp"
 #include "sim/cost/hierarchical_exchange.hpp"
+#include "sim/cost/network_use.hpp"
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
@@ -63,6 +64,17 @@ class CostModel {
 
   // Any operation of a pass; collectives find their group by axis.
   [[nodiscard]] Cost operation(const model::Op& op, const Placements& placements) const;
+
+  // What collectives and messages put on the network; nothing where no byte crosses a NIC.
+  [[nodiscard]] std::optional<NetworkUse> network_use(model::CollectiveKind kind,
+                                                      Bytes bytes_per_rank_in,
+                                                      Bytes bytes_total,
+                                                      model::Dtype dtype,
+                                                      const layout::GroupPlacement& group) const;
+  [[nodiscard]] std::optional<NetworkUse> network_use(const model::CollectiveOp& op,
+                                                      const Placements& placements) const;
+  [[nodiscard]] std::optional<NetworkUse> network_use(Bytes bytes,
+                                                      const layout::HopPlacement& hop) const;
 
   // Optimizer step over `parameters` parameters held by the rank.
   [[nodiscard]] Cost optimizer_step(double parameters) const;

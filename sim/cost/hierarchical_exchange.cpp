@@ -50,6 +50,11 @@ CollectiveTime hierarchical_exchange_time(const ExchangeBytes& bytes,
   return time;
 }
 
+const Coefficient<double>& exchange_efficiency(const CollectiveTime& time,
+                                               const hardware::SoftwareProfile& software) {
+  return time.limit == "NICs" ? software.network_efficiency : software.nvlink_efficiency;
+}
+
 Cost hierarchical_exchange_cost(const ExchangeBytes& bytes,
                                 const layout::GroupPlacement& group,
                                 const hardware::GpuProfile& gpu,
@@ -59,8 +64,7 @@ Cost hierarchical_exchange_cost(const ExchangeBytes& bytes,
     return {};
   }
   const CollectiveTime time = hierarchical_exchange_time(bytes, group, gpu, cluster);
-  const Coefficient<double>& efficiency =
-      time.limit == "NICs" ? software.network_efficiency : software.nvlink_efficiency;
+  const Coefficient<double>& efficiency = exchange_efficiency(time, software);
   const SourceKind published = SourceKind::published;
   Cost cost = term(time.transfer / efficiency.value(), weaker(published, efficiency.kind()));
   cost += term(time.call + time.latency, published);

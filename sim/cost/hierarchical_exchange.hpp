@@ -45,6 +45,10 @@ struct ExchangeBytes {
                                                         const hardware::GpuProfile& gpu,
                                                         const hardware::ClusterSpec& cluster);
 
+// Of the wire that bounds it.
+[[nodiscard]] const Coefficient<double>& exchange_efficiency(
+    const CollectiveTime& time, const hardware::SoftwareProfile& software);
+
 // The same with the stack's efficiency and overhead, booked by source.
 [[nodiscard]] Cost hierarchical_exchange_cost(const ExchangeBytes& bytes,
                                               const layout::GroupPlacement& group,

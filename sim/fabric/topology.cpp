@@ -81,6 +81,31 @@ LinkId Topology::uplink(
   return {level.first + 2 * (above * level.links + link) + static_cast<std::int32_t>(direction)};
 }
 
+LinkPlace Topology::place(LinkId link) const {
+  LinkPlace place;
+  place.direction = link.value % 2 == 0 ? Direction::up : Direction::down;
+  const std::int32_t first_above = levels_.empty() ? first_nvlink_ : levels_.front().first;
+  if (link.value < first_above) {
+    const std::int32_t port = (link.value - first_nic_) / 2 / spec_.planes;
+    place.kind = LinkKind::nic;
+    place.owner = port / spec_.nics_per_node;
+    place.number = port % spec_.nics_per_node;
+    return place;
+  }
+  for (std::size_t tier = 0; tier < levels_.size(); ++tier) {
+    const Level& level = levels_[tier];
+    const std::int32_t offset = (link.value - level.first) / 2;
+    if (offset < level.switches * spec_.planes * level.links) {
+      place.kind = LinkKind::uplink;
+      place.tier = tier;
+      place.owner = offset / level.links / spec_.planes;
+      place.number = offset % level.links;
+      return place;
+    }
+  }
+  return place;
+}
+
 LinkId Topology::nvlink(std::int32_t gpu, Direction direction) const {
   ORRERY_CHECK(first_nvlink_ < first_frontend_, "a topology without NVLink");
   return {first_nvlink_ + 2 * gpu + static_cast<std::int32_t>(direction)};

@@ -67,6 +67,17 @@ struct Port {
 
 enum class Direction : std::uint8_t { up, down };  // away from the node or GPU, or towards it
 
+enum class LinkKind : std::uint8_t { nic, uplink, other };
+
+// What a link is: the NIC of a node, or an uplink of a switch (towards it: Direction::down).
+struct LinkPlace {
+  LinkKind kind = LinkKind::other;
+  Direction direction = Direction::up;
+  std::size_t tier = 0;     // of an uplink
+  std::int32_t owner = 0;   // node, or number of the switch on its tier
+  std::int32_t number = 0;  // of the NIC in its node, of the uplink at its switch
+};
+
 class Topology {
  public:
   explicit Topology(const TopologySpec& spec);
@@ -90,6 +101,9 @@ class Topology {
   [[nodiscard]] std::int32_t uplinks(std::size_t tier) const {
     return levels_[tier].links;
   }
+
+  // NICs and uplinks; planes are not told apart.
+  [[nodiscard]] LinkPlace place(LinkId link) const;
 
   [[nodiscard]] LinkId nvlink(std::int32_t gpu, Direction direction) const;
   [[nodiscard]] LinkId frontend(std::int32_t node, Direction direction) const;

@@ -1,6 +1,9 @@
 #include "sim/hardware/cluster_spec.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace orrery::hardware {
 
@@ -42,6 +45,57 @@ std::optional<std::string> down_problem(const ClusterSpec& cluster) {
   return std::nullopt;
 }
 
+std::optional<std::string> place_problem(const ClusterSpec& cluster, const NetworkFault& fault) {
+  const NetworkSpec& network = cluster.network;
+  if (fault.node) {
+    if (*fault.node >= cluster.nodes) {
+      return fmt::format(
+          "faults names node {}, but the nodes are 0 to {}", *fault.node, cluster.nodes - 1);
+    }
+    if (fault.nic && *fault.nic >= network.nics_per_node) {
+      return fmt::format("faults names NIC {} of node {}, but its NICs are 0 to {}",
+                         *fault.nic,
+                         *fault.node,
+                         network.nics_per_node - 1);
+    }
+    return std::nullopt;
+  }
+  const auto tier = std::find_if(network.tiers.begin(),
+                                 network.tiers.end(),
+                                 [&](const NetworkTier& each) { return each.name == fault.tier; });
+  if (tier == network.tiers.end()) {
+    std::vector<std::string> names;
+    for (const NetworkTier& each : network.tiers) {
+      names.push_back(each.name);
+    }
+    return fault.tier.empty()
+               ? std::string("a fault needs a place: node, or tier and block")
+               : fmt::format("faults names tier {}, but the tiers are: {}",
+                             fault.tier,
+                             names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  }
+  const std::int64_t blocks = (cluster.nodes + tier->nodes - 1) / tier->nodes;
+  if (fault.block >= blocks) {
+    return fmt::format("faults names block {} of tier {}, but its blocks are 0 to {}",
+                       fault.block,
+                       fault.tier,
+                       blocks - 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> fault_problem(const ClusterSpec& cluster) {
+  for (const NetworkFault& fault : cluster.network.faults) {
+    if (auto problem = place_problem(cluster, fault)) {
+      return problem;
+    }
+    if (fault.until && *fault.until <= fault.from) {
+      return "a fault ends before it begins: until must be later than from";
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> network_problem(const ClusterSpec& cluster) {
@@ -58,7 +112,21 @@ std::optional<std::string> network_problem(const ClusterSpec& cluster) {
   if (const auto problem = down_problem(cluster)) {
     return problem;
   }
-  return tier_problem(network.tiers);
+  if (auto problem = tier_problem(network.tiers)) {
+    return problem;
+  }
+  return fault_problem(cluster);
+}
+
+ClusterSpec unshared(ClusterSpec cluster) {
+  for (NetworkTier& tier : cluster.network.tiers) {
+    tier.oversubscription = 1.0;
+  }
+  if (cluster.network.routing == Routing::static_ecmp) {
+    cluster.network.routing = Routing::adaptive;
+  }
+  cluster.network.links_down.clear();
+  return cluster;
 }
 
 layout::ClusterShape cluster_shape(const ClusterSpec& cluster, bool has_nvlink) {

@@ -22,6 +22,8 @@
 // algorithm        | NCCL_ALGO: forced for every collective that has it      | -      | scenario
 // sharp            | the fabric's switches reduce, too                       | -      | scenario
 // links_down       | NICs that do not work, by node                          | NICs   | scenario
+// detail           | each collective by itself, or flows that share links    | -      | scenario
+// faults           | links that run at a share of their rate for a while     | -      | scenario
 // collectives      | file of measured collectives of this very cluster       | -      | scenario
 // tables           | what that file and the shipped ones hold                | -      | loaded
 //
@@ -43,6 +45,9 @@ namespace orrery::hardware {
 
 struct CollectiveTables;
 
+// How the traffic of a step meets: each collective is priced by itself and met by factors (groups),
+// or collectives and messages are flows that share the links they cross (flows).
+enum class NetworkDetail { groups, flows };
 enum class FabricKind { infiniband, roce, efa, tcpx, tcp };
 enum class Routing { adaptive, spray, static_ecmp };
 enum class CrossRail { leaf, pxn, spine };
@@ -56,6 +61,8 @@ struct NamedValue {
   E value;
 };
 
+inline constexpr std::array<NamedValue<NetworkDetail>, 2> kNetworkDetails = {
+    {{"groups", NetworkDetail::groups}, {"flows", NetworkDetail::flows}}};
 inline constexpr std::array<NamedValue<FabricKind>, 5> kFabricNames = {
     {{"infiniband", FabricKind::infiniband},
      {"roce", FabricKind::roce},
@@ -82,6 +89,25 @@ struct DownLinks {
   std::int64_t nics = 1;
 };
 
+// What of a switch runs at a share of its rate: its links to the next level, or all its links.
+enum class FaultyPart { uplinks, all };
+
+inline constexpr std::array<NamedValue<FaultyPart>, 2> kFaultyParts = {
+    {{"uplinks", FaultyPart::uplinks}, {"switch", FaultyPart::all}}};
+
+// Links that run at `share` of their rate from a time of the step on: NICs of a node, or those of a
+// switch.
+struct NetworkFault {
+  std::optional<std::int64_t> node;
+  std::optional<std::int64_t> nic;  // of the node; absent: all of them
+  std::string tier;                 // of the switch, where no node is stated
+  std::int64_t block = 0;           // number of that switch, from 0
+  FaultyPart part = FaultyPart::uplinks;
+  double share = 1.0;
+  Seconds from;
+  std::optional<Seconds> until;  // absent: to the end
+};
+
 struct NetworkTier {
   std::string name;
   std::int64_t nodes = 0;         // nodes under one switch block of this tier
@@ -102,6 +128,8 @@ struct NetworkSpec {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   bool sharp = false;  // the fabric's switches reduce (SHARP), which NVLS and CollNet need
   std::vector<DownLinks> links_down;
+  NetworkDetail detail = NetworkDetail::groups;
+  std::vector<NetworkFault> faults;                // of flows alone
   std::string collectives;                         // path of a file, "none", or empty: shipped
   std::string rig;                                 // prefer tables of this rig
   std::shared_ptr<const CollectiveTables> tables;  // nullptr: NCCL's model alone
@@ -125,6 +153,10 @@ struct ClusterSpec {
 // Why the job cannot run on this network (NICs missing on several nodes, tiers out of order, a
 // negative rate), or nothing. One sentence with its numbers.
 [[nodiscard]] std::optional<std::string> network_problem(const ClusterSpec& cluster);
+
+// The same network with links of its own for every group: no oversubscription, no collisions, all
+// NICs up. What a transfer takes on it is the bound of its flow.
+[[nodiscard]] ClusterSpec unshared(ClusterSpec cluster);
 
 // nvlink_domain is 1 on GPUs without NVLink.
 [[nodiscard]] layout::ClusterShape cluster_shape(const ClusterSpec& cluster, bool has_nvlink);

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "sim/step/fabric/share_links.hpp"
 #include "sim/step/step_structure.hpp"
 
 namespace orrery::step {
@@ -280,6 +281,11 @@ SimTime least_time_of_passes(const StepInput& input, const cost::CostModel& cost
   std::vector<std::vector<int>> whole;  // one bucket: nothing is communicated by bucket
   for (const std::vector<layout::ChunkLayers>& device : input.layout.stages) {
     whole.emplace_back(device.size(), 1);
+  }
+  if (const auto alone = unshared_step(input, costs)) {
+    return least(alone->input,
+                 alone->costs,
+                 stage_costs(alone->input, alone->costs, whole, memo, Replicas::free));
   }
   return least(input, costs, stage_costs(input, costs, whole, memo, Replicas::free));
 }

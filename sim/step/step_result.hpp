@@ -151,6 +151,7 @@ struct OperationShare {
 };
 
 struct OperationTimeline;  // operation_timeline.hpp
+struct StepNetwork;        // fabric/step_network.hpp
 
 struct StepResult {
   SimTime step_time;
@@ -167,6 +168,8 @@ struct StepResult {
   std::vector<OperationShare> operations;
   // The operations within the slices; absent unless asked for.
   std::shared_ptr<const OperationTimeline> operation_timeline;
+  // How its flows shared links; absent where no flows were simulated.
+  std::shared_ptr<const StepNetwork> network;
   std::vector<SimTime> draws;  // step times of the draws of unequal GPUs, ascending; else empty
 };
 

@@ -19,6 +19,7 @@
 #include "sim/step/costs/mixed_gpus.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/costs/unit_times.hpp"
+#include "sim/step/fabric/share_links.hpp"
 #include "sim/step/local_steps.hpp"
 #include "sim/step/memory/memory_account.hpp"
 #include "sim/step/operations/operation_builder.hpp"
@@ -32,51 +33,10 @@ namespace orrery::step {
 
 namespace {
 
-// Limits of the simulation of a step, which legal but extreme input may exceed:
-//
-//   tasks   = passes x buckets x (1 + gather + reduction) <= 2^24
-//   seconds = tasks x longest task <= 100 years, so that integer nanoseconds cannot overflow
-//
-// symbol  | meaning                                                   | unit  | origin
-// --------|-----------------------------------------------------------|-------|----------
-// passes  | forwards and backwards of all devices                     | -     | schedule
-// buckets | groups of layers into which a pass is cut                 | -     | stage costs
-//
-// Both are reported to the user: the key that decides, the numbers and what to change.
-
-constexpr double kMostTasks = 16'777'216.0;
+// Integer nanoseconds must not overflow: tasks x longest task <= 100 years. Reported to the user
+// with the key that decides.
 constexpr double kLongestStepInYears = 100.0;
 constexpr double kDaysPerYear = 365.25;
-
-// Whether every pass, and not only the first or the last of a chunk, is cut into its buckets.
-bool cuts_every_pass(const schedule::DataParallelComm& comm) {
-  return comm.parameters == schedule::ParameterGather::per_use ||
-         comm.gradients == schedule::GradientReduction::per_micro_batch;
-}
-
-std::optional<StepProblem> graph_too_large(const schedule::Schedule& schedule,
-                                           const schedule::StepGraphOptions& options) {
-  double tasks = 0.0;
-  for (std::size_t d = 0; d < schedule.lists.size(); ++d) {
-    int buckets = 1;
-    if (cuts_every_pass(options.comm) && !options.buckets.empty()) {
-      buckets = *std::max_element(options.buckets[d].begin(), options.buckets[d].end());
-    }
-    constexpr double kTasksPerBucket = 2.0;  // the pass and its gather or reduction
-    tasks += static_cast<double>(schedule.lists[d].size()) * static_cast<double>(buckets) *
-             kTasksPerBucket;
-  }
-  if (tasks <= kMostTasks) {
-    return std::nullopt;
-  }
-  return StepProblem{
-      "batch.micro",
-      fmt::format("a step of {} passes with their communication has about {} tasks, more than {}",
-                  format_count(static_cast<double>(schedule.micro_batches)),
-                  format_count(tasks),
-                  format_count(kMostTasks)),
-      "larger micro-batches, a smaller global batch, or a larger overlap.bucket"};
-}
 
 std::optional<StepProblem> step_too_long(const StageCosts& costs, std::size_t tasks) {
   Seconds longest;
@@ -194,11 +154,9 @@ void wait_for_data(StepResult& result, const StepInput& input) {
 
 }  // namespace
 
-struct StepSimulator::Structure {
+struct StepSimulator::Structure : StepStructure {
   schedule::ScheduleRequest request;
   schedule::StepGraphOptions options;
-  schedule::Schedule plan;
-  StepGraph graph;
 };
 
 // By what a step asks of its schedule.
@@ -224,21 +182,13 @@ std::variant<const StepSimulator::Structure*, StepProblem> StepSimulator::struct
       return known.get();
     }
   }
-  auto made = schedule::generate(request);
-  if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
-    return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
-  }
-  auto& plan = std::get<schedule::Schedule>(made);
-  if (auto problem = graph_too_large(plan, options)) {
-    return *std::move(problem);
-  }
-  auto built = schedule::build_step_graph(plan, options);
-  if (auto* deadlock = std::get_if<schedule::Deadlock>(&built)) {
-    return StepProblem{"layout.schedule", deadlock->message, {}};
+  auto built = build_structure(request, options);
+  if (auto* problem = std::get_if<StepProblem>(&built)) {
+    return std::move(*problem);
   }
   constexpr std::size_t kMost = 4;
   constexpr std::size_t kMostTasks = 1'000'000;  // some 150 bytes each
-  std::size_t tasks = std::get<StepGraph>(built).tasks.size();
+  std::size_t tasks = std::get<StepStructure>(built).graph.tasks.size();
   for (const auto& known : kept_) {
     tasks += known->graph.tasks.size();
   }
@@ -247,7 +197,7 @@ std::variant<const StepSimulator::Structure*, StepProblem> StepSimulator::struct
     kept_.erase(kept_.begin());
   }
   kept_.push_back(std::make_unique<Structure>(
-      Structure{request, options, std::move(plan), std::get<StepGraph>(std::move(built))}));
+      Structure{std::get<StepStructure>(std::move(built)), request, options}));
   return kept_.back().get();
 }
 
@@ -257,12 +207,19 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
   if (input.spec.local_steps.islands > 1) {
     return simulate_islands(input, costs, options);
   }
+  if (const auto alone = unshared_step(input, costs)) {
+    return simulate_on(&costs.cluster(), alone->input, alone->costs, options);
+  }
+  return simulate_on(nullptr, input, costs, options);
+}
+
+std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
+    const hardware::ClusterSpec* shared,
+    const StepInput& input,
+    const cost::CostModel& costs,
+    const StepOptions& options) {
   const std::vector<std::vector<int>> buckets = buckets_per_chunk(input);
-  auto found = structure(schedule_request(input),
-                         {.p2p = p2p_mode(input, costs),
-                          .buckets = buckets,
-                          .comm = data_parallel_comm(input, costs),
-                          .optimizer = true});
+  auto found = structure(schedule_request(input), graph_options(input, costs, buckets));
   if (auto* problem = std::get_if<StepProblem>(&found)) {
     return std::move(*problem);
   }
@@ -272,19 +229,23 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
   if (auto problem = step_too_long(stages, shape.graph.tasks.size())) {
     return *std::move(problem);
   }
-  SlowestReplica slowest = find_slowest_replica(input,
-                                                costs,
-                                                shape.graph,
-                                                stages,
-                                                draws_->speeds,
-                                                {.threads = options.threads, .stop = options.stop});
-  const Execution run =
-      execute(shape.graph, stages, costs.software().communication_slowdown.value(), slowest.speeds);
+  std::optional<SharedNetwork> network;
+  if (shared != nullptr) {
+    network.emplace(SharedNetwork{input, costs, buckets, *shared});
+  }
+  const ExecutionInput execution{shape.graph,
+                                 stages,
+                                 costs.software().communication_slowdown.value(),
+                                 network ? &*network : nullptr};
+  SlowestReplica slowest = find_slowest_replica(
+      input, costs, execution, draws_->speeds, {.threads = options.threads, .stop = options.stop});
+  const Execution run = execute(execution, slowest.speeds);
   stop_point(options.stop);
   StepResult result;
   result.gpus = input.layout.gpus;
   result.step_time = run.timing.makespan;
   result.draws = std::move(slowest.draws);
+  result.network = run.network;
   std::vector<DeviceWait> waits;
   if (options.ledger) {
     take_ledgers(result, input, shape.graph, run, options.operation_timeline ? &waits : nullptr);
@@ -345,6 +306,15 @@ std::variant<StepBound, StepProblem> StepSimulator::bound(const StepInput& input
     }
     return StepBound{{}, std::get<StepResult>(whole).feasibility};
   }
+  if (const auto alone = unshared_step(input, costs)) {
+    return bound_of(alone->input, alone->costs, memo);
+  }
+  return bound_of(input, costs, memo);
+}
+
+std::variant<StepBound, StepProblem> StepSimulator::bound_of(const StepInput& input,
+                                                             const cost::CostModel& costs,
+                                                             CostMemo* memo) {
   auto peaks = live_peaks(schedule::as_few_micro_batches(schedule_request(input)));
   if (auto* problem = std::get_if<StepProblem>(&peaks)) {
     return std::move(*problem);

@@ -5,8 +5,9 @@
 //   1. cost every operation of every chunk (cost/), by category of the step ledger
 //   2. generate the pipeline schedule and its step graph (schedule/): structure without seconds
 //   3. give the tasks their durations, replay the graph in one linear pass (engine/)
-//   4. stretch compute that shares the GPU with overlapped communication, replay again
-//   5. book every GPU-nanosecond to one category, waiting by replays of the same graph without its
+//      with compute stretched that shares the GPU with overlapped communication; where flows share
+//      links (cluster.network.detail), event by event
+//   4. book every GPU-nanosecond to one category, waiting by replays of the same graph without its
 //      causes; sum must equal gpus * step time
 //
 // Input is a resolved layout (all divisibility rules hold). The result is deterministic. A schedule
@@ -78,6 +79,15 @@ class StepSimulator {
       const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
   [[nodiscard]] std::variant<const schedule::LivePeaks*, StepProblem> live_peaks(
       const schedule::ScheduleRequest& request);
+  // `shared`: where flows share links; the costs are then those without sharing.
+  [[nodiscard]] std::variant<StepResult, StepProblem> simulate_on(
+      const hardware::ClusterSpec* shared,
+      const StepInput& input,
+      const cost::CostModel& costs,
+      const StepOptions& options);
+  [[nodiscard]] std::variant<StepBound, StepProblem> bound_of(const StepInput& input,
+                                                              const cost::CostModel& costs,
+                                                              CostMemo* memo);
   [[nodiscard]] std::variant<StepResult, StepProblem> simulate_islands(const StepInput& input,
                                                                        const cost::CostModel& costs,
                                                                        const StepOptions& options);

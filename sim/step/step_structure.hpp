@@ -1,7 +1,10 @@
 #pragma once
 
-// Structure of a step from layout, scenario and stack: which schedule it runs, and how its
-// messages, gathers and reductions behave. Used inside step/ only.
+// Structure of a step from layout, scenario and stack: which schedule it runs, how its messages,
+// gathers and reductions behave, and the graph of its tasks. Used inside step/ only.
+
+#include <variant>
+#include <vector>
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -16,5 +19,19 @@ namespace orrery::step {
 [[nodiscard]] schedule::P2pMode p2p_mode(const StepInput& input, const cost::CostModel& costs);
 
 [[nodiscard]] schedule::ScheduleRequest schedule_request(const StepInput& input);
+
+[[nodiscard]] schedule::StepGraphOptions graph_options(
+    const StepInput& input,
+    const cost::CostModel& costs,
+    const std::vector<std::vector<int>>& buckets);
+
+struct StepStructure {
+  schedule::Schedule plan;
+  schedule::StepGraph graph;
+};
+
+// Or why the layout cannot run the schedule, or has too many tasks.
+[[nodiscard]] std::variant<StepStructure, StepProblem> build_structure(
+    const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
 
 }  // namespace orrery::step

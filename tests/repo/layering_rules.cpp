@@ -33,7 +33,7 @@ const Arrows& arrows() {
       {"cost", {"base", "kernels", "model", "layout", "hardware"}},
       // A step graph is a task graph with roles; durations and replay stay out of reach.
       {"schedule", {"base", "engine/task_graph.hpp", "model", "layout"}},
-      {"step", {"base", "engine", "model", "layout", "hardware", "cost", "schedule"}},
+      {"step", {"base", "engine", "fabric", "model", "layout", "hardware", "cost", "schedule"}},
       {"run", {"base", "engine", "hardware", "*_result.hpp"}},
       // Expectations read values with units by the same parser as scenarios.
       {"report",
@@ -76,6 +76,8 @@ const Arrows& arrows() {
         "trace",
         "scenario"}},
       {"sweep", {"base", "hardware", "run", "report", "scenario", "evaluate", "yaml"}},
+      // What share_jobs.hpp takes and gives is the product of a step.
+      {"jobs", {"base", "yaml", "hardware", "step", "report", "scenario", "evaluate"}},
       {"plan",
        {"base",
         "yaml",
@@ -111,6 +113,7 @@ const Arrows& arrows() {
         "import_config",
         "evaluate",
         "sweep",
+        "jobs",
         "plan",
         "validate",
         "report",
@@ -154,10 +157,10 @@ bool allowed(const std::set<std::string_view>& targets, std::string_view path) {
 }
 
 // The order of the data flow: links go from a later component to an earlier one.
-constexpr std::array<std::string_view, 21> kOrder = {
-    "base",     "engine",        "fabric",   "yaml",  "kernels", "model",    "layout",
-    "hardware", "cost",          "schedule", "step",  "run",     "report",   "trace",
-    "scenario", "import_config", "evaluate", "sweep", "plan",    "validate", "cli"};
+constexpr std::array<std::string_view, 22> kOrder = {
+    "base",     "engine",   "fabric", "yaml", "kernels",  "model", "layout",   "hardware",
+    "cost",     "schedule", "step",   "run",  "report",   "trace", "scenario", "import_config",
+    "evaluate", "sweep",    "jobs",   "plan", "validate", "cli"};
 
 bool may_link(std::string_view from, std::string_view to) {
   const auto from_at = std::find(kOrder.begin(), kOrder.end(), from);

@@ -12,6 +12,7 @@
 // export   | the same for other programs: traces, tables, JSON
 // sweep    | what happens at many values of its keys
 // plan     | which layout, how many GPUs, which run
+// jobs     | what do jobs on one network cost one another
 // validate | how far are predictions from published measurements
 // compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
 //          | and traces of the real step
@@ -36,6 +37,7 @@ namespace orrery::cli {
 void add_run_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_explain_command(CLI::App& app, Action& action);
+void add_jobs_command(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);

@@ -6,6 +6,7 @@
 #include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/trust.hpp"
 #include "sim/report/verdict.hpp"
+#include "sim/step/fabric/step_network.hpp"
 
 namespace orrery::report {
 
@@ -219,6 +220,34 @@ Json recipe_json(const RecipeEffect& effect) {
           {"peak_memory_without", number(effect.memory_without, in_bytes)}};
 }
 
+Json network_json(const Evaluation& evaluation) {
+  if (!evaluation.step.network) {
+    return nullptr;
+  }
+  const step::StepNetwork& network = *evaluation.step.network;
+  const auto by_traffic = [](const auto& times) {
+    Json out = Json::object();
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      out[std::string(i < step::kTraffics ? step::kTrafficNames[i] : "link")] =
+          in_seconds(times[i]);
+    }
+    return out;
+  };
+  Json lost = Json::object();
+  for (std::size_t i = 0; i < step::kTraffics; ++i) {
+    lost[std::string(step::kTrafficNames[i])] = by_traffic(network.lost[i]);
+  }
+  return {{"flows", network.flows},
+          {"sharing", in_seconds(to_seconds(network.sharing))},
+          {"lost_to", std::move(lost)},
+          {"links", json_list(network.links, [&](const step::SharedLink& link) {
+             return Json{{"name", link.name},
+                         {"alike", link.alike},
+                         {"load", link.load},
+                         {"lost", by_traffic(link.lost)}};
+           })}};
+}
+
 Json json_of(const Evaluation& evaluation) {
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   const Outcome outcome = outcome_of(evaluation);
@@ -240,6 +269,7 @@ Json json_of(const Evaluation& evaluation) {
           {"recipe", json_list(evaluation.recipe, recipe_json)},
           {"metrics", metrics_json(evaluation)},
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
+          {"network", network_json(evaluation)},
           {"rollout", rollout_json(evaluation)},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},

@@ -23,6 +23,7 @@ void show_rows(std::vector<LedgerRow> rows,
 void add_heading(TextPage& page, const Evaluation& evaluation);
 void add_memory(TextPage& page, const Evaluation& evaluation, Detail detail);
 void add_step(TextPage& page, const Evaluation& evaluation, Detail detail);
+void add_network(TextPage& page, const Evaluation& evaluation, Detail detail);
 void add_rollout(TextPage& page, const Evaluation& evaluation);
 void add_run(TextPage& page, const Evaluation& evaluation, Detail detail);
 

@@ -227,6 +227,88 @@ void add_links_down(std::vector<Key>& keys) {
                            ORRERY_AT(scenario.cluster.network.links_down.back().nics)));
 }
 
+constexpr Idle kNoFlows =
+    ORRERY_WHEN(d.scenario.cluster.network.detail != hardware::NetworkDetail::flows,
+                "only cluster.network.detail: flows knows single links");
+
+void add_flows(std::vector<Key>& keys) {
+  keys.push_back(choice_key<hardware::NetworkDetail>(
+      {.path = "cluster.network.detail",
+       .fallback = "groups",
+       .meaning =
+           "How traffic meets on the network: each collective is priced by itself and met by "
+           "factors (groups), or collectives and messages are flows that share every link "
+           "(flows).",
+       .example = "flows",
+       .idle = {kOneNode}},
+      choices_of(hardware::kNetworkDetails),
+      ORRERY_AT(scenario.cluster.network.detail)));
+}
+
+#define ORRERY_FAULT(field) ORRERY_AT(scenario.cluster.network.faults.back().field)
+
+void add_faults(std::vector<Key>& keys) {
+  keys.push_back(list_key(
+      {.path = "cluster.network.faults",
+       .note = "every link has its rate",
+       .meaning = "Links that run at a share of their rate, from a time of the step on: the NICs "
+                  "of a node, or the links of a switch.",
+       .example = "[{node: 17, nic: 3, share: 0.5}, {tier: leaf, block: 2, share: 0.5}]",
+       .idle = {kOneNode, kNoFlows}},
+      ORRERY_AT(scenario.cluster.network.faults)));
+  keys.push_back(count_key({.path = "cluster.network.faults[].node",
+                            .note = "a switch is meant: tier and block",
+                            .meaning = "Node whose NICs are slow, from 0.",
+                            .example = "17"},
+                           {0, kMostNodes},
+                           ORRERY_FAULT(node)));
+  keys.push_back(count_key({.path = "cluster.network.faults[].nic",
+                            .note = "all NICs of the node",
+                            .meaning = "Number of the NIC in the node, from 0.",
+                            .example = "3"},
+                           {0, kMostGpusPerNode},
+                           ORRERY_FAULT(nic)));
+  keys.push_back(text_key({.path = "cluster.network.faults[].tier",
+                           .note = "a node is meant",
+                           .meaning = "Level of the switch, by its name in tiers.",
+                           .example = "leaf"},
+                          ORRERY_FAULT(tier)));
+  keys.push_back(count_key({.path = "cluster.network.faults[].block",
+                            .fallback = "0",
+                            .meaning = "Number of the switch block on its level, from 0.",
+                            .example = "2"},
+                           {0, kMostNodes},
+                           ORRERY_FAULT(block)));
+  keys.push_back(choice_key<hardware::FaultyPart>(
+      {.path = "cluster.network.faults[].part",
+       .fallback = "uplinks",
+       .meaning = "What of the switch is slow: its uplinks to the next level, or all its links "
+                  "(switch).",
+       .example = "switch"},
+      choices_of(hardware::kFaultyParts),
+      ORRERY_FAULT(part)));
+  keys.push_back(value_key<kind::Number>({.path = "cluster.network.faults[].share",
+                                          .meaning = "Share of its rate that a link still has.",
+                                          .example = "0.5",
+                                          .required = true},
+                                         between(0.001, 1.0),
+                                         ORRERY_FAULT(share)));
+  keys.push_back(value_key<kind::Time>({.path = "cluster.network.faults[].from",
+                                        .fallback = "0",
+                                        .meaning = "When in the step it begins.",
+                                        .example = "2s"},
+                                       {},
+                                       ORRERY_FAULT(from)));
+  keys.push_back(value_key<kind::Time>({.path = "cluster.network.faults[].until",
+                                        .note = "to the end of the step",
+                                        .meaning = "When in the step it ends.",
+                                        .example = "4s"},
+                                       {},
+                                       ORRERY_FAULT(until)));
+}
+
+#undef ORRERY_FAULT
+
 void add_network_tiers(std::vector<Key>& keys) {
   Key tiers = list_key({.path = "cluster.network.tiers",
                         .note = "the preset's; else one switch above all nodes",
@@ -274,6 +356,8 @@ std::vector<Key> cluster_keys() {
   add_fabric(keys);
   add_sharp(keys);
   add_links_down(keys);
+  add_flows(keys);
+  add_faults(keys);
   return keys;
 }
 

@@ -79,29 +79,19 @@ layout::GroupPlacement one_per_node(layout::GroupPlacement group) {
 void add_pass(ReplicaSink& to, const Costing& costing, double read, double written) {
   const model::MemoryOp op{
       .part = model::Part::quantise, .read = bytes(read), .written = bytes(written)};
-  to.add({.name = "quantise",
-          .is_collective = false,
-          .bytes = op.read + op.written,
-          .cost = costing.costs.memory_bound(op)});
+  to.add(
+      {.name = "quantise", .bytes = op.read + op.written, .cost = costing.costs.memory_bound(op)});
 }
-
-struct MessageShape {
-  CollectiveKind kind;
-  Bytes in;
-  Bytes total;
-  model::Dtype dtype;
-};
 
 void add_collective(ReplicaSink& to,
                     const Costing& costing,
                     std::string_view name,
-                    const MessageShape& shape,
-                    const layout::GroupPlacement& group) {
+                    const ReplicaMessage& message) {
+  const auto& [kind, in, total, dtype, of, group] = message;
   to.add({.name = name,
-          .bytes = sent_by_rank(shape.kind, shape.in, shape.total, group.ranks),
-          .ranks = group.ranks,
-          .nodes = group.nodes,
-          .cost = costing.costs.collective(shape.kind, shape.in, shape.total, shape.dtype, group)});
+          .message = message,
+          .bytes = sent_by_rank(kind, in, total, group.ranks),
+          .cost = costing.costs.collective(kind, in, total, dtype, group)});
 }
 
 constexpr double kInt8Bytes = 1.0;
@@ -119,11 +109,11 @@ void add_gather_over(ReplicaSink& to,
   const double wide = in_bytes(model::bytes_per_element(dtype));
   const Bytes total = bytes(parameters * (quantised ? kInt8Bytes : wide));
   const auto ranks = static_cast<double>(group.ranks);
-  add_collective(to,
-                 costing,
-                 "parameter all_gather",
-                 {CollectiveKind::all_gather, total / ranks, total, dtype},
-                 group);
+  add_collective(
+      to,
+      costing,
+      "parameter all_gather",
+      {CollectiveKind::all_gather, total / ranks, total, dtype, ReplicaGroup::shard, group});
   if (quantised) {
     add_pass(to, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
     add_pass(to, costing, parameters * kInt8Bytes, parameters * wide);
@@ -146,12 +136,15 @@ void add_quantised_reduction(ReplicaSink& to,
     const auto ranks = static_cast<double>(hop.ranks);
     const Bytes sent = bytes(elements * kInt4Bytes);
     add_pass(to, costing, elements * wide, elements * kInt4Bytes);
-    add_collective(
-        to,
-        costing,
-        "gradient all_to_all",
-        {CollectiveKind::all_to_all, sent, sent * ranks, costing.input.spec.precision.gradient},
-        hop);
+    add_collective(to,
+                   costing,
+                   "gradient all_to_all",
+                   {CollectiveKind::all_to_all,
+                    sent,
+                    sent * ranks,
+                    costing.input.spec.precision.gradient,
+                    ReplicaGroup::shard,
+                    hop});
     add_pass(to, costing, elements * kInt4Bytes, elements / ranks * wide);
     elements /= ranks;
   }
@@ -201,26 +194,29 @@ void add_reduction(ReplicaSink to,
   if (parameters <= 0.0 || groups.whole.ranks <= 1) {
     return;
   }
-  const auto add = [&](CollectiveKind kind, Bytes bytes, const layout::GroupPlacement& group) {
-    if (group.ranks > 1) {
-      const bool scatter = kind == CollectiveKind::reduce_scatter;
-      add_collective(to,
-                     costing,
-                     scatter ? "gradient reduce_scatter" : "gradient all_reduce",
-                     {kind, bytes, bytes, dtype},
-                     group);
-    }
-  };
+  const auto add =
+      [&](CollectiveKind kind, Bytes bytes, ReplicaGroup of, const layout::GroupPlacement& group) {
+        if (group.ranks > 1) {
+          const bool scatter = kind == CollectiveKind::reduce_scatter;
+          add_collective(to,
+                         costing,
+                         scatter ? "gradient reduce_scatter" : "gradient all_reduce",
+                         {kind, bytes, bytes, dtype, of, group});
+        }
+      };
   if (costing.input.layout.sharding == Sharding::none) {
-    add(CollectiveKind::all_reduce, size, groups.whole);
+    add(CollectiveKind::all_reduce, size, ReplicaGroup::whole, groups.whole);
     return;
   }
   if (costing.input.spec.fsdp.quantized_gradients) {
     add_quantised_reduction(to, costing, parameters, groups.shard);
   } else {
-    add(CollectiveKind::reduce_scatter, size, groups.shard);
+    add(CollectiveKind::reduce_scatter, size, ReplicaGroup::shard, groups.shard);
   }
-  add(CollectiveKind::all_reduce, size / static_cast<double>(groups.shard.ranks), groups.replica);
+  add(CollectiveKind::all_reduce,
+      size / static_cast<double>(groups.shard.ranks),
+      ReplicaGroup::replica,
+      groups.replica);
 }
 
 void add_gather(ReplicaSink to,
@@ -237,6 +233,28 @@ void add_gather_again(ReplicaSink to,
   const auto& reshard = costing.input.spec.fsdp.reshard_group;
   add_gather_over(
       to, costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
+}
+
+std::vector<ReplicaOperation> replica_operations(const Costing& costing,
+                                                 schedule::TaskKind kind,
+                                                 const model::ShardParameters& held,
+                                                 bool expert) {
+  const cost::Placements& places = costing.places;
+  const ReplicaGroups groups =
+      expert ? ReplicaGroups{places.expert_data, places.expert_shard, places.expert_replica}
+             : ReplicaGroups{places.data, places.shard, places.replica};
+  const bool reduces = kind == schedule::TaskKind::gradient_reduce;
+  const model::ShardShare moved = reduces ? held.trained() : gathered_parameters(costing, held);
+  const double parameters = expert ? moved.expert : moved.dense;
+  std::vector<ReplicaOperation> all;
+  if (reduces) {
+    add_reduction(ReplicaSink(all), costing, parameters, groups);
+  } else if (kind == schedule::TaskKind::parameter_gather) {
+    add_gather(ReplicaSink(all), costing, parameters, groups);
+  } else {
+    add_gather_again(ReplicaSink(all), costing, parameters, groups);
+  }
+  return all;
 }
 
 // Tables that stand on two devices (tied, multi-token prediction) and, with two directions, whole

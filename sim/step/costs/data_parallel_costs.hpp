@@ -42,13 +42,23 @@ struct ReplicaGroups {
   const layout::GroupPlacement& replica;  // those that hold the same shard
 };
 
+enum class ReplicaGroup : std::uint8_t { whole, shard, replica };  // of ReplicaGroups
+
+// What a collective sends, and between whom: `group` may be part of `of`.
+struct ReplicaMessage {
+  model::CollectiveKind kind = model::CollectiveKind::all_reduce;
+  Bytes in = {};
+  Bytes total = {};
+  model::Dtype dtype = model::Dtype::bf16;
+  ReplicaGroup of = ReplicaGroup::whole;
+  layout::GroupPlacement group = {};
+};
+
 // A collective of the replicas, or a pass over memory that belongs to one.
 struct ReplicaOperation {
   std::string_view name;
-  bool is_collective = true;
+  std::optional<ReplicaMessage> message = std::nullopt;  // of a collective
   Bytes bytes = {};  // that one rank sends, or that a pass reads and writes
-  std::int64_t ranks = 1;
-  std::int64_t nodes = 1;
   cost::Cost cost = {};
 };
 
@@ -87,6 +97,13 @@ void add_gather_again(ReplicaSink to,
                       const Costing& costing,
                       double parameters,
                       const ReplicaGroups& groups);
+
+// All of gradient_reduce, parameter_gather or parameter_gather_again, for the dense parameters or
+// those of the routed experts, in the order in which they run.
+[[nodiscard]] std::vector<ReplicaOperation> replica_operations(const Costing& costing,
+                                                               schedule::TaskKind kind,
+                                                               const model::ShardParameters& held,
+                                                               bool expert);
 
 // Sums over the copies of tables and stages that stand on two pipeline devices.
 [[nodiscard]] Parts cost_copies(const Costing& costing,

@@ -295,6 +295,20 @@ StepCategory exposed_category(model::CommAxis axis) {
   return StepCategory::exposed_tensor;
 }
 
+model::Pass repeated_pass(const LayerCosting& costing,
+                          const model::Pass& forward,
+                          std::int64_t layer,
+                          model::Recompute policy) {
+  if (policy != model::Recompute::full || costing.in.options.recompute_stops_early) {
+    return model::recompute_pass(costing.model, costing.in.options, layer, policy);
+  }
+  model::Pass again = forward;
+  for (model::PassOp& entry : again) {
+    entry.recomputed = true;
+  }
+  return again;
+}
+
 void add_operation(Parts& parts,
                    const LayerCosting& costing,
                    const model::Pass& pass,

@@ -75,6 +75,12 @@ void add_operation(Parts& parts,
 [[nodiscard]] std::vector<schedule::LayerNode> weight_nodes(const model::Pass& pass,
                                                             std::size_t mlp_ops);
 
+// What runs again before the backward of a layer; `forward` is its first run.
+[[nodiscard]] model::Pass repeated_pass(const LayerCosting& costing,
+                                        const model::Pass& forward,
+                                        std::int64_t layer,
+                                        model::Recompute policy);
+
 // Embedding or head.
 [[nodiscard]] LayerCosts cost_passes(const LayerCosting& costing,
                                      const model::LayerPasses& passes,

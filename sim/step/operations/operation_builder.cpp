@@ -35,9 +35,11 @@ class Builder {
   }
 
   OperationTimeline build() {
-    timeline_.stretched = table_.operation({.name = "slowed by data-parallel communication",
-                                            .kind = OperationKind::slowdown,
-                                            .stream = OperationStream::data});
+    timeline_.stretched =
+        table_.operation({.name = of_.run.network ? "slowed by communication on shared links"
+                                                  : "slowed by data-parallel communication",
+                          .kind = OperationKind::slowdown,
+                          .stream = OperationStream::data});
     timeline_.slowed = table_.operation({.name = "slowed by the experts' all-to-all",
                                          .kind = OperationKind::slowdown,
                                          .stream = OperationStream::expert});

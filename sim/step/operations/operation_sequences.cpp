@@ -18,13 +18,6 @@ namespace {
 using schedule::LayerNode;
 using schedule::TaskKind;
 
-model::Pass as_recomputed(model::Pass pass) {
-  for (model::PassOp& entry : pass) {
-    entry.recomputed = true;
-  }
-  return pass;
-}
-
 std::array<Seconds, kStepCategories> booked(const Sequence& sequence) {
   std::array<Seconds, kStepCategories> sums{};
   for (const SequenceEntry& entry : sequence) {
@@ -259,11 +252,7 @@ const PassSequences& SequenceMaker::layer(std::int64_t layer, model::Recompute p
   auto& known = layers_[layer_sort(model, layer, policy)];
   if (!known) {
     const model::LayerPasses all = model::layer_passes(model, costing_.layer.in.options, layer);
-    const bool repeats =
-        policy == model::Recompute::full && !costing_.layer.in.options.recompute_stops_early;
-    const model::Pass again =
-        repeats ? as_recomputed(all.forward)
-                : model::recompute_pass(model, costing_.layer.in.options, layer, policy);
+    const model::Pass again = repeated_pass(costing_.layer, all.forward, layer, policy);
     known = passes(all, again, cost_layer(costing_.layer, layer, policy, memo_));
   }
   return *known;
@@ -297,33 +286,20 @@ std::uint32_t SequenceMaker::communication(TaskKind kind, const model::ShardPara
   if (const auto known = buckets_.find(key); known != buckets_.end()) {
     return known->second;
   }
-  const cost::Placements& places = costing_.places;
-  const ReplicaGroups dense = {places.data, places.shard, places.replica};
-  const ReplicaGroups expert = {places.expert_data, places.expert_shard, places.expert_replica};
   Sequence sequence;
-  const auto add = [&](double parameters, const ReplicaGroups& groups, std::string_view prefix) {
-    std::vector<ReplicaOperation> all;
-    if (kind == TaskKind::gradient_reduce) {
-      add_reduction(ReplicaSink(all), costing_, parameters, groups);
-    } else if (kind == TaskKind::parameter_gather) {
-      add_gather(ReplicaSink(all), costing_, parameters, groups);
-    } else {
-      add_gather_again(ReplicaSink(all), costing_, parameters, groups);
-    }
-    for (const ReplicaOperation& one : all) {
+  for (const bool expert : {false, true}) {
+    for (const ReplicaOperation& one : replica_operations(costing_, kind, held, expert)) {
       const Operation operation{
-          .name = fmt::format("{}{}", prefix, one.name),
-          .kind = one.is_collective ? OperationKind::collective : OperationKind::memory,
+          .name = fmt::format("{}{}", expert ? "expert " : "", one.name),
+          .kind = one.message ? OperationKind::collective : OperationKind::memory,
           .stream = OperationStream::data,
           .bytes = one.bytes,
-          .ranks = one.ranks,
-          .nodes = one.nodes};
+          .ranks = one.message ? one.message->group.ranks : 1,
+          .nodes = one.message ? one.message->group.nodes : 1};
       sequence.push_back(
           {table_.operation(operation), StepCategory::exposed_data, one.cost.time, {}, false});
     }
-  };
-  add(moved.dense, dense, "");
-  add(moved.expert, expert, "expert ");
+  }
   const std::uint32_t made = table_.sequence(std::move(sequence));
   buckets_.emplace(key, made);
   return made;

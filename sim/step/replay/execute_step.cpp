@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/files/stop_point.hpp"
+#include "sim/step/fabric/share_links.hpp"
 #include "sim/step/replay/paced_replay.hpp"
 
 namespace orrery::step {
@@ -54,30 +55,29 @@ class GroupReplays {
 
 }  // namespace
 
-Execution execute(const schedule::StepGraph& graph,
-                  const StageCosts& stages,
-                  double slowdown,
-                  std::span<const DeviceSpeed> speeds) {
-  Execution run{TaskTimes(graph, stages, speeds), {}};
-  PacedReplay(graph, slowdown).run(run.times, run.timing);
+Execution execute(const ExecutionInput& of, std::span<const DeviceSpeed> speeds) {
+  Execution run{TaskTimes(of.graph, of.stages, speeds), {}};
+  if (of.network != nullptr) {
+    share_links(of, run);
+  } else {
+    PacedReplay(of.graph, of.slowdown).run(run.times, run.timing);
+  }
   return run;
 }
 
 SlowestReplica find_slowest_replica(const StepInput& input,
                                     const cost::CostModel& costs,
-                                    const schedule::StepGraph& graph,
-                                    const StageCosts& stages,
+                                    const ExecutionInput& of,
                                     SpeedDraws& kept,
                                     const ParallelOptions& parallel) {
   const VariationSpec& spec = input.spec.variation;
   if (!spec.any()) {
-    return {stages.speeds, {}};
+    return {of.stages.speeds, {}};
   }
-  const double slowdown = costs.software().communication_slowdown.value();
   const double jitter = jitter_share(input, costs);
   const std::int64_t lockstep = lockstep_replicas(input);
-  const Seconds nominal =
-      to_seconds(execute(graph, stages, slowdown, stages.speeds).timing.makespan);
+  const ExecutionInput alone{of.graph, of.stages, of.slowdown};
+  const Seconds nominal = to_seconds(execute(alone, of.stages.speeds).timing.makespan);
   const std::span<const SpeedDraw> speeds = kept.of(input, lockstep, parallel);
   std::vector<Draw> draws(speeds.size());
   const auto slowest_of = [&](const SpeedDraw& drawn, GroupReplays& replays) {
@@ -90,17 +90,20 @@ SlowestReplica find_slowest_replica(const StepInput& input,
       if (nominal * bound < to_seconds(slowest.time)) {
         break;
       }
-      std::vector<DeviceSpeed> of_group = group_speeds(drawn, group, jitter, stages);
+      std::vector<DeviceSpeed> of_group = group_speeds(drawn, group, jitter, of.stages);
       const SimTime time = replays.makespan(of_group);
       if (time > slowest.time) {
         slowest = {time, std::move(of_group)};
       }
     }
+    if (of.network != nullptr) {
+      slowest.time = execute(of, slowest.speeds).timing.makespan;
+    }
     return slowest;
   };
   const bool complete = parallel_for(
       static_cast<std::int64_t>(draws.size()), parallel, [&](std::int64_t begin, std::int64_t end) {
-        GroupReplays replays(graph, stages, slowdown);
+        GroupReplays replays(of.graph, of.stages, of.slowdown);
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
           draws[i] = slowest_of(speeds[i], replays);
         }

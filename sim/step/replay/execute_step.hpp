@@ -2,7 +2,8 @@
 
 // Executes a step: start and end of every task, and the slowest replica. Used inside step/ only.
 //
-//   execution = one replay, compute slowed beside communication (paced_replay.hpp)
+//   execution = one replay, compute slowed beside communication (paced_replay.hpp); where flows
+//               share links, event by event (fabric/share_links.hpp)
 //   draw      = max over the lockstep groups of replicas of the makespan at their speeds
 //   answer    = the draw of the median makespan, shown by its slowest group
 //
@@ -11,9 +12,11 @@
 // speeds  | by device: slowest GPU that it waits for, mean of all its GPUs   | 1    | speed_spread
 // draws   | step times of all draws, ascending                               | ns   | computed
 //
+// Groups of a draw are compared without sharing; the time of the slowest is then that with it.
 // Groups run in the order of their slowest device. None can exceed the nominal makespan times that
 // speed, since wires do not scale; the search ends where this bound falls below the best so far.
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,16 +26,30 @@
 
 namespace orrery::step {
 
+// What flows share, and all that they are made of. `input` and `costs` are those of the unshared
+// network (unshared_step.hpp).
+struct SharedNetwork {
+  const StepInput& input;
+  const cost::CostModel& costs;
+  const std::vector<std::vector<int>>& buckets;
+  const hardware::ClusterSpec& cluster;
+};
+
 struct Execution {
   TaskTimes times;
   engine::Timing timing;
+  std::shared_ptr<const StepNetwork> network = nullptr;  // with a shared network only
+};
+
+struct ExecutionInput {
+  const schedule::StepGraph& graph;
+  const StageCosts& stages;
+  double slowdown = 0.0;  // of compute beside data-parallel communication
+  const SharedNetwork* network = nullptr;
 };
 
 // `speeds` by device; empty: all nominal.
-[[nodiscard]] Execution execute(const schedule::StepGraph& graph,
-                                const StageCosts& stages,
-                                double slowdown,
-                                std::span<const DeviceSpeed> speeds);
+[[nodiscard]] Execution execute(const ExecutionInput& of, std::span<const DeviceSpeed> speeds);
 
 struct SlowestReplica {
   std::vector<DeviceSpeed> speeds;  // empty: all GPUs are alike
@@ -41,8 +58,7 @@ struct SlowestReplica {
 
 [[nodiscard]] SlowestReplica find_slowest_replica(const StepInput& input,
                                                   const cost::CostModel& costs,
-                                                  const schedule::StepGraph& graph,
-                                                  const StageCosts& stages,
+                                                  const ExecutionInput& of,
                                                   SpeedDraws& kept,
                                                   const ParallelOptions& parallel);
 

@@ -16,7 +16,7 @@ using schedule::TaskKind;
 }  // namespace
 
 PacedReplay::PacedReplay(const schedule::StepGraph& graph, double slowdown)
-    : graph_(graph), slowdown_(slowdown), classes_(graph.classes.size() + 1) {
+    : graph_(graph), pace_{slowdown}, classes_(graph.classes.size() + 1) {
   ORRERY_CHECK(slowdown >= 0.0, "communication slows compute by {}", slowdown);
   bool communicates = false;
   for (std::size_t c = 0; c < graph.classes.size(); ++c) {
@@ -35,8 +35,22 @@ PacedReplay::PacedReplay(const schedule::StepGraph& graph, double slowdown)
   slows_ = slowdown > 0.0 && communicates;
 }
 
-SimTime PacedReplay::stretch_of(SimTime shared) const {
-  return to_sim_time(to_seconds(shared) * slowdown_);
+SimTime Pace::end_beside(SimTime alone, SimTime shared, SimTime from) const {
+  // Beside a collective the rest takes 1 / pace as long; rounding is off by a few ns.
+  const SimTime rest = alone + stretch(shared) - from;
+  const SimTime most = kForever - from;
+  SimTime beside = slowdown < 1.0 ? to_sim_time(to_seconds(rest) / (1.0 - slowdown)) : most;
+  if (beside >= most) {
+    return kForever;
+  }
+  const auto done = [&](SimTime after) { return from + after >= alone + stretch(shared + after); };
+  while (!done(beside)) {
+    beside.ns += 1;
+  }
+  while (beside > SimTime{} && done(beside - SimTime{1})) {
+    beside.ns -= 1;
+  }
+  return from + beside;
 }
 
 SimTime PacedReplay::paced_end(Device& device, SimTime start, SimTime duration) const {
@@ -44,30 +58,17 @@ SimTime PacedReplay::paced_end(Device& device, SimTime start, SimTime duration) 
   while (device.first < spans.size() && spans[device.first].end <= start) {
     ++device.first;
   }
-  SimTime end = start + duration;
+  const SimTime alone = start + duration;
+  SimTime end = alone;
   SimTime shared;
   for (std::size_t i = device.first; i < spans.size() && spans[i].start < end; ++i) {
     const SimTime from = std::max(start, spans[i].start);
-    const SimTime whole = spans[i].end - from;
-    if (slowdown_ < 1.0) {
-      // Beside this collective the rest takes 1 / pace as long; rounding is off by a few ns.
-      const SimTime rest = start + duration + stretch_of(shared) - from;
-      SimTime beside = std::min(to_sim_time(to_seconds(rest) / (1.0 - slowdown_)), whole);
-      const auto done = [&](SimTime after) {
-        return from + after >= start + duration + stretch_of(shared + after);
-      };
-      while (beside < whole && !done(beside)) {
-        beside.ns += 1;
-      }
-      while (beside > SimTime{} && done(beside - SimTime{1})) {
-        beside.ns -= 1;
-      }
-      if (done(beside)) {
-        return from + beside;
-      }
+    const SimTime beside = pace_.end_beside(alone, shared, from);
+    if (beside <= spans[i].end) {
+      return beside;
     }
-    shared += whole;
-    end = start + duration + stretch_of(shared);
+    shared += spans[i].end - from;
+    end = alone + pace_.stretch(shared);
   }
   return end;
 }

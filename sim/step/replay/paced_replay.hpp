@@ -27,6 +27,19 @@
 
 namespace orrery::step {
 
+// How compute slows beside a collective: everything in whole ns.
+struct Pace {
+  double slowdown = 0.0;
+
+  [[nodiscard]] SimTime stretch(SimTime shared) const {
+    return to_sim_time(to_seconds(shared) * slowdown);
+  }
+
+  // End of what would end at `alone` by itself, has shared its GPU for `shared` before and shares
+  // it from `from` on, without an end. kForever where it does not go on at all.
+  [[nodiscard]] SimTime end_beside(SimTime alone, SimTime shared, SimTime from) const;
+};
+
 class PacedReplay {
  public:
   // The graph must outlive it.
@@ -58,12 +71,11 @@ class PacedReplay {
     std::uint32_t device = 0;
   };
 
-  [[nodiscard]] SimTime stretch_of(SimTime shared) const;
   [[nodiscard]] SimTime paced_end(Device& device, SimTime start, SimTime duration) const;
   [[nodiscard]] SimTime last_end(std::span<const SimTime> end) const;
 
   const schedule::StepGraph& graph_;
-  double slowdown_;
+  Pace pace_;
   bool slows_ = false;          // compute is slowed at all
   std::vector<Class> classes_;  // by class of tasks, then the nodes that are none
   std::vector<Device> devices_;

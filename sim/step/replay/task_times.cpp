@@ -223,4 +223,12 @@ void TaskTimes::take_stretch(std::span<const SimTime> packed) {
   }
 }
 
+void TaskTimes::take_stretch(const engine::Timing& timing) {
+  stretch_.resize(durations_.size());
+  for (std::size_t task = 0; task < durations_.size(); ++task) {
+    durations_[task] = timing.end[task] - timing.start[task];
+    stretch_[task] = durations_[task] - parts_[graph_.class_of[task]]->total;
+  }
+}
+
 }  // namespace orrery::step

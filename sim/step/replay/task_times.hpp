@@ -52,6 +52,9 @@ class TaskTimes {
   // From the durations of all nodes with their stretch, as a replay left them.
   void take_stretch(std::span<const SimTime> packed);
 
+  // From when tasks ran: of communication, too.
+  void take_stretch(const engine::Timing& timing);
+
  private:
   // What a composition is made of, before it is rounded.
   struct Raw {

@@ -79,6 +79,42 @@ TEST(NetworkKeys, CrossRailTrafficTakesTheSpineOrNvlink) {
   EXPECT_GT(spine, pxn);
 }
 
+double with_fault(const std::string& fault) {
+  return step_time(with_network(kTiers, "detail: flows\n    faults: [" + fault + "]"));
+}
+
+// Reductions that nothing hides: a NIC at half rate takes twice as long as all others, a later
+// fault spares what has been sent before.
+TEST(NetworkKeys, AFaultByPlaceAndTimeSlowsTheStep) {
+  const double whole = step_time(with_network(kTiers, "detail: flows"));
+  const double nic = with_fault("{node: 5, nic: 2, share: 0.25}");
+  EXPECT_GT(nic, whole);
+  EXPECT_DOUBLE_EQ(with_fault("{node: 5, share: 0.25}"), nic);  // its rings run in lockstep
+  EXPECT_GT(with_fault("{tier: leaf, block: 1, share: 0.25}"), whole);
+  EXPECT_GT(with_fault("{tier: spine, part: switch, share: 0.25}"), whole);
+  EXPECT_DOUBLE_EQ(with_fault("{tier: spine, share: 0.25}"), whole);  // nothing above it
+  const std::string late = "{node: 5, share: 0.25, from: " + std::to_string(whole) + "s}";
+  EXPECT_DOUBLE_EQ(with_fault(late), whole);
+  const double brief = with_fault("{node: 5, share: 0.25, until: 1ms}");
+  EXPECT_LT(brief, nic);
+}
+
+TEST(NetworkKeys, AFaultNeedsAPlaceThatExists) {
+  const auto message_of = [](const std::string& fault) {
+    Diagnostics diagnostics;
+    EXPECT_FALSE(evaluate_text(with_network(kTiers, "detail: flows\n    faults: [" + fault + "]"),
+                               diagnostics));
+    return to_string(diagnostics);
+  };
+  EXPECT_NE(message_of("{share: 0.5}").find("needs a place"), std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, node: 8}").find("0 to 7"), std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, node: 1, nic: 8}").find("0 to 7"), std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, tier: rack}").find("leaf, spine"), std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, tier: leaf, block: 4}").find("0 to 3"), std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, node: 1, from: 2s, until: 1s}").find("later than from"),
+            std::string::npos);
+}
+
 TEST(NetworkKeys, ANodeWithoutNicsIsRefused) {
   Diagnostics diagnostics;
   EXPECT_FALSE(

@@ -114,6 +114,19 @@ void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
     lines.add(field + "node", cluster.network.links_down[i].node);
     lines.add(field + "nics", cluster.network.links_down[i].nics);
   }
+  lines.add("network.detail", cluster.network.detail);
+  for (std::size_t i = 0; i < cluster.network.faults.size(); ++i) {
+    const hardware::NetworkFault& fault = cluster.network.faults[i];
+    const std::string field = fmt::format("faults[{}].", i);
+    lines.add(field + "node", fault.node);
+    lines.add(field + "nic", fault.nic);
+    lines.add(field + "tier", fault.tier);
+    lines.add(field + "block", fault.block);
+    lines.add(field + "part", fault.part);
+    lines.add(field + "share", fault.share);
+    lines.add(field + "from", fault.from);
+    lines.add(field + "until", fault.until);
+  }
 }
 
 void dump_layout(Lines& lines, const Scenario& scenario) {

@@ -1,0 +1,211 @@
+#include "sim/jobs/share_cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+
+namespace orrery::jobs {
+
+namespace {
+
+using scenario::KeyValue;
+
+std::optional<scenario::Scenario> load_job(const JobsFile& file,
+                                           const JobEntry& job,
+                                           std::vector<KeyValue> changes,
+                                           const std::optional<hardware::ProfileSearch>& search,
+                                           Diagnostics& diagnostics) {
+  const auto base = scenario::ScenarioTemplate::from_file(job.scenario, diagnostics, search);
+  if (!base) {
+    return std::nullopt;
+  }
+  std::vector<KeyValue> all = {file.network,
+                               {"cluster.network.detail", "flows", file.network.where}};
+  all.insert(all.end(), changes.begin(), changes.end());
+  all.insert(all.end(), job.settings.begin(), job.settings.end());
+  return base->with(all, diagnostics);
+}
+
+// The machine: as the first job has it, with all nodes and all that is wrong with its links.
+std::optional<hardware::ClusterSpec> machine_of(
+    const JobsFile& file,
+    const std::optional<hardware::ProfileSearch>& search,
+    Diagnostics& diagnostics) {
+  const KeyValue nodes{"cluster.nodes", fmt::to_string(file.nodes), file.nodes_where};
+  Diagnostics own;  // a layout that does not fill the machine is none of them
+  const auto scenario = load_job(file, file.jobs.front(), {nodes}, search, own);
+  if (!scenario) {
+    diagnostics.add(own);
+    return std::nullopt;
+  }
+  return scenario->cluster;
+}
+
+// Gives nodes to jobs in the order of the file.
+class Places {
+ public:
+  Places(std::int64_t nodes, std::int64_t block)
+      : owner_(static_cast<std::size_t>(nodes)), block_(static_cast<std::size_t>(block)) {}
+
+  std::vector<std::int32_t> place(const JobEntry& job,
+                                  std::int64_t wanted,
+                                  Diagnostics& diagnostics) {
+    std::vector<std::int32_t> nodes = job.nodes;
+    if (nodes.empty()) {
+      nodes = job.placement == NodePlacement::packed ? packed() : spread();
+      if (static_cast<std::int64_t>(nodes.size()) < wanted) {
+        diagnostics.error(job.where,
+                          "jobs",
+                          fmt::format("{} needs {} nodes, {} of {} are free",
+                                      job.name,
+                                      wanted,
+                                      nodes.size(),
+                                      owner_.size()),
+                          "more cluster.nodes");
+        return {};
+      }
+      nodes.resize(static_cast<std::size_t>(wanted));
+    }
+    if (!fits(job, nodes, wanted, diagnostics)) {
+      return {};
+    }
+    for (const std::int32_t node : nodes) {
+      owner_[static_cast<std::size_t>(node)] = &job;
+    }
+    return nodes;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::int32_t> packed() const {
+    std::vector<std::int32_t> nodes;
+    for (std::size_t node = 0; node < owner_.size(); ++node) {
+      if (owner_[node] == nullptr) {
+        nodes.push_back(static_cast<std::int32_t>(node));
+      }
+    }
+    return nodes;
+  }
+
+  // The first free node of each block, then the second of each, ...
+  [[nodiscard]] std::vector<std::int32_t> spread() const {
+    std::vector<std::pair<std::size_t, std::int32_t>> ranked;  // (how many before it in its block)
+    std::size_t before = 0;
+    for (std::size_t node = 0; node < owner_.size(); ++node) {
+      before = node % block_ == 0 ? 0 : before;
+      if (owner_[node] == nullptr) {
+        ranked.emplace_back(before++, static_cast<std::int32_t>(node));
+      }
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<std::int32_t> nodes;
+    for (const auto& [rank, node] : ranked) {
+      nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  [[nodiscard]] bool fits(const JobEntry& job,
+                          const std::vector<std::int32_t>& nodes,
+                          std::int64_t wanted,
+                          Diagnostics& diagnostics) const {
+    const auto wrong = [&](const std::string& message, const std::string& allowed) {
+      diagnostics.error(job.where, "jobs", fmt::format("{} {}", job.name, message), allowed);
+      return false;
+    };
+    if (static_cast<std::int64_t>(nodes.size()) != wanted) {
+      return wrong(fmt::format("has {} nodes, its scenario {}", nodes.size(), wanted),
+                   fmt::format("{} numbers of nodes", wanted));
+    }
+    std::vector<bool> named(owner_.size(), false);
+    for (const std::int32_t node : nodes) {
+      const auto index = static_cast<std::size_t>(node);
+      if (index >= owner_.size()) {
+        return wrong(fmt::format("names node {}", node), fmt::format("0 to {}", owner_.size() - 1));
+      }
+      if (owner_[index] != nullptr || named[index]) {
+        return wrong(fmt::format("wants node {}, which {} has",
+                                 node,
+                                 named[index] ? std::string("it already") : owner_[index]->name),
+                     "nodes that are free");
+      }
+      named[index] = true;
+    }
+    return true;
+  }
+
+  std::vector<const JobEntry*> owner_;  // by node
+  std::size_t block_;                   // nodes
+};
+
+}  // namespace
+
+const step::SharedJobResult& ClusterAnswer::result_of(const std::string& job) const {
+  const auto found = std::find_if(
+      jobs.begin(), jobs.end(), [&job](const PlacedJob& placed) { return placed.name == job; });
+  ORRERY_CHECK(found != jobs.end(), "no job is called {}", job);
+  return result.jobs[static_cast<std::size_t>(found - jobs.begin())];
+}
+
+bool ClusterAnswer::meets_expectations() const {
+  return std::all_of(expect.begin(), expect.end(), [this](const JobsExpectation& line) {
+    return holds(line, result_of(line.job));
+  });
+}
+
+std::optional<ClusterAnswer> share_cluster(const JobsFile& file,
+                                           const std::optional<hardware::ProfileSearch>& search,
+                                           Diagnostics& diagnostics) {
+  const auto machine = machine_of(file, search, diagnostics);
+  if (!machine) {
+    return std::nullopt;
+  }
+  const bool tiers = !machine->network.tiers.empty();
+  Places places(file.nodes, tiers ? machine->network.tiers.front().nodes : 1);
+  ClusterAnswer answer{.name = file.name,
+                       .file = file.file,
+                       .steps = file.steps,
+                       .nodes = file.nodes,
+                       .jobs = {},
+                       .result = {},
+                       .expect = file.expect};
+  std::vector<evaluate::Resolved> resolved;
+  std::vector<step::SharedJob> jobs;
+  resolved.reserve(file.jobs.size());
+  for (const JobEntry& job : file.jobs) {
+    // What is wrong with links counts nodes of the machine, not of the job.
+    const std::vector<KeyValue> healthy = {{"cluster.network.faults", "[]", job.where},
+                                           {"cluster.network.links_down", "[]", job.where}};
+    const auto scenario = load_job(file, job, healthy, search, diagnostics);
+    auto found = scenario ? evaluate::resolve(*scenario, search, diagnostics) : std::nullopt;
+    if (!found) {
+      return std::nullopt;
+    }
+    resolved.push_back(*std::move(found));
+    const evaluate::Resolved& own = resolved.back();
+    std::vector<std::int32_t> nodes = places.place(job, own.costs.cluster().nodes, diagnostics);
+    if (nodes.empty()) {
+      return std::nullopt;
+    }
+    answer.jobs.push_back({job.name, scenario->name, own.layout.gpus, nodes, job.start});
+    jobs.push_back({evaluate::step_input(*scenario, own),
+                    &own.costs,
+                    std::move(nodes),
+                    to_sim_time(job.start)});
+  }
+  auto result = step::simulate_jobs(*machine, jobs, file.steps);
+  if (const auto* problem = std::get_if<step::SharedJobProblem>(&result)) {
+    diagnostics.error(file.jobs[problem->job].where,
+                      problem->problem.key,
+                      fmt::format("{}: {}", file.jobs[problem->job].name, problem->problem.message),
+                      problem->problem.allowed);
+    return std::nullopt;
+  }
+  answer.result = std::get<step::SharedJobsResult>(std::move(result));
+  return answer;
+}
+
+}  // namespace orrery::jobs

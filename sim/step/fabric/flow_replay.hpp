@@ -1,0 +1,181 @@
+#pragma once
+
+// Replay of the steps of one or more jobs, event by event, with flows that share links. Used inside
+// step/ only.
+//
+//   piece of a task = fixed time, then a flow: FluidFlows says when it ends (max-min fair rates)
+//   message         = the same, between the end of a task and the start of another
+//   fixed time of compute runs at `pace` while the device communicates (paced_replay.hpp)
+//
+// symbol | meaning                                                           | unit   | origin
+// -------|-------------------------------------------------------------------|--------|------------
+// bound  | bytes / alone: what a flow reaches that meets no other            | byte/s | pieces
+// lost   | time x (1 - rate / bound) of all flows, by link, victim, culprit  | s      | computed
+//
+// With links that never fill, start and end of every task are those of PacedReplay, to the
+// nanosecond, but that a flow inside a pass is not slowed by a collective beside it. A job begins
+// its next step when all tasks of the last have ended. Order among events of one nanosecond: ends,
+// arrivals, starts; rates are solved once behind them. Everything is deterministic.
+//
+// Complexity: O(events log pending + solves); a solve reaches the flows that a change reaches.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/replay.hpp"
+#include "sim/fabric/fluid_flows.hpp"
+#include "sim/step/fabric/folded_fabric.hpp"
+#include "sim/step/replay/paced_replay.hpp"
+
+namespace orrery::step {
+
+struct FlowJob {
+  const schedule::StepGraph& graph;
+  std::span<const TaskParts* const> parts;  // by class of tasks
+  const NetworkWork& work;
+  double slowdown = 0.0;  // of compute beside data-parallel communication
+  SimTime start = {};
+  std::int64_t steps = 1;
+};
+
+// Of one job.
+struct JobRun {
+  engine::Timing timing;           // of its last step, from that step's begin
+  std::vector<SimTime> step_ends;  // on the clock of all jobs
+};
+
+// Victims and culprits are numbered job x kTraffics + traffic; the culprit behind the last is the
+// link itself.
+struct FlowRun {
+  std::vector<JobRun> jobs;
+  std::int64_t flows = 0;
+  std::vector<std::vector<Seconds>> lost;          // [victim][culprit]
+  std::vector<std::vector<Seconds>> lost_on_link;  // [link][victim]
+  std::vector<Bytes> carried;                      // by link
+};
+
+// The edges of a graph from the side of the task that ends.
+struct Successors {
+  struct Edge {
+    std::uint32_t task = 0;
+    std::int32_t delay = engine::kNoDelay;
+  };
+
+  explicit Successors(const engine::TaskGraph& graph);
+
+  [[nodiscard]] std::span<const Edge> of(std::uint32_t task) const {
+    return std::span(edges).subspan(begin[task], begin[task + 1] - begin[task]);
+  }
+
+  std::vector<std::uint32_t> begin;  // of each task's edges, and the end of the last
+  std::vector<Edge> edges;
+  std::vector<std::uint32_t> predecessors;  // how many a task has
+};
+
+class FlowReplay {
+ public:
+  // All must outlive it. Paths of the fabric: those of the jobs, one behind the other.
+  FlowReplay(const FoldedFabric& fabric,
+             std::span<const FlowJob> jobs,
+             fabric::Comparison comparison = fabric::Comparison::none);
+
+  FlowRun run();
+
+ private:
+  enum Priority : std::uint8_t { kTaskEnds, kEdgeArrives, kPieceStarts, kMessageStarts, kGapOver };
+
+  static constexpr SimTime kNever{-1};
+  static constexpr std::uint32_t kNoTask = UINT32_MAX;
+
+  // A task while it runs.
+  struct Running {
+    SimTime due = kNever;  // the event of this time and priority is its own; others are stale
+    std::uint8_t what = kTaskEnds;
+    std::uint8_t holds = 0;   // what the end of a piece still waits for: flow, gap
+    std::uint32_t piece = 0;  // the next one
+  };
+
+  // A pipeline device of a job.
+  struct Device {
+    std::uint32_t task = kNoTask;  // whose fixed time runs at the pace of the device
+    SimTime alone;                 // when it would end
+    SimTime shared;                // beside collectives that are over
+    SimTime from;                  // since when it shares
+    int collectives = 0;
+  };
+
+  struct Job {
+    const FlowJob* of = nullptr;
+    Successors successors;
+    std::uint32_t first_task = 0;  // of all jobs
+    std::uint32_t first_path = 0;
+    std::size_t first_device = 0;
+    Pace pace;
+    std::size_t left = 0;  // tasks of this step that have not ended
+    std::int64_t steps_left = 0;
+    SimTime begun = {};
+  };
+
+  struct Sending {  // a message on an edge
+    std::uint32_t job = 0;
+    std::uint32_t receiver = 0;
+    std::uint32_t message = 0;
+  };
+
+  struct Moving {             // by id of the flow
+    std::uint32_t owner = 0;  // a task, or an entry of sending_
+    bool message = false;
+    std::uint32_t kind = 0;  // job x kTraffics + traffic
+    std::uint32_t path = 0;
+    double bound = 0.0;
+    std::size_t place = 0;  // in living_
+  };
+
+  [[nodiscard]] std::uint32_t job_of(std::uint32_t task) const;
+  [[nodiscard]] const schedule::StepTask& task_of(const Job& job, std::uint32_t task) const;
+  [[nodiscard]] const TaskNetwork& network_of(const Job& job, std::uint32_t task) const;
+  [[nodiscard]] Device& device_of(const Job& job, std::uint32_t task);
+  [[nodiscard]] static bool is_paced(const Job& job, const schedule::StepTask& task);
+
+  void begin_step(std::uint32_t job);
+  void begin_task(Job& job, std::uint32_t task);
+  void go_on(Job& job, std::uint32_t task);
+  void wait(Job& job, std::uint32_t task, SimTime time, Priority what);
+  void start_piece(Job& job, std::uint32_t task);
+  void end_piece(Job& job, std::uint32_t task);
+  void end_task(Job& job, std::uint32_t task);
+  void arrive(Job& job, std::uint32_t task);
+  void communicate(Job& job, std::uint32_t task, int change);
+  void send(std::uint32_t job, std::uint32_t receiver, std::uint32_t message);
+  void start_message(std::uint32_t token);
+  void start_flow(const Job& job, const NetworkPiece& piece, Traffic traffic, Moving moving);
+  void end_flows(SimTime time);
+  void handle(const engine::Event& event);
+  void change_links(SimTime time);
+  void account(SimTime time);
+
+  const FoldedFabric& fabric_;
+  fabric::FluidFlows flows_;
+  std::vector<Job> jobs_;
+  engine::EventQueue queue_;
+  SimTime now_;
+  std::vector<std::uint32_t> missing_;  // by task of all jobs, predecessors that have not arrived
+  std::vector<Running> running_;
+  std::vector<Device> devices_;
+  std::vector<Sending> sending_;
+  std::vector<std::uint32_t> free_;  // of sending_
+  std::vector<Moving> moving_;
+  std::vector<Moving> ended_;
+  std::vector<fabric::FlowId> living_;
+  std::size_t next_change_ = 0;
+  std::size_t unfinished_ = 0;  // jobs
+
+  SimTime accounted_;
+  std::vector<double> on_link_;  // [link][kind]: weight x rate of the living flows
+  FlowRun run_;
+};
+
+}  // namespace orrery::step

@@ -1,0 +1,68 @@
+#pragma once
+
+// The links of a cluster as the flows of some jobs load them, as few as give the same rates. Used
+// inside step/ only.
+//
+//   load(link, path) = sum of the routes of all groups (or pairs of ranks) of the path over it
+//   capacity of a NIC = nic_rate x kNicShare; of a switch's uplinks = that of its NICs / taper
+//   links with equal load / capacity for every path   -> one of them
+//   a link that another one exceeds in every path     -> left out: it is never full first
+//
+// path (network_work.hpp) | loads                                             | weight
+// ------------------------|---------------------------------------------------|-----------------
+// ring, tree              | from unit to unit in the order of ranks           | 1 per group
+// in_switches (SHARP)     | every unit once up and down, every switch above   | 1 per group
+// exchange                | from each unit to each other one                  | by members
+// message                 | from each rank of the sender to its receiver      | 1 per rank
+//
+// A unit is a node, or an NVLink domain of several. A rank uses the NICs beside its GPU; ranks of a
+// group that share a unit use all of theirs. NICs that are down hand their traffic to the others of
+// the group, or to the next one of the node.
+//
+// Exact while all members of a path run in lockstep: a flow is as fast as its fullest link, and
+// replicas wait for one another at the reduction. Where they drift apart it is an upper bound of
+// the step's time. Spines are taken for trees: uplinks of a switch are one link where routing is
+// even, and each path has one by its hash where it is static_ecmp.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/fabric/flow.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/step/fabric/network_work.hpp"
+
+namespace orrery::step {
+
+struct FoldedLink {
+  std::string name;  // "NIC 3 of node 17, out", "uplinks of leaf 2"
+  std::size_t alike = 1;
+};
+
+// A change of a link's capacity, to `share` of what it has when all is well.
+struct LinkChange {
+  SimTime at;
+  fabric::LinkId link;
+  double share = 1.0;
+};
+
+struct FoldedFabric {
+  std::vector<BytesPerSecond> capacities;
+  std::vector<FoldedLink> links;
+  std::vector<std::vector<fabric::Hop>> paths;  // of all jobs, one job behind the other
+  std::vector<LinkChange> changes;              // by time
+};
+
+// A job on the cluster, with the nodes that its ranks stand on, in their order.
+struct FabricJob {
+  const layout::Layout& layout;
+  const layout::ClusterShape& shape;
+  std::span<const NetworkPath> paths;
+  std::span<const std::int32_t> nodes = {};  // empty: the first ones
+};
+
+[[nodiscard]] FoldedFabric fold_fabric(const hardware::ClusterSpec& cluster,
+                                       std::span<const FabricJob> jobs);
+
+}  // namespace orrery::step
