@@ -219,7 +219,8 @@ double recurrent_block(const Activations& a, const LayerKind& kind) {
                  kept_per_token(mixer, a.dims.element_bytes, a.dims.linear_input_bytes);
   total += gathered(a, 2 * mixer.low_rank, a.dims.linear_input_bytes);
   if (!kind.attention) {
-    total += local(a, a.dims.hidden, a.dims.element_bytes) + projection_input(a);
+    total +=
+        local(a, a.dims.hidden, a.dims.element_bytes) + projection_input(a, &AdapterTargets::qkv);
   }
   return total + (a.dropout() ? local(a, a.dims.hidden, 1.0) : 0.0);
 }
@@ -301,7 +302,7 @@ double mixer_given_up(const Activations& a, std::int64_t layer) {
     return attention_given_up(a);
   }
   const bool norm = kind.recurrence && a.options.ops.recompute_modules.layernorm;
-  return norm ? projection_input(a) : 0.0;
+  return norm ? projection_input(a, &AdapterTargets::qkv) : 0.0;
 }
 
 double mlp_given_up(const Activations& a, std::int64_t layer) {

@@ -225,20 +225,20 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   counts.head = model.tie_embeddings ? 0 : table;
   counts.final_norm = static_cast<std::int64_t>(norm_parameters(model, model.hidden_size));
   std::int64_t unsent = 0;
+  double adapters = 0.0;
   for (const LikeLayers& like : count_layers(model, 0, model.num_layers)) {
     if (like.count > 0) {
       const LayerParameters layer = count_layer_parameters(model, like.first);
       counts.layers += like.count * layer.total;
       unsent += like.count * (layer.total - layer.active);
+      adapters += product(like.count) * adapter_parameters(model, like.first);
     }
   }
   const double mtp_edge = mtp_edge_parameters(model) + mtp_norm_parameters(model);
   counts.mtp = mtp_weights(model) * (count_layer_parameters(model, model.num_layers).total +
                                      static_cast<std::int64_t>(mtp_edge));
   counts.total = counts.embedding + counts.head + counts.layers + counts.final_norm;
-  counts.adapters =
-      static_cast<std::int64_t>(product(dense_layers) * adapter_parameters(model, 0) +
-                                product(moe_layers) * adapter_parameters(model, dense_layers));
+  counts.adapters = static_cast<std::int64_t>(adapters);
   counts.active = counts.total - unsent;
   return counts;
 }
