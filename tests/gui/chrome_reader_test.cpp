@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/report/export/chrome_trace.hpp"
 #include "sim/report/export/step_trace.hpp"
+#include "sim/report/export/trace_words.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::timeline {
@@ -209,6 +210,19 @@ TEST_F(ChromeReader, ReadsTheTracesThatTheProgramWrites) {
               read_back.store->name_of(read_back.store->slices()[i]));
     EXPECT_EQ(step.slices()[i].category(), read_back.store->slices()[i].category());
   }
+}
+
+TEST(TraceWords, LeadBackToTasksAndActivities) {
+  for (auto i = static_cast<int>(TaskKind::forward); i <= static_cast<int>(TaskKind::join); ++i) {
+    const auto kind = static_cast<TaskKind>(i);
+    EXPECT_EQ(report::task_named(report::task_name({.kind = kind, .micro_batch = 12})), kind);
+  }
+  for (std::size_t i = 0; i < run::kRunActivityCount; ++i) {
+    const auto activity = static_cast<run::RunActivity>(i);
+    EXPECT_EQ(report::activity_named(run::to_string(activity)), activity);
+  }
+  EXPECT_FALSE(report::task_named("forwarding 3"));
+  EXPECT_FALSE(report::activity_named("train"));
 }
 
 TEST(EvaluationLevels, ConnectMessagesWithWhatSendsAndWhatWaits) {

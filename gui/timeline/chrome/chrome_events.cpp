@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "gui/timeline/kernel_category.hpp"
+#include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/report/export/trace_words.hpp"
 #include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
@@ -31,41 +35,29 @@ Category category_of_kernel(const trace::KernelKind& kind, const TraceEvent& eve
   return category_of(trace::axis_of(operation, group, {}, {}).axis, operation);
 }
 
-// Of what is no work of a GPU.
-Category category_by_words(const TraceEvent& event) {
-  struct Rule {
-    std::string_view part;
-    Category category;
-  };
-
-  // The words of `orrery export` (sim/report/trace_words).
-  static constexpr std::array<Rule, 17> kByName = {{
-      {"forward and backward", Category::backward},
-      {"backward of the inputs", Category::input_gradient},
-      {"backward of the weights", Category::weight_gradient},
-      {"reduce gradients", Category::data_reduce},
-      {"gather parameters", Category::data_gather},
-      {"send ", Category::pipeline},
-      {"optimizer", Category::optimizer},
-      {"lost training", Category::lost},
-      {"discarded training", Category::discarded},
-      {"training", Category::training},
-      {"checkpoint", Category::checkpoint},
-      {"waiting for capacity", Category::waiting},
-      {"detection", Category::detection},
-      {"communicator init", Category::communicator},
-      {"backward", Category::backward},
-      {"forward", Category::forward},
-      {"nccl", Category::collective},
-  }};
+// Of what is no work of a GPU: tasks and activities as `orrery export` names them, else by words that
+// frameworks use.
+Category category_of_span(const TraceEvent& event) {
   static constexpr std::array<std::string_view, 5> kOnHost = {
       "cuda_runtime", "cuda_driver", "cpu_op", "python_function", "overhead"};
+  static constexpr std::array<std::pair<std::string_view, Category>, 5> kWords = {
+      {{"optimizer", Category::optimizer},
+       {"checkpoint", Category::checkpoint},
+       {"backward", Category::backward},
+       {"forward", Category::forward},
+       {"nccl", Category::collective}}};
   if (std::find(kOnHost.begin(), kOnHost.end(), event.category) != kOnHost.end()) {
     return Category::host;
   }
-  for (const Rule& rule : kByName) {
-    if (contains(event.name, rule.part)) {
-      return rule.category;
+  if (const auto task = report::task_named(event.name)) {
+    return category_of(*task);
+  }
+  if (const auto activity = report::activity_named(event.name)) {
+    return category_of(*activity);
+  }
+  for (const auto& [word, category] : kWords) {
+    if (contains(event.name, word)) {
+      return category;
     }
   }
   return Category::other;
@@ -75,7 +67,7 @@ Category category_by_words(const TraceEvent& event) {
 
 Category TraceEvents::category_of_event(const TraceEvent& event, NameId name) {
   if (!trace::is_gpu_category(event.category)) {
-    return category_by_words(event);
+    return category_of_span(event);
   }
   if (event.category != "kernel" && event.category != "Kernel") {
     return Category::copy;  // gpu_memcpy, gpu_memset

@@ -26,69 +26,6 @@ using run::RunActivity;
 using schedule::Stream;
 using schedule::TaskKind;
 
-Category category_of(RunActivity activity) {
-  switch (activity) {
-    case RunActivity::training:
-      return Category::training;
-    case RunActivity::lost_training:
-      return Category::lost;
-    case RunActivity::discarded_training:
-      return Category::discarded;
-    case RunActivity::rework:
-      return Category::rework;
-    case RunActivity::checkpoint:
-      return Category::checkpoint;
-    case RunActivity::evaluation:
-      return Category::evaluation;
-    case RunActivity::planned_maintenance:
-      return Category::maintenance;
-    case RunActivity::unitemised:
-      return Category::unitemised;
-    case RunActivity::detection:
-      return Category::detection;
-    case RunActivity::diagnosis:
-      return Category::diagnosis;
-    case RunActivity::waiting_for_capacity:
-      return Category::waiting;
-    case RunActivity::scheduling:
-      return Category::scheduling;
-    case RunActivity::communicator_init:
-      return Category::communicator;
-    case RunActivity::load:
-      return Category::load;
-    case RunActivity::warm_up:
-      return Category::warm_up;
-    case RunActivity::failure:
-      return Category::lost;
-  }
-  return Category::other;
-}
-
-Category category_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::forward:
-      return Category::forward;
-    case TaskKind::backward:
-    case TaskKind::overlapped:
-      return Category::backward;
-    case TaskKind::backward_input:
-      return Category::input_gradient;
-    case TaskKind::backward_weight:
-      return Category::weight_gradient;
-    case TaskKind::send_receive:
-      return Category::pipeline;
-    case TaskKind::gradient_reduce:
-      return Category::data_reduce;
-    case TaskKind::parameter_gather:
-    case TaskKind::parameter_gather_again:
-      return Category::data_gather;
-    case TaskKind::optimizer:
-    case TaskKind::join:
-      return Category::optimizer;
-  }
-  return Category::other;
-}
-
 bool is_training(RunActivity activity) {
   return activity == RunActivity::training || activity == RunActivity::lost_training ||
          activity == RunActivity::discarded_training;
@@ -286,6 +223,69 @@ Repetition steps_of_run(const report::Evaluation& evaluation) {
 }
 
 }  // namespace
+
+Category category_of(RunActivity activity) {
+  switch (activity) {
+    case RunActivity::training:
+      return Category::training;
+    case RunActivity::lost_training:
+      return Category::lost;
+    case RunActivity::discarded_training:
+      return Category::discarded;
+    case RunActivity::rework:
+      return Category::rework;
+    case RunActivity::checkpoint:
+      return Category::checkpoint;
+    case RunActivity::evaluation:
+      return Category::evaluation;
+    case RunActivity::planned_maintenance:
+      return Category::maintenance;
+    case RunActivity::unitemised:
+      return Category::unitemised;
+    case RunActivity::detection:
+      return Category::detection;
+    case RunActivity::diagnosis:
+      return Category::diagnosis;
+    case RunActivity::waiting_for_capacity:
+      return Category::waiting;
+    case RunActivity::scheduling:
+      return Category::scheduling;
+    case RunActivity::communicator_init:
+      return Category::communicator;
+    case RunActivity::load:
+      return Category::load;
+    case RunActivity::warm_up:
+      return Category::warm_up;
+    case RunActivity::failure:
+      return Category::lost;
+  }
+  return Category::other;
+}
+
+Category category_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::forward:
+      return Category::forward;
+    case TaskKind::backward:
+    case TaskKind::overlapped:
+      return Category::backward;
+    case TaskKind::backward_input:
+      return Category::input_gradient;
+    case TaskKind::backward_weight:
+      return Category::weight_gradient;
+    case TaskKind::send_receive:
+      return Category::pipeline;
+    case TaskKind::gradient_reduce:
+      return Category::data_reduce;
+    case TaskKind::parameter_gather:
+    case TaskKind::parameter_gather_again:
+      return Category::data_gather;
+    case TaskKind::optimizer:
+    case TaskKind::join:
+      return Category::optimizer;
+  }
+  return Category::other;
+}
 
 Levels levels_of(const report::Evaluation& evaluation) {
   Levels levels;

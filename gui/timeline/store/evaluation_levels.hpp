@@ -18,10 +18,16 @@
 // no step; with neither there are no levels. Every training step of the run is drawn as the step
 // that was simulated, at its time; steps of other phases or of a slower job are not drawn apart.
 
+#include "gui/timeline/category.hpp"
 #include "gui/timeline/store/levels.hpp"
 #include "sim/report/evaluation.hpp"
+#include "sim/run/trial/run_timeline.hpp"
+#include "sim/schedule/step_graph.hpp"
 
 namespace orrery::timeline {
+
+[[nodiscard]] Category category_of(run::RunActivity activity);
+[[nodiscard]] Category category_of(schedule::TaskKind kind);
 
 [[nodiscard]] Levels levels_of(const report::Evaluation& evaluation);
 

@@ -54,6 +54,28 @@ std::string task_name(const schedule::StepTask& task) {
                                     : std::string(name);
 }
 
+std::optional<schedule::TaskKind> task_named(std::string_view name) {
+  if (const std::size_t last = name.find_last_not_of("0123456789");
+      last + 1 < name.size() && name[last] == ' ') {
+    name = name.substr(0, last);
+  }
+  for (auto i = static_cast<int>(TaskKind::forward); i <= static_cast<int>(TaskKind::join); ++i) {
+    if (kind_name(static_cast<TaskKind>(i)) == name) {
+      return static_cast<TaskKind>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<run::RunActivity> activity_named(std::string_view name) {
+  for (std::size_t i = 0; i < run::kRunActivityCount; ++i) {
+    if (to_string(static_cast<run::RunActivity>(i)) == name) {
+      return static_cast<run::RunActivity>(i);
+    }
+  }
+  return std::nullopt;
+}
+
 std::string_view stream_name(Stream stream) {
   return kStreamNames[static_cast<std::size_t>(stream)];
 }

@@ -4,6 +4,7 @@
 // desktop program.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,10 @@ namespace orrery::report {
 
 // "forward 3", "reduce gradients"
 [[nodiscard]] std::string task_name(const schedule::StepTask& task);
+
+// What a slice with this name shows, where it is one that these traces write.
+[[nodiscard]] std::optional<schedule::TaskKind> task_named(std::string_view name);
+[[nodiscard]] std::optional<run::RunActivity> activity_named(std::string_view name);
 
 [[nodiscard]] bool has_micro_batch(schedule::TaskKind kind);
 
