@@ -11,7 +11,7 @@
 // curve          | measured times of a stage by GPUs                       | s    | preset
 // restart_fails  | a restart fails when its communicators are built        | 1    | scenario
 // failed_restart | from there until it is given up and rescheduled         | ns   | scenario
-// max_restarts   | restarts after which the run is given up                | 1    | scenario
+// max_restarts   | restarts after which the run is given up, growth apart  | 1    | scenario
 
 #include <array>
 #include <cstdint>

@@ -42,7 +42,7 @@ void Recovery::reset(std::uint32_t trial) {
   luck_ = RandomStream(seed, trial, Purpose::recovery_luck);
   missing_by_ = plan_.capacity.spot ? plan_.capacity.spot->cause : -1;
   readiness_ = SimTime{};
-  restarts_ = 0;
+  restarts_ = growths_ = 0;
   load_from_storage();
   end();
 }
@@ -90,6 +90,11 @@ void Recovery::begin(std::int32_t cause, std::optional<SimTime> outage) {
 void Recovery::begin_shortage() {
   cause_ = missing_by_;
   load_from_storage();
+}
+
+void Recovery::begin_growth() {
+  ++growths_;
+  begin_shortage();
 }
 
 SimTime Recovery::stage_length(RecoveryStage stage, std::int64_t gpus, bool resharded) {

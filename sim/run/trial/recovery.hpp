@@ -74,6 +74,10 @@ class Recovery {
   // Begins for want of nodes, by whatever took them.
   void begin_shortage();
 
+  // The same to take in nodes that are back, which is none of max_restarts: torchrun's agent counts
+  // the loss of a node, not its return (torch/distributed/elastic/agent/server/api.py).
+  void begin_growth();
+
   // Nodes are missing from now on because of the recovery in progress.
   void blame_shortage() {
     missing_by_ = cause_;
@@ -91,7 +95,7 @@ class Recovery {
 
   // More restarts than allowed.
   [[nodiscard]] bool is_exhausted() const {
-    return restarts_ > most_restarts_;
+    return restarts_ - growths_ > most_restarts_;
   }
 
   void end_late_save() {
@@ -134,6 +138,7 @@ class Recovery {
   SimTime readiness_;              // until the nodes that join are ready
   std::optional<SimTime> outage_;  // replaces the stages
   std::int64_t restarts_ = 0;
+  std::int64_t growths_ = 0;
 };
 
 }  // namespace orrery::run

@@ -186,7 +186,7 @@ void RunSimulator::grow() {
   fit_nodes();
   look_ahead();
   ++result_.resizes;
-  recovery_.begin_shortage();
+  recovery_.begin_growth();
   begin_stages(RecoveryStage::reschedule);
 }
 

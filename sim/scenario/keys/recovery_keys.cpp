@@ -143,12 +143,14 @@ void add_failed_restarts(std::vector<Key>& keys) {
        .example = "10min",
        .idle = {ORRERY_WHEN(in_run(d) && d.run.recovery.restart_fails == 0.0, "no restart fails")}},
       ORRERY_AT(run.recovery.failed_restart)));
-  keys.push_back(count_key({.path = "recovery.max_restarts",
-                            .note = "no limit",
-                            .meaning = "Restarts after which the run is given up.",
-                            .example = "100"},
-                           at_least<std::int64_t>(0),
-                           ORRERY_AT(run.recovery.max_restarts)));
+  keys.push_back(
+      count_key({.path = "recovery.max_restarts",
+                 .note = "no limit",
+                 .meaning = "Restarts after which the run is given up; one that only takes in "
+                            "nodes that are back does not count.",
+                 .example = "100"},
+                at_least<std::int64_t>(0),
+                ORRERY_AT(run.recovery.max_restarts)));
 }
 
 }  // namespace

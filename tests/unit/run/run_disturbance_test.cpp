@@ -282,6 +282,16 @@ TEST(Elastic, GoesOnWithFewerNodesAndGrowsAtTheNextCheckpoint) {
   EXPECT_DOUBLE_EQ(in_seconds(result.ledger.gpu_time(RunCategory::waiting_for_capacity)), 0.0);
 }
 
+TEST(Elastic, TakingANodeBackIsNoneOfTheRestartsThatAreAllowed) {
+  // One for the loss, which is allowed, and one for the return, which is not counted.
+  RunSpec spec = elastic_spec(Growth::at_once);
+  spec.recovery.max_restarts = 1;
+  const RunPlan plan = plan_of(spec, elastic_steps());
+  const RunResult result = lose_a_node(plan);
+  EXPECT_EQ(result.stop, StopReason::target_reached);
+  EXPECT_EQ(result.restarts, 2);
+}
+
 TEST(Elastic, GrowsAtACheckpointThatWouldBeWrittenInTheBackground) {
   // The save at which it grows is waited for, also when quiet cycles were skipped up to it.
   RunSpec spec = elastic_spec(Growth::at_checkpoint);
