@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <numeric>
 #include <string>
 
@@ -71,6 +72,21 @@ TEST(ShareCluster, AnOffsetOfHalfAStepKeepsThemApart) {
   const ClusterAnswer apart = must_share(
       two_jobs("placement: spread", "placement: spread, start: " + std::to_string(half) + "s"));
   EXPECT_LT(slowdown(apart, 0), slowdown(together, 0));
+}
+
+TEST(ShareCluster, ShippedJobsMeetTheirExpectations) {
+  std::size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(kSourceDir) + "/scenarios/jobs")) {
+    Diagnostics diagnostics;
+    const auto file = load_jobs_file(entry.path().string(), diagnostics);
+    const auto answer = file ? share_cluster(*file, {}, diagnostics) : std::nullopt;
+    ASSERT_TRUE(answer) << to_string(diagnostics);
+    EXPECT_FALSE(answer->expect.empty()) << entry.path();
+    EXPECT_TRUE(answer->meets_expectations()) << to_text(*answer, {});
+    ++files;
+  }
+  EXPECT_GE(files, 5U);
 }
 
 TEST(ShareCluster, NamesPlacesThatDoNotFit) {
