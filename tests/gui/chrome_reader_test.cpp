@@ -213,8 +213,10 @@ TEST_F(ChromeReader, ReadsTheTracesThatTheProgramWrites) {
 }
 
 TEST(TraceWords, LeadBackToTasksAndActivities) {
-  for (auto i = static_cast<int>(TaskKind::forward); i <= static_cast<int>(TaskKind::join); ++i) {
-    const auto kind = static_cast<TaskKind>(i);
+  for (auto i = static_cast<int>(schedule::TaskKind::forward);
+       i <= static_cast<int>(schedule::TaskKind::join);
+       ++i) {
+    const auto kind = static_cast<schedule::TaskKind>(i);
     EXPECT_EQ(report::task_named(report::task_name({.kind = kind, .micro_batch = 12})), kind);
   }
   for (std::size_t i = 0; i < run::kRunActivityCount; ++i) {
