@@ -174,8 +174,11 @@ class HybridLayers {
   // Kimi Linear: the numbers of the layers of each kind, from 1.
   bool read_lists() {
     const auto full = keys_.texts(at("linear_attn_config.full_attn_layers"));
+    if (full.empty()) {
+      return false;
+    }
     const auto layers = keys_.count(at("num_hidden_layers"));
-    if (full.empty() || !layers) {
+    if (!layers) {
       return false;
     }
     std::vector<std::string> words;
