@@ -37,19 +37,19 @@ std::string node_ranges(const std::vector<std::int32_t>& nodes) {
 
 std::string jobs_table(const ClusterAnswer& answer, const report::TextPage& page) {
   report::Table table = report::table_of(
-      {"job", "scenario", "nodes", "GPUs", "start", "alone", "together", "slowdown"});
-  table.left = 3;
+      {"job", "nodes", "GPUs", "start", "alone", "together", "slowdown", "scenario"});
+  table.left = 2;
   for (std::size_t j = 0; j < answer.jobs.size(); ++j) {
     const PlacedJob& job = answer.jobs[j];
     const SharedJobResult& result = answer.result.jobs[j];
     table.add(job.name,
-              job.scenario,
               node_ranges(job.nodes),
               format_integer(job.gpus),
               format_time(job.start),
               format_time(result.alone),
               format_time(result.together),
-              fmt::format("{:.3f}", slowdown_of(result)));
+              fmt::format("{:.3f}", slowdown_of(result)),
+              job.scenario);
   }
   return report::to_text(table, page);
 }

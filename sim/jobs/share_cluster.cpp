@@ -25,8 +25,8 @@ std::optional<scenario::Scenario> load_job(const JobsFile& file,
   }
   std::vector<KeyValue> all = {file.network,
                                {"cluster.network.detail", "flows", file.network.where}};
-  all.insert(all.end(), changes.begin(), changes.end());
   all.insert(all.end(), job.settings.begin(), job.settings.end());
+  all.insert(all.end(), changes.begin(), changes.end());
   return base->with(all, diagnostics);
 }
 

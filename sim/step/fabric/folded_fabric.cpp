@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/check.hpp"
 #include "sim/cost/link_rates.hpp"
 #include "sim/fabric/topology.hpp"
 
@@ -155,6 +156,9 @@ class Folder {
         loads_(topology_.capacities().size()) {}
 
   void add(const FabricJob& job) {
+    for (const std::int32_t node : job.nodes) {
+      ORRERY_CHECK(node >= 0 && node < topology_.spec().nodes, "a job on node {}", node);
+    }
     const JobPlaces places(cluster_, job);
     for (const NetworkPath& path : job.paths) {
       add_path(job, places, path);

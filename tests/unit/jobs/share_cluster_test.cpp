@@ -89,6 +89,14 @@ TEST(ShareCluster, ShippedJobsMeetTheirExpectations) {
   EXPECT_GE(files, 5U);
 }
 
+// What a job sets of its own cluster does not change the machine.
+TEST(ShareCluster, AJobMayHaveOtherNodesThanItsScenario) {
+  const ClusterAnswer answer =
+      must_share(two_jobs("set: {cluster.nodes: 2}, placement: packed", "nodes: [4, 5, 6, 7]"));
+  EXPECT_EQ(answer.jobs[0].nodes, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(answer.jobs[0].gpus, 16);
+}
+
 TEST(ShareCluster, NamesPlacesThatDoNotFit) {
   const auto problems = [](const std::string& a, const std::string& b) {
     Diagnostics diagnostics;
