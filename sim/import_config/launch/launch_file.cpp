@@ -65,6 +65,15 @@ constexpr std::array<std::string_view, 18> kAlways = {"model.num_layers",
                                                       "layout.sharding",
                                                       "precision.compute"};
 
+// What a preset may say of the model beyond plain layers of attention and MLP.
+constexpr std::array<std::string_view, 7> kOfItsLayers = {"model.layer_types",
+                                                          "model.output_gate",
+                                                          "model.attention_window.size",
+                                                          "model.full_attention.head_dim",
+                                                          "model.sparse_attention.top_k",
+                                                          "model.linear_attention.value_heads",
+                                                          "model.lora.rank"};
+
 const Program& info(LaunchProgram program) {
   return kPrograms[static_cast<std::size_t>(program)];
 }
@@ -136,6 +145,7 @@ bool is_of_the_code(std::string_view key) {
 // What the scenario says of these sections, by the file or by recipes.
 std::set<std::string> said_keys(const Scenario& scenario, LaunchProgram program) {
   std::set<std::string> keys(kAlways.begin(), kAlways.end());
+  keys.insert(kOfItsLayers.begin(), kOfItsLayers.end());
   for (const auto& [key, where] : scenario.locations) {
     keys.insert(key);
   }
