@@ -15,12 +15,12 @@
 //
 // A GPU whose profile has no entry for the kind takes, as an assumption:
 //
-//   kind          | rate / hbm_bandwidth, forward, backward | tau, forward, backward | after
-//   --------------|-----------------------------------------|------------------------|--------------
-//   state_space   | 0.4,  0.4                               | 0, 0                   | chunk_scan, H800
-//   delta         | 0.69, 0.65                              | 1.28 us, 3.65 us       | H200
-//   channel_delta | 0.39, 0.37                              | 1.28 us, 3.65 us       | delta, GB200's
-//   retention     | 0.44, 0.59                              | 0, 0                   | ratios to it
+//   kind          | rate / bandwidth, forward, backward | tau, forward, backward | after
+//   --------------|-------------------------------------|------------------------|-----------------
+//   state_space   | 0.4,  0.4                           | 0, 0                   | chunk_scan, H800
+//   delta         | 0.69, 0.65                          | 1.28 us, 3.65 us       | H200
+//   channel_delta | 0.39, 0.37                          | 1.28 us, 3.65 us       | delta, GB200's
+//   retention     | 0.44, 0.59                          | 0, 0                   | ratios to it
 //
 // The published times are those of CUDA graphs, so launches of the kernels are in tau and rate; gap
 // is what the stack adds. Reached on fla's gated delta rule, heads of 128, one sequence of 2,048 to

@@ -1,8 +1,8 @@
 #pragma once
 
 // The operations of each block of a layer: attention (MHA and GQA, or latent), a linear mixer, a
-// dense MLP, a mixture of experts. Backward functions append in the order in which they run, so a layer's
-// backward calls its blocks in reverse. Used inside model/ only.
+// dense MLP, a mixture of experts. Backward functions append in the order in which they run, so a
+// layer's backward calls its blocks in reverse. Used inside model/ only.
 
 #include <cstdint>
 #include <optional>

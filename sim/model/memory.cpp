@@ -21,8 +21,8 @@ struct Activations {
     return options.dropout || options.ops.dropout;
   }
 
-  // Bytes per element that a linear layer keeps of its input: for the gradient of its weight, or of a
-  // frozen one for its adapter's, with the mask of that one's dropout.
+  // Bytes per element that a linear layer keeps of its input: for the gradient of its weight, or of
+  // a frozen one for its adapter's, with the mask of that one's dropout.
   [[nodiscard]] double kept_input(bool AdapterTargets::*target) const {
     if (!model.lora) {
       return dims.linear_input_bytes;

@@ -58,8 +58,8 @@ struct MlaSpec {
   std::int64_t v_head_dim = 0;
 };
 
-// Attention to chosen keys (DeepSeek-V3.2): an indexer of `heads` heads, `dim` wide and with one key
-// for all of them, scores every key before a query, which then sees the best `top_k`.
+// Attention to chosen keys (DeepSeek-V3.2): an indexer of `heads` heads, `dim` wide and with one
+// key for all of them, scores every key before a query, which then sees the best `top_k`.
 struct SparseAttentionSpec {
   std::int64_t heads = 0;
   std::int64_t dim = 0;
@@ -74,7 +74,7 @@ struct WindowSpec {
 };
 
 // Low-rank adapters (LoRA): all weights of the model are frozen, and beside each linear layer of
-// the named kinds, Y = X W, two small products are trained, Y += X A B with A of k x r and B of r x n.
+// the named kinds, Y = X W, two small products are trained, Y += X A B, A of k x r and B of r x n.
 //
 // symbol | meaning                                     | unit     | origin
 // -------|---------------------------------------------|----------|----------
@@ -82,8 +82,8 @@ struct WindowSpec {
 // k, n   | inputs and outputs of the linear layer      | elements | ModelSpec
 //
 // Source: Hu et al. 2021 (arXiv 2106.09685); what frozen layers leave out: LinearWithFrozenWeight
-// of Megatron-Core. nf4 holds the weights of layers in 4 bits with doubly quantised scales and brings
-// them to 16 bits at every use (QLoRA, Dettmers et al. 2023, arXiv 2305.14314).
+// of Megatron-Core. nf4 holds the weights of layers in 4 bits with doubly quantised scales and
+// brings them to 16 bits at every use (QLoRA, Dettmers et al. 2023, arXiv 2305.14314).
 enum class FrozenBase { parameters, nf4 };
 
 struct AdapterTargets {

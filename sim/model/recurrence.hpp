@@ -5,14 +5,14 @@
 //   mixer = norm, input projection h -> P, causal convolution of F channels, scan, gate (with its
 //           norm), output projection I -> h, residual
 //
-// symbol | meaning                        | mamba2          | gated_delta     | kda      | lightning
-// -------|--------------------------------|-----------------|-----------------|----------|----------
-// I      | inner = H V: scanned channels  | heads x width   | H V             | H V      | H V
-// P      | projected: columns of the      | 2 I + 2 G K + H | 2 I + 2 G K     | I + 2 G K| 2 I +
-//        | input projection               |                 | + 2 H           | + H      | 2 G K
-// F      | convolved                      | I + 2 G K       | I + 2 G K       | I + 2 G K| 0
-// R      | rank of the maps h -> R -> G K | 0               | 0               | V        | 0
-//        | (decay) and h -> R -> I (gate) |                 |                 |          |
+// symbol | meaning                        | mamba2          | gated_delta   | kda      | lightning
+// -------|--------------------------------|-----------------|---------------|----------|----------
+// I      | inner = H V: scanned channels  | heads x width   | H V           | H V      | H V
+// P      | projected: columns of the      | 2 I + 2 G K + H | 2 I + 2 G K   | I + 2 G K| 2 I +
+//        | input projection               |                 | + 2 H         | + H      | 2 G K
+// F      | convolved                      | I + 2 G K       | I + 2 G K     | I + 2 G K| 0
+// R      | rank of the maps h -> R -> G K | 0               | 0             | V        | 0
+//        | (decay) and h -> R -> I (gate) |                 |               |          |
 //
 // Parameters beside the projections: taps F W (mamba2: and F biases); decay and step of the heads
 // (mamba2 3 H, gated_delta 2 H, kda H + G K); the gate's norm (mamba2 and lightning I, else V).

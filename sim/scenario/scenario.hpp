@@ -21,7 +21,7 @@
 #include "sim/model/model_spec.hpp"
 #include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/hours_spec.hpp"
-#include "sim/run/rollout/rollout.hpp"
+#include "sim/run/rollout/rollout_spec.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/step/step_spec.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a step is simulated from: a model, its resolved layout on a cluster, the spec of the step, and
-// what scenario and stack settle together, once.
+// What a step is simulated from: a model, its resolved layout on a cluster, the spec of the step,
+// and what scenario and stack settle together, once.
 
 #include <cstdint>
 #include <memory>

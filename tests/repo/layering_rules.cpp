@@ -125,13 +125,14 @@ const Arrows& arrows() {
   return table;
 }
 
-// The same between the folders of a component, for those whose folders are all in order. What stands
-// in the component itself is below them (specs, inputs, results) or above them (all else).
+// The same between the folders of a component, for those whose folders are all in order. What
+// stands in the component itself is below them (specs, inputs, results) or above them (all else).
 const Arrows& inner_arrows() {
   static const Arrows table = {
       {"step/costs", {"*_spec.hpp", "*_input.hpp", "*_result.hpp"}},
       {"step/memory", {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs"}},
       {"step/replay", {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs"}},
+      {"step/fabric", {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs", "step/replay"}},
       {"step/operations",
        {"*_spec.hpp", "*_input.hpp", "*_result.hpp", "step/costs", "step/replay"}},
   };

@@ -35,8 +35,8 @@ Category category_of_kernel(const trace::KernelKind& kind, const TraceEvent& eve
   return category_of(trace::axis_of(operation, group, {}, {}).axis, operation);
 }
 
-// Of what is no work of a GPU: tasks and activities as `orrery export` names them, else by words that
-// frameworks use.
+// Of what is no work of a GPU: tasks and activities as `orrery export` names them, else by words
+// that frameworks use.
 Category category_of_span(const TraceEvent& event) {
   static constexpr std::array<std::string_view, 5> kOnHost = {
       "cuda_runtime", "cuda_driver", "cpu_op", "python_function", "overhead"};

@@ -22,7 +22,6 @@
 #include "gui/timeline/store/levels.hpp"
 #include "sim/report/evaluation.hpp"
 #include "sim/run/trial/run_timeline.hpp"
-#include "sim/schedule/step_graph.hpp"
 
 namespace orrery::timeline {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A table of metrics in CSV as a log: what Weights & Biases, MLflow and TensorBoard export. Internal
-// to import_config/.
+// A table of metrics in CSV as a log: what Weights & Biases, MLflow and TensorBoard export.
+// Internal to import_config/.
 //
 // column (behind the last slash or " - ", any case)            | is
 // -------------------------------------------------------------|------------------------------

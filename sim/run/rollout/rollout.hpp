@@ -4,7 +4,7 @@
 // generated, judged, run through the trainer once for their log probabilities, and trained on.
 //
 //   n        = prompts x samples                        answers of a step
-//   tau(b)   = c + k b,  r = b / tau(b)                 time of a token of each of b answers at once
+//   tau(b)   = c + k b,  r = b / tau(b)                 time of a token of each of b answers
 //   k        = 1 / r - c / b
 //   T_gen    = L c + (n / G) E k                        the longest answer, and the work of all
 //   L        = min(cap, E exp(sigma^2 / -2 + sigma z)), z: quantile 1 - 1 / n of the normal law
@@ -36,29 +36,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/units.hpp"
+#include "sim/run/rollout/rollout_spec.hpp"
 
 namespace orrery::run {
-
-struct RolloutSpec {
-  std::int64_t prompts = 0;
-  std::int64_t samples = 1;  // answers to a prompt
-  std::int64_t prompt_length = 0;
-  double answer_mean = 0.0;
-  std::int64_t answer_cap = 0;
-  double answer_sigma = 0.8;
-  double tokens_per_second = 0.0;  // of a GPU
-  std::optional<std::int64_t> concurrency = {};
-  Seconds token_time = {};
-  std::optional<std::int64_t> gpus = {};  // of a pool that only generates; absent: the trainer's
-  std::int64_t lag = 0;                   // steps by which generation may be ahead
-  bool old_log_probs = true;
-  bool reference = false;
-  std::int64_t epochs = 1;
-  Seconds reward = {};
-  std::optional<Seconds> weight_sync = {};
-  Seconds switching = seconds(5.0);  // offload and wake of a pool that trainer and generator share
-};
 
 // What the trainer takes for the tokens of one of its steps.
 struct TrainerTimes {
@@ -71,7 +51,7 @@ struct TrainerTimes {
 
 // Bytes per second at which new weights reach the generator where nobody states the time: NCCL,
 // tensor by tensor, as verl measured it from Megatron to vLLM.
-inline constexpr BytesPerSecond kWeightSyncRate = bytes_per_second(8e9);
+inline constexpr BytesPerSecond kWeightSyncRate = bytes_per_second(8.0 * kGiga);
 
 struct RolloutPhase {
   std::string_view name;

@@ -2,12 +2,12 @@
 
 // What the passes of a step are costed with. Used inside step/ only.
 //
-//   LayerInputs  = all that the cost of a layer, of the embedding or of the head depends on, for one
-//                  model on one cost model
+//   LayerInputs  = all that the cost of a layer, of the embedding or of the head depends on, for
+//                  one model on one cost model
 //   LayerCosting = the only argument of what costs them: model, cost model and LayerInputs
 //
-// A memo (cost_memo.hpp) finds known costs by LayerInputs as a whole: an input that the costs do not
-// have cannot change them, and one that is added here is compared.
+// A memo (cost_memo.hpp) finds known costs by LayerInputs as a whole: an input that the costs do
+// not have cannot change them, and one that is added here is compared.
 
 #include <cstdint>
 #include <optional>

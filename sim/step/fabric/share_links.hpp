@@ -3,7 +3,7 @@
 // One step whose flows share links: from the times of its tasks to its timing. Used inside step/
 // only.
 
-#include "sim/step/replay/execute_step.hpp"
+#include "sim/step/replay/execution.hpp"
 
 namespace orrery::step {
 

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "sim/step/operations/operation_timeline.hpp"
-#include "sim/step/replay/execute_step.hpp"
+#include "sim/step/replay/execution.hpp"
 
 namespace orrery::step {
 

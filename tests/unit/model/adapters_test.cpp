@@ -143,7 +143,7 @@ TEST(Adapters, PackTheBaseIntoFourBits) {
 }
 
 // MLPerf v5.0, Llama 2 70B LoRA (rank 16, qkv and proj, dropout 0.1) without recomputation: 226 kB
-// a token and layer, 27.6 bytes for each of the h elements, from runs at 1,024 to 4,096 tokens a GPU.
+// a token and layer, 27.6 bytes for each of the h elements, from runs at 1,024 to 4,096 tokens.
 TEST(Adapters, KeepWhatMlperfRunsKeep) {
   ModelSpec model = adapted("llama3-70b", kAttention);
   model.lora->dropout = 0.1;

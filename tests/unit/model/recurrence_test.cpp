@@ -196,7 +196,8 @@ TEST(SparseAttention, CountsAsItsReport) {
             1536 * 64 * 128 + 7168 * (128 + 64) + 2 * 128);
 }
 
-// Gemma 4 31B: every sixth layer has 4 heads of 512 whose keys are its values, the others 16 of 256.
+// Gemma 4 31B: every sixth layer has 4 heads of 512 whose keys are its values, the others 16 of
+// 256.
 TEST(FullAttention, HasHeadsOfItsOwn) {
   const ModelSpec model = preset_spec("gemma4-31b");
   const auto columns = [&model](std::int64_t layer) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "sim/step/replay/execute_step.hpp"
+#include "sim/step/execute_step.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

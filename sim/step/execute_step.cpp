@@ -1,4 +1,4 @@
-#include "sim/step/replay/execute_step.hpp"
+#include "sim/step/execute_step.hpp"
 
 #include <algorithm>
 #include <utility>

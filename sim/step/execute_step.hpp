@@ -16,37 +16,13 @@
 // Groups run in the order of their slowest device. None can exceed the nominal makespan times that
 // speed, since wires do not scale; the search ends where this bound falls below the best so far.
 
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "sim/engine/replay.hpp"
 #include "sim/step/costs/speed_spread.hpp"
-#include "sim/step/replay/task_times.hpp"
+#include "sim/step/replay/execution.hpp"
 
 namespace orrery::step {
-
-// What flows share, and all that they are made of. `input` and `costs` are those of the unshared
-// network (unshared_step.hpp).
-struct SharedNetwork {
-  const StepInput& input;
-  const cost::CostModel& costs;
-  const std::vector<std::vector<int>>& buckets;
-  const hardware::ClusterSpec& cluster;
-};
-
-struct Execution {
-  TaskTimes times;
-  engine::Timing timing;
-  std::shared_ptr<const StepNetwork> network = nullptr;  // with a shared network only
-};
-
-struct ExecutionInput {
-  const schedule::StepGraph& graph;
-  const StageCosts& stages;
-  double slowdown = 0.0;  // of compute beside data-parallel communication
-  const SharedNetwork* network = nullptr;
-};
 
 // `speeds` by device; empty: all nominal.
 [[nodiscard]] Execution execute(const ExecutionInput& of, std::span<const DeviceSpeed> speeds);

@@ -1,0 +1,36 @@
+#pragma once
+
+// What the execution of a step starts from and ends with. Used inside step/ only.
+
+#include <memory>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/replay/task_times.hpp"
+
+namespace orrery::step {
+
+// What flows share, and all that they are made of. `input` and `costs` are those of the unshared
+// network (unshared_step.hpp).
+struct SharedNetwork {
+  const StepInput& input;
+  const cost::CostModel& costs;
+  const std::vector<std::vector<int>>& buckets;
+  const hardware::ClusterSpec& cluster;
+};
+
+struct Execution {
+  TaskTimes times;
+  engine::Timing timing;
+  std::shared_ptr<const StepNetwork> network = nullptr;  // with a shared network only
+};
+
+struct ExecutionInput {
+  const schedule::StepGraph& graph;
+  const StageCosts& stages;
+  double slowdown = 0.0;  // of compute beside data-parallel communication
+  const SharedNetwork* network = nullptr;
+};
+
+}  // namespace orrery::step
