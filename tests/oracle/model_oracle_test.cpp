@@ -191,7 +191,9 @@ TEST(PalmConvention, AgreesWithTheExecutedOperations) {
     }
     const double tokens = static_cast<double>(preset.sequence_length);
     const double convention = in_flop(model_flop_per_token(preset, FlopConvention::palm));
-    EXPECT_NEAR(convention * tokens / step, 1.0, 1e-3) << preset.name;
+    // Taps, decays and gates of linear mixers are in N and no products.
+    const double close = preset.layer_types.empty() ? 1e-3 : 1e-2;
+    EXPECT_NEAR(convention * tokens / step, 1.0, close) << preset.name;
   }
 }
 

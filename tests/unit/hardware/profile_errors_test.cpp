@@ -73,7 +73,7 @@ TEST(ProfileErrors, UnknownKeysAreErrorsWithTheNearestName) {
       "tiny.yaml:6:1: error: boost_clock: unknown key (allowed: format, name, full_name, names, "
       "arch, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
       "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, attention_kernels, "
-      "norm_kernels, nvlink, mesh)\n");
+      "norm_kernels, scan_kernels, nvlink, mesh)\n");
   EXPECT_EQ(gpu_errors("half_depth: {value: 100", "half_dept: {value: 100"),
             "tiny.yaml:19:5: error: gemm.bf16.half_depth: is required but missing (a coefficient "
             "such as {value: 0.9, source: assumed, citation: why})\n"

@@ -28,11 +28,11 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
   EXPECT_EQ(json["schema"], "orrery-evaluation/1");
   EXPECT_EQ(
       keys_of(json),
-      (std::set<std::string>{"schema",       "calibration", "bill",       "causes",  "scenario",
-                             "outcome",      "feasible",    "reasons",    "advice",  "metrics",
-                             "step_band",    "step_ledger", "run_ledger", "memory",  "trust",
-                             "switches",     "levers",      "caveats",    "assumed", "recipe",
-                             "expectations", "diagnostics"}));
+      (std::set<std::string>{"schema",    "calibration", "bill",         "causes",     "scenario",
+                             "outcome",   "feasible",    "reasons",      "advice",     "metrics",
+                             "step_band", "step_ledger", "rollout",      "network",    "run_ledger",
+                             "memory",    "trust",       "switches",     "levers",     "caveats",
+                             "assumed",   "recipe",      "expectations", "diagnostics"}));
   EXPECT_EQ(keys_of(json["scenario"]), (std::set<std::string>{"name", "file", "sha256"}));
   EXPECT_EQ(keys_of(json["step_ledger"][0]),
             (std::set<std::string>{"category", "gpu_s", "share", "usd"}));
