@@ -10,9 +10,9 @@ namespace orrery::report {
 
 namespace {
 
-constexpr std::size_t kMostLinks = 10;
-constexpr std::size_t kNetworkLabelWidth = 33;
-constexpr std::size_t kNetworkTimeWidth = 10;
+constexpr std::size_t kMostLinks = 5;
+constexpr std::size_t kNetworkLabelWidth = 30;
+constexpr std::size_t kNetworkTimeWidth = 8;
 
 template <std::size_t N>
 Seconds sum_of(const std::array<Seconds, N>& times) {
@@ -27,7 +27,7 @@ std::string_view culprit_name(std::size_t culprit) {
   return culprit < step::kTraffics ? step::kTrafficNames[culprit] : "the link's own rate";
 }
 
-// "data-parallel collectives 97%, the link's own rate 3%"
+// "data 97%, the link's own rate 3%"
 template <std::size_t N, typename Name>
 std::string shares_of(const std::array<Seconds, N>& times, Name name) {
   const Seconds all = sum_of(times);
@@ -53,8 +53,7 @@ void add_links(TextPage& page, const step::StepNetwork& network) {
   const std::size_t shown = std::min(kMostLinks, network.links.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const step::SharedLink& link = network.links[i];
-    const std::string alike =
-        link.alike > 1 ? fmt::format(" (1 of {} alike)", link.alike) : std::string();
+    const std::string alike = link.alike > 1 ? fmt::format(" (x{})", link.alike) : std::string();
     page.line(pad_right(fmt::format("{}{}", printable(link.name), alike), kNetworkLabelWidth) +
               pad_left(share_text(link.load), kNetworkTimeWidth) + " busy" +
               pad_left(format_time(link.total()), kNetworkTimeWidth) + " lost by " +
@@ -86,7 +85,7 @@ void add_network(TextPage& page, const Evaluation& evaluation, Detail detail) {
     page.line(
         fmt::format("most at {}{}: {} busy, {} lost by {}",
                     printable(worst.name),
-                    worst.alike > 1 ? fmt::format(" (1 of {} alike)", worst.alike) : "",
+                    worst.alike > 1 ? fmt::format(" (x{})", worst.alike) : "",
                     share_text(worst.load),
                     format_time(worst.total()),
                     shares_of(worst.lost, [](std::size_t i) { return step::kTrafficNames[i]; })));
@@ -101,8 +100,8 @@ void add_network(TextPage& page, const Evaluation& evaluation, Detail detail) {
     }
   }
   add_links(page, network);
-  page.line(page.paint(Ink::faint,
-                       "lost: time of flows on all pipeline stages, most of which may be hidden"));
+  page.line(page.paint(
+      Ink::faint, "time of flows on all pipeline stages, much of it hidden; xN: N links alike"));
 }
 
 }  // namespace orrery::report

@@ -26,13 +26,14 @@
 
 namespace orrery::step {
 
-// Why bytes cross the network.
+// Why bytes cross the network: collectives inside passes, messages of the pipeline, gradients and
+// parameters of the replicas.
 enum class Traffic : std::uint8_t { passes, messages, data, count_ };
 
 inline constexpr std::size_t kTraffics = static_cast<std::size_t>(Traffic::count_);
 
 inline constexpr std::array<std::string_view, kTraffics> kTrafficNames = {
-    "collectives of passes", "pipeline messages", "data-parallel collectives"};
+    "passes", "pipeline", "data"};
 
 // Links that all flows load alike, shown by one of them.
 struct SharedLink {
