@@ -46,6 +46,7 @@ class HybridLayers {
       import_.draft.leave_open(
           "model.layer_types", SourceItem{}, "the file does not say which layers are attention");
     }
+    static_cast<void>(keys_.take(at("full_attention_interval")));  // where the layers are listed
     read_widths();
     if (const SourceItem* top = keys_.find(at("index_topk"))) {
       static_cast<void>(top);
@@ -95,6 +96,9 @@ class HybridLayers {
 
   // Nemotron-H: a letter a layer. What follows a slash are the layers of prediction modules.
   bool read_pattern() {
+    if (family_.mixer.empty() || keys_.find(at("hybrid_override_pattern")) == nullptr) {
+      return false;
+    }
     auto pattern = keys_.text(at("hybrid_override_pattern"));
     if (!pattern) {
       return false;

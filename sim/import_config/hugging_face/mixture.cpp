@@ -166,12 +166,16 @@ class Mixture {
   }
 
   void read_shared() {
-    copy_first({"n_shared_experts",
-                "num_shared_experts",
-                "num_shared_expert",
-                "moe_num_shared_experts",
-                "shared_experts"},
-               "model.moe.shared");
+    if (keys_.find(at("moe_shared_expert_intermediate_size")) != nullptr) {
+      static_cast<void>(keys_.take(at("n_shared_experts")));  // of that width in all
+    } else {
+      copy_first({"n_shared_experts",
+                  "num_shared_experts",
+                  "num_shared_expert",
+                  "moe_num_shared_experts",
+                  "shared_experts"},
+                 "model.moe.shared");
+    }
     std::string width_key = at("shared_expert_intermediate_size");
     for (const std::string_view name : {"shared_intermediate_size",
                                         "moe_shared_expert_intermediate_size",

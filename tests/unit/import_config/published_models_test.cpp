@@ -140,15 +140,15 @@ TEST(PublishedModels, WhatAScenarioCannotExpressIsSaid) {
 
 TEST(PublishedModels, LayersThatAreNoAttentionAreRefused) {
   const Imported hybrid = import_texts(
-      {{"config.json", "{\n  \"model_type\": \"nemotron_h\",\n  \"hidden_size\": 8192\n}\n"}});
+      {{"config.json", "{\n  \"model_type\": \"jamba\",\n  \"hidden_size\": 8192\n}\n"}});
   EXPECT_EQ(hybrid.problems(),
-            "config.json:2:3: error: model_type: `nemotron_h` is not a decoder whose every layer "
+            "config.json:2:3: error: model_type: `jamba` is not a decoder whose every layer "
             "attends to all keys: a scenario cannot express it\n");
   EXPECT_EQ(hybrid.result.scenario, "");
 }
 
 TEST(PublishedModels, LayersThatDifferOrChooseTheirKeysAreRefused) {
-  for (const char* key : {"block_configs", "index_topk", "compress_ratios"}) {
+  for (const char* key : {"block_configs", "attn_layer_period", "compress_ratios"}) {
     const Imported imported =
         import_texts({{"config.json",
                        std::string("{\"model_type\": \"newllm\", \"hidden_size\": 4096,\n \"") +
