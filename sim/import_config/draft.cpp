@@ -211,6 +211,48 @@ void copy_known_counts(Import& import, std::string_view prefix, std::string_view
   }
 }
 
+void put_dense_layers(Draft& draft, const Origin& origin, std::int64_t dense, bool leading) {
+  draft.set("model.moe.dense_layers", dense, origin);
+  if (!leading) {
+    draft.note(fmt::format(
+        "{}: {} layers with a dense MLP lie between those with experts; the scenario puts them "
+        "first, so that totals hold, but stages of a pipeline may differ",
+        origin.key,
+        dense));
+  }
+}
+
+void put_shared_experts(Import& import, std::string_view source) {
+  const auto width = import.keys.count(source);
+  const auto expert = import.draft.count("model.moe.ffn_hidden_size");
+  if (width && expert.value_or(0) > 0 && *width % *expert == 0) {
+    import.draft.set(
+        "model.moe.shared",
+        *width / *expert,
+        derived_from(*import.keys.find(source), fmt::format("{} / {}", *width, *expert)));
+  } else if (width && *width > 0) {
+    leave_out(import,
+              source,
+              Effect::large,
+              "a scenario counts shared experts of the width of the routed ones");
+  }
+}
+
+void put_node_limit(Draft& draft,
+                    const SourceItem* source,
+                    std::optional<std::int64_t> chosen,
+                    std::optional<std::int64_t> groups) {
+  if (groups && chosen && *chosen < *groups) {
+    draft.set(
+        "model.moe.node_limit",
+        *chosen,
+        Origin{OriginKind::assumed,
+               source->where,
+               source->shown,
+               fmt::format("each of the {} groups of experts on a node of its own", *groups)});
+  }
+}
+
 void leave_out(Import& import,
                std::string_view path,
                Effect effect,

@@ -118,6 +118,13 @@ struct Pending {
   bool full_precision = false;                // the program trains in fp32 unless told otherwise
 };
 
+struct Import;
+
+[[nodiscard]] Origin read_from(const SourceItem& item);
+[[nodiscard]] Origin derived_from(const SourceItem& item, std::string why);
+[[nodiscard]] Origin default_of(const Import& import, std::string why);
+[[nodiscard]] Origin assumed_as(std::string why);
+
 // One reading of the files of one format.
 struct Import {
   SourceKeys& keys;
@@ -127,12 +134,39 @@ struct Import {
   Diagnostics& diagnostics;
   std::string program;      // whose defaults hold: "Megatron-LM"
   std::string model_class;  // ImportOptions::model_class
-};
 
-[[nodiscard]] Origin read_from(const SourceItem& item);
-[[nodiscard]] Origin derived_from(const SourceItem& item, std::string why);
-[[nodiscard]] Origin default_of(const Import& import, std::string why);
-[[nodiscard]] Origin assumed_as(std::string why);
+  [[nodiscard]] bool on(std::string_view path) {
+    return keys.flag(path).value_or(false);
+  }
+
+  // As the key of the files at `path` says.
+  template <typename T>
+  void set(std::string_view target, T value, std::string_view path) {
+    draft.set(target, std::move(value), read_from(*keys.find(path)));
+  }
+
+  // As it follows from that key.
+  template <typename T>
+  void derive(std::string_view target, T value, std::string_view path, std::string why) {
+    draft.set(target, std::move(value), derived_from(*keys.find(path), std::move(why)));
+  }
+
+  // By default of the program.
+  template <typename T>
+  void usual(std::string_view target, T value, std::string why) {
+    draft.set(target, std::move(value), default_of(*this, std::move(why)));
+  }
+
+  // Where the flag at `path` is on.
+  template <typename T>
+  bool set_if(std::string_view path, std::string_view target, T value) {
+    const bool is_on = on(path);
+    if (is_on) {
+      set(target, std::move(value), path);
+    }
+    return is_on;
+  }
+};
 
 // Copies a count or a flag under the key of the scenario; an unread value leaves the key
 // open. The value that was read, if any.
@@ -150,6 +184,18 @@ void keep_count(Import& import,
 // Copies every count that the key table of scenarios knows in `section` under the name that stands
 // behind `prefix` (with its dot) in the files: num_hidden_layers is an alias of model.num_layers.
 void copy_known_counts(Import& import, std::string_view prefix, std::string_view section);
+
+// Layers without experts; those between others are counted as if they led.
+void put_dense_layers(Draft& draft, const Origin& origin, std::int64_t dense, bool leading);
+
+// Shared experts by their width, which must be a multiple of that of the routed ones.
+void put_shared_experts(Import& import, std::string_view source);
+
+// Of the groups of experts a token may choose so many, each of them on a node of its own.
+void put_node_limit(Draft& draft,
+                    const SourceItem* source,
+                    std::optional<std::int64_t> chosen,
+                    std::optional<std::int64_t> groups);
 
 // Marks a key as one that does, or may, change the cost, with the reason; `states` is the key of
 // the scenario by which the user may say it.

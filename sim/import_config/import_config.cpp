@@ -11,7 +11,6 @@
 #include "sim/import_config/logs/log_facts.hpp"
 #include "sim/import_config/training_log.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/import_config/usual_network.hpp"
 #include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/scenario/load.hpp"
@@ -42,6 +41,32 @@ constexpr std::array<Needed, 10> kNeeded = {
      {"cluster.network", "the network between hosts (orrery list networks)", "--network NAME"},
      {"batch.global", "sequences of one optimizer step", ""},
      {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
+
+// The network that GPUs usually have; empty where none is usual.
+std::string_view usual_network(std::string_view gpu) {
+  struct Usual {
+    std::string_view gpu;  // how the name of the profile begins
+    std::string_view network;
+  };
+
+  static constexpr std::array<Usual, 13> kUsual = {{{"h100-sxm", "infiniband-400g"},
+                                                    {"h200-sxm", "infiniband-400g"},
+                                                    {"h800-sxm", "infiniband-400g"},
+                                                    {"h20-sxm", "infiniband-400g"},
+                                                    {"b200-sxm", "infiniband-400g"},
+                                                    {"b300-sxm", "infiniband-400g"},
+                                                    {"a100-sxm", "infiniband-200g"},
+                                                    {"a800-sxm", "infiniband-200g"},
+                                                    {"gb200", "nvl72"},
+                                                    {"gb300", "nvl72"},
+                                                    {"mi3", "roce-8x400g"},
+                                                    {"gaudi2", "gaudi2-roce"},
+                                                    {"gaudi3", "gaudi3-roce"}}};
+  const auto* found = std::find_if(kUsual.begin(), kUsual.end(), [gpu](const Usual& usual) {
+    return gpu.starts_with(usual.gpu);
+  });
+  return found == kUsual.end() ? std::string_view() : found->network;
+}
 
 // Whether the file names the other one as what it goes on from: extends, bases, model.
 bool goes_on_from(const LogPart& part, const LogPart& base) {

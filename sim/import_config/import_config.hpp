@@ -209,7 +209,7 @@ struct ImportResult {
 
 struct FileReading {
   std::optional<ConfigFormat> format = std::nullopt;  // nothing: recognised
-  std::string pattern = {};  // of the lines of a log that tell of a step (logs/log_pattern.hpp)
+  std::string pattern = {};  // of the lines of a log that tell of a step (log_programs.hpp)
   std::stop_token stop = {};
 };
 

@@ -49,39 +49,20 @@ KeyFate fate_of(Fate fate, std::string_view line) {
           {}};
 }
 
-// A line that begins with a fate says why, those behind it with blanks before them the keys.
 KeyTable parse_table(const NamedTable& shipped) {
   KeyTable table;
   table.name = shipped.name.substr(0, shipped.name.rfind('.'));
-  KeyFate fate;
-  bool absent = false;
-  std::string_view renamed;
-  std::string_view rest = shipped.text;
-  while (!rest.empty()) {
-    std::string_view line = cut(rest, '\n');
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
-    if (line.front() != ' ') {
-      const std::string_view word = cut(line, ' ');
-      const auto* known = std::find_if(
-          kFates.begin(), kFates.end(), [word](const auto& one) { return one.first == word; });
-      absent = word == "absent";
-      renamed = word == "renamed" ? line : std::string_view();
-      fate = fate_of(known == kFates.end() ? Fate::large : known->second, line);
-      continue;
-    }
-    while (!line.empty()) {
-      std::string_view word = cut(line, ' ');
-      if (word.empty()) {
-        continue;
-      }
+  for (const TableRow& row : table_rows(shipped.text)) {
+    const auto* known = std::find_if(
+        kFates.begin(), kFates.end(), [&row](const auto& one) { return one.first == row.fate; });
+    KeyFate fate = fate_of(known == kFates.end() ? Fate::large : known->second, row.rest);
+    for (std::string_view word : row.keys) {
       const std::string_view key = cut(word, '=');
       fate.neutral = word;
-      if (absent) {
+      if (row.fate == "absent") {
         table.absent.emplace_back(key, word);
-      } else if (!renamed.empty()) {
-        table.renamed.emplace_back(renamed, key);
+      } else if (row.fate == "renamed") {
+        table.renamed.emplace_back(row.rest, key);
       } else if (key.find('*') != std::string_view::npos) {
         table.patterns.emplace_back(key, fate);
       } else {
@@ -170,6 +151,28 @@ std::string_view cut(std::string_view& text, char end) {
   const std::string_view piece = text.substr(0, at);
   text.remove_prefix(std::min(at + 1, text.size()));
   return piece;
+}
+
+// A line that begins with a fate says why, those behind it with blanks before them the keys.
+std::vector<TableRow> table_rows(std::string_view text) {
+  std::vector<TableRow> rows;
+  while (!text.empty()) {
+    std::string_view line = cut(text, '\n');
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (line.front() != ' ') {
+      const std::string_view fate = cut(line, ' ');
+      rows.push_back({fate, line, {}});
+      continue;
+    }
+    while (!line.empty() && !rows.empty()) {
+      if (const std::string_view word = cut(line, ' '); !word.empty()) {
+        rows.back().keys.push_back(word);
+      }
+    }
+  }
+  return rows;
 }
 
 std::string_view shipped_text(std::string_view name) {

@@ -58,6 +58,15 @@ struct NamedTable {
 };
 
 [[nodiscard]] const std::vector<NamedTable>& key_tables();
+
+// What the keys below one line of a table do.
+struct TableRow {
+  std::string_view fate;
+  std::string_view rest;               // of its line
+  std::vector<std::string_view> keys;  // key=neutral
+};
+
+[[nodiscard]] std::vector<TableRow> table_rows(std::string_view text);
 // The text of any file of scenarios/imports that is compiled in: "torchtitan.models".
 [[nodiscard]] std::string_view shipped_text(std::string_view name);
 

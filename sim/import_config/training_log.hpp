@@ -80,4 +80,7 @@ struct LoggedSteps {
 // The commonest batch that is printed beside the steps, in sequences; 0: none.
 [[nodiscard]] double batch_of_steps(const ScannedLog& log);
 
+// What a configuration of nanotron holds: the dimensions as a config.json has them, the whole tree.
+[[nodiscard]] std::vector<LogPart> nanotron_parts(yaml::Value tree);
+
 }  // namespace orrery::import_config

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
 
@@ -78,13 +79,13 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
     return std::string(prefix) + std::string(name);
   };
   if (known.type == "falcon") {
-    const bool grouped = keys.flag(at("new_decoder_architecture")).value_or(false) ||
-                         keys.find(at("n_head_kv")) != nullptr;
+    const bool grouped =
+        import.on(at("new_decoder_architecture")) || keys.find(at("n_head_kv")) != nullptr;
     const std::string own =
         keys.find(at("n_head_kv")) != nullptr ? at("n_head_kv") : at("num_kv_heads");
     if (grouped) {
       copy_count(import, own, "model.num_query_groups");
-    } else if (keys.flag(at("multi_query")).value_or(false)) {
+    } else if (import.on(at("multi_query"))) {
       draft.set(
           "model.num_query_groups", std::int64_t{1}, read_from(*keys.find(at("multi_query"))));
     }
@@ -93,7 +94,7 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
     static_cast<void>(keys.flag(at("parallel_attn")));
   } else if (known.type == "chatglm") {
     copy_count(import, at("kv_channels"), "model.head_dim");
-    if (keys.flag(at("multi_query_attention")).value_or(false)) {
+    if (import.on(at("multi_query_attention"))) {
       copy_count(import, at("multi_query_group_num"), "model.num_query_groups");
     }
     static_cast<void>(keys.take(at("multi_query_group_num")));
@@ -101,7 +102,7 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
     if (!keys.flag(at("rmsnorm")).value_or(true)) {
       draft.set("model.norm", "layer_norm", read_from(*keys.find(at("rmsnorm"))));
     }
-    if (keys.flag(at("add_bias_linear")).value_or(false)) {
+    if (import.on(at("add_bias_linear"))) {
       draft.set("model.linear_bias", true, read_from(*keys.find(at("add_bias_linear"))));
     }
     static_cast<void>(keys.flag(at("post_layer_norm")));
@@ -115,7 +116,7 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
                       : default_of(import, "learned positions"));
       copy_count(import, at("max_seq_len"), "model.max_positions");
     }
-    if (!keys.flag(at("no_bias")).value_or(false)) {
+    if (!import.on(at("no_bias"))) {
       draft.set("model.linear_bias", true, default_of(import, "biases in every linear layer"));
     }
     const auto ratio = keys.count(at("expansion_ratio"));
@@ -127,7 +128,7 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
           derived_from(*keys.find(at("expansion_ratio")), fmt::format("{} x {}", *ratio, *width)));
     }
   } else if (known.type == "minimax_m2") {
-    if (keys.flag(at("use_mtp")).value_or(false)) {
+    if (import.on(at("use_mtp"))) {
       copy_count(import, at("num_mtp_modules"), "model.mtp");
       static_cast<void>(keys.take(at("mtp_transformer_layers")));
     }

@@ -48,7 +48,7 @@ void read_zero_stage(Import& import) {
     if (item != nullptr) {
       import.draft.leave_open("layout.sharding", *item, unread_reason(item->value));
     } else {
-      import.draft.set("layout.sharding", "none", default_of(import, "without a stage no ZeRO"));
+      import.usual("layout.sharding", "none", "without a stage no ZeRO");
     }
     return;
   }
@@ -59,8 +59,7 @@ void read_zero_stage(Import& import) {
   }
   const auto group = keys.count("zero_optimization.mics_shard_size");
   if (group && *group > 0) {
-    import.draft.set(
-        "layout.sharding", "hsdp", read_from(*keys.find("zero_optimization.mics_shard_size")));
+    import.set("layout.sharding", "hsdp", "zero_optimization.mics_shard_size");
     copy_count(import, "zero_optimization.mics_shard_size", "layout.shard_group");
     return;
   }
@@ -71,11 +70,11 @@ void read_zero_stage(Import& import) {
     if (partition && *partition > 1) {
       copy_count(import, "zero_optimization.zero_hpz_partition_size", "overlap.fsdp.reshard_group");
     }
-    if (keys.flag("zero_optimization.zero_quantized_weights").value_or(false)) {
+    if (import.on("zero_optimization.zero_quantized_weights")) {
       copy_flag(
           import, "zero_optimization.zero_quantized_weights", "overlap.fsdp.quantized_weights");
     }
-    if (keys.flag("zero_optimization.zero_quantized_gradients").value_or(false)) {
+    if (import.on("zero_optimization.zero_quantized_gradients")) {
       copy_flag(
           import, "zero_optimization.zero_quantized_gradients", "overlap.fsdp.quantized_gradients");
     }
@@ -113,7 +112,7 @@ void read_offload(Import& import) {
                  "none, cpu, nvme");
       continue;
     }
-    import.draft.set(target, *device, read_from(*keys.find(path)));
+    import.set(target, *device, path);
     if (*device == "nvme") {
       for (const std::string_view rate : {"offload.nvme_read", "offload.nvme_write"}) {
         import.draft.leave_open(rate, *keys.find(path), "the drives' rates are not in the file");
@@ -132,19 +131,18 @@ void read_zero(Import& import) {
   if (!overlap && !import.draft.is("layout.sharding", "none") &&
       !keys.is_unread("zero_optimization.overlap_comm")) {
     const bool third = import.draft.is("layout.sharding", "zero3");
-    import.draft.set("overlap.data",
-                     third,
-                     default_of(import,
-                                third ? "overlap_comm is true for stage 3"
-                                      : "overlap_comm is false below stage 3"));
+    import.usual(
+        "overlap.data",
+        third,
+        third ? "overlap_comm is true for stage 3" : "overlap_comm is false below stage 3");
   }
   const auto bucket = keys.count("zero_optimization.reduce_bucket_size");
   if (bucket && *bucket > 0) {
     constexpr std::int64_t kBytesOfElement = 2;
-    import.draft.set(
-        "overlap.bucket",
-        fmt::format("{}B", *bucket * kBytesOfElement),
-        derived_from(*keys.find("zero_optimization.reduce_bucket_size"), "elements of two bytes"));
+    import.derive("overlap.bucket",
+                  fmt::format("{}B", *bucket * kBytesOfElement),
+                  "zero_optimization.reduce_bucket_size",
+                  "elements of two bytes");
   }
 }
 
@@ -157,7 +155,7 @@ void read_deepspeed(Import& import) {
   if (stages) {
     copy_count(import, "pipeline.stages", "layout.pipeline");
     if (*stages > 1) {
-      import.draft.set("layout.schedule", "1f1b", default_of(import, "pipelines run 1F1B"));
+      import.usual("layout.schedule", "1f1b", "pipelines run 1F1B");
     }
   }
   import.draft.note(

@@ -94,8 +94,8 @@ class HuggingFace {
         static_cast<void>(keys_.take(at(idle)));
       }
     }
-    const bool all_biases = keys_.flag(at("use_bias")).value_or(false) ||
-                            keys_.flag(at("bias")).value_or(false) || family_->linear_bias;
+    const bool all_biases =
+        import_.on(at("use_bias")) || import_.on(at("bias")) || family_->linear_bias;
     if (all_biases) {
       import_.draft.set("model.linear_bias", true, of_class("biases in every linear layer"));
     }
@@ -121,7 +121,7 @@ class HuggingFace {
   }
 
   void read_positions() {
-    const bool alibi = keys_.flag(at("alibi")).value_or(false);
+    const bool alibi = import_.on(at("alibi"));
     if (import_.draft.find("model.position") != nullptr) {
       return;  // the class has read it
     }
@@ -198,7 +198,7 @@ class HuggingFace {
                 "a scenario has embeddings of the width of the model");
     }
     if (hidden) {
-      import_.draft.set("model.hidden_size", *hidden, read_from(*keys_.find(at("hidden_size"))));
+      import_.set("model.hidden_size", *hidden, at("hidden_size"));
     }
     const bool padded = keys_.find(at("padded_vocab_size")) != nullptr;
     keep_count(import_,
@@ -273,8 +273,7 @@ class HuggingFace {
     if (every == 1) {
       static_cast<void>(keys_.take(at("sliding_window")));  // no layer uses it
     } else if (every) {
-      import_.draft.set(
-          "model.attention_window.size", *window, read_from(*keys_.find(at("sliding_window"))));
+      import_.set("model.attention_window.size", *window, at("sliding_window"));
       import_.draft.set("model.attention_window.full_every",
                         *every,
                         !kinds.empty() ? read_from(*keys_.find(at("layer_types")))
@@ -341,8 +340,7 @@ class HuggingFace {
     for (const auto& [path, value] : known) {
       const bool follows = heads && path == "model.num_query_groups" && family_->type == "llama";
       if (value > 0 && import_.draft.find(path) == nullptr && !follows) {
-        import_.draft.set(
-            path, value, default_of(import_, fmt::format("that of the class {}", family_->type)));
+        import_.usual(path, value, fmt::format("that of the class {}", family_->type));
       }
     }
     if (!import_.pending.vocab && defaults.vocabulary > 0) {

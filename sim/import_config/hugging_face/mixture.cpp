@@ -21,7 +21,7 @@ class Mixture {
     if (!experts || *experts < 2) {
       return;
     }
-    import_.draft.set("model.moe.num_experts", *experts, read_from(*keys_.find(name)));
+    import_.set("model.moe.num_experts", *experts, name);
     copy_first({"num_experts_per_tok",
                 "top_k_experts",
                 "experts_per_token",
@@ -42,30 +42,19 @@ class Mixture {
     if (family_.type == "llama4_text") {
       copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
       copy_count(import_, at("intermediate_size_mlp"), "model.ffn_hidden_size");
-      import_.draft.set("model.moe.shared",
-                        std::int64_t{1},
-                        default_of(import_, "one shared expert in every MoE layer"));
+      import_.usual("model.moe.shared", std::int64_t{1}, "one shared expert in every MoE layer");
     } else if (import_.draft.find("model.moe.ffn_hidden_size") == nullptr) {
       copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
     }
     read_shared();
     const auto layers = keys_.count(at("num_hidden_layers"));
     if (layers) {
-      import_.draft.set(
-          "model.num_layers", *layers, read_from(*keys_.find(at("num_hidden_layers"))));
+      import_.set("model.num_layers", *layers, at("num_hidden_layers"));
     }
     read_dense_layers(layers.value_or(0));
     const auto groups = keys_.count(at("n_group"));
     const auto chosen = keys_.count(at("topk_group"));
-    if (groups && chosen && *chosen < *groups) {
-      import_.draft.set(
-          "model.moe.node_limit",
-          *chosen,
-          Origin{OriginKind::assumed,
-                 keys_.find(at("topk_group"))->where,
-                 keys_.find(at("topk_group"))->shown,
-                 fmt::format("each of the {} groups of experts on a node of its own", *groups)});
-    }
+    put_node_limit(import_.draft, keys_.find(at("topk_group")), chosen, groups);
   }
 
  private:
@@ -137,17 +126,11 @@ class Mixture {
     }
     const bool leading = from->path == at("first_k_dense_replace") ||
                          from->path.ends_with("_dense_layers") || from->path == at("n_dense_first");
-    import_.draft.set(
-        "model.moe.dense_layers",
+    put_dense_layers(
+        import_.draft,
+        leading ? read_from(*from) : derived_from(*from, "as many layers have a dense MLP"),
         dense,
-        leading ? read_from(*from) : derived_from(*from, "as many layers have a dense MLP"));
-    if (!leading) {
-      import_.draft.note(fmt::format(
-          "{}: {} layers with a dense MLP lie between those with experts; the scenario puts them "
-          "first, so that totals hold, but stages of a pipeline may differ",
-          from->shown,
-          dense));
-    }
+        leading);
   }
 
   [[nodiscard]] std::string expert_count() const {
@@ -182,22 +165,10 @@ class Mixture {
                                         "shared_expert_ffn_hidden_size"}) {
       width_key = keys_.find(at(name)) != nullptr ? at(name) : width_key;
     }
-    const auto width = keys_.count(width_key);
-    const auto expert = import_.draft.count("model.moe.ffn_hidden_size");
-    if (!width || !expert || *width == 0) {
-      return;
+    if (keys_.count(width_key).value_or(0) > 0 &&
+        import_.draft.find("model.moe.ffn_hidden_size") != nullptr) {
+      put_shared_experts(import_, width_key);
     }
-    const SourceItem& item = *keys_.find(width_key);
-    if (*width % *expert != 0) {
-      leave_out(import_,
-                item.path,
-                Effect::large,
-                "a scenario counts shared experts of the width of the routed ones");
-      return;
-    }
-    import_.draft.set("model.moe.shared",
-                      *width / *expert,
-                      derived_from(item, fmt::format("{} / {}", *width, *expert)));
   }
 
   Import& import_;

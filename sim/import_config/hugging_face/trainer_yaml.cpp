@@ -89,8 +89,8 @@ void read_copies(Import& import) {
   const auto copies = keys.count(name("dp_replicate_size"));
   const auto shard = keys.count(name("dp_shard_size"));
   if (copies.value_or(1) > 1 && shard.value_or(1) > 1) {
-    import.draft.set("layout.sharding", "hsdp", read_from(*keys.find(name("dp_replicate_size"))));
-    import.draft.set("layout.shard_group", *shard, read_from(*keys.find(name("dp_shard_size"))));
+    import.set("layout.sharding", "hsdp", name("dp_replicate_size"));
+    import.set("layout.shard_group", *shard, name("dp_shard_size"));
   }
 }
 
@@ -144,7 +144,7 @@ void read_fsdp(Import& import) {
     }
     read_prefetch(import, new_one);
   } else if (type && (*type == "MULTI_GPU" || *type == "NO")) {
-    import.draft.set("layout.sharding", "none", read_from(*keys.find("distributed_type")));
+    import.set("layout.sharding", "none", "distributed_type");
   } else if (type && *type != "DEEPSPEED") {
     keys.error(*keys.find("distributed_type"),
                fmt::format("{} is not read", yaml::display(*type)),
@@ -153,9 +153,9 @@ void read_fsdp(Import& import) {
   for (const std::string_view name : {"fsdp_config.fsdp_offload_params",
                                       "fsdp_config.offload_params",
                                       "fsdp_config.fsdp_cpu_offload"}) {
-    if (keys.flag(name).value_or(false)) {
-      import.draft.set("offload.optimizer", "cpu", read_from(*keys.find(name)));
-      import.draft.set("offload.parameters", "cpu", read_from(*keys.find(name)));
+    if (import.on(name)) {
+      import.set("offload.optimizer", "cpu", name);
+      import.set("offload.parameters", "cpu", name);
     }
   }
 }
@@ -176,9 +176,9 @@ void read_deepspeed_parts(Import& import) {
     }
   }
   if (const auto stage = keys.count("deepspeed_config.zero_stage")) {
-    import.draft.set("layout.sharding",
-                     *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
-                     read_from(*keys.find("deepspeed_config.zero_stage")));
+    import.set("layout.sharding",
+               *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
+               "deepspeed_config.zero_stage");
   }
   keys.rename("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps");
 }
@@ -245,7 +245,7 @@ bool read_trained_weights(Import& import, TrainerProgram program) {
     }
     read_adapters(import, *keys.find(name), adapter_keys(program));
     if (word == "qlora") {
-      import.draft.set("model.lora.base", "nf4", read_from(*keys.find(name)));
+      import.set("model.lora.base", "nf4", name);
     }
     return reads_one_model(import);
   }
@@ -270,9 +270,8 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
     const std::string said = lower_case(keys.text(name).value_or("false"));
     const bool on = said == "true" || said == "full" || said == "1";
     if (on || (mixed && *mixed == name)) {
-      import.draft.set("precision.compute",
-                       std::string(name),
-                       read_from(*keys.find(on ? name : std::string_view("mixed_precision"))));
+      import.set(
+          "precision.compute", std::string(name), on ? name : std::string_view("mixed_precision"));
       stated = true;
     } else if (said == "auto") {
       import.draft.set("precision.compute",
@@ -309,21 +308,19 @@ void read_trainer_recompute(Import& import, TrainerProgram program) {
     if (!word || lower_case(*word) == "false" || *word == "0") {
       continue;
     }
-    import.draft.set("recompute", "full", read_from(*keys.find(name)));
+    import.set("recompute", "full", name);
     if (word->starts_with("offload")) {
-      import.draft.set("offload.activations", "1", read_from(*keys.find(name)));
+      import.set("offload.activations", "1", name);
     }
   }
-  const bool off = keys.flag("disable_gradient_checkpointing").value_or(false);
+  const bool off = import.on("disable_gradient_checkpointing");
   const bool by_itself =
       program == TrainerProgram::llama_factory ? !off : program == TrainerProgram::swift && !stated;
   if (by_itself && import.draft.find("recompute") == nullptr) {
-    import.draft.set(
-        "recompute",
-        "full",
-        default_of(import,
-                   program == TrainerProgram::swift ? "gradient_checkpointing is true"
-                                                    : "disable_gradient_checkpointing is false"));
+    import.usual("recompute",
+                 "full",
+                 program == TrainerProgram::swift ? "gradient_checkpointing is true"
+                                                  : "disable_gradient_checkpointing is false");
   }
 }
 
@@ -340,9 +337,9 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
   const bool axolotl = program == TrainerProgram::axolotl;
   const bool one = axolotl || program == TrainerProgram::swift;
   if (import.draft.find("batch.micro") == nullptr) {
-    import.draft.set("batch.micro",
-                     std::int64_t{one ? 1 : 8},
-                     default_of(import, one ? "one sequence" : "8 sequences of each device"));
+    import.usual("batch.micro",
+                 std::int64_t{one ? 1 : 8},
+                 one ? "one sequence" : "8 sequences of each device");
   }
   if (!import.pending.accumulation && program != TrainerProgram::swift &&
       !import.keys.is_unread("gradient_accumulation_steps")) {
@@ -351,7 +348,7 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
   }
   const std::int64_t length = program == TrainerProgram::llama_factory ? 2048 : axolotl ? 512 : 0;
   if (length > 0) {
-    import.draft.set("model.sequence_length", length, default_of(import, "the longest sequence"));
+    import.usual("model.sequence_length", length, "the longest sequence");
   }
 }
 
@@ -401,8 +398,7 @@ void read_trainer_yaml(Import& import) {
   read_fsdp(import);
   if (program != TrainerProgram::accelerate && keys.find("distributed_type") == nullptr &&
       import.draft.open("layout.sharding") == nullptr) {
-    import.draft.set(
-        "layout.sharding", "none", default_of(import, "without FSDP and DeepSpeed: DDP"));
+    import.usual("layout.sharding", "none", "without FSDP and DeepSpeed: DDP");
   }
   read_trainer_precision(import, program);
   read_trainer_recompute(import, program);
@@ -411,7 +407,7 @@ void read_trainer_yaml(Import& import) {
     copy_count(import, "max_steps", "training.steps");
   }
   for (const std::string_view name : {"sample_packing", "packing", "neat_packing"}) {
-    if (keys.flag(name).value_or(false)) {
+    if (import.on(name)) {
       leave_out(import, name, Effect::small, "which documents share a sequence: state documents");
     }
   }
@@ -437,16 +433,14 @@ void read_printed_sharding(Import& import) {
         SourceItem{},
         "the log does not say who holds which parameters: FSDP, DDP, DeepSpeed");
   } else if (!fsdp.empty() && options != "none") {
-    import.draft.set("layout.sharding",
-                     has("hybrid_shard")    ? "hsdp"
-                     : has("shard_grad_op") ? "zero2"
-                     : has("no_shard")      ? "none"
-                                            : "zero3",
-                     read_from(*keys.find("fsdp")));
+    import.set("layout.sharding",
+               has("hybrid_shard")    ? "hsdp"
+               : has("shard_grad_op") ? "zero2"
+               : has("no_shard")      ? "none"
+                                      : "zero3",
+               "fsdp");
   } else if (!deepspeed) {
-    import.draft.set("layout.sharding",
-                     "none",
-                     derived_from(*keys.find("fsdp"), "neither FSDP nor DeepSpeed: DDP"));
+    import.derive("layout.sharding", "none", "fsdp", "neither FSDP nor DeepSpeed: DDP");
   }
 }
 
@@ -477,14 +471,12 @@ void read_trainer_log(Import& import) {
     const auto on = keys.flag(type);
     pending.full_precision |= on.has_value() && !*on;  // unless the other is on
     if (on.value_or(false)) {
-      import.draft.set("precision.compute", std::string(type), read_from(*keys.find(type)));
+      import.set("precision.compute", std::string(type), type);
     }
   }
   const auto checkpointing = keys.flag("gradient_checkpointing");
   if (checkpointing) {
-    import.draft.set("recompute",
-                     *checkpointing ? "full" : "none",
-                     read_from(*keys.find("gradient_checkpointing")));
+    import.set("recompute", *checkpointing ? "full" : "none", "gradient_checkpointing");
   } else {
     import.draft.leave_open("recompute", SourceItem{}, "the log does not print its arguments");
   }
@@ -500,10 +492,10 @@ void read_trainer_log(Import& import) {
   const auto steps = keys.count("max_steps");
   const auto tokens = keys.count("input_tokens_seen");
   if (tokens && steps && total && *steps > 0 && *total > 0 && *tokens % (*steps * *total) == 0) {
-    import.draft.set("model.sequence_length",
-                     *tokens / (*steps * *total),
-                     derived_from(*keys.find("input_tokens_seen"),
-                                  fmt::format("{} / ({} x {})", *tokens, *steps, *total)));
+    import.derive("model.sequence_length",
+                  *tokens / (*steps * *total),
+                  "input_tokens_seen",
+                  fmt::format("{} / ({} x {})", *tokens, *steps, *total));
   } else {
     import.draft.note(
         "the Trainer does not print how long its sequences are: model.sequence_length is that of a "

@@ -20,15 +20,6 @@ void add_zero(const Scenario& scenario, std::vector<LaunchSetting>& settings) {
     settings.push_back(
         {"zero_optimization.mics_shard_size", fmt::format("{}", *scenario.layout.shard_group)});
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPlaces = {
-      {{"offload.optimizer", "zero_optimization.offload_optimizer.device"},
-       {"offload.parameters", "zero_optimization.offload_param.device"}}};
-  for (const auto& [key, place] : kPlaces) {
-    const std::string device = value_at(scenario, key);
-    if (!device.empty() && device != "none") {
-      settings.push_back({std::string(place), device});
-    }
-  }
   if (scenario.step.bucket) {
     constexpr double kBytesOfElement = 2.0;
     settings.push_back(
@@ -52,23 +43,7 @@ std::vector<LaunchSetting> deepspeed_settings(const Scenario& scenario) {
   const std::string compute = value_at(scenario, "precision.compute");
   settings.push_back({compute == "fp16" ? "fp16.enabled" : "bf16.enabled", "true"});
   add_zero(scenario, settings);
-  constexpr std::array<std::string_view, 8> kKeys = {"overlap.data",
-                                                     "layout.tensor",
-                                                     "layout.context",
-                                                     "layout.pipeline",
-                                                     "precision.gradient_dtype",
-                                                     "overlap.fsdp.reshard_group",
-                                                     "overlap.fsdp.quantized_weights",
-                                                     "overlap.fsdp.quantized_gradients"};
-  for (const std::string_view key : kKeys) {
-    const std::string value = value_at(scenario, key);
-    if (value.empty() || value == "1") {
-      continue;
-    }
-    if (auto setting = inverted("deepspeed", key, value)) {
-      settings.push_back(*std::move(setting));
-    }
-  }
+  add_rows(scenario, "deepspeed", settings);
   return settings;
 }
 

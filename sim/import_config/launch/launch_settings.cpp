@@ -15,43 +15,66 @@ namespace orrery::import_config {
 
 namespace {
 
-struct Row {
-  std::string_view fate;
-  std::string_view rest;               // of its line
-  std::vector<std::string_view> keys;  // without their neutral values
+const std::vector<TableRow>& rows_of(std::string_view program) {
+  static const auto tables = [] {
+    std::map<std::string_view, std::vector<TableRow>, std::less<>> all;
+    for (const NamedTable& table : key_tables()) {
+      all.emplace(table.name, table_rows(table.text));
+    }
+    return all;
+  }();
+  return tables.at(fmt::format("{}.keys", program));
+}
+
+// A row of launch.words.
+struct LaunchRow {
+  std::string_view key;
+  std::string_view value;   // empty: any; !OTHER: any but that one
+  std::string_view beside;  // only where this key is above 1
+  std::string_view words;
+
+  [[nodiscard]] bool holds(const std::string& said) const {
+    return !said.empty() &&
+           (value.empty() || (value.starts_with("!") ? said != value.substr(1) : said == value));
+  }
 };
 
-std::vector<Row> parse_rows(std::string_view text) {
-  std::vector<Row> rows;
-  while (!text.empty()) {
-    std::string_view line = cut(text, '\n');
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
-    if (line.front() != ' ') {
-      const std::string_view fate = cut(line, ' ');
-      rows.push_back({fate, line, {}});
-      continue;
-    }
-    while (!line.empty() && !rows.empty()) {
-      std::string_view word = cut(line, ' ');
-      if (!word.empty()) {
-        rows.back().keys.push_back(cut(word, '='));
-      }
+std::vector<LaunchRow> launch_rows(std::string_view program) {
+  std::vector<LaunchRow> rows;
+  bool inside = false;
+  for (std::string_view rest = shipped_text("launch.words"); !rest.empty();) {
+    std::string_view line = cut(rest, '\n');
+    if (line.starts_with("[")) {
+      inside = line.substr(1, line.size() - 2) == program;
+    } else if (inside && !line.empty()) {
+      const std::string_view key = orrery::trimmed(cut(line, '|'), " ");
+      std::string_view beside = cut(line, '|');
+      const std::string_view value = orrery::trimmed(cut(beside, '&'), " ");
+      rows.push_back({key, value, orrery::trimmed(beside, " "), orrery::trimmed(line, " ")});
     }
   }
   return rows;
 }
 
-const std::vector<Row>& rows_of(std::string_view program) {
-  static const auto tables = [] {
-    std::map<std::string_view, std::vector<Row>, std::less<>> all;
-    for (const NamedTable& table : key_tables()) {
-      all.emplace(table.name, parse_rows(table.text));
-    }
-    return all;
-  }();
-  return tables.at(fmt::format("{}.keys", program));
+// `--words of a command line`, or `key=value ...`; {} is the value.
+void add_words(std::string_view words,
+               const std::string& value,
+               std::vector<LaunchSetting>& settings) {
+  std::string text(words);
+  for (std::size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}", at)) {
+    text.replace(at, 2, value);
+    at += value.size();
+  }
+  if (text.starts_with("--")) {
+    const std::vector<LaunchSetting> more = settings_of(text);
+    settings.insert(settings.end(), more.begin(), more.end());
+    return;
+  }
+  while (!words.empty()) {
+    std::string_view theirs = cut(words, ' ');
+    const std::string_view key = cut(theirs, '=');
+    settings.push_back({std::string(key), theirs == "{}" ? value : std::string(theirs)});
+  }
 }
 
 // Theirs of `theirs=ours; ...`; `*` and `{}` are any text.
@@ -81,32 +104,86 @@ std::string value_at(const scenario::Scenario& scenario, std::string_view key) {
   return scenario::value_of(scenario, key).value_or("");
 }
 
+std::int64_t count_at(const scenario::Scenario& scenario, std::string_view key) {
+  return std::atoll(value_at(scenario, key).c_str());
+}
+
 std::optional<LaunchSetting> inverted(std::string_view program,
                                       std::string_view key,
                                       std::string_view value) {
-  for (const Row& row : rows_of(program)) {
+  for (const TableRow& row : rows_of(program)) {
     if (row.keys.empty()) {
       continue;
     }
+    std::string_view keys = row.keys.front();
+    const std::string_view first = cut(keys, '=');
     if (row.fate == "sets" && row.rest == key && is_number_or_switch(value)) {
-      return LaunchSetting{std::string(row.keys.front()), std::string(value)};
+      return LaunchSetting{std::string(first), std::string(value)};
     }
     std::string_view rest = row.rest;
     if (row.fate == "takes" && cut(rest, ' ') == key) {
       if (auto theirs = their_value(rest, value)) {
-        return LaunchSetting{std::string(row.keys.front()), *std::move(theirs)};
+        return LaunchSetting{std::string(first), *std::move(theirs)};
       }
     }
   }
   return std::nullopt;
 }
 
+void add_rows(const scenario::Scenario& scenario,
+              std::string_view program,
+              std::vector<LaunchSetting>& settings) {
+  for (const LaunchRow& row : launch_rows(program)) {
+    const std::string value = value_at(scenario, row.key);
+    if (!row.holds(value) || (!row.beside.empty() && count_at(scenario, row.beside) < 2)) {
+      continue;
+    }
+    if (!row.words.empty()) {
+      add_words(row.words, value, settings);
+    } else if (auto setting = inverted(program, row.key, value)) {
+      settings.push_back(*std::move(setting));
+    }
+  }
+}
+
+bool translate(std::string_view program,
+               const LaunchSetting& argument,
+               const std::string& value,
+               std::vector<LaunchSetting>& settings) {
+  const std::vector<LaunchRow> rows = launch_rows(program);
+  const auto known = std::find_if(rows.begin(), rows.end(), [&](const LaunchRow& row) {
+    return row.key == argument.key && (row.value.empty() || row.value == argument.value);
+  });
+  if (known != rows.end()) {
+    add_words(known->words, value, settings);
+  }
+  return known != rows.end();
+}
+
+std::vector<LaunchSetting> settings_of(std::string_view words) {
+  std::vector<LaunchSetting> settings;
+  while (!words.empty()) {
+    const std::string_view word = cut(words, ' ');
+    if (word.starts_with("--")) {
+      settings.push_back({std::string(word.substr(2)), ""});
+    } else if (!word.empty() && !settings.empty()) {
+      settings.back().value += settings.back().value.empty() ? "" : " ";
+      settings.back().value += word;
+    }
+  }
+  for (LaunchSetting& one : settings) {
+    std::replace(one.key.begin(), one.key.end(), '-', '_');
+  }
+  return settings;
+}
+
 std::string key_ending_in(std::string_view program, std::string_view name) {
   const std::string below = fmt::format(".{}", name);
   const std::string of_model = fmt::format("model.{}", name);
   std::string found;
-  for (const Row& row : rows_of(program)) {
-    for (const std::string_view key : row.keys) {
+  for (const TableRow& row : rows_of(program)) {
+    for (std::string_view word : row.keys) {
+      const std::string_view key = cut(word, '=');
       if (key == of_model || key == name) {
         return std::string(key);
       }

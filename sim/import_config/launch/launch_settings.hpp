@@ -3,10 +3,10 @@
 // A scenario as settings of another program: what its launch file says, before it is spelled out.
 // Internal to import_config/.
 //
-// Names come from the tables of scenarios/imports, read the other way round: `takes` rows give a
-// key and its value for a value of the scenario, `sets` rows the key of a number or a switch. What
-// several keys say together, or one says in other words, stands in the code of its program. Nothing
-// here needs to be complete: launch_file.hpp reads the file back.
+// Names come from scenarios/imports: launch.words, and the tables of keys read the other way round,
+// whose `takes` rows give a key and its value for a value of the scenario, `sets` rows the key of a
+// number or a switch. What takes arithmetic stands in the code of its program. Nothing here needs
+// to be complete: launch_file.hpp reads the file back.
 
 #include <optional>
 #include <string>
@@ -24,6 +24,21 @@ struct LaunchSetting {
 
 // Of the scenario; empty where it has none.
 [[nodiscard]] std::string value_at(const scenario::Scenario& scenario, std::string_view key);
+
+// The same as a number; 0 where it is none.
+[[nodiscard]] std::int64_t count_at(const scenario::Scenario& scenario, std::string_view key);
+
+// What launch.words says of the scenario for the program.
+void add_rows(const scenario::Scenario& scenario,
+              std::string_view program,
+              std::vector<LaunchSetting>& settings);
+
+// An argument of Megatron-LM in the words of another program, by launch.words; false where it has
+// no row.
+bool translate(std::string_view program,
+               const LaunchSetting& argument,
+               const std::string& value,
+               std::vector<LaunchSetting>& settings);
 
 // "--bf16 --fp8-format hybrid": {bf16, ""}, {fp8_format, hybrid}.
 [[nodiscard]] std::vector<LaunchSetting> settings_of(std::string_view words);

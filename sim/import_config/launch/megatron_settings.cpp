@@ -1,15 +1,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <functional>
 #include <string_view>
 #include <vector>
 
 #include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/launch/launch_settings.hpp"
-#include "sim/scenario/variant.hpp"
 
 namespace orrery::import_config {
 
@@ -17,124 +14,24 @@ namespace {
 
 using scenario::Scenario;
 
-// Said with its value, unless that is what Megatron-LM takes anyway.
-struct Valued {
-  std::string_view key;
-  std::string_view argument;
-  std::string_view silent = {};
-};
-
-constexpr std::array<Valued, 23> kValued = {
-    {{"model.num_layers", "--num-layers"},
-     {"model.hidden_size", "--hidden-size"},
-     {"model.ffn_hidden_size", "--ffn-hidden-size"},
-     {"model.num_attention_heads", "--num-attention-heads"},
-     {"model.sequence_length", "--seq-length"},
-     {"model.mtp", "--mtp-num-layers", "0"},
-     {"model.moe.num_experts", "--num-experts"},
-     {"model.moe.top_k", "--moe-router-topk"},
-     {"model.moe.ffn_hidden_size", "--moe-ffn-hidden-size"},
-     {"model.mla.q_lora_rank", "--q-lora-rank", "0"},
-     {"model.mla.kv_lora_rank", "--kv-lora-rank"},
-     {"model.mla.qk_nope_head_dim", "--qk-head-dim"},
-     {"model.mla.qk_rope_head_dim", "--qk-pos-emb-head-dim"},
-     {"model.mla.v_head_dim", "--v-head-dim"},
-     {"batch.micro", "--micro-batch-size"},
-     {"batch.global", "--global-batch-size"},
-     {"layout.tensor", "--tensor-model-parallel-size", "1"},
-     {"layout.context", "--context-parallel-size", "1"},
-     {"layout.pipeline", "--pipeline-model-parallel-size", "1"},
-     {"layout.virtual_stages", "--num-virtual-stages-per-pipeline-rank", "1"},
-     {"layout.expert", "--expert-model-parallel-size", "1"},
-     {"model.attention_window.full_every", "--window-attn-skip-freq", "1"},
-     {"training.steps", "--train-iters"}}};
-
-// Said where the key has this value. `beside`: only where that key is above 1.
-struct Switch {
-  std::string_view key;
-  std::string_view value;
-  std::string_view arguments;
-  std::string_view beside = {};
-};
-
-constexpr std::array<Switch, 40> kSwitches = {{
-    {"model.activation", "swiglu", "--swiglu"},
-    {"model.activation", "squared_relu", "--squared-relu"},
-    {"model.norm", "rms_norm", "--normalization RMSNorm"},
-    {"model.position", "rotary", "--position-embedding-type rope"},
-    {"model.position", "none", "--position-embedding-type none"},
-    {"model.tie_embeddings", "false", "--untie-embeddings-and-output-weights"},
-    {"model.linear_bias", "false", "--disable-bias-linear"},
-    {"model.qkv_bias", "true", "--add-qkv-bias"},
-    {"layout.sequence_parallel", "true", "--sequence-parallel"},
-    {"layout.order", "[tp, cp, pp, dp]", "--use-tp-pp-dp-mapping"},
-    {"layout.sharding", "zero1", "--use-distributed-optimizer"},
-    {"layout.sharding",
-     "zero2",
-     "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads"},
-    {"layout.sharding",
-     "zero3",
-     "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params"},
-    {"layout.context_method", "ring", "--cp-comm-type p2p", "layout.context"},
-    {"layout.context_method", "all_gather", "--cp-comm-type all_gather", "layout.context"},
-    {"layout.context_method", "all_to_all", "--cp-comm-type a2a", "layout.context"},
-    {"precision.compute", "bf16", "--bf16"},
-    {"precision.compute", "fp16", "--fp16"},
-    {"precision.compute", "fp8-delayed", "--bf16 --fp8-format hybrid --fp8-recipe delayed"},
-    {"precision.compute", "fp8-tensorwise", "--bf16 --fp8-format hybrid --fp8-recipe tensorwise"},
-    {"precision.compute", "fp8-block", "--bf16 --fp8-format e4m3 --fp8-recipe blockwise"},
-    {"precision.compute", "mxfp8", "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8"},
-    {"precision.compute", "nvfp4", "--bf16 --fp4-format e2m1"},
-    {"precision.gradient_dtype", "bf16", "--grad-reduce-in-bf16"},
-    {"precision.gradient_dtype", "fp32", "--accumulate-allreduce-grads-in-fp32"},
-    {"precision.deterministic", "true", "--deterministic-mode"},
-    {"precision.parameters", "fp8", "--fp8-param-gather"},
-    {"overlap.data", "true", "--overlap-grad-reduce --overlap-param-gather"},
-    {"overlap.tensor", "true", "--tp-comm-overlap"},
-    {"overlap.expert", "true", "--overlap-moe-expert-parallel-comm"},
-    {"overlap.pipeline", "false", "--no-overlap-p2p-communication", "layout.virtual_stages"},
-    {"software_options.dropout", "false", "--hidden-dropout 0 --attention-dropout 0"},
-    {"software_options.gradient_fusion", "false", "--no-gradient-accumulation-fusion"},
-    {"software_options.grouped_gemm", "grouped", "--moe-grouped-gemm", "model.moe.num_experts"},
-    {"software_options.expert_dispatcher",
-     "alltoall",
-     "--moe-token-dispatcher-type alltoall",
-     "model.moe.num_experts"},
-    {"software_options.expert_dispatcher",
-     "deepep",
-     "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep",
-     "model.moe.num_experts"},
-    {"software_options.expert_dispatcher",
-     "hybridep",
-     "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep",
-     "model.moe.num_experts"},
-    {"offload.optimizer", "cpu", "--optimizer-cpu-offload"},
-    {"recompute", "selective", "--recompute-granularity selective"},
-    {"recompute",
-     "full",
-     "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"},
-}};
-
 class Arguments {
  public:
-  explicit Arguments(const Scenario& scenario) : scenario_(scenario) {}
+  explicit Arguments(const Scenario& scenario) : scenario_(scenario) {
+    add_rows(scenario, "megatron-lm", settings_);
+  }
 
   [[nodiscard]] std::string value(std::string_view key) const {
-    return scenario::value_of(scenario_, key).value_or("");
+    return value_at(scenario_, key);
   }
 
   [[nodiscard]] std::int64_t count(std::string_view key) const {
-    const std::string text = value(key);
-    std::int64_t number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
+    return count_at(scenario_, key);
   }
 
   // Words of a command line: "--bf16 --fp8-format hybrid".
   void add(std::string_view words) {
-    for (const LaunchSetting& one : settings_of(words)) {
-      settings_.push_back(one);
-    }
+    const std::vector<LaunchSetting> more = settings_of(words);
+    settings_.insert(settings_.end(), more.begin(), more.end());
   }
 
   void add(std::string_view argument, std::int64_t number) {
@@ -154,21 +51,6 @@ class Arguments {
 std::string words(std::string list) {
   std::erase_if(list, [](char c) { return c == '[' || c == ']' || c == ','; });
   return list;
-}
-
-void add_tables(Arguments& arguments) {
-  for (const Valued& row : kValued) {
-    const std::string value = arguments.value(row.key);
-    if (!value.empty() && value != row.silent) {
-      arguments.add(fmt::format("{} {}", row.argument, value));
-    }
-  }
-  for (const Switch& row : kSwitches) {
-    if (arguments.value(row.key) == row.value &&
-        (row.beside.empty() || arguments.count(row.beside) > 1)) {
-      arguments.add(row.arguments);
-    }
-  }
 }
 
 void add_model(const Scenario& scenario, Arguments& arguments) {
@@ -303,32 +185,81 @@ void add_run(const Scenario& scenario, Arguments& arguments) {
 
 }  // namespace
 
-std::vector<LaunchSetting> settings_of(std::string_view words) {
-  std::vector<LaunchSetting> settings;
-  while (!words.empty()) {
-    const std::string_view word = cut(words, ' ');
-    if (word.starts_with("--")) {
-      settings.push_back({std::string(word.substr(2)), ""});
-    } else if (!word.empty() && !settings.empty()) {
-      settings.back().value += settings.back().value.empty() ? "" : " ";
-      settings.back().value += word;
-    }
-  }
-  for (LaunchSetting& one : settings) {
-    std::replace(one.key.begin(), one.key.end(), '-', '_');
-  }
-  return settings;
-}
-
 std::vector<LaunchSetting> megatron_settings(const Scenario& scenario) {
   Arguments arguments(scenario);
-  add_tables(arguments);
   add_model(scenario, arguments);
   add_experts(scenario, arguments);
   add_layout(scenario, arguments);
   add_step(scenario, arguments);
   add_run(scenario, arguments);
   return arguments.take();
+}
+
+namespace {
+
+// Lists stand with blanks on a command line.
+std::string file_value(const LaunchSetting& setting) {
+  if (setting.value.empty()) {
+    return "true";
+  }
+  const bool several = setting.value.find(' ') != std::string::npos;
+  const bool list = setting.key == "recompute_modules" || setting.key == "cuda_graph_scope";
+  if (!several && !list) {
+    std::string value = setting.value;
+    std::erase(value, '\'');
+    return value;
+  }
+  std::string text = setting.value;
+  for (std::size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 2)) {
+    text.replace(at, 1, ", ");
+  }
+  return "[" + text + "]";
+}
+
+// Megatron-Bridge and NeMo run Megatron Core: their files hold its arguments in sections, most of
+// them under the same name.
+std::vector<LaunchSetting> translated(const Scenario& scenario, std::string_view program) {
+  std::vector<LaunchSetting> settings;
+  for (const LaunchSetting& argument : megatron_settings(scenario)) {
+    if (translate(program, argument, file_value(argument), settings)) {
+      continue;
+    }
+    std::string key = key_ending_in(program, argument.key);
+    if (key.empty() && program == "nemo") {
+      key = "model." + argument.key;
+    }
+    if (!key.empty()) {
+      settings.push_back({std::move(key), file_value(argument)});
+    }
+  }
+  if (scenario.model.moe && value_at(scenario, "software_options.grouped_gemm") == "per_expert") {
+    settings.push_back({"model.moe_grouped_gemm", "false"});
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::vector<LaunchSetting> bridge_settings(const Scenario& scenario) {
+  std::vector<LaunchSetting> settings = {
+      {"_target_", "megatron.bridge.training.config.ConfigContainer"}};
+  const auto more = translated(scenario, "megatron-bridge");
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+std::vector<LaunchSetting> nemo_settings(const Scenario& scenario) {
+  std::vector<LaunchSetting> settings = {
+      {"trainer.num_nodes", fmt::format("{}", scenario.cluster.nodes)},
+      {"trainer.devices", fmt::format("{}", scenario.cluster.gpus_per_node)}};
+  const auto more = translated(scenario, "nemo");
+  settings.insert(settings.end(), more.begin(), more.end());
+  if (scenario.step.bucket) {
+    settings.push_back(
+        {"model.optim.bucket_cap_mb",
+         fmt::format("{}", static_cast<std::int64_t>(in_mebibytes(*scenario.step.bucket)))});
+  }
+  return settings;
 }
 
 }  // namespace orrery::import_config

@@ -33,11 +33,10 @@ class Titan {
 
   std::vector<LaunchSetting> settings() {
     add_model();
-    add_tables();
+    add_rows(scenario_, "torchtitan", settings_);
     add_batch();
     add_sharding();
     add_pipeline();
-    add_precision();
     add_recompute();
     add_run();
     return std::move(settings_);
@@ -59,36 +58,6 @@ class Titan {
         add("model.flavor", std::string(flavor.flavor));
         return;
       }
-    }
-  }
-
-  // What the table of keys says by itself.
-  void add_tables() {
-    constexpr std::array<std::string_view, 14> kKeys = {"model.sequence_length",
-                                                        "layout.tensor",
-                                                        "layout.context",
-                                                        "layout.pipeline",
-                                                        "layout.expert",
-                                                        "layout.expert_tensor",
-                                                        "layout.sequence_parallel",
-                                                        "layout.context_balanced",
-                                                        "overlap.tensor",
-                                                        "overlap.expert",
-                                                        "precision.deterministic",
-                                                        "precision.optimizer.name",
-                                                        "software_options.expert_dispatcher",
-                                                        "overlap.fsdp.quantized_weights"};
-    for (const std::string_view key : kKeys) {
-      const std::string value = value_at(scenario_, key);
-      const bool usual = value.empty() || value == "1" || value == "false";
-      const bool split = key == "layout.sequence_parallel" && scenario_.layout.tensor > 1;
-      if (auto setting = !usual || split ? inverted("torchtitan", key, value) : std::nullopt) {
-        settings_.push_back(*std::move(setting));
-      }
-    }
-    if (scenario_.layout.context > 1) {
-      add("parallelism.context_parallel_rotate_method",
-          value_at(scenario_, "layout.context_method") == "ring" ? "alltoall" : "allgather");
     }
   }
 
@@ -120,13 +89,6 @@ class Titan {
       add("parallelism.data_parallel_replicate_degree", all);
       add("parallelism.data_parallel_shard_degree", 1);
     }
-    const std::string reshard = value_at(scenario_, "overlap.fsdp.reshard");
-    if (!reshard.empty()) {
-      add("parallelism.fsdp_reshard_after_forward", reshard == "true" ? "always" : "never");
-    }
-    if (value_at(scenario_, "offload.parameters") == "cpu") {
-      add("training.enable_cpu_offload", "true");
-    }
   }
 
   void add_pipeline() {
@@ -145,34 +107,16 @@ class Titan {
     }
   }
 
-  void add_precision() {
-    const std::string compute = value_at(scenario_, "precision.compute");
-    if (compute == "mxfp8") {
-      add("model.converters", "[quantize.linear.mx]");
-    } else if (compute.starts_with("fp8")) {
-      add("model.converters", "[quantize.linear.float8]");
-      if (compute == "fp8-rowwise") {
-        add("quantize.linear.float8.recipe_name", "rowwise");
-      }
+  void add_recompute() {
+    const std::int64_t stages = scenario_.layout.pipeline * scenario_.layout.virtual_stages;
+    const auto layers = scenario_.step.recompute.layers;
+    if (layers && *layers > 0) {
+      add("activation_checkpoint.mode", "selective");
+      add("activation_checkpoint.selective_ac_option",
+          scenario_.model.num_layers / stages / *layers);
     }
     if (scenario_.step.compile) {
       add("compile.enable", value_at(scenario_, "compile"));
-    }
-  }
-
-  void add_recompute() {
-    const std::string recompute = value_at(scenario_, "recompute");
-    const std::int64_t stages = scenario_.layout.pipeline * scenario_.layout.virtual_stages;
-    const auto layers = scenario_.step.recompute.layers;
-    if (recompute == "none" || recompute == "full") {
-      add("activation_checkpoint.mode", recompute);
-    } else if (recompute == "selective_operations") {
-      add("activation_checkpoint.mode", "selective");
-      add("activation_checkpoint.selective_ac_option", "op");
-    } else if (layers && *layers > 0) {
-      add("activation_checkpoint.mode", "selective");
-      add("activation_checkpoint.selective_ac_option",
-          fmt::format("{}", scenario_.model.num_layers / stages / *layers));
     }
   }
 
@@ -183,10 +127,6 @@ class Titan {
       add("checkpoint.interval", interval.substr(0, steps));
       add("checkpoint.async_mode",
           value_at(scenario_, "checkpoint.mode") == "async" ? "async" : "disabled");
-    }
-    if (auto steps =
-            inverted("torchtitan", "training.steps", value_at(scenario_, "training.steps"))) {
-      settings_.push_back(*std::move(steps));
     }
   }
 

@@ -3,8 +3,6 @@
 // Of its throughput timer (deepspeed/utils/timer.py) CurrSamplesPerSec is the batch of a step over
 // the time from the first forward to the end of the optimizer; the pipeline engine prints the time.
 
-#include "sim/import_config/logs/deepspeed_log.hpp"
-
 #include <algorithm>
 #include <array>
 

@@ -1,9 +1,8 @@
-#include "sim/import_config/logs/log_dates.hpp"
-
 #include <algorithm>
 #include <chrono>
 
 #include "sim/import_config/logs/log_lines.hpp"
+#include "sim/import_config/logs/log_scan.hpp"
 
 namespace orrery::import_config {
 

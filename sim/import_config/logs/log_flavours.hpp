@@ -42,6 +42,20 @@ namespace orrery::import_config {
                                                          const std::string& file,
                                                          Diagnostics& diagnostics);
 
+// What DeepSpeed prints of its settings, whoever starts it.
+// The file it was given, then what it settled: `auto` has its value only there.
+[[nodiscard]] std::vector<LogPart> deepspeed_parts(const std::vector<LogLine>& lines,
+                                                   const std::string& file,
+                                                   Diagnostics& diagnostics);
+
+// An object of JSON that begins in line `begin` at the brace, up to the line of its closing brace.
+// Each line loses `prefix`. Nothing after an error.
+[[nodiscard]] std::optional<yaml::Value> printed_json(const std::vector<LogLine>& lines,
+                                                      std::size_t begin,
+                                                      std::string_view prefix,
+                                                      const std::string& file,
+                                                      Diagnostics& diagnostics);
+
 // The trainer_state.json of transformers, whose means are of the whole run.
 [[nodiscard]] ScannedLog scan_trainer_state(std::string_view text, const std::string& file);
 

@@ -1,5 +1,3 @@
-#include "sim/import_config/logs/log_pattern.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
+#include "sim/import_config/logs/log_programs.hpp"
 
 namespace orrery::import_config {
 

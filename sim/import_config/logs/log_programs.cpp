@@ -7,8 +7,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
-#include "sim/import_config/logs/log_pattern.hpp"
-#include "sim/import_config/logs/log_programs_text.hpp"
 #include "sim/import_config/logs/word_search.hpp"
 #include "sim/yaml/document.hpp"
 

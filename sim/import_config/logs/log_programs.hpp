@@ -73,4 +73,20 @@ struct LogProgram {
 // The program whose log the text is; nothing when it is none's. The first row decides.
 [[nodiscard]] const LogProgram* recognised_log(std::string_view text);
 
+// The text of log_programs.yaml, as it was when the program was built.
+[[nodiscard]] std::string_view log_programs_text();
+
+// Figures of a line of a log, as who has it says (orrery import --pattern), or as the steps of
+// log_programs.yaml do:
+//
+//   iter {step}: loss * time {ms} ms
+//
+// Words and the numbers behind them; a star stands for what lies between. The words behind a number
+// must follow it. Fields: step; s, ms or min, of a step; s so far, ms so far; steps/s, sequences/s,
+// tokens/s, tokens/s/gpu; sequences, of a step; tflops. The text must live as long.
+[[nodiscard]] std::vector<Figure> figures_of(std::string_view text, Diagnostics& diagnostics);
+
+// Of a log whose lines the pattern describes: it says a time. An empty pattern is no error.
+[[nodiscard]] LogProgram pattern_program(std::string_view pattern, Diagnostics& diagnostics);
+
 }  // namespace orrery::import_config

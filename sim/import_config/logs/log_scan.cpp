@@ -7,7 +7,6 @@
 #include <map>
 
 #include "sim/base/units.hpp"
-#include "sim/import_config/logs/log_dates.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 
 namespace orrery::import_config {

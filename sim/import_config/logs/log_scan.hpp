@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -104,5 +105,15 @@ class LogScan {
 
 // The log of a text that is in memory.
 [[nodiscard]] ScannedLog scan_log(std::string_view text, const LogProgram& program);
+
+// When a line was written, in milliseconds, by the first date with a time: 2025-10-06 03:27:07,140,
+// 2025-10-17T11:32:59, 08/31/2024 14:37:31, "time_ms": 1696565401886. Of one zone, whichever it is:
+// only differences count.
+[[nodiscard]] std::optional<std::int64_t> date_of(std::string_view line);
+
+// What tells ranks and nodes apart: `7:` of srun, `[rank7]:` of torchrun, `node-7:` of pdsh in
+// front of a line, `[Rank 7]` of DeepSpeed, `|DP=0|PP=7|TP=0` of nanotron. Empty where nothing
+// does.
+[[nodiscard]] std::string writer_of(std::string_view line);
 
 }  // namespace orrery::import_config

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "sim/import_config/logs/log_flavours.hpp"
-#include "sim/import_config/logs/python_repr.hpp"
-#include "sim/import_config/nanotron/nanotron.hpp"
+#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/trees/source_tree.hpp"
 
 namespace orrery::import_config {
 

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "sim/import_config/logs/log_flavours.hpp"
-#include "sim/import_config/trees/interpolation.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 
 namespace orrery::import_config {

@@ -1,4 +1,3 @@
-#include "sim/import_config/logs/python_repr.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <map>
 
-#include "sim/import_config/logs/deepspeed_log.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 

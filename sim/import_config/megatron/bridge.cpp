@@ -69,7 +69,7 @@ bool is_plain_decoder(Import& import) {
 bool take_activation(Import& import) {
   constexpr std::array<std::string_view, 3> kKnown = {"gelu", "relu", "squared_relu"};
   const auto target = import.keys.text("model.activation_func._target_");
-  if (!target || import.keys.flag("model.gated_linear_unit").value_or(false)) {
+  if (!target || import.on("model.gated_linear_unit")) {
     return true;
   }
   SourceItem function = *import.keys.find("model.activation_func._target_");
@@ -180,11 +180,9 @@ void read_bridge(Import& import) {
   if (take_recipe(import)) {
     read_megatron_step(keys);
   }
-  const auto wide = import.keys.flag(keys.path("grad_reduce_in_fp32"));
+  const auto wide = keys.flag("grad_reduce_in_fp32");
   if (wide) {
-    import.draft.set("precision.gradient_dtype",
-                     *wide ? "fp32" : "bf16",
-                     read_from(*keys.find("grad_reduce_in_fp32")));
+    keys.set("precision.gradient_dtype", *wide ? "fp32" : "bf16", "grad_reduce_in_fp32");
   }
   read_megatron_run(keys);
 }

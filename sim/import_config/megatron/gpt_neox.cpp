@@ -60,23 +60,22 @@ void read_model_words(Import& import) {
         kind,
         position ? read_from(*keys.find("pos_emb")) : default_of(import, "learned positions"));
   }
-  const bool untied = keys.flag("no_weight_tying").value_or(false);
+  const bool untied = import.on("no_weight_tying");
   import.draft.set("model.tie_embeddings",
                    !untied,
                    untied ? read_from(*keys.find("no_weight_tying"))
                           : default_of(import, "embedding and output share a table"));
   for (const std::string_view key : {"use_bias_in_attn_linear", "use_bias_in_mlp"}) {
     if (!keys.flag(key).value_or(true) && import.draft.find("model.linear_bias") == nullptr) {
-      import.draft.set("model.linear_bias", false, read_from(*keys.find(key)));
+      import.set("model.linear_bias", false, key);
     }
   }
   if (const auto mlp = keys.text("mlp_type"); mlp && *mlp == "llama") {
-    import.draft.set("model.activation", "swiglu", read_from(*keys.find("mlp_type")));
+    import.set("model.activation", "swiglu", "mlp_type");
   }
   read_mlp_width(import);
-  if (keys.flag("use_bnb_optimizer").value_or(false)) {
-    import.draft.set(
-        "precision.optimizer.name", "adam-8bit", read_from(*keys.find("use_bnb_optimizer")));
+  if (import.on("use_bnb_optimizer")) {
+    import.set("precision.optimizer.name", "adam-8bit", "use_bnb_optimizer");
     static_cast<void>(keys.take("optimizer"));
   }
   if (const SourceItem* kinds = keys.take("attention_config")) {
@@ -85,7 +84,7 @@ void read_model_words(Import& import) {
       keys.error(*kinds, "holds layers without attention to all keys");
     }
   }
-  if (keys.flag("gpt_j_residual").value_or(false)) {
+  if (import.on("gpt_j_residual")) {
     import.draft.note(
         "gpt_j_residual: attention and MLP work side by side; costed one after the other");
   }
@@ -98,19 +97,16 @@ void read_gpt_neox(Import& import) {
   read_model_words(import);
   const std::int64_t pipeline = keys.count("pipeline_model_parallel_size").value_or(0);
   if (pipeline > 0) {  // 0: without the engine for pipelines
-    import.draft.set(
-        "layout.pipeline", pipeline, read_from(*keys.find("pipeline_model_parallel_size")));
+    import.set("layout.pipeline", pipeline, "pipeline_model_parallel_size");
   }
   const auto precision = keys.text("precision");
   if (precision && (*precision == "bfloat16" || *precision == "fp16")) {
-    import.draft.set("precision.compute",
-                     *precision == "fp16" ? "fp16" : "bf16",
-                     read_from(*keys.find("precision")));
+    import.set("precision.compute", *precision == "fp16" ? "fp16" : "bf16", "precision");
   }
   for (const std::string_view name : {"bf16", "fp16"}) {
     const std::string enabled = fmt::format("{}.enabled", name);
-    if (keys.flag(enabled).value_or(false) && import.draft.find("precision.compute") == nullptr) {
-      import.draft.set("precision.compute", std::string(name), read_from(*keys.find(enabled)));
+    if (import.on(enabled) && import.draft.find("precision.compute") == nullptr) {
+      import.set("precision.compute", std::string(name), enabled);
     }
   }
   read_zero(import);

@@ -1,4 +1,4 @@
-// Megatron-LM: precision, recomputation, overlap, optimizer, and the length of the run.
+// Megatron-LM: precision, optimizer, recomputation, overlap, and the run.
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -7,314 +7,246 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
-struct Recipe {
-  std::string_view theirs;
-  std::string_view ours;
-};
-
-constexpr std::array<Recipe, 4> kRecipes = {{{"delayed", "fp8-delayed"},
-                                             {"tensorwise", "fp8-tensorwise"},
-                                             {"blockwise", "fp8-block"},
-                                             {"mxfp8", "mxfp8"}}};
+constexpr std::array<std::pair<std::string_view, const char*>, 4> kRecipes = {
+    {{"delayed", "fp8-delayed"},
+     {"tensorwise", "fp8-tensorwise"},
+     {"blockwise", "fp8-block"},
+     {"mxfp8", "mxfp8"}}};
 
 // An 8-bit format and its recipe; false when the file asks for none.
-bool read_narrow_format(MegatronKeys& keys) {
-  SourceKeys& source = keys.import.keys;
-  Draft& draft = keys.import.draft;
-  const std::string four = keys.path({"fp4_format", "fp4"});
-  if (const SourceItem* item = source.take(four)) {
-    draft.set("precision.compute", "nvfp4", read_from(*item));
+bool read_narrow_format(const MegatronKeys& keys) {
+  const std::string_view target = "precision.compute";
+  if (keys.import.keys.take(keys.path("fp4_format|fp4")) != nullptr) {
+    keys.set(target, "nvfp4", "fp4_format|fp4");
     return true;
   }
-  const std::string eight = keys.path({"fp8_format", "fp8"});
-  const SourceItem* format = source.take(eight);
-  if (format == nullptr || format->value.text == "False" || format->value.text == "false") {
+  const SourceItem* format = keys.import.keys.take(keys.path("fp8_format|fp8"));
+  if (format == nullptr || lower_case(format->value.text) == "false") {
     return false;
   }
-  const std::string path = keys.path("fp8_recipe");
-  const auto name = source.text(path);
+  const auto name = keys.text("fp8_recipe");
   const std::string wanted = name.value_or("delayed");
   const auto* known = std::find_if(
-      kRecipes.begin(), kRecipes.end(), [&](const Recipe& r) { return r.theirs == wanted; });
+      kRecipes.begin(), kRecipes.end(), [&](const auto& one) { return one.first == wanted; });
   if (known == kRecipes.end()) {
-    draft.leave_open(
-        "precision.compute",
-        *source.find(path),
+    keys.import.draft.leave_open(
+        target,
+        *keys.find("fp8_recipe"),
         fmt::format("{} is a recipe that a scenario does not have", yaml::display(wanted)));
-    return true;
+  } else if (name) {
+    keys.set(target, known->second, "fp8_recipe");
+  } else {
+    keys.import.draft.set(target, known->second, derived_from(*format, "delayed by default"));
   }
-  draft.set("precision.compute",
-            std::string(known->ours),
-            name ? read_from(*source.find(path)) : derived_from(*format, "delayed by default"));
   return true;
 }
 
-void read_precision(MegatronKeys& keys) {
-  Draft& draft = keys.import.draft;
+void read_precision(const MegatronKeys& keys) {
   const bool narrow = read_narrow_format(keys);
   const bool bf16 = keys.on("bf16");
   const bool fp16 = keys.on("fp16");
   if (!narrow && (bf16 || fp16)) {
-    draft.set(
-        "precision.compute", bf16 ? "bf16" : "fp16", read_from(*keys.find(bf16 ? "bf16" : "fp16")));
+    keys.set("precision.compute", bf16 ? "bf16" : "fp16", bf16 ? "bf16" : "fp16");
   }
   keys.import.pending.full_precision = true;
-  if (keys.on("grad_reduce_in_bf16")) {
-    draft.set("precision.gradient_dtype", "bf16", read_from(*keys.find("grad_reduce_in_bf16")));
-  } else if (keys.on("accumulate_allreduce_grads_in_fp32")) {
-    draft.set("precision.gradient_dtype",
-              "fp32",
-              read_from(*keys.find("accumulate_allreduce_grads_in_fp32")));
+  const std::string_view target = "precision.gradient_dtype";
+  if (!keys.set_if("grad_reduce_in_bf16", target, "bf16")) {
+    keys.set_if("accumulate_allreduce_grads_in_fp32", target, "fp32");
   }
 }
 
-double bytes_of(std::string_view dtype, double usual) {
-  if (dtype == "fp8") {
-    return 1.0;
-  }
-  return dtype == "bf16" || dtype == "fp16" ? 2.0 : dtype == "fp32" ? 4.0 : usual;
+double bytes_of(std::string_view dtype) {
+  return dtype == "fp8" ? 1.0 : dtype == "bf16" || dtype == "fp16" ? 2.0 : 4.0;
 }
 
-void read_optimizer(MegatronKeys& keys) {
-  SourceKeys& source = keys.import.keys;
-  Draft& draft = keys.import.draft;
-  const auto name = source.text(keys.path("optimizer"));
-  if (name && lower_case(*name) == "adam") {
-    draft.set("precision.optimizer.name", "adam", read_from(*keys.find("optimizer")));
-  } else if (name && *name == "sgd") {
-    draft.set("precision.optimizer.name", "sgd-momentum", read_from(*keys.find("optimizer")));
+void read_optimizer(const MegatronKeys& keys) {
+  const auto name = keys.text("optimizer");
+  if (name && (lower_case(*name) == "adam" || *name == "sgd")) {
+    keys.set("precision.optimizer.name", *name == "sgd" ? "sgd-momentum" : "adam", "optimizer");
   } else if (name) {
-    leave_out(keys.import,
-              keys.path("optimizer"),
-              Effect::large,
-              "an optimizer that a scenario does not know",
-              "precision.optimizer");
+    keys.leave_out("optimizer",
+                   Effect::large,
+                   "an optimizer that a scenario does not know",
+                   "precision.optimizer");
   }
   if (keys.on("use_precision_aware_optimizer")) {
     // Beside weights in bf16 an fp32 master copy is the 16 bits that they lack.
-    const bool remainders =
-        source.flag(keys.path("store_param_remainders")).value_or(true) && keys.on("bf16") &&
-        source.text(keys.path("main_params_dtype")).value_or("fp32").ends_with("32");
+    const bool remainders = keys.flag("store_param_remainders").value_or(true) && keys.on("bf16") &&
+                            keys.text("main_params_dtype").value_or("fp32").ends_with("32");
     double bytes = remainders ? -2.0 : 0.0;
     for (const std::string_view part : {"main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"}) {
-      bytes += bytes_of(source.text(keys.path(part)).value_or("fp32"), 4.0);
+      bytes += bytes_of(keys.text(part).value_or("fp32"));
     }
-    draft.set("precision.optimizer.state_bytes",
-              fmt::format("{}B", bytes),
-              derived_from(*keys.find("use_precision_aware_optimizer"),
-                           remainders ? "two moments, and of the parameters what bf16 lacks"
-                                      : "parameters and two moments in the stated types"));
+    keys.derive("precision.optimizer.state_bytes",
+                fmt::format("{}B", bytes),
+                "use_precision_aware_optimizer",
+                remainders ? "two moments, and of the parameters what bf16 lacks"
+                           : "parameters and two moments in the stated types");
   }
   if (keys.on("optimizer_cpu_offload")) {
-    const double share = source.number(keys.path("optimizer_offload_fraction")).value_or(1.0);
-    if (share >= 1.0) {
-      draft.set("offload.optimizer", "cpu", read_from(*keys.find("optimizer_cpu_offload")));
+    const std::string_view share = "optimizer_offload_fraction";
+    if (keys.import.keys.number(keys.path(share)).value_or(1.0) >= 1.0) {
+      keys.set("offload.optimizer", "cpu", "optimizer_cpu_offload");
     } else {
-      leave_out(keys.import,
-                keys.path("optimizer_offload_fraction"),
-                Effect::large,
-                "a scenario offloads the whole state of the optimizer or nothing");
+      keys.leave_out(
+          share, Effect::large, "a scenario offloads the whole state of the optimizer or nothing");
     }
   }
 }
 
-void read_full_recompute(MegatronKeys& keys, const SourceItem& item) {
-  SourceKeys& source = keys.import.keys;
-  Draft& draft = keys.import.draft;
-  const std::string method_path = keys.path({"recompute_method", "activations_checkpoint_method"});
-  const std::string layers_path =
-      keys.path({"recompute_num_layers", "activations_checkpoint_num_layers"});
-  const auto method = source.text(method_path);
-  const auto layers = source.count(layers_path);
-  if (layers && (*layers == 0 || (method && *method == "block"))) {
-    if (*layers == 0) {
-      draft.set("recompute", "none", read_from(*source.find(layers_path)));
-    } else {
-      draft.set("recompute.layers", *layers, read_from(*source.find(layers_path)));
+constexpr std::string_view kGranularity =
+    "recompute_granularity|activations_checkpoint_granularity";
+constexpr std::string_view kMethod = "recompute_method|activations_checkpoint_method";
+constexpr std::string_view kLayers = "recompute_num_layers|activations_checkpoint_num_layers";
+
+void read_full_recompute(const MegatronKeys& keys, std::string_view by) {
+  const auto method = keys.text(kMethod);
+  const auto layers = keys.count(kLayers);
+  if (layers && *layers == 0) {
+    keys.set("recompute", "none", kLayers);
+  } else if (layers && method && *method == "block") {
+    keys.set("recompute.layers", *layers, kLayers);
+  } else {
+    keys.set("recompute", "full", by);
+    if (layers && *layers > 1) {
+      keys.leave_out(kLayers,
+                     Effect::small,
+                     "inputs are kept of groups of layers: a scenario keeps those of every layer");
     }
-    return;
-  }
-  draft.set("recompute", "full", read_from(item));
-  if (layers && *layers > 1) {
-    leave_out(keys.import,
-              layers_path,
-              Effect::small,
-              "inputs are kept of groups of layers: a scenario keeps those of every layer");
   }
 }
 
 // One per item, also where the file has them as one text: "[moe_act layernorm]".
 std::vector<std::string> module_names(const std::vector<std::string>& texts) {
   std::vector<std::string> names;
-  for (const std::string& text : texts) {
-    for (std::size_t at = 0; at < text.size();) {
-      constexpr std::string_view kBetween = " ,[]'\"";
-      const std::size_t begin = std::min(text.find_first_not_of(kBetween, at), text.size());
-      const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
-      if (end > begin) {
-        names.push_back(text.substr(begin, end - begin));
+  for (std::string text : texts) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return std::strchr(",[]'\"", c) != nullptr; }, ' ');
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view name = cut(rest, ' ');
+      if (!name.empty()) {
+        names.emplace_back(name);
       }
-      at = end;
     }
   }
   return names;
 }
 
-void read_recompute(MegatronKeys& keys) {
-  SourceKeys& source = keys.import.keys;
+void read_selective_recompute(const MegatronKeys& keys,
+                              std::string_view by,
+                              const std::vector<std::string>& modules) {
+  const bool only_core = std::all_of(
+      modules.begin(), modules.end(), [](const auto& name) { return name == "core_attn"; });
+  if (keys.set_if("moe_layer_recompute", "recompute.modules", "[core_attn, moe]")) {
+    return;
+  }
+  if (only_core) {
+    keys.set("recompute", "selective", by);
+  } else {
+    keys.set(
+        "recompute.modules", fmt::format("[{}]", fmt::join(modules, ", ")), "recompute_modules");
+  }
+}
+
+void read_recompute(const MegatronKeys& keys) {
   Draft& draft = keys.import.draft;
-  const std::string path =
-      keys.path({"recompute_granularity", "activations_checkpoint_granularity"});
-  const auto granularity = source.text(path);
-  const std::string modules_path = keys.path("recompute_modules");
-  const std::vector<std::string> all = module_names(source.texts(modules_path));
-  std::vector<std::string> modules = all;
+  const auto granularity = keys.text(kGranularity);
+  const auto modules = module_names(keys.import.keys.texts(keys.path("recompute_modules")));
   const bool short_form = keys.on("recompute_activations");
   // Until 2022, and in Megatron-DeepSpeed and GPT-NeoX, one switch for whole layers. DeepSpeed's
   // says by whose code, not whether.
   if (keys.on("checkpoint_activations") && !granularity && draft.find("recompute") == nullptr) {
-    draft.set("recompute", "full", read_from(*keys.find("checkpoint_activations")));
+    keys.set("recompute", "full", "checkpoint_activations");
   }
   static_cast<void>(keys.on("deepspeed_activation_checkpointing"));
   static_cast<void>(keys.on("distribute_checkpointed_activations"));
-  const SourceItem* method = keys.find("activations_checkpoint_method");
-  if (!granularity && !short_form && method != nullptr && draft.find("recompute") == nullptr) {
-    read_full_recompute(keys, *method);  // of 2021 and 2022
+  const std::string_view old_method = "activations_checkpoint_method";
+  if (!granularity && !short_form && keys.find(old_method) != nullptr &&
+      draft.find("recompute") == nullptr) {
+    read_full_recompute(keys, old_method);  // of 2021 and 2022
   } else if (granularity && *granularity == "full") {
-    read_full_recompute(keys, *source.find(path));
+    read_full_recompute(keys, kGranularity);
   } else if (short_form || (granularity && *granularity == "selective")) {
-    std::erase(modules, "core_attn");
-    const Origin origin =
-        short_form ? read_from(*keys.find("recompute_activations")) : read_from(*source.find(path));
-    if (keys.on("moe_layer_recompute")) {
-      draft.set(
-          "recompute.modules", "[core_attn, moe]", read_from(*keys.find("moe_layer_recompute")));
-    } else if (modules.empty()) {
-      draft.set("recompute", "selective", origin);
-    } else {
-      draft.set("recompute.modules",
-                fmt::format("[{}]", fmt::join(all, ", ")),
-                read_from(*source.find(modules_path)));
-    }
-  } else if (source.is_unread(path)) {
-    draft.leave_open("recompute", *source.find(path), unread_reason(source.find(path)->value));
+    read_selective_recompute(keys, short_form ? "recompute_activations" : kGranularity, modules);
+  } else if (keys.import.keys.is_unread(keys.path(kGranularity))) {
+    const SourceItem& item = *keys.find(kGranularity);
+    draft.leave_open("recompute", item, unread_reason(item.value));
   } else if (granularity) {
-    source.error(*source.find(path),
-                 fmt::format("{} is no granularity", yaml::display(*granularity)),
-                 "selective, full");
+    keys.import.keys.error(*keys.find(kGranularity),
+                           fmt::format("{} is no granularity", yaml::display(*granularity)),
+                           "selective, full");
   }
 }
 
 // flex sends by DeepEP or HybridEP, as its backend says.
-void read_dispatcher(MegatronKeys& keys) {
-  SourceKeys& source = keys.import.keys;
-  const std::string dispatcher = keys.path("moe_token_dispatcher_type");
-  const auto type = source.text(dispatcher);
-  const auto backend = source.text(keys.path("moe_flex_dispatcher_backend"));
+void read_dispatcher(const MegatronKeys& keys) {
+  const std::string_view target = "software_options.expert_dispatcher";
+  const std::string_view key = "moe_token_dispatcher_type";
+  const auto type = keys.text(key);
+  const auto backend = keys.text("moe_flex_dispatcher_backend");
   const bool apart = keys.import.draft.count("layout.expert").value_or(1) > 1;
   if (keys.import.draft.find("model.moe.num_experts") == nullptr) {
     return;
   }
-  if (!type) {
-    const std::string expert = keys.path({"expert_model_parallel_size", "moe_token_dispatcher"});
-    if (apart && keys.import.program == "Megatron-LM" && !source.is_unread(dispatcher) &&
-        !keys.on("moe_enable_deepep")) {
-      leave_out(keys.import,
-                expert,
-                Effect::large,
-                "without --moe-token-dispatcher-type Megatron-LM gathers all tokens, which a "
-                "scenario does not",
-                "software_options.expert_dispatcher");
-    }
-    return;
-  }
-  if (*type == "alltoall" || *type == "flex") {
-    keys.import.draft.set("software_options.expert_dispatcher",
-                          *type == "flex" ? backend.value_or("deepep") : *type,
-                          read_from(*source.find(dispatcher)));
-  } else if (apart) {
-    leave_out(keys.import,
-              dispatcher,
-              Effect::large,
-              "a scenario sends tokens by all-to-all, not by gathering all of them",
-              "software_options.expert_dispatcher");
+  if (type && (*type == "alltoall" || *type == "flex")) {
+    keys.set(target, *type == "flex" ? backend.value_or("deepep") : *type, key);
+  } else if (type && apart) {
+    keys.leave_out(key,
+                   Effect::large,
+                   "a scenario sends tokens by all-to-all, not by gathering all of them",
+                   target);
+  } else if (!type && apart && keys.import.program == "Megatron-LM" &&
+             !keys.import.keys.is_unread(keys.path(key)) && !keys.on("moe_enable_deepep")) {
+    keys.leave_out("expert_model_parallel_size|moe_token_dispatcher",
+                   Effect::large,
+                   "without --moe-token-dispatcher-type Megatron-LM gathers all tokens, which a "
+                   "scenario does not",
+                   target);
   }
 }
 
-void read_overlap(MegatronKeys& keys) {
-  SourceKeys& source = keys.import.keys;
+void read_overlap(const MegatronKeys& keys) {
   Draft& draft = keys.import.draft;
-  const std::string reduce =
-      keys.path({"overlap_grad_reduce", "overlap_grad_sync", "optim.overlap_grad_sync"});
-  const std::string gather =
-      keys.path({"overlap_param_gather", "overlap_param_sync", "optim.overlap_param_sync"});
-  const auto reduces = source.flag(reduce);
-  const auto gathers = source.flag(gather);
-  draft.set("overlap.data",
-            reduces.value_or(false),
-            reduces ? read_from(*source.find(reduce))
-                    : default_of(keys.import, "gradients are not reduced beside the backward"));
-  if (reduces.value_or(false) && !gathers.value_or(false) && !draft.is("layout.sharding", "none")) {
+  const std::string_view reduce = "overlap_grad_reduce|overlap_grad_sync|optim.overlap_grad_sync";
+  const auto reduces = keys.flag(reduce);
+  const bool gathers = keys.on("overlap_param_gather|overlap_param_sync|optim.overlap_param_sync");
+  if (reduces) {
+    keys.set("overlap.data", *reduces, reduce);
+  } else {
+    keys.usual("overlap.data", false, "gradients are not reduced beside the backward");
+  }
+  if (reduces.value_or(false) && !gathers && !draft.is("layout.sharding", "none")) {
     draft.note(
         "gradients are reduced beside the backward, but parameters are not gathered beside the "
         "forward: a scenario hides both or none (overlap.data)");
   }
-  const std::string bucket = keys.path({"ddp_bucket_size", "bucket_size"});
-  if (const auto size = source.count(bucket); size && *size > 0) {
+  const std::string_view bucket = "ddp_bucket_size|bucket_size";
+  if (const auto size = keys.count(bucket); size && *size > 0) {
     const std::int64_t bytes = draft.is("precision.gradient_dtype", "bf16") ? 2 : 4;
     draft.set("overlap.bucket",
               fmt::format("{}B", *size * bytes),
-              derived_from(*source.find(bucket), fmt::format("parameters of {} bytes", bytes)));
+              derived_from(*keys.find(bucket), fmt::format("parameters of {} bytes", bytes)));
   }
-  const std::string tensor = keys.path({"tp_comm_overlap", "ub_tp_comm_overlap"});
-  if (source.flag(tensor).value_or(false)) {
-    draft.set("overlap.tensor", true, read_from(*source.find(tensor)));
-  }
-  const bool interleaved = draft.count("layout.virtual_stages").value_or(1) > 1;
+  keys.set_if("tp_comm_overlap|ub_tp_comm_overlap", "overlap.tensor", true);
   const bool off = keys.on("no_overlap_p2p_communication");
-  const auto sends = source.flag(keys.path("overlap_p2p_comm"));
-  if (interleaved && (off || sends)) {
-    draft.set("overlap.pipeline",
-              !off && sends.value_or(true),
-              read_from(*keys.find(off ? "no_overlap_p2p_communication" : "overlap_p2p_comm")));
+  const auto sends = keys.flag("overlap_p2p_comm");
+  if (draft.count("layout.virtual_stages").value_or(1) > 1 && (off || sends)) {
+    keys.set("overlap.pipeline",
+             !off && sends.value_or(true),
+             off ? "no_overlap_p2p_communication" : "overlap_p2p_comm");
   }
   read_dispatcher(keys);
 }
 
-void read_run(MegatronKeys& keys) {
-  SourceKeys& source = keys.import.keys;
-  copy_count(keys.import, keys.path("train_iters"), "training.steps");
-  keep_count(
-      keys.import, keys.path("train_samples"), keys.import.pending.samples, "training.tokens");
-  const std::string interval = keys.path("save_interval");
-  const auto steps = source.count(interval);
-  const SourceItem* save = keys.find("save_interval");
-  const bool nowhere =
-      save != nullptr && save->shown.starts_with("--") && keys.find("save") == nullptr;
-  if (steps && *steps > 0 && !nowhere) {
-    keys.import.draft.set(
-        "checkpoint.interval", fmt::format("{} steps", *steps), read_from(*source.find(interval)));
-    const bool async = keys.on("async_save");
-    keys.import.draft.set("checkpoint.mode",
-                          async ? "async" : "sync",
-                          async ? read_from(*keys.find("async_save"))
-                                : default_of(keys.import, "saves stop the training"));
-  }
-  leave_out(keys.import,
-            keys.path("step_batch_size_schedule"),
-            Effect::large,
-            "the batch rises in steps",
-            "training");
-}
-
 // What the command line takes for what it does not say.
-void read_absent(MegatronKeys& keys) {
+void read_absent(const MegatronKeys& keys) {
   for (const std::string& prefix : keys.prefixes) {
     keys.import.keys.rename(prefix + "cuda_graph_modules", prefix + "cuda_graph_scope");
   }
@@ -322,13 +254,11 @@ void read_absent(MegatronKeys& keys) {
     return;
   }
   if (keys.find("hidden_dropout") == nullptr) {
-    keys.import.draft.set(
-        "software_options.dropout", true, default_of(keys.import, "hidden_dropout is 0.1"));
+    keys.usual("software_options.dropout", true, "hidden_dropout is 0.1");
   }
   if (keys.find("num_experts") != nullptr && keys.find("moe_grouped_gemm") == nullptr) {
-    keys.import.draft.set("software_options.grouped_gemm",
-                          "per_expert",
-                          default_of(keys.import, "without moe_grouped_gemm one by one"));
+    keys.usual(
+        "software_options.grouped_gemm", "per_expert", "without moe_grouped_gemm one by one");
   }
 }
 
@@ -342,7 +272,20 @@ void read_megatron_step(MegatronKeys& keys) {
 }
 
 void read_megatron_run(MegatronKeys& keys) {
-  read_run(keys);
+  keys.copy("train_iters", "training.steps");
+  keep_count(
+      keys.import, keys.path("train_samples"), keys.import.pending.samples, "training.tokens");
+  const auto steps = keys.count("save_interval");
+  const SourceItem* save = keys.find("save_interval");
+  const bool nowhere =
+      save != nullptr && save->shown.starts_with("--") && keys.find("save") == nullptr;
+  if (steps && *steps > 0 && !nowhere) {
+    keys.set("checkpoint.interval", fmt::format("{} steps", *steps), "save_interval");
+    if (!keys.set_if("async_save", "checkpoint.mode", "async")) {
+      keys.usual("checkpoint.mode", "sync", "saves stop the training");
+    }
+  }
+  keys.leave_out("step_batch_size_schedule", Effect::large, "the batch rises in steps", "training");
 }
 
 void read_megatron(Import& import, const std::vector<std::string>& prefixes) {

@@ -33,7 +33,7 @@ void read_trainer_precision(Import& import) {
 
 void read_nemo_sharding(Import& import) {
   SourceKeys& keys = import.keys;
-  if (keys.flag("model.fsdp").value_or(false)) {
+  if (import.on("model.fsdp")) {
     const auto strategy = keys.text("model.fsdp_sharding_strategy").value_or("full");
     const SourceItem& item = *keys.find("model.fsdp");
     import.draft.set("layout.sharding",
@@ -45,7 +45,7 @@ void read_nemo_sharding(Import& import) {
   }
   const auto optimizer = keys.text("model.optim.name");
   if (optimizer && optimizer->find("distributed") != std::string::npos) {
-    import.draft.set("layout.sharding", "zero1", read_from(*keys.find("model.optim.name")));
+    import.set("layout.sharding", "zero1", "model.optim.name");
   }
 }
 
@@ -87,10 +87,9 @@ void read_nemo(Import& import) {
   const auto every =
       import.keys.count("exp_manager.checkpoint_callback_params.every_n_train_steps");
   if (every && *every > 0) {
-    import.draft.set(
-        "checkpoint.interval",
-        fmt::format("{} steps", *every),
-        read_from(*import.keys.find("exp_manager.checkpoint_callback_params.every_n_train_steps")));
+    import.set("checkpoint.interval",
+               fmt::format("{} steps", *every),
+               "exp_manager.checkpoint_callback_params.every_n_train_steps");
   }
   MegatronKeys keys{import, {"model.", "model.config.", "trainer.strategy.", "strategy.", "data."}};
   read_megatron_model(keys);

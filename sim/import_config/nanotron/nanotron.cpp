@@ -3,13 +3,12 @@
 // Meaning and defaults: src/nanotron/config of the repository. Its models are a Llama and a Qwen 2,
 // which has the layers of a Llama; the vocabulary is padded to a multiple for each tensor rank.
 
-#include "sim/import_config/nanotron/nanotron.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
+#include "sim/import_config/training_log.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/import_config/shell/shell_variables.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {
@@ -30,6 +31,19 @@ struct PassedOver {
 
 // What the caller of a script passes: {"1", "8B"}, {"TP", "2"}.
 using ShellValues = std::vector<std::pair<std::string, std::string>>;
+
+struct ShellCommands {
+  std::vector<std::vector<ShellWord>> commands;  // their words, in the order of the script
+  std::vector<ShellWord> batch;                  // of the lines #SBATCH
+  std::vector<std::string> texts;  // of variables that hold several words: commands put together
+  bool overflowed = false;         // it expands to more than a script needs
+};
+
+// What stands under conditions that cannot be read, in loops and functions goes to `passed_over`.
+[[nodiscard]] ShellCommands follow_script(std::string_view text,
+                                          const std::string& file,
+                                          const ShellValues& passed,
+                                          std::vector<PassedOver>& passed_over);
 
 [[nodiscard]] std::optional<yaml::Value> parse_arguments(std::string_view text,
                                                          const std::string& file,

@@ -9,7 +9,7 @@
 // $A, ${A}, ${A:-b}, ${A-b}, ${A:=b}     | the value that the script gave it, or the default
 // ${A[@]}, ${A[*]}                       | the words of the array
 // ${1:-x}                                | the default
-// $((A * 8))                             | the number, for + - * / % and parentheses
+// $((A * 8))                             | the number: + - * / % > < ? : and parentheses
 // $(command), `command`, $1, unknown $A  | itself: a text with a `$` or a backquote in it
 //
 // The text of all expansions together is bounded, so that A=$A$A ends.
@@ -19,7 +19,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace orrery::import_config {
@@ -33,16 +32,12 @@ struct ShellWord {
 // Whether a part of it could not be read: a variable or a command without a known value.
 [[nodiscard]] bool is_unread(std::string_view text);
 
+// Whether the word is an argument with a name: --num-layers.
+[[nodiscard]] bool is_option(std::string_view word);
+
 class ShellVariables {
  public:
   explicit ShellVariables(std::string_view script) : script_(script) {}
-
-  // What the caller of the script sets.
-  void pass(const std::vector<std::pair<std::string, std::string>>& values) {
-    for (const auto& [name, value] : values) {
-      assign(name, value, 0, 0);
-    }
-  }
 
   // The words that a token of the script stands for; `offset` is where it begins.
   [[nodiscard]] std::vector<ShellWord> expand(std::string_view token, std::size_t offset);
@@ -50,11 +45,17 @@ class ShellVariables {
   // The same as one text, as in an assignment or a test: nothing is split.
   [[nodiscard]] std::string expand_whole(std::string_view token);
 
-  void assign(const std::string& name, std::string value, std::size_t offset, std::size_t length);
-  void assign_array(const std::string& name, std::vector<ShellWord> words);
-  void append(const std::string& name, const std::string& value);
-  void append_array(const std::string& name, std::vector<ShellWord> words);
-  void forget(const std::string& name);
+  // Where an option, or what cannot be read, is written from `from` on; else `otherwise`.
+  [[nodiscard]] std::size_t place_of(std::string_view option,
+                                     std::size_t from,
+                                     std::size_t otherwise) const;
+
+  // `more`: behind what it has, as += says.
+  void assign(const std::string& name, std::vector<ShellWord> words, bool array, bool more);
+
+  void forget(const std::string& name) {
+    variables_.erase(name);
+  }
 
   // The values that hold arguments: texts with blanks, and arrays as one text.
   [[nodiscard]] std::vector<std::string> texts() const;
@@ -64,42 +65,25 @@ class ShellVariables {
     return spent_ > kMostText;
   }
 
+ private:
   static constexpr std::size_t kMostText = std::size_t{4} << 20U;
 
- private:
   struct Variable {
     std::vector<ShellWord> words;
     bool array = false;
-    std::size_t begin = 0;  // of the definition in the script
-    std::size_t length = 0;
   };
 
   struct Output {
     std::vector<ShellWord> words;
-    std::string text;
-    bool open = false;  // a word is being put together
     std::size_t offset = 0;
     bool split = true;  // unquoted values fall apart at blanks
+    bool open = false;  // the last word is being put together
   };
 
-  struct Reference {
-    std::string name;
-    std::string fallback;
-    bool has_fallback = false;
-    bool assigns = false;
-    bool all = false;       // [@] or [*]
-    bool readable = false;  // a form that is understood
-    std::size_t length = 0;
-  };
-
-  void expand_into(std::string_view token, Output& output);
-  std::size_t expand_dollar(std::string_view token, std::size_t at, bool quoted, Output& output);
+  void write(std::string_view token, Output& output);
+  std::size_t write_value(std::string_view token, bool quoted, Output& output);
   void put(std::string_view text, Output& output);
-  void put_value(const Variable& variable, bool quoted, bool whole_token, Output& output);
-  void put_split(const Variable& variable, const std::string& text, Output& output);
-  void end_word(Output& output);
-  [[nodiscard]] static Reference reference_at(std::string_view token, std::size_t at);
-  [[nodiscard]] const Variable* find(const std::string& name) const;
+  void put_words(const Variable& variable, bool quoted, Output& output);
   [[nodiscard]] std::optional<std::string> arithmetic(std::string_view expression);
 
   std::string_view script_;

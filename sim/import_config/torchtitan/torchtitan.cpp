@@ -43,6 +43,7 @@ class Torchtitan {
     read_launcher(import_);
     read_model();
     read_degrees();
+    read_sharding();
     read_pipeline();
     read_batch();
     read_precision();
@@ -77,11 +78,10 @@ class Torchtitan {
 
   // `--config llama3_8b` names a function of the module; the flavor stands behind its name.
   void read_model() {
-    const std::string name_key = saved_ ? "model_spec.name" : command_ ? "module" : "model.name";
-    const std::string flavor_key = saved_     ? "model_spec.flavor"
-                                   : command_ ? "config"
-                                              : "model.flavor";
-    const auto name = keys_.text(name_key);
+    const auto name = keys_.text(saved_ ? "model_spec.name" : command_ ? "module" : "model.name");
+    const std::string_view flavor_key = saved_     ? "model_spec.flavor"
+                                        : command_ ? "config"
+                                                   : "model.flavor";
     const auto flavor = keys_.text(flavor_key);
     if (!name || !flavor) {
       return;
@@ -120,99 +120,87 @@ class Torchtitan {
     const std::string path = fmt::format("parallelism.{}", key);
     const auto value = copy_count(import_, path, target);
     if (!value && !keys_.is_unread(path)) {
-      import_.draft.set(target, std::int64_t{1}, default_of(import_, fmt::format("{} is 1", key)));
+      import_.usual(target, std::int64_t{1}, fmt::format("{} is 1", key));
     }
     return value.value_or(1);
   }
 
   void read_degrees() {
-    tensor_ = degree("tensor_parallel_degree", "layout.tensor");
-    degree("context_parallel_degree", "layout.context");
+    const std::int64_t tensor = degree("tensor_parallel_degree", "layout.tensor");
+    const std::int64_t context = degree("context_parallel_degree", "layout.context");
     pipeline_ = degree("pipeline_parallel_degree", "layout.pipeline");
-    const std::int64_t expert = degree("expert_parallel_degree", "layout.expert");
-    if (expert > 1) {
-      const auto inner =
-          copy_count(import_, "parallelism.expert_tensor_parallel_degree", "layout.expert_tensor");
-      if (!inner) {
-        import_.draft.set("layout.expert_tensor",
-                          std::int64_t{1},
-                          default_of(import_, "experts are not split by tensor parallelism"));
-      }
-    } else {
-      static_cast<void>(keys_.take("parallelism.expert_tensor_parallel_degree"));
+    if (degree("expert_parallel_degree", "layout.expert") > 1) {
+      copy_count(import_, "parallelism.expert_tensor_parallel_degree", "layout.expert_tensor");
+      import_.usual(
+          "layout.expert_tensor", std::int64_t{1}, "experts are not split by tensor parallelism");
     }
-    if (tensor_ > 1) {
-      const auto sequence = keys_.flag("parallelism.enable_sequence_parallel");
-      import_.draft.set("layout.sequence_parallel",
-                        sequence.value_or(true),
-                        sequence ? read_from(*keys_.find("parallelism.enable_sequence_parallel"))
-                                 : default_of(import_, "tensor parallelism is sequence-parallel"));
+    static_cast<void>(keys_.take("parallelism.expert_tensor_parallel_degree"));
+    if (tensor > 1) {
+      copy_flag(import_, "parallelism.enable_sequence_parallel", "layout.sequence_parallel");
+      import_.usual("layout.sequence_parallel", true, "tensor parallelism is sequence-parallel");
     }
     const std::string async = keys_.find("compile.enable_async_tensor_parallel") != nullptr
                                   ? "compile.enable_async_tensor_parallel"
                                   : "parallelism.enable_async_tensor_parallel";
     copy_flag(import_, async, "overlap.tensor");
-    const auto rotate = keys_.text("parallelism.context_parallel_rotate_method");
-    if (rotate && keys_.count("parallelism.context_parallel_degree").value_or(1) > 1) {
-      import_.draft.set("layout.context_method",
-                        *rotate == "alltoall" ? "ring" : "all_gather",
-                        derived_from(*keys_.find("parallelism.context_parallel_rotate_method"),
-                                     "how keys and values go round"));
+    const std::string_view rotate = "parallelism.context_parallel_rotate_method";
+    if (const auto method = keys_.text(rotate); method && context > 1) {
+      import_.derive("layout.context_method",
+                     *method == "alltoall" ? "ring" : "all_gather",
+                     rotate,
+                     "how keys and values go round");
     }
-    read_sharding();
+  }
+
+  void keep(std::string_view path, std::optional<PendingCount>& slot, std::string_view target) {
+    const SourceItem* item = keys_.take(path);
+    if (item == nullptr || item->value.text != "-1") {
+      keep_count(import_, path, slot, target);
+    }
   }
 
   // -1 takes the ranks that the other degrees leave over: only known with the number of GPUs.
   void read_sharding() {
-    import_.pending.fsdp = true;
+    Pending& pending = import_.pending;
+    pending.fsdp = true;
     keep_count(import_,
                "parallelism.data_parallel_replicate_degree",
-               import_.pending.replicate,
+               pending.replicate,
                "layout.sharding");
-    const SourceItem* item = keys_.take("parallelism.data_parallel_shard_degree");
-    if (item != nullptr && item->value.text != "-1") {
-      keep_count(import_,
-                 "parallelism.data_parallel_shard_degree",
-                 import_.pending.shard,
-                 "layout.sharding");
-    }
-    const auto reshard = keys_.text("parallelism.fsdp_reshard_after_forward");
+    keep("parallelism.data_parallel_shard_degree", pending.shard, "layout.sharding");
+    const std::string_view reshards = "parallelism.fsdp_reshard_after_forward";
+    const auto reshard = keys_.text(reshards);
     if (reshard && *reshard != "default") {
-      import_.draft.set("overlap.fsdp.reshard",
-                        *reshard == "always",
-                        read_from(*keys_.find("parallelism.fsdp_reshard_after_forward")));
+      import_.set("overlap.fsdp.reshard", *reshard == "always", reshards);
     } else if (pipeline_ > 1) {
-      import_.draft.set("overlap.fsdp.reshard",
-                        false,
-                        default_of(import_, "with a pipeline gathered parameters stay"));
+      import_.usual("overlap.fsdp.reshard", false, "with a pipeline gathered parameters stay");
     }
-    if (keys_.flag("training.enable_cpu_offload").value_or(false)) {
-      const Origin origin = read_from(*keys_.find("training.enable_cpu_offload"));
-      import_.draft.set("offload.optimizer", "cpu", origin);
-      import_.draft.set("offload.parameters", "cpu", origin);
-    }
+    import_.set_if("training.enable_cpu_offload", "offload.optimizer", "cpu");
+    import_.set_if("training.enable_cpu_offload", "offload.parameters", "cpu");
   }
 
   void read_pipeline() {
-    const auto name = keys_.text("parallelism.pipeline_parallel_schedule");
+    const std::string_view key = "parallelism.pipeline_parallel_schedule";
+    const auto name = keys_.text(key);
     const std::string wanted = name.value_or("1F1B");
     const auto* known = std::find_if(
         kSchedules.begin(), kSchedules.end(), [&](const auto& s) { return s.theirs == wanted; });
     if (pipeline_ <= 1) {
       return;
     }
-    const SourceItem* item = keys_.find("parallelism.pipeline_parallel_schedule");
     if (known == kSchedules.end()) {
       import_.draft.leave_open("layout.schedule",
-                               *item,
+                               *keys_.find(key),
                                fmt::format("{} is a schedule that a scenario does not have (orrery "
                                            "list schedules)",
                                            yaml::display(wanted)));
       return;
     }
-    import_.draft.set("layout.schedule",
-                      std::string(known->ours),
-                      name ? read_from(*item) : default_of(import_, "1F1B"));
+    if (name) {
+      import_.set("layout.schedule", std::string(known->ours), key);
+    } else {
+      import_.usual("layout.schedule", std::string(known->ours), "1F1B");
+    }
     split_layers(known->many_stages);
     if (keys_.take("parallelism.module_fqns_per_model_part") != nullptr) {
       leave_out(import_,
@@ -222,16 +210,16 @@ class Torchtitan {
     }
   }
 
-  [[nodiscard]] std::int64_t less_layers(std::string_view end) {
-    return keys_.count(fmt::format("parallelism.pipeline_parallel_{}_stage_less_layers", end))
-        .value_or(1);
-  }
-
   // Layers are dealt evenly, with embedding and output counted as some of them.
   void split_layers(bool many_stages) {
-    const std::int64_t first = less_layers("first");
-    const std::int64_t last = less_layers("last");
-    const auto per_stage = keys_.count("parallelism.pipeline_parallel_layers_per_stage");
+    const std::string_view per_stage_key = "parallelism.pipeline_parallel_layers_per_stage";
+    const auto less = [this](std::string_view end) {
+      return keys_.count(fmt::format("parallelism.pipeline_parallel_{}_stage_less_layers", end))
+          .value_or(1);
+    };
+    const std::int64_t first = less("first");
+    const std::int64_t last = less("last");
+    const auto per_stage = keys_.count(per_stage_key);
     const auto layers = import_.draft.count("model.num_layers");
     constexpr std::int64_t kMost = 10'000;
     if (!layers || *layers > kMost || pipeline_ > kMost || first > kMost || last > kMost) {
@@ -241,7 +229,7 @@ class Torchtitan {
     std::int64_t stages = pipeline_ * (many_stages ? 2 : 1);
     Origin origin = default_of(import_, many_stages ? "two stages a device" : "one stage a device");
     if (per_stage && *per_stage > 0) {
-      const SourceItem& item = *keys_.find("parallelism.pipeline_parallel_layers_per_stage");
+      const SourceItem& item = *keys_.find(per_stage_key);
       stages = (all + *per_stage - 1) / *per_stage;
       origin = derived_from(item, fmt::format("{} layers in stages of {}", all, *per_stage));
       if (stages % pipeline_ != 0) {
@@ -255,45 +243,35 @@ class Torchtitan {
     import_.draft.set("layout.virtual_stages", stages / pipeline_, origin);
     std::vector<std::int64_t> split;
     for (std::int64_t stage = 0; stage < stages; ++stage) {
-      std::int64_t count = all / stages + (stage < all % stages ? 1 : 0);
-      count -= stage == 0 ? first : 0;
-      count -= stage == stages - 1 ? last : 0;
-      split.push_back(count);
+      split.push_back(all / stages + (stage < all % stages ? 1 : 0) - (stage == 0 ? first : 0) -
+                      (stage == stages - 1 ? last : 0));
     }
     if (std::all_of(split.begin(), split.end(), [](std::int64_t n) { return n >= 0; })) {
-      import_.draft.set(
-          "layout.stage_layers",
-          fmt::format("[{}]", fmt::join(split, ", ")),
-          default_of(import_,
-                     fmt::format("embedding and output count as {} and {} layers", first, last)));
+      import_.usual("layout.stage_layers",
+                    fmt::format("[{}]", fmt::join(split, ", ")),
+                    fmt::format("embedding and output count as {} and {} layers", first, last));
     }
   }
 
+  // Tokens in place of sequences, since the summer of 2026.
+  void read_batch_in_tokens() {
+    Pending& pending = import_.pending;
+    copy_count(import_, "training.max_context_length", "model.sequence_length");
+    keep_count(import_,
+               "training.num_tokens_per_microbatch_per_dp_rank",
+               pending.local_tokens,
+               "batch.micro");
+    keep("training.num_tokens_per_train_step", pending.step_tokens, "batch.global");
+    if (pipeline_ > 1) {  // ignored without a pipeline
+      keep_count(import_, "parallelism.num_pp_microbatches", pending.accumulation, "batch.global");
+    }
+    static_cast<void>(keys_.take("parallelism.num_pp_microbatches"));
+  }
+
   void read_batch() {
-    // Tokens in place of sequences, since the summer of 2026.
-    const bool in_tokens = command_ && keys_.find("training.local_batch_size") == nullptr &&
-                           keys_.find("training.seq_len") == nullptr;
-    if (in_tokens) {
-      copy_count(import_, "training.max_context_length", "model.sequence_length");
-      keep_count(import_,
-                 "training.num_tokens_per_microbatch_per_dp_rank",
-                 import_.pending.local_tokens,
-                 "batch.micro");
-      const SourceItem* step = keys_.take("training.num_tokens_per_train_step");
-      if (step != nullptr && step->value.text != "-1") {
-        keep_count(import_,
-                   "training.num_tokens_per_train_step",
-                   import_.pending.step_tokens,
-                   "batch.global");
-      }
-      if (pipeline_ > 1) {  // ignored without a pipeline
-        keep_count(import_,
-                   "parallelism.num_pp_microbatches",
-                   import_.pending.accumulation,
-                   "batch.global");
-      } else {
-        static_cast<void>(keys_.take("parallelism.num_pp_microbatches"));
-      }
+    if (command_ && keys_.find("training.local_batch_size") == nullptr &&
+        keys_.find("training.seq_len") == nullptr) {
+      read_batch_in_tokens();
       return;
     }
     copy_count(import_, "training.seq_len", "model.sequence_length");
@@ -302,15 +280,12 @@ class Torchtitan {
     if (global != nullptr && global->value.text != "-1") {
       copy_count(import_, "training.global_batch_size", "batch.global");
     }
-    const auto micro = keys_.count("parallelism.pipeline_parallel_microbatch_size");
-    if (pipeline_ > 1) {
-      import_.draft.set(
-          "batch.micro",
-          micro.value_or(1),
-          micro ? read_from(*keys_.find("parallelism.pipeline_parallel_microbatch_size"))
-                : default_of(import_, "pipeline_parallel_microbatch_size is 1"));
-    } else {
+    const std::string_view micro = "parallelism.pipeline_parallel_microbatch_size";
+    static_cast<void>(keys_.take(micro));
+    if (pipeline_ <= 1) {
       copy_count(import_, "training.local_batch_size", "batch.micro");
+    } else if (!copy_count(import_, micro, "batch.micro")) {
+      import_.usual("batch.micro", std::int64_t{1}, "pipeline_parallel_microbatch_size is 1");
     }
   }
 
@@ -321,128 +296,122 @@ class Torchtitan {
     });
   }
 
-  void read_precision() {
-    const SourceItem* converters = keys_.find("model.converters");
+  void read_compute() {
+    const std::string_view target = "precision.compute";
+    const std::string_view converters = "model.converters";
+    const std::string_view recipe_key = "quantize.linear.float8.recipe_name";
+    const std::string_view dtype_key = "training.mixed_precision_param";
     if (converts("mx")) {
-      import_.draft.set("precision.compute", "mxfp8", read_from(*converters));
-    } else if (converts("float8") || keys_.flag("float8.enable_float8_linear").value_or(false)) {
-      const auto recipe = keys_.text("quantize.linear.float8.recipe_name");
-      const bool rows = recipe && recipe->starts_with("rowwise");
-      const SourceItem& by =
-          converters != nullptr ? *converters : *keys_.find("float8.enable_float8_linear");
-      import_.draft.set("precision.compute",
-                        rows ? "fp8-rowwise" : "fp8-tensorwise",
-                        recipe ? read_from(*keys_.find("quantize.linear.float8.recipe_name"))
-                               : derived_from(by, "scales per tensor by default"));
-    } else {
-      const auto dtype = keys_.text("training.mixed_precision_param");
-      if (dtype && *dtype == "float32") {
-        import_.draft.leave_open("precision.compute",
-                                 *keys_.find("training.mixed_precision_param"),
-                                 "a scenario has no training in fp32");
-        return;
+      import_.set(target, "mxfp8", converters);
+    } else if (const bool eight = converts("float8");
+               eight || import_.on("float8.enable_float8_linear")) {
+      if (const auto recipe = keys_.text(recipe_key)) {
+        import_.set(
+            target, recipe->starts_with("rowwise") ? "fp8-rowwise" : "fp8-tensorwise", recipe_key);
+      } else {
+        import_.derive(
+            target,
+            "fp8-tensorwise",
+            keys_.find(converters) != nullptr ? converters : "float8.enable_float8_linear",
+            "scales per tensor by default");
       }
-      import_.draft.set("precision.compute",
-                        "bf16",
-                        dtype ? read_from(*keys_.find("training.mixed_precision_param"))
-                              : default_of(import_, "mixed_precision_param is bfloat16"));
+    } else if (const auto dtype = keys_.text(dtype_key); dtype && *dtype == "float32") {
+      import_.draft.leave_open(
+          target, *keys_.find(dtype_key), "a scenario has no training in fp32");
+    } else if (dtype) {
+      import_.set(target, "bf16", dtype_key);
+    } else {
+      import_.usual(target, "bf16", "mixed_precision_param is bfloat16");
     }
-    import_.draft.set("precision.gradient_dtype",
-                      "fp32",
-                      default_of(import_, "mixed_precision_reduce is float32"));
+  }
+
+  void read_precision() {
+    read_compute();
+    import_.usual("precision.gradient_dtype", "fp32", "mixed_precision_reduce is float32");
     static_cast<void>(keys_.text("training.mixed_precision_reduce"));
-    const auto kept = keys_.text("training.dtype");
-    if (kept && *kept == "bfloat16") {
-      import_.draft.set(
-          "precision.optimizer.state_bytes",
-          "4B",
-          derived_from(*keys_.find("training.dtype"), "two moments in bf16, no copy in fp32"));
+    if (keys_.text("training.dtype").value_or("") == "bfloat16") {
+      import_.derive("precision.optimizer.state_bytes",
+                     "4B",
+                     "training.dtype",
+                     "two moments in bf16, no copy in fp32");
     }
     const auto compile = keys_.flag("compile.enable");
     const auto parts = keys_.texts("compile.components");
     const bool model_too =
         parts.empty() || std::find(parts.begin(), parts.end(), "model") != parts.end();
     if (compile) {
-      import_.draft.set("compile", *compile && model_too, read_from(*keys_.find("compile.enable")));
+      import_.set("compile", *compile && model_too, "compile.enable");
     }
   }
 
   void read_recompute() {
-    if (saved_ && keys_.find("activation_checkpoint.mode") == nullptr) {
+    const std::string_view mode_key = "activation_checkpoint.mode";
+    const std::string_view option_key = "activation_checkpoint.selective_ac_option";
+    if (saved_ && keys_.find(mode_key) == nullptr) {
       read_saved_recompute(import_);
       return;
     }
-    const auto mode = keys_.text("activation_checkpoint.mode");
-    const auto option = keys_.text("activation_checkpoint.selective_ac_option");
-    const SourceItem* item = keys_.find("activation_checkpoint.mode");
+    const auto mode = keys_.text(mode_key);
+    const auto option = keys_.text(option_key);
+    const SourceItem* item = keys_.find(mode_key);
     if (command_ && !mode) {
       return;
     }
     if (mode && (*mode == "full" || *mode == "none")) {
-      import_.draft.set("recompute", *mode, read_from(*item));
-      return;
-    }
-    if (mode && *mode != "selective") {
+      import_.set("recompute", *mode, mode_key);
+    } else if (mode && *mode != "selective") {
       import_.draft.leave_open(
           "recompute",
           *item,
           fmt::format("{} is a mode that a scenario does not have", yaml::display(*mode)));
-      return;
-    }
-    const Origin origin = option
-                              ? read_from(*keys_.find("activation_checkpoint.selective_ac_option"))
-                          : mode ? read_from(*item)
-                                 : default_of(import_, "every second layer is recomputed");
-    if (option && *option == "not printed") {
+    } else if (option && *option == "not printed") {
       import_.draft.leave_open("recompute",
                                *item,
                                "the log does not say what is recomputed; selective_operations with "
                                "the option `op`");
-      return;
+    } else if (option && *option == "op") {
+      import_.set("recompute", "selective_operations", option_key);
+    } else {
+      recompute_layers(option ? keys_.count(option_key).value_or(2) : 2,
+                       option ? keys_.find(option_key) : item);
     }
-    if (option && *option == "op") {
-      import_.draft.set("recompute", "selective_operations", origin);
-      return;
-    }
+  }
+
+  void recompute_layers(std::int64_t every, const SourceItem* item) {
+    every = std::max<std::int64_t>(every, 1);
     const auto layers = import_.draft.count("model.num_layers");
-    std::int64_t every = 2;
-    if (option) {
-      every = std::max<std::int64_t>(
-          keys_.count("activation_checkpoint.selective_ac_option").value_or(2), 1);
-    }
     const auto chunks = import_.draft.count("layout.virtual_stages").value_or(1) * pipeline_;
     if (layers && chunks > 0 && *layers / chunks / every > 0) {
-      Origin founded = origin;
-      founded.why = fmt::format("every {}th layer of each chunk", every);
-      founded.kind = option ? OriginKind::derived : OriginKind::by_default;
-      import_.draft.set("recompute.layers", *layers / chunks / every, founded);
+      const std::string why = fmt::format("every {}th layer of each chunk", every);
+      Origin origin = item == nullptr ? default_of(import_, why) : derived_from(*item, why);
+      const bool stated = item != nullptr && item->path != "activation_checkpoint.mode";
+      origin.kind = stated ? origin.kind : OriginKind::by_default;
+      import_.draft.set("recompute.layers", *layers / chunks / every, origin);
     }
   }
 
   void read_run() {
     copy_count(import_, "training.steps", "training.steps");
-    const auto saves = keys_.flag("checkpoint.enable");
     const auto interval = keys_.count("checkpoint.interval");
     const auto mode = keys_.text("checkpoint.async_mode");
-    if (!saves.value_or(false)) {
+    if (!import_.on("checkpoint.enable")) {
       return;
     }
     if (interval) {
-      import_.draft.set("checkpoint.interval",
-                        fmt::format("{} steps", *interval),
-                        read_from(*keys_.find("checkpoint.interval")));
+      import_.set("checkpoint.interval", fmt::format("{} steps", *interval), "checkpoint.interval");
     }
-    import_.draft.set("checkpoint.mode",
-                      mode && *mode != "disabled" ? "async" : "sync",
-                      mode ? read_from(*keys_.find("checkpoint.async_mode"))
-                           : default_of(import_, "async_mode is disabled"));
+    if (mode) {
+      import_.set(
+          "checkpoint.mode", *mode == "disabled" ? "sync" : "async", "checkpoint.async_mode");
+    } else {
+      import_.usual("checkpoint.mode", "sync", "async_mode is disabled");
+    }
   }
 
   Import& import_;
   SourceKeys& keys_;
   bool command_ = false;  // the keys of the command line, since February 2026
   bool saved_ = false;
-  std::int64_t tensor_ = 1;
   std::int64_t pipeline_ = 1;
 };
 

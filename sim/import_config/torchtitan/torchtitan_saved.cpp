@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sim/import_config/key_fates.hpp"
+
 namespace orrery::import_config {
 
 namespace {
@@ -13,50 +15,36 @@ using yaml::Value;
 
 constexpr std::string_view kModel = "model_spec.model.";
 
-// The value of a key, or nothing where it is absent or null.
-const Value* at(const Value* value, std::string_view key) {
-  if (value == nullptr || value->kind != Value::Kind::mapping) {
-    return nullptr;
-  }
-  for (const yaml::Entry& entry : value->entries) {
-    if (entry.key == key) {
-      return entry.value.kind == Value::Kind::null ? nullptr : &entry.value;
-    }
-  }
-  return nullptr;
-}
-
-const Value* at(const Value* value, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    value = at(value, key);
+// What stands at the path, or nothing where it is absent or null.
+const Value* at(const Value* value, std::string_view path) {
+  while (value != nullptr && !path.empty()) {
+    const std::string_view key = cut(path, '.');
+    const auto found = std::find_if(value->entries.begin(),
+                                    value->entries.end(),
+                                    [key](const yaml::Entry& entry) { return entry.key == key; });
+    value = found == value->entries.end() || found->value.kind == Value::Kind::null ? nullptr
+                                                                                    : &found->value;
   }
   return value;
 }
 
-// What the layers of a scenario have in common.
-struct SavedAttention {
-  std::int64_t heads = 0;
-  std::int64_t groups = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t query_rank = 0;
-  std::int64_t key_rank = 0;  // 0: no latent attention
-  std::int64_t nope_dim = 0;
-  std::int64_t rope_dim = 0;
-  std::int64_t value_dim = 0;
-  bool bias = false;
+// One part of a layer, which is the same in all layers that have it.
+struct SavedPart {
+  std::string_view name;
+  std::string_view differs;
+  // Below the part, and the key of the scenario; without one it counts with others.
+  std::vector<std::pair<std::string_view, std::string_view>> dimensions;
+  std::vector<std::int64_t> values = {};  // 0: absent
+  std::int64_t layers = 0;                // that have it
 
-  friend bool operator==(const SavedAttention&, const SavedAttention&) = default;
-};
-
-struct SavedExperts {
-  std::int64_t count = 0;
-  std::int64_t top_k = 0;
-  std::int64_t width = 0;
-  std::int64_t shared_width = 0;
-  std::int64_t groups = 0;
-  std::int64_t chosen_groups = 0;
-
-  friend bool operator==(const SavedExperts&, const SavedExperts&) = default;
+  [[nodiscard]] std::int64_t value(std::string_view path) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (dimensions[i].first == path) {
+        return values[i];
+      }
+    }
+    return 0;
+  }
 };
 
 class SavedModel {
@@ -76,9 +64,12 @@ class SavedModel {
       read_layer(i);
     }
     if (!broken_) {
-      put();
+      put_model();
     }
-    mark_read();
+    // What the layers hold besides follows from what was read, or costs nothing.
+    for (SourceItem& item : keys_.items()) {
+      item.used |= item.path.starts_with(kModel);
+    }
   }
 
  private:
@@ -87,130 +78,102 @@ class SavedModel {
     broken_ = true;
   }
 
-  // 0 where the key is absent or null.
-  std::int64_t count(const Value* value, std::size_t layer) {
-    if (value == nullptr) {
-      return 0;
-    }
+  std::int64_t count(const Value& value, std::size_t layer) {
     constexpr std::int64_t kMost = std::int64_t{1} << 40U;
     std::int64_t number = -1;
-    const char* end = value->text.data() + value->text.size();
-    const auto [stop, error] = std::from_chars(value->text.data(), end, number);
-    if (value->kind != Value::Kind::scalar || error != std::errc{} || stop != end || number < 0 ||
+    const char* end = value.text.data() + value.text.size();
+    const auto [stop, error] = std::from_chars(value.text.data(), end, number);
+    if (value.kind != Value::Kind::scalar || error != std::errc{} || stop != end || number < 0 ||
         number > kMost) {
-      fail(*value, layer, fmt::format("{} is no whole number from 0 on", value_text(*value)));
-      return 0;
+      fail(value, layer, fmt::format("{} is no whole number from 0 on", value_text(value)));
     }
     return number;
+  }
+
+  void read_part(SavedPart& part, const Value& from, std::size_t layer) {
+    std::vector<std::int64_t> values;
+    for (const auto& [path, target] : part.dimensions) {
+      const Value* value = at(&from, path);
+      values.push_back(value == nullptr || broken_ ? 0 : count(*value, layer));
+    }
+    if (!broken_ && part.layers > 0 && values != part.values) {
+      fail(from, layer, part.differs);
+    }
+    part.values = std::move(values);
+    ++part.layers;
   }
 
   void read_layer(std::size_t i) {
     const Value& layer = layers_->value.items[i];
     const Value* attention = at(&layer, "attention");
+    const Value* moe = at(&layer, "moe");
+    const Value* dense = at(&layer, "feed_forward");
     if (at(attention, "n_heads") == nullptr) {
       fail(layer, i, "is no attention to all keys: a scenario cannot express it");
       return;
     }
-    const SavedAttention found = attention_of(attention, i);
-    if (!broken_ && i > 0 && found != attention_) {
-      fail(layer, i, "has an attention of other widths than the layers before it");
+    read_part(attention_, *attention, i);
+    windows_ += at(attention, "sliding_window_size") != nullptr ? 1U : 0U;
+    norms_ |= at(attention, "qk_norm") != nullptr;
+    for (const std::string_view path : {"qkv_linear.wqkv.bias", "qkv_linear.wq.bias"}) {
+      const Value* bias = at(attention, path);
+      bias_ |= bias != nullptr && bias->text == "true";
     }
     if (broken_) {
       return;
     }
-    attention_ = found;
-    windows_ += at(attention, "sliding_window_size") != nullptr ? 1U : 0U;
-    norms_ |= at(attention, "qk_norm") != nullptr;
-    const Value* moe = at(&layer, "moe");
-    const Value* dense = at(&layer, "feed_forward");
     if (moe != nullptr) {
-      read_experts(moe, i);
+      read_part(experts_, *moe, i);
+      if (!broken_ && std::count(experts_.values.begin(), experts_.values.begin() + 3, 0) > 0) {
+        fail(*moe, i, "says neither experts, nor how many a token takes, nor their width");
+      }
     } else if (dense != nullptr) {
-      read_dense(dense, i);
+      dense_behind_ |= experts_.layers > 0;
+      read_part(dense_, *dense, i);
+      if (!broken_ && dense_.values.front() == 0) {
+        fail(*dense, i, "says no width of its feed_forward (w1.out_features)");
+      }
     } else {
       fail(layer, i, "has neither feed_forward nor moe");
     }
   }
 
-  SavedAttention attention_of(const Value* from, std::size_t i) {
-    SavedAttention found;
-    found.heads = count(at(from, "n_heads"), i);
-    found.key_rank = count(at(from, "kv_lora_rank"), i);
-    if (found.key_rank > 0) {
-      found.query_rank = count(at(from, "q_lora_rank"), i);
-      found.nope_dim = count(at(from, "qk_nope_head_dim"), i);
-      found.rope_dim = count(at(from, "qk_rope_head_dim"), i);
-      found.value_dim = count(at(from, "v_head_dim"), i);
-      return found;
-    }
-    found.groups = count(at(from, "n_kv_heads"), i);
-    found.groups = found.groups > 0 ? found.groups : found.heads;
-    found.head_dim = count(at(from, {"qkv_linear", "head_dim"}), i);
-    if (found.head_dim == 0) {
-      found.head_dim = count(at(from, "head_dim"), i);
-    }
-    for (const std::string_view name : {"wqkv", "wq"}) {
-      const Value* bias = at(from, {"qkv_linear", name, "bias"});
-      found.bias |= bias != nullptr && bias->text == "true";
-    }
-    return found;
-  }
-
-  void read_experts(const Value* moe, std::size_t i) {
-    SavedExperts found;
-    found.count = count(at(moe, "num_experts"), i);
-    found.top_k = count(at(moe, {"router", "top_k"}), i);
-    found.width = count(at(moe, {"routed_experts", "inner_experts", "hidden_dim"}), i);
-    found.shared_width = count(at(moe, {"shared_experts", "w1", "out_features"}), i);
-    found.groups = count(at(moe, {"router", "num_expert_groups"}), i);
-    found.chosen_groups = count(at(moe, {"router", "num_limited_groups"}), i);
-    if (!broken_ && (found.count == 0 || found.top_k == 0 || found.width == 0)) {
-      fail(*moe, i, "says neither experts, nor how many a token takes, nor their width");
-    } else if (!broken_ && experts_.count > 0 && found != experts_) {
-      fail(*moe, i, "has other experts than the layers before it");
-    }
-    experts_ = found;
-  }
-
-  void read_dense(const Value* from, std::size_t i) {
-    const std::int64_t width = count(at(from, {"w1", "out_features"}), i);
-    if (!broken_ && width == 0) {
-      fail(*from, i, "says no width of its feed_forward (w1.out_features)");
-    } else if (!broken_ && dense_layers_ > 0 && width != dense_width_) {
-      fail(*from, i, "has a feed_forward of another width than the layers before it");
-    }
-    dense_behind_ |= experts_.count > 0;
-    dense_width_ = width;
-    ++dense_layers_;
-  }
-
   // `key` as the file writes it, below the first layer.
-  void put(std::string_view path, std::int64_t value, std::string_view key) {
-    if (value > 0) {
-      import_.draft.set(path, value, derived_from(*layers_, fmt::format("layers[0].{}", key)));
+  void put(std::string_view target, std::int64_t value, std::string_view key) {
+    const ImportedSetting* known = import_.draft.find(target);
+    const bool said = known != nullptr && known->origin.key == layers_->shown;
+    if (value > 0 && !target.empty() && !said) {
+      import_.draft.set(target, value, derived_from(*layers_, fmt::format("layers[0].{}", key)));
     }
   }
 
-  void put() {
+  void put_part(const SavedPart& part) {
+    const bool latent = part.value("kv_lora_rank") > 0;
+    for (std::size_t i = 0; i < part.values.size(); ++i) {
+      const auto& [path, target] = part.dimensions[i];
+      const bool of_heads = target == "model.num_query_groups" || target == "model.head_dim";
+      if (latent ? !of_heads : !target.starts_with("model.mla.")) {
+        put(target, part.values[i], fmt::format("{}.{}", part.name, path));
+      }
+    }
+    if (!latent && part.value("n_heads") > 0) {
+      put("model.num_query_groups", part.value("n_heads"), "attention.n_kv_heads");
+    }
+  }
+
+  void put_model() {
     import_.draft.set("model.num_layers",
                       static_cast<std::int64_t>(layers_->value.items.size()),
                       derived_from(*layers_, "the length of the list"));
-    put("model.num_attention_heads", attention_.heads, "attention.n_heads");
-    put("model.num_query_groups", attention_.groups, "attention.n_kv_heads");
-    put("model.head_dim", attention_.head_dim, "attention.qkv_linear.head_dim");
-    if (attention_.key_rank > 0) {
-      put("model.mla.q_lora_rank", attention_.query_rank, "attention.q_lora_rank");
-      put("model.mla.kv_lora_rank", attention_.key_rank, "attention.kv_lora_rank");
-      put("model.mla.qk_nope_head_dim", attention_.nope_dim, "attention.qk_nope_head_dim");
-      put("model.mla.qk_rope_head_dim", attention_.rope_dim, "attention.qk_rope_head_dim");
-      put("model.mla.v_head_dim", attention_.value_dim, "attention.v_head_dim");
-    }
-    if (attention_.bias) {
+    put_part(attention_);
+    if (bias_) {
       import_.draft.set(
           "model.qkv_bias", true, derived_from(*layers_, "layers[0].attention.qkv_linear, bias"));
     }
-    put("model.ffn_hidden_size", dense_width_, "feed_forward.w1.out_features");
-    put_experts();
+    put_part(dense_);
+    if (experts_.layers > 0) {
+      put_experts();
+    }
     if (const SourceItem* more = keys_.take("model_spec.model.mtp_layers");
         more != nullptr && !more->value.items.empty()) {
       import_.draft.set(
@@ -220,29 +183,20 @@ class SavedModel {
   }
 
   void put_experts() {
-    if (experts_.count == 0) {
-      return;
-    }
-    put("model.moe.num_experts", experts_.count, "moe.num_experts");
-    put("model.moe.top_k", experts_.top_k, "moe.router.top_k");
-    put("model.moe.ffn_hidden_size", experts_.width, "moe.routed_experts.inner_experts.hidden_dim");
-    put("model.moe.dense_layers", dense_layers_, "feed_forward in place of moe");
-    if (experts_.shared_width % experts_.width == 0) {
+    put_part(experts_);
+    put("model.moe.dense_layers", dense_.layers, "feed_forward in place of moe");
+    const std::int64_t width = experts_.value("routed_experts.inner_experts.hidden_dim");
+    const std::int64_t shared = experts_.value("shared_experts.w1.out_features");
+    if (shared % width == 0) {
       put("model.moe.shared",
-          experts_.shared_width / experts_.width,
-          fmt::format("moe.shared_experts: {} / {}", experts_.shared_width, experts_.width));
+          shared / width,
+          fmt::format("moe.shared_experts: {} / {}", shared, width));
     } else {
       import_.draft.note(
           "moe.shared_experts: a scenario counts shared experts of the width of the routed ones");
     }
-    if (experts_.chosen_groups > 0 && experts_.chosen_groups < experts_.groups) {
-      import_.draft.set("model.moe.node_limit",
-                        experts_.chosen_groups,
-                        Origin{OriginKind::assumed,
-                               layers_->where,
-                               layers_->shown,
-                               fmt::format("each of the {} groups of experts on a node of its own",
-                                           experts_.groups)});
+    if (const std::int64_t chosen = experts_.value("router.num_limited_groups"); chosen > 0) {
+      put_node_limit(import_.draft, layers_, chosen, experts_.value("router.num_expert_groups"));
     }
   }
 
@@ -266,22 +220,34 @@ class SavedModel {
     }
   }
 
-  // What the layers hold besides follows from what was read, or costs nothing.
-  void mark_read() {
-    for (SourceItem& item : keys_.items()) {
-      item.used |= item.path.starts_with(kModel);
-    }
-  }
-
   Import& import_;
   SourceKeys& keys_;
   const SourceItem* layers_ = nullptr;
-  bool broken_ = false;
-  SavedAttention attention_;
-  SavedExperts experts_;
-  std::int64_t dense_width_ = 0;
-  std::int64_t dense_layers_ = 0;
+  SavedPart attention_ = {"attention",
+                          "has an attention of other widths than the layers before it",
+                          {{"n_heads", "model.num_attention_heads"},
+                           {"n_kv_heads", "model.num_query_groups"},
+                           {"qkv_linear.head_dim", "model.head_dim"},
+                           {"head_dim", "model.head_dim"},
+                           {"q_lora_rank", "model.mla.q_lora_rank"},
+                           {"kv_lora_rank", "model.mla.kv_lora_rank"},
+                           {"qk_nope_head_dim", "model.mla.qk_nope_head_dim"},
+                           {"qk_rope_head_dim", "model.mla.qk_rope_head_dim"},
+                           {"v_head_dim", "model.mla.v_head_dim"}}};
+  SavedPart experts_ = {"moe",
+                        "has other experts than the layers before it",
+                        {{"num_experts", "model.moe.num_experts"},
+                         {"router.top_k", "model.moe.top_k"},
+                         {"routed_experts.inner_experts.hidden_dim", "model.moe.ffn_hidden_size"},
+                         {"shared_experts.w1.out_features", ""},
+                         {"router.num_expert_groups", ""},
+                         {"router.num_limited_groups", ""}}};
+  SavedPart dense_ = {"feed_forward",
+                      "has a feed_forward of another width than the layers before it",
+                      {{"w1.out_features", "model.ffn_hidden_size"}}};
   std::size_t windows_ = 0;
+  bool broken_ = false;
+  bool bias_ = false;
   bool norms_ = false;
   bool dense_behind_ = false;
 };
@@ -325,7 +291,7 @@ void read_saved_recompute(Import& import) {
     import.draft.set(
         "recompute", "full", derived_from(*full, "no field of another policy is there"));
   } else {
-    import.draft.set("recompute", "none", default_of(import, "activation_checkpoint is null"));
+    import.usual("recompute", "none", "activation_checkpoint is null");
   }
 }
 

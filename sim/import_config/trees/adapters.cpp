@@ -87,29 +87,26 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   } else if (keys.rank_by_default.empty()) {
     import.draft.leave_open("model.lora.rank", item, "the rank of the adapters is not stated");
   } else {
-    import.draft.set("model.lora.rank",
-                     std::string(keys.rank_by_default),
-                     default_of(import, "the rank of adapters"));
+    import.usual("model.lora.rank", std::string(keys.rank_by_default), "the rank of adapters");
   }
   if (const SourceItem* dropout = import.keys.take(keys.dropout)) {
     if (const auto share = import.keys.number(keys.dropout)) {
       import.draft.set("model.lora.dropout", fmt::format("{}", *share), read_from(*dropout));
     }
   } else if (keys.dropout_by_default != "0") {
-    import.draft.set("model.lora.dropout",
-                     std::string(keys.dropout_by_default),
-                     default_of(import, "dropout before the adapters"));
+    import.usual(
+        "model.lora.dropout", std::string(keys.dropout_by_default), "dropout before the adapters");
   }
   if (const SourceItem* targets = import.keys.take(keys.targets)) {
     read_targets(import, *targets);
   } else {
-    import.draft.set("model.lora.targets",
-                     fmt::format("[{}]", keys.targets_by_default),
-                     default_of(import, "which layers have adapters"));
+    import.usual("model.lora.targets",
+                 fmt::format("[{}]", keys.targets_by_default),
+                 "which layers have adapters");
   }
   const auto bits = keys.four_bits.empty() ? std::nullopt : import.keys.text(keys.four_bits);
   if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {
-    import.draft.set("model.lora.base", "nf4", read_from(*import.keys.find(keys.four_bits)));
+    import.set("model.lora.base", "nf4", keys.four_bits);
   }
 }
 

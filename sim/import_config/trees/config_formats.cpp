@@ -12,7 +12,7 @@
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
-#include "sim/import_config/logs/log_pattern.hpp"
+#include "sim/import_config/logs/log_programs.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
 #include "sim/import_config/logs/metrics_table.hpp"
 

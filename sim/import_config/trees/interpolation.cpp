@@ -1,5 +1,3 @@
-#include "sim/import_config/trees/interpolation.hpp"
-
 #include <fmt/core.h>
 
 #include <charconv>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/text/text.hpp"
+#include "sim/import_config/trees/source_tree.hpp"
 
 namespace orrery::import_config {
 

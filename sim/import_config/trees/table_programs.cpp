@@ -81,7 +81,7 @@ void read_maxtext_sharding(Import& import) {
   const auto copies = hosts ? std::nullopt : keys.count("dcn_data_parallelism");
   static_cast<void>(keys.take("ici_data_parallelism"));
   if (none) {
-    import.draft.set("layout.sharding", "none", read_from(*keys.find("ici_fsdp_parallelism")));
+    import.set("layout.sharding", "none", "ici_fsdp_parallelism");
     return;
   }
   import.pending.fsdp = true;
@@ -106,16 +106,16 @@ void read_maxtext(Import& import) {
   if (!activations.empty()) {
     const bool gated = activations.size() > 1;
     const std::string& act = activations.front();
-    import.draft.set("model.activation",
-                     act == "silu" && gated   ? "swiglu"
-                     : act == "gelu" && gated ? "geglu"
-                     : act == "relu"          ? "relu"
-                                              : "gelu",
-                     read_from(*keys.find("mlp_activations")));
+    import.set("model.activation",
+               act == "silu" && gated   ? "swiglu"
+               : act == "gelu" && gated ? "geglu"
+               : act == "relu"          ? "relu"
+                                        : "gelu",
+               "mlp_activations");
   }
   const std::int64_t experts = keys.count("num_experts").value_or(1);
   if (experts > 1) {
-    import.draft.set("model.moe.num_experts", experts, read_from(*keys.find("num_experts")));
+    import.set("model.moe.num_experts", experts, "num_experts");
     for (const std::string_view width : {"base_moe_mlp_dim", "base_mlp_dim"}) {
       const SourceItem* item = keys.take(width);
       if (item != nullptr && item->value.text != "-1" &&
@@ -127,8 +127,8 @@ void read_maxtext(Import& import) {
   read_axes(import);
   read_maxtext_sharding(import);
   if (keys.find("base_emb_dim") != nullptr) {
-    import.draft.set("model.norm", "rms_norm", default_of(import, "norms of its decoder blocks"));
-    import.draft.set("model.position", "rotary", default_of(import, "its decoder blocks rotate"));
+    import.usual("model.norm", "rms_norm", "norms of its decoder blocks");
+    import.usual("model.position", "rotary", "its decoder blocks rotate");
   }
 }
 
@@ -141,9 +141,7 @@ void read_foundry_length(Import& import, std::string_view source, std::string_vi
     return;
   }
   const std::string steps = text->substr(0, text->size() - 2);
-  import.draft.set(target,
-                   target == "training.steps" ? steps : steps + " steps",
-                   read_from(*import.keys.find(source)));
+  import.set(target, target == "training.steps" ? steps : steps + " steps", source);
 }
 
 void read_foundry_model(Import& import) {
@@ -177,11 +175,9 @@ void read_foundry_model(Import& import) {
   }
   const std::string kind = keys.text("model.attn_config.attn_type").value_or("");
   if (kind == "multiquery_attention") {
-    import.draft.set("model.num_query_groups",
-                     std::int64_t{1},
-                     read_from(*keys.find("model.attn_config.attn_type")));
+    import.set("model.num_query_groups", std::int64_t{1}, "model.attn_config.attn_type");
   }
-  const auto on = [&keys](std::string_view key) { return keys.flag(key).value_or(false); };
+  const auto on = [&import](std::string_view key) { return import.on(key); };
   const bool learned = keys.flag("model.learned_pos_emb").value_or(true);
   const bool rotary = on("model.attn_config.rope");
   const bool alibi = on("model.attn_config.alibi");
@@ -203,14 +199,12 @@ void read_foundry_sharding(Import& import) {
     return item.path.starts_with("fsdp_config.");
   });
   if (!fsdp) {
-    import.draft.set("layout.sharding", "none", default_of(import, "without fsdp_config: DDP"));
+    import.usual("layout.sharding", "none", "without fsdp_config: DDP");
     return;
   }
-  import.draft.set("layout.sharding", "zero3", default_of(import, "FULL_SHARD"));
-  import.draft.set("overlap.fsdp.backward_prefetch",
-                   "after",
-                   default_of(import, "backward_prefetch is BACKWARD_POST"));
-  if (keys.flag("fsdp_config.cpu_offload").value_or(false)) {
+  import.usual("layout.sharding", "zero3", "FULL_SHARD");
+  import.usual("overlap.fsdp.backward_prefetch", "after", "backward_prefetch is BACKWARD_POST");
+  if (import.on("fsdp_config.cpu_offload")) {
     const Origin origin = read_from(*keys.find("fsdp_config.cpu_offload"));
     import.draft.set("offload.optimizer", "cpu", origin);
     import.draft.set("offload.parameters", "cpu", origin);

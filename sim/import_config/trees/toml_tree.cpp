@@ -187,6 +187,7 @@ std::optional<yaml::Value> parse_yaml(std::string_view text,
   limits.max_bytes = text.size() + 1;
   limits.max_depth = static_cast<int>(kMostLevels);
   limits.max_nodes = kMostValues;
+  limits.max_key_bytes = kLongestKey;
   return yaml::parse(text, file, limits, diagnostics);
 }
 

@@ -25,11 +25,11 @@ TEST(BrokenJson, HasAPlace) {
   EXPECT_EQ(json_problems("{\n  \"hidden_size\": 4096,\n  \"model_type\": }\n").substr(0, 36),
             "a.json:3:17: error: is no JSON: synt");
   EXPECT_EQ(json_problems("{\n  \"hidden_size\": 4096,\n  \"hidden_size\": 8192\n}\n"),
-            "a.json:3:3: error: hidden_size: is stated twice; the first one is in line 2\n");
+            "a.json:3:3: error: hidden_size: duplicate key, first given in line 2\n");
   EXPECT_NE(json_problems("").find("a.json:1:1: error: is no JSON"), std::string::npos);
   EXPECT_EQ(json_problems("[1, 2]"), "a.json:1:1: error: holds no keys\n");
   EXPECT_EQ(json_problems(std::string(100, '[')),
-            "a.json:1:65: error: has more than 64 levels of nesting\n");
+            "a.json:1:65: error: nested too deeply (at most 64 levels)\n");
   EXPECT_NE(json_problems("{\"a\": nan}").find("error: is no JSON"), std::string::npos);
 }
 
