@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/text/format.hpp"
-#include "sim/step/fabric/share_jobs.hpp"
+#include "sim/step/share_jobs.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::jobs {

@@ -10,7 +10,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/profile_search.hpp"
 #include "sim/jobs/jobs_file.hpp"
-#include "sim/step/fabric/share_jobs.hpp"
+#include "sim/step/share_jobs.hpp"
 
 namespace orrery::jobs {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/step/fabric/share_jobs.hpp"
+#include "sim/step/share_jobs.hpp"
 
 namespace orrery::jobs {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/step/fabric/share_jobs.hpp"
+#include "sim/step/share_jobs.hpp"
 
 #include <algorithm>
 #include <memory>
