@@ -91,13 +91,17 @@ std::optional<MetricsTable> MetricsTable::of(std::string_view text) {
     table.columns_.push_back(known ? column->is : std::string_view());
     steps = steps || (known && column->is == kStep);
     timed = timed || (known && column->is != kStep && column->is != "tflops");
+    table.timed_ = table.timed_ ||
+                   (known && column->is != kStep && column->is != "tflops" && column->is != kDate);
   }
   return steps && timed ? std::optional(std::move(table)) : std::nullopt;
 }
 
-std::string MetricsTable::line_of(std::string_view row) const {
+std::string MetricsTable::line_of(std::string_view row) {
   const std::vector<std::string> cells = cells_of(row);
   std::string line;
+  double date = -1.0;
+  double step = -1.0;
   for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
     const auto number = columns_[i].empty() ? std::nullopt : number_of(cells[i]);
     if (number) {
@@ -105,8 +109,15 @@ std::string MetricsTable::line_of(std::string_view row) const {
                           line.empty() ? "" : ", ",
                           columns_[i],
                           columns_[i] == kDate ? *number * kKilo : *number);
+      date = columns_[i] == kDate ? *number * kKilo : date;
+      step = columns_[i] == kStep ? *number : step;
     }
   }
+  if (!timed_ && date > date_ && date_ >= 0.0 && step > step_) {
+    line += fmt::format(", \"s\": {}", (date - date_) / kKilo / (step - step_));
+  }
+  date_ = date;
+  step_ = step;
   return line;
 }
 

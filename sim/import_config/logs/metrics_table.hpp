@@ -31,10 +31,13 @@ class MetricsTable {
   [[nodiscard]] std::string end();
 
  private:
-  [[nodiscard]] std::string line_of(std::string_view row) const;
+  [[nodiscard]] std::string line_of(std::string_view row);
 
   std::vector<std::string_view> columns_;  // what each is; empty: not read
   std::string rest_;
+  bool timed_ = false;  // a column says how long a step takes; else the dates of two rows do
+  double date_ = -1.0;  // of the row before, in milliseconds, and its step
+  double step_ = -1.0;
   bool header_ = true;  // comes next
 };
 

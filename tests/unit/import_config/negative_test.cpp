@@ -142,10 +142,10 @@ TEST(HostileJson, WideAndDeepFilesEnd) {
   for (int i = 0; i < 60'000; ++i) {
     wide += ",\"k" + std::to_string(i) + "\":1";
   }
-  EXPECT_NE(json_problems(wide + "}").find("holds more than 50000 values"), std::string::npos);
-  const std::string long_key = "{\"" + std::string(1 << 20U, 'x') + "\": {\"a\": 1}}";
-  EXPECT_NE(json_problems(long_key).find("has a name that no configuration has"),
+  EXPECT_NE(json_problems(wide + "}").find("too many values (at most 50000 in a file)"),
             std::string::npos);
+  const std::string long_key = "{\"" + std::string(1 << 20U, 'x') + "\": {\"a\": 1}}";
+  EXPECT_NE(json_problems(long_key).find("a key must be plain text"), std::string::npos);
 }
 
 TEST(Files, OfUnknownKindsAreRefusedWithTheKnownOnes) {
@@ -176,14 +176,15 @@ TEST(GivenKeys, ThatAScenarioDoesNotHaveAreRefused) {
             "--set: error: layout.tensors: unknown key (did you mean `layout.tensor`?)\n");
 }
 
-// Text of a file goes into comments of the scenario: it cannot leave them.
+// Text of a file goes into comments of the scenario: it cannot leave them, and keys with line ends
+// are refused.
 TEST(HostileText, CannotLeaveItsComment) {
   const Imported imported =
       import_texts({{"config.json",
                      R"({"model_type": "llama", "x\nname: other\nlayout: {tensor: 8}_token_id": "x",
             "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
             "num_attention_heads": 32, "vocab_size": 32000})"}});
-  EXPECT_EQ(imported.problems(), "");
+  EXPECT_NE(imported.problems().find("holds a control character"), std::string::npos);
   EXPECT_EQ(imported.result.scenario.find("\nlayout:"), std::string::npos);
   EXPECT_EQ(imported.result.scenario.find("\nname: other"), std::string::npos);
 }

@@ -209,7 +209,7 @@ TEST(KeysThatSetSizes, AreRefusedWhenNobodyReadsThem) {
       {R"("multi_query_group_num": 2})", "multi_query_group_num: not understood"},
       {R"("num_kv_heads": 8})", "num_kv_heads: not understood"},
       {R"("linear_attn_config": {"kda_layers": [1, 2]}})",
-       "linear_attn_config.kda_layers: belongs to layers that a scenario cannot express"},
+       "linear_attn_config.kda_layers: is not read; a scenario says it by model.layer_types"},
       {R"("sparse_attention_config": {"sparse_topk_blocks": 16}})",
        "sparse_attention_config.sparse_topk_blocks: belongs to layers"},
       {R"("vision_config": {"hidden_size": 1024}})",

@@ -140,7 +140,7 @@ TEST(ShellScripts, FollowACommandBehindBashC) {
   EXPECT_EQ(imported.problems(), "");
   EXPECT_EQ(imported.value("layout.tensor"), "4");
   EXPECT_EQ(imported.value("model.num_layers"), "32");
-  EXPECT_EQ(imported.line("layout.tensor"), 2);
+  EXPECT_EQ(imported.line("layout.tensor"), 4);  // the option is written twice: the command's line
 }
 
 TEST(ShellScripts, OfTwoArgumentsTheLastCounts) {

@@ -133,7 +133,7 @@ TEST(TorchtitanSaved, LayersThatAScenarioCannotExpressAreRefused) {
       "s.json:4:1: error: model_spec.model.layers[0]: is no attention to all keys: a scenario "
       "cannot express it\n");
   EXPECT_EQ(problems(layer() + ",\n" + layer(16)),
-            "s.json:4:1: error: model_spec.model.layers[1]: has an attention of other widths than "
+            "s.json:4:15: error: model_spec.model.layers[1]: has an attention of other widths than "
             "the layers before it\n");
   EXPECT_EQ(problems(layer() + ",\n" + layer(32, 64)),
             "s.json:4:119: error: model_spec.model.layers[1]: has a feed_forward of another width "

@@ -14,6 +14,7 @@
 
 #include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/run_spec.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace orrery::scenario {
 
@@ -112,6 +113,9 @@ void dump_recovery(Lines& lines, const run::RecoverySpec& recovery);
 void dump_plan(Lines& lines, const plan::PlanSpec& spec);
 
 // `capacity` and `prices` (capacity_effects.cpp).
+// Adapters and rollouts.
+void dump_post_training(Lines& lines, const Scenario& scenario);
+
 void dump_capacity(Lines& lines, const run::CapacitySpec& capacity);
 void dump_prices(Lines& lines, const run::PriceSpec& prices);
 

@@ -33,6 +33,9 @@ struct Effect {
 // Causes of failures, what modulates them, and what is slow or wrong; recovery stages left aside.
 [[nodiscard]] const std::vector<Effect>& cause_effects();
 
+// Adapters and rollouts.
+[[nodiscard]] const std::vector<Effect>& post_training_effects();
+
 // What `orrery plan` searches.
 [[nodiscard]] const std::vector<Effect>& plan_effects();
 

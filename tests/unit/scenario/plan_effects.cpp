@@ -55,6 +55,7 @@ void dump_plan(Lines& lines, const plan::PlanSpec& spec) {
   }
   lines.add("plan.objective", spec.objective);
   lines.add("plan.deadline", spec.deadline);
+  lines.add("plan.done_by", spec.done_by);
   lines.add("plan.finalists", spec.finalists);
   lines.add("plan.any_stack", spec.any_stack);
   lines.add("plan.keeps_switches", spec.keeps_switches);
@@ -80,6 +81,10 @@ const std::vector<Effect>& plan_effects() {
         {"plan.fix", "[tensor]", "plan.search.tensor = fixed", kPlan},
         {"plan.fix", "[switches]", "plan.keeps_switches = true", kPlan},
         {"plan.objective", "cost", "plan.objective = #2", kPlan},
+        {"plan.done_by",
+         "2027-03-02",
+         "plan.deadline = 5184000 s; plan.done_by = 1803945600",
+         {{"plan.finalists", "9"}, {"training.start", "2027-01-01"}}},
         {"plan.deadline", "60d", "plan.deadline = 5184000 s", kPlan},
         {"plan.finalists", "3", "plan.finalists = 3", {{"plan.objective", "cost"}}},
         {"plan.any_stack", "true", "plan.any_stack = true", kPlan},

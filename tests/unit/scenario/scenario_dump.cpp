@@ -366,6 +366,7 @@ std::vector<std::string> dump(const Scenario& scenario) {
   dump_cluster(lines, scenario.cluster);
   dump_layout(lines, scenario);
   dump_step(lines, scenario.step);
+  dump_post_training(lines, scenario);
   lines.add("software", scenario.software);
   lines.add("recipe.release", scenario.recipe.release);
   lines.add("recipe.context", scenario.recipe.context);
