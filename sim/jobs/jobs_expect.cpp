@@ -45,8 +45,8 @@ std::optional<JobsExpectation> parse_jobs_expectation(std::string_view text,
   JobsExpectation made;
   made.text = text;
   made.where = where;
-  const auto wrong = [&](std::string message, std::string_view allowed) {
-    diagnostics.error(where, "expect", std::move(message), std::string(allowed));
+  const auto wrong = [&](const std::string& message, std::string_view allowed) {
+    diagnostics.error(where, "expect", message, std::string(allowed));
     return std::nullopt;
   };
   const std::size_t at = text.find_first_of("<>");

@@ -26,7 +26,7 @@ constexpr std::array<yaml::Choice<NodePlacement>, 2> kPlacements = {
 
 // Beside the file, else a shipped name.
 std::filesystem::path path_of(const std::string& word, const std::string& file_name) {
-  const std::filesystem::path beside = std::filesystem::path(file_name).parent_path() / word;
+  std::filesystem::path beside = std::filesystem::path(file_name).parent_path() / word;
   if (std::filesystem::exists(beside)) {
     return beside;
   }

@@ -14,7 +14,6 @@ namespace {
 
 using model::kLayerTypeNames;
 using model::LayerType;
-using yaml::between;
 
 constexpr std::int64_t kMostTaps = 64;
 constexpr std::int64_t kLongestChunk = 65'536;
