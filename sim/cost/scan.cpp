@@ -19,7 +19,7 @@ struct DirectionRate {
 };
 
 // Forward and backward, by ScanKind: the table of the header.
-constexpr std::array<std::array<DirectionRate, 2>, 4> kUsual = {{{{{0.4, 0.0}, {0.4, 0.0}}},
+constexpr std::array<std::array<DirectionRate, 2>, 4> kUsual = {{{{{0.28, 0.0}, {0.28, 0.0}}},
                                                                  {{{0.69, 1.28}, {0.65, 3.65}}},
                                                                  {{{0.39, 1.28}, {0.37, 3.65}}},
                                                                  {{{0.44, 0.0}, {0.59, 0.0}}}}};

@@ -34,7 +34,8 @@ TEST(ShippedTables, StepsOfTheBandsAreThoseOfTheCommand) {
   Diagnostics diagnostics;
   const auto validation = validate_files({kScenarios / "published/measured_runs.yaml",
                                           kScenarios / "published/fresh/measured_runs.yaml",
-                                          kScenarios / "published/third/measured_runs.yaml"},
+                                          kScenarios / "published/third/measured_runs.yaml",
+                                          kScenarios / "published/hybrid/measured_runs.yaml"},
                                          {},
                                          diagnostics);
   ASSERT_TRUE(validation) << to_string(diagnostics);
