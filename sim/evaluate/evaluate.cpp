@@ -19,6 +19,7 @@
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/inputs/elastic_steps.hpp"
 #include "sim/evaluate/inputs/failure_inputs.hpp"
+#include "sim/evaluate/inputs/fault_steps.hpp"
 #include "sim/evaluate/inputs/phase_steps.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/evaluate/levers.hpp"
@@ -347,7 +348,8 @@ bool run_whole(const scenario::Scenario& scenario,
     return false;
   }
   PhaseBase base = answer.base;
-  if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics)) {
+  if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics) ||
+      !add_fault_steps(scenario, options, spec.failures, evaluation.assumed, diagnostics)) {
     return false;
   }
   step.node_watts =

@@ -8,6 +8,7 @@
 #include "sim/model/flops.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/step/costs/documents.hpp"
+#include "sim/step/fabric/step_network.hpp"
 
 namespace orrery::evaluate {
 
@@ -157,6 +158,9 @@ void fill_step_metrics(const scenario::Scenario& scenario,
   if (!step.given) {
     set(evaluation, MetricId::bubble_fraction, step.ledger.share(StepCategory::bubble));
     set(evaluation, MetricId::exposed_communication_fraction, step::exposed_share(step.ledger));
+  }
+  if (step.network && !step.given) {
+    set(evaluation, MetricId::link_sharing, in_seconds(to_seconds(step.network->sharing)));
   }
   if (!step.memory.empty()) {
     set(evaluation, MetricId::peak_memory, in_bytes(worst_peak(step)));

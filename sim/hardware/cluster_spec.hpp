@@ -98,14 +98,14 @@ inline constexpr std::array<NamedValue<FaultyPart>, 2> kFaultyParts = {
 // Links that run at `share` of their rate from a time of the step on: NICs of a node, or those of a
 // switch.
 struct NetworkFault {
-  std::optional<std::int64_t> node;
-  std::optional<std::int64_t> nic;  // of the node; absent: all of them
-  std::string tier;                 // of the switch, where no node is stated
-  std::int64_t block = 0;           // number of that switch, from 0
+  std::optional<std::int64_t> node = {};
+  std::optional<std::int64_t> nic = {};  // of the node; absent: all of them
+  std::string tier = {};                 // of the switch, where no node is stated
+  std::int64_t block = 0;                // number of that switch, from 0
   FaultyPart part = FaultyPart::uplinks;
   double share = 1.0;
-  Seconds from;
-  std::optional<Seconds> until;  // absent: to the end
+  Seconds from = {};
+  std::optional<Seconds> until = {};  // absent: to the end
 };
 
 struct NetworkTier {

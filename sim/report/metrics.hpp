@@ -64,6 +64,7 @@ enum class MetricId {
   hfu,
   bubble_fraction,
   exposed_communication_fraction,
+  link_sharing,
   peak_memory,
   memory_headroom,
   host_memory,

@@ -231,7 +231,7 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
   }
   std::optional<SharedNetwork> network;
   if (shared != nullptr) {
-    network.emplace(SharedNetwork{input, costs, buckets, *shared});
+    network.emplace(SharedNetwork{input, costs, buckets, *shared, options.timeline});
   }
   const ExecutionInput execution{shape.graph,
                                  stages,

@@ -34,6 +34,7 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
      "tokens_per_second / (GPUs x dense peak)"},
     {MetricId::bubble_fraction, "bubble of the step ledger / all GPU time of the step"},
     {MetricId::exposed_communication_fraction, "exposed_* of the step ledger / all GPU time"},
+    {MetricId::link_sharing, "step with flows that share links - step with links of their own"},
     {MetricId::peak_memory,
      "max over stages of states + activations in flight + working + comm. + "
      "overhead"},

@@ -10,6 +10,7 @@
 
 #include "sim/report/export/step_counters.hpp"
 #include "sim/report/export/trace_words.hpp"
+#include "sim/step/fabric/step_network.hpp"
 
 namespace orrery::report {
 
@@ -144,6 +145,22 @@ bool is_compute(const Slice& slice) {
   return slice.task.stream == Stream::compute;
 }
 
+// Links on which flows lost time, the dearest first.
+void add_link_counters(const Evaluation& evaluation, TraceBuilder& builder) {
+  constexpr double kPercent = 100.0;
+  if (!evaluation.step.network || evaluation.step.network->links.empty()) {
+    return;
+  }
+  const TrackId network = builder.process("network");
+  for (const step::SharedLink& link : evaluation.step.network->links) {
+    const TrackId counter = builder.counter(network, link.name, "% of its rate");
+    builder.sample(counter, {}, 0.0);
+    for (const step::LinkLoad& sample : link.over_time) {
+      builder.sample(counter, sample.from, kPercent * sample.load);
+    }
+  }
+}
+
 void add_device_counters(const Evaluation& evaluation,
                          const std::vector<TrackId>& devices,
                          TraceBuilder& builder) {
@@ -242,6 +259,7 @@ Trace step_trace(const Evaluation& evaluation) {
     }
   }
   add_device_counters(evaluation, devices, builder);
+  add_link_counters(evaluation, builder);
   add_waiting_dollars(evaluation, devices.size(), builder);
   add_flows(slices, ids, builder);
   return std::move(builder).build();

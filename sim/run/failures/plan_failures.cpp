@@ -39,8 +39,11 @@ void plan_slowdown(const SlowdownSpec& spec,
                    RunPlan& plan,
                    Findings& findings) {
   check_law(spec.duration, fmt::format("{}.duration", key), findings);
-  findings.require(is_factor(spec.slowdown.median) && std::isfinite(spec.slowdown.sigma) &&
-                       spec.slowdown.sigma >= 0.0,
+  findings.require(spec.slowdown.median != 0.0,
+                   fmt::format("{}.slowdown", key),
+                   "is required where no fault says which links are slow");
+  findings.require((spec.slowdown.median == 0.0 || is_factor(spec.slowdown.median)) &&
+                       std::isfinite(spec.slowdown.sigma) && spec.slowdown.sigma >= 0.0,
                    fmt::format("{}.slowdown", key),
                    "a slowdown must be at least 1, its sigma not negative");
   findings.require(!spec.evict_after || in_range(*spec.evict_after),

@@ -5,7 +5,8 @@
 // symbol    | meaning                                                         | unit | origin
 // ----------|-----------------------------------------------------------------|------|---------
 // rate      | how often it begins: per node or per job                        | 1/s  | scenario
-// slowdown  | step time while it lasts over the step time without it          | 1    | scenario
+// slowdown  | step time while it lasts over the step time without it          | 1    | scenario, or
+//           |                                                                 |      | from `fault`
 // duration  | until it ends by itself                                         | s    | scenario
 // detection | from the first wrong result until the job knows                 | s    | scenario
 // repeats   | probability that a detection does not find the host             | 1    | scenario
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/units.hpp"
 #include "sim/run/recovery/recovery_spec.hpp"
@@ -26,15 +28,25 @@ namespace orrery::run {
 // A factor of at least 1 whose excess is lognormal: 1 + (median - 1) * exp(sigma * z).
 struct FactorLaw {
   double median = 1.0;
-  double sigma = 0.0;  // 0: always the median
+  double sigma = 0.0;            // 0: always the median
+  std::vector<double> any = {};  // where there are some, one of these, each as likely
+};
+
+// Links somewhere on the cluster that run at a share of their rate: NICs of a node, or the uplinks
+// of a switch. What that makes of a step is the step stage's to say (evaluate/inputs/fault_steps).
+struct LinkFault {
+  std::optional<std::int64_t> nics;  // of one node; absent, without a tier: all of them
+  std::string tier;                  // of the switch, where its uplinks are meant
+  double share = 1.0;
 };
 
 // Exactly one of the rates is stated.
 struct SlowdownSpec {
   std::string name;
-  std::optional<PerSecond> node_rate;  // begins per node and time
-  std::optional<PerSecond> job_rate;   // begins per time, whatever the size of the job
-  FactorLaw slowdown;
+  std::optional<PerSecond> node_rate;    // begins per node and time
+  std::optional<PerSecond> job_rate;     // begins per time, whatever the size of the job
+  FactorLaw slowdown = {.median = 0.0};  // 0: not stated
+  std::optional<LinkFault> fault = {};   // in its place, of links
   Duration duration;
   std::optional<Seconds> evict_after;  // then the node is replaced through a restart
   RecoveryStages recovery;             // of that restart, where it differs from the job's

@@ -8,6 +8,9 @@ namespace orrery::run {
 namespace {
 
 double draw(const FactorLaw& law, RandomStream& stream) {
+  if (!law.any.empty()) {
+    return law.any[stream.uniform_int(law.any.size())];
+  }
   const double spread = law.sigma > 0.0 ? std::exp(law.sigma * stream.normal()) : 1.0;
   return 1.0 + (law.median - 1.0) * spread;
 }

@@ -17,9 +17,45 @@ Key rate_key(KeyText text, Lens<PerSecond> lens) {
   return value_key<kind::EventRate>(std::move(text), {}, std::move(lens));
 }
 
+// Links that are slow, in place of how slow they make the step.
+void add_fault_keys(std::vector<Key>& keys,
+                    const std::string& path,
+                    const std::function<SlowdownSpec&(Draft&)>& last) {
+  keys.push_back(section_at(
+      {.path = path,
+       .note = "slowdown is stated",
+       .meaning = "Links that run at a share of their rate: each time those of another node or "
+                  "switch. How much longer steps then take comes from replays of the step's flows "
+                  "with the fault at up to sixteen places.",
+       .example = "{nics: 1, share: 0.5}"},
+      [last](Draft & draft) -> auto& { return last(draft).fault; }));
+  keys.push_back(count_key(
+      {.path = path + ".nics",
+       .note = "all of the node; with tier: none",
+       .meaning = "NICs of one node that are slow.",
+       .example = "1"},
+      {1, 1000},
+      [last](Draft & draft) -> auto& { return last(draft).fault->nics; }));
+  keys.push_back(text_key(
+      {.path = path + ".tier",
+       .note = "a node is meant",
+       .meaning = "Level of the switch whose uplinks are slow, by its name in "
+                  "cluster.network.tiers.",
+       .example = "leaf"},
+      [last](Draft & draft) -> auto& { return last(draft).fault->tier; }));
+  keys.push_back(value_key<kind::Number>(
+      {.path = path + ".share",
+       .meaning = "Share of its rate that a link still has.",
+       .example = "0.5",
+       .required = true},
+      yaml::between(0.001, 1.0),
+      [last](Draft & draft) -> auto& { return last(draft).fault->share; }));
+}
+
 // A slowdown is found and the node or link replaced, or it ends by itself.
 void add_slowdown_keys(std::vector<Key>& keys,
                        KeyText text,
+                       bool faults,
                        const std::function<std::vector<SlowdownSpec>&(Draft&)>& list) {
   const std::string path = text.path + "[]";
   const auto last = [list](Draft& draft) -> SlowdownSpec& { return list(draft).back(); };
@@ -44,10 +80,11 @@ void add_slowdown_keys(std::vector<Key>& keys,
       [last](Draft & draft) -> auto& { return last(draft).job_rate; }));
   keys.push_back(value_key<kind::Number>(
       {.path = path + ".slowdown",
+       .note = faults ? "as the links of fault make it" : "",
        .meaning = "Step time while it lasts over the step time without it (the median). Of several "
                   "at once the greatest counts.",
        .example = "1.34",
-       .required = true},
+       .required = !faults},
       yaml::between(1.0, kKilo),
       [last](Draft & draft) -> auto& { return last(draft).slowdown.median; }));
   keys.push_back(value_key<kind::Number>(
@@ -57,6 +94,9 @@ void add_slowdown_keys(std::vector<Key>& keys,
        .example = "0.5"},
       yaml::between(0.0, 10.0),
       [last](Draft & draft) -> auto& { return last(draft).slowdown.sigma; }));
+  if (faults) {
+    add_fault_keys(keys, path + ".fault", last);
+  }
   add_duration_keys(
       keys,
       {.path = path + ".duration",
@@ -201,6 +241,7 @@ void add_silent_keys(std::vector<Key>& keys) {
                      .meaning = "Nodes that slow the whole job down for a while.",
                      .example = "[{name: slow GPU, node_rate: 0.001/d, slowdown: 1.34, duration: "
                                 "{mean: 72min}}]"},
+                    false,
                     ORRERY_AT(run.failures.stragglers));
   add_slowdown_keys(keys,
                     {.path = "failures.network",
@@ -209,6 +250,7 @@ void add_silent_keys(std::vector<Key>& keys) {
                                 "node is taken out when they are removed.",
                      .example = "[{name: congestion, job_rate: 0.5/d, slowdown: 1.2, duration: "
                                 "{mean: 24min}}]"},
+                    true,
                     ORRERY_AT(run.failures.network));
   add_sdc(keys);
   add_spikes(keys);

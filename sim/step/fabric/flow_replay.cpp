@@ -1,6 +1,7 @@
 #include "sim/step/fabric/flow_replay.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -371,11 +372,29 @@ void FlowReplay::change_links(SimTime time) {
   }
 }
 
+void FlowReplay::keep_loads_from(SimTime time) {
+  const std::size_t kinds = run_.lost.size();
+  for (std::size_t link = 0; link < run_.loads.size(); ++link) {
+    const double* const of = &on_link_[link * kinds];
+    const double load =
+        std::accumulate(of, of + kinds, 0.0) / in_bytes_per_second(fabric_.capacities[link]);
+    std::vector<LinkLoad>& loads = run_.loads[link];
+    if (loads.empty() ? load != 0.0 : loads.back().load != load) {
+      loads.push_back({time, load});
+    }
+  }
+}
+
 // Books what the flows have lost since the last time; their rates were the same all the while.
 void FlowReplay::account(SimTime time) {
   const double passed = in_seconds(to_seconds(time - accounted_));
+  const SimTime from = accounted_;
   accounted_ = std::max(accounted_, time);
-  if (passed <= 0.0 || living_.empty()) {
+  if (passed <= 0.0) {
+    return;
+  }
+  if (living_.empty()) {
+    keep_loads_from(from);
     return;
   }
   const std::size_t kinds = run_.lost.size();
@@ -388,6 +407,7 @@ void FlowReplay::account(SimTime time) {
     }
     lost = lost || flows_.bottleneck(id) != fabric::kNoLink;
   }
+  keep_loads_from(from);
   for (std::size_t i = 0; lost && i < living_.size(); ++i) {
     const fabric::LinkId at = flows_.bottleneck(living_[i]);
     if (at == fabric::kNoLink) {

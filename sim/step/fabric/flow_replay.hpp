@@ -55,6 +55,7 @@ struct FlowRun {
   std::vector<std::vector<Seconds>> lost;          // [victim][culprit]
   std::vector<std::vector<Seconds>> lost_on_link;  // [link][victim]
   std::vector<Bytes> carried;                      // by link
+  std::vector<std::vector<LinkLoad>> loads;        // by link, where they are to be kept
 };
 
 // The edges of a graph from the side of the task that ends.
@@ -81,6 +82,11 @@ class FlowReplay {
   FlowReplay(const FoldedFabric& fabric,
              std::span<const FlowJob> jobs,
              fabric::Comparison comparison = fabric::Comparison::none);
+
+  // From now on, what every link carries over time.
+  void keep_loads() {
+    run_.loads.resize(fabric_.capacities.size());
+  }
 
   FlowRun run();
 
@@ -156,6 +162,7 @@ class FlowReplay {
   void handle(const engine::Event& event);
   void change_links(SimTime time);
   void account(SimTime time);
+  void keep_loads_from(SimTime time);
 
   const FoldedFabric& fabric_;
   fabric::FluidFlows flows_;

@@ -21,7 +21,8 @@ StepNetwork summary(const FoldedFabric& fabric, const FlowRun& run, SimTime alon
     SharedLink shared{fabric.links[link].name,
                       fabric.links[link].alike,
                       run.carried[link] / (fabric.capacities[link] * step),
-                      {}};
+                      {},
+                      run.loads.empty() ? std::vector<LinkLoad>{} : run.loads[link]};
     std::copy(run.lost_on_link[link].begin(), run.lost_on_link[link].end(), shared.lost.begin());
     if (shared.total() > Seconds{}) {
       network.links.push_back(std::move(shared));
@@ -52,7 +53,11 @@ void share_links(const ExecutionInput& of, Execution& run) {
   const FabricJob placed{network.input.layout, network.input.cluster, work.paths};
   const FoldedFabric fabric = fold_fabric(network.cluster, {&placed, 1});
   const FlowJob job{of.graph, run.times.parts(), work, of.slowdown};
-  FlowRun shared = FlowReplay(fabric, {&job, 1}).run();
+  FlowReplay replay(fabric, {&job, 1});
+  if (network.loads) {
+    replay.keep_loads();
+  }
+  FlowRun shared = replay.run();
   run.network = std::make_shared<const StepNetwork>(summary(fabric, shared, alone));
   run.timing = std::move(shared.jobs.front().timing);
   run.times.take_stretch(run.timing);

@@ -35,12 +35,19 @@ inline constexpr std::size_t kTraffics = static_cast<std::size_t>(Traffic::count
 inline constexpr std::array<std::string_view, kTraffics> kTrafficNames = {
     "passes", "pipeline", "data"};
 
+// What flows put on a link from a moment on, as a share of its rate.
+struct LinkLoad {
+  SimTime from;
+  double load = 0.0;
+};
+
 // Links that all flows load alike, shown by one of them.
 struct SharedLink {
   std::string name;
   std::size_t alike = 1;                  // links that it stands for
   double load = 0.0;                      // mean share of its capacity over the step
   std::array<Seconds, kTraffics> lost{};  // by who lost it
+  std::vector<LinkLoad> over_time{};      // with the timeline of the step only
 
   [[nodiscard]] Seconds total() const {
     return lost[0] + lost[1] + lost[2];

@@ -18,6 +18,7 @@ struct SharedNetwork {
   const cost::CostModel& costs;
   const std::vector<std::vector<int>>& buckets;
   const hardware::ClusterSpec& cluster;
+  bool loads = false;  // keep those of the links over time
 };
 
 struct Execution {

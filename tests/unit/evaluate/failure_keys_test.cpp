@@ -1,5 +1,6 @@
 // No key of `failures` is parsed but inert: each moves a named metric in the stated direction.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -190,6 +191,53 @@ TEST(FailureKeys, ALogIsReplayedInPlaceOfRandomFailures) {
   EXPECT_FALSE(evaluate_text(with("log: /nowhere/log.csv"), missing));
   EXPECT_NE(to_string(missing).find("there is no file /nowhere/log.csv"), std::string::npos);
   std::filesystem::remove_all(folder);
+}
+
+std::vector<double> factors_of(std::string_view fault) {
+  const std::string text = replaced(
+      kBase,
+      kRates,
+      fmt::format("network: [{{name: x, job_rate: 1/d, duration: 1h, fault: {}}}]", fault));
+  const report::Evaluation evaluation = must_evaluate(text, {.trials = 1, .levers = false});
+  return evaluation.plan ? evaluation.plan->failures.slowdowns.front().factor.any
+                         : std::vector<double>{};
+}
+
+// A link at its whole rate costs nothing anywhere; the slower the link, the longer the step, and a
+// node with all NICs slow waits at least as long as one with a single slow one.
+TEST(FailureKeys, AFaultMakesStepsAsLongAsItsFlows) {
+  EXPECT_EQ(factors_of("{share: 1}"), std::vector<double>(8, 1.0));
+  const std::vector<double> one = factors_of("{nics: 1, share: 0.2}");
+  const std::vector<double> half = factors_of("{share: 0.5}");
+  const std::vector<double> fifth = factors_of("{share: 0.2}");
+  ASSERT_EQ(fifth.size(), 8U);
+  ASSERT_EQ(half.size(), 8U);
+  ASSERT_EQ(one.size(), 8U);
+  for (std::size_t place = 0; place < fifth.size(); ++place) {
+    EXPECT_GE(half[place], 1.0);
+    EXPECT_GT(fifth[place], half[place]);
+    EXPECT_GE(fifth[place], one[place]);
+  }
+}
+
+TEST(FailureKeys, RefusesAFaultWithoutPlace) {
+  const auto problems = [](std::string_view entry) {
+    Diagnostics diagnostics;
+    const std::string text = replaced(
+        kBase, kRates, fmt::format("network: [{{name: x, job_rate: 1/d, duration: 1h{}}}]", entry));
+    EXPECT_FALSE(evaluate_text(text, diagnostics, {.trials = 1, .levers = false}));
+    return to_string(diagnostics);
+  };
+  EXPECT_NE(problems("").find("failures.network.slowdown: is required where no fault says which "
+                              "links are slow"),
+            std::string::npos)
+      << problems("");
+  EXPECT_NE(problems(", slowdown: 1.2, fault: {share: 0.5}")
+                .find("failures.network: states both a slowdown and a fault"),
+            std::string::npos);
+  EXPECT_NE(problems(", fault: {tier: moon, share: 0.5}").find("names tier moon"),
+            std::string::npos);
+  EXPECT_NE(problems(", fault: {nics: 9, share: 0.5}").find("NIC 8 of node 0"), std::string::npos);
 }
 
 }  // namespace

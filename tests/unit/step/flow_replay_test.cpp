@@ -101,6 +101,29 @@ TEST(FlowReplay, SharesTheNicOfAReductionWithAMessage) {
   EXPECT_NEAR(in_bytes(run.carried[0]), 11e-3 * kRate, 1e-3);
 }
 
+// What a link carries over time adds up to its bytes, and is never more than its rate.
+TEST(FlowReplay, KeepsTheLoadOfALinkOverTime) {
+  HandMadeStep step;
+  step.add(kReduce, {{piece({}, ms(10.0), 0)}, {}});
+  const std::int32_t compute = step.add(kCompute, {{}, ms(2.0)});
+  step.add(kMessage, {{piece({}, ms(1.0), 0)}, {}}, {compute});
+  const FlowJob job = step.job(1);
+  const FoldedFabric fabric = links({{{{0}, 1.0}}});
+  FlowReplay replay(fabric, {&job, 1});
+  replay.keep_loads();
+  const FlowRun run = replay.run();
+  ASSERT_EQ(run.loads.size(), 1U);
+  double carried = 0.0;
+  for (std::size_t i = 0; i < run.loads[0].size(); ++i) {
+    const SimTime until =
+        i + 1 < run.loads[0].size() ? run.loads[0][i + 1].from : run.jobs[0].timing.makespan;
+    EXPECT_LE(run.loads[0][i].load, 1.0 + 1e-12);
+    carried += run.loads[0][i].load * in_seconds(to_seconds(until - run.loads[0][i].from)) *
+               in_bytes_per_second(fabric.capacities[0]);
+  }
+  EXPECT_NEAR(carried, in_bytes(run.carried[0]), 1e-3);
+}
+
 // A piece with a lead runs beside the end of its gap: alone it costs only what is not hidden.
 TEST(FlowReplay, HidesTheLeadOfAPiece) {
   HandMadeStep step;

@@ -1,0 +1,186 @@
+#include "sim/evaluate/inputs/fault_steps.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/base/files/stop_point.hpp"
+#include "sim/base/parallel.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/hardware/cluster_spec.hpp"
+#include "sim/step/step_simulator.hpp"
+
+namespace orrery::evaluate {
+
+namespace {
+
+using hardware::NetworkFault;
+using run::SlowdownSpec;
+using scenario::Scenario;
+
+constexpr std::string_view kOfFaults = "failures.network";
+constexpr std::int64_t kMostPlaces = 16;
+
+struct Place {
+  std::vector<NetworkFault> faults;
+};
+
+// Nodes or switches of the cluster at equal distances.
+std::vector<Place> places_of(const run::LinkFault& fault, const hardware::ClusterSpec& cluster) {
+  std::int64_t all = cluster.nodes;
+  if (!fault.tier.empty()) {
+    const auto& tiers = cluster.network.tiers;
+    const auto tier = std::find_if(
+        tiers.begin(), tiers.end(), [&](const auto& each) { return each.name == fault.tier; });
+    all = tier == tiers.end() ? 1 : (cluster.nodes + tier->nodes - 1) / tier->nodes;
+  }
+  const std::int64_t count = std::min(all, kMostPlaces);
+  std::vector<Place> places(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = i * all / count;
+    Place& place = places[static_cast<std::size_t>(i)];
+    if (!fault.tier.empty()) {
+      place.faults.push_back({.tier = fault.tier, .block = at, .share = fault.share});
+    } else if (!fault.nics) {
+      place.faults.push_back({.node = at, .share = fault.share});
+    }
+    for (std::int64_t nic = 0; fault.tier.empty() && nic < fault.nics.value_or(0); ++nic) {
+      place.faults.push_back({.node = at, .nic = nic, .share = fault.share});
+    }
+  }
+  return places;
+}
+
+// The step with its traffic as flows and these links slow; nothing, with diagnostics, when the
+// scenario cannot run so.
+std::optional<Seconds> simulate(Scenario scenario,
+                                const Place& place,
+                                const EvaluateOptions& options,
+                                Diagnostics& diagnostics) {
+  scenario.cluster.network.detail = hardware::NetworkDetail::flows;
+  scenario.cluster.network.faults.insert(
+      scenario.cluster.network.faults.end(), place.faults.begin(), place.faults.end());
+  if (const auto problem = hardware::network_problem(scenario.cluster)) {
+    diagnostics.error(scenario.where(kOfFaults), std::string(kOfFaults), *problem);
+    return std::nullopt;
+  }
+  const std::optional<Resolved> resolved = resolve(scenario, options.search, diagnostics);
+  if (!resolved) {
+    return std::nullopt;
+  }
+  const auto outcome =
+      step::simulate_step(step_input(scenario, *resolved), resolved->costs, {.stop = options.stop});
+  if (const auto* problem = std::get_if<step::StepProblem>(&outcome)) {
+    diagnostics.error(scenario.where(problem->key), problem->key, problem->message);
+    return std::nullopt;
+  }
+  return to_seconds(std::get<step::StepResult>(outcome).step_time);
+}
+
+std::string words(const SlowdownSpec& spec) {
+  const run::LinkFault& fault = *spec.fault;
+  const std::vector<double>& factors = spec.slowdown.any;
+  const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
+  const std::string links =
+      !fault.tier.empty() ? fmt::format("the uplinks of a {} switch", fault.tier)
+      : fault.nics ? fmt::format("{} {} of a node", *fault.nics, *fault.nics == 1 ? "NIC" : "NICs")
+                   : std::string("all NICs of a node");
+  const std::string least_share = format_percent(*least - 1.0);
+  const std::string most_share = format_percent(*most - 1.0);
+  const std::string cause =
+      fmt::format("{} ({} at {} of the rate)", spec.name, links, format_percent(fault.share));
+  return least_share == most_share
+             ? fmt::format("{} makes steps {} longer, wherever it is", cause, most_share)
+             : fmt::format("{} makes steps {} longer on average over {} places, {} to {}",
+                           cause,
+                           format_percent(spec.slowdown.median - 1.0),
+                           factors.size(),
+                           least_share,
+                           most_share);
+}
+
+bool fill_slowdown(const Scenario& scenario,
+                   const EvaluateOptions& options,
+                   Seconds sound,
+                   SlowdownSpec& spec,
+                   Diagnostics& diagnostics) {
+  const std::vector<Place> places = places_of(*spec.fault, scenario.cluster);
+  std::vector<std::optional<Seconds>> times(places.size());
+  std::vector<Diagnostics> problems(places.size());
+  parallel_for(static_cast<std::int64_t>(places.size()),
+               {.threads = options.threads, .stop = options.stop},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
+                      ++i) {
+                   times[i] = simulate(scenario, places[i], options, problems[i]);
+                 }
+               });
+  stop_point(options.stop);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!times[i]) {
+      diagnostics.add(problems[i]);
+      return false;
+    }
+    spec.slowdown.any.push_back(std::max(1.0, *times[i] / sound));
+  }
+  const std::vector<double>& factors = spec.slowdown.any;
+  spec.slowdown.median =
+      std::accumulate(factors.begin(), factors.end(), 0.0) / static_cast<double>(factors.size());
+  return true;
+}
+
+}  // namespace
+
+bool add_fault_steps(const Scenario& scenario,
+                     const EvaluateOptions& options,
+                     run::FailureSpec& failures,
+                     std::vector<std::string>& assumed,
+                     Diagnostics& diagnostics) {
+  std::vector<SlowdownSpec> specs = failures.network.empty() && failures.preset
+                                        ? failures.preset->spec.network
+                                        : failures.network;
+  const auto unknown = [](const SlowdownSpec& spec) { return spec.fault.has_value(); };
+  if (std::none_of(specs.begin(), specs.end(), unknown)) {
+    return true;
+  }
+  if (std::any_of(specs.begin(), specs.end(), [&](const SlowdownSpec& spec) {
+        return unknown(spec) && spec.slowdown.median != 0.0;
+      })) {
+    diagnostics.error(scenario.where(kOfFaults),
+                      std::string(kOfFaults),
+                      "states both a slowdown and a fault",
+                      "one of slowdown and fault");
+    return false;
+  }
+  if (scenario.cluster.nodes == 1) {
+    diagnostics.error(scenario.where(kOfFaults),
+                      std::string(kOfFaults),
+                      "a fault needs links between nodes: there is one");
+    return false;
+  }
+  const std::optional<Seconds> sound = simulate(scenario, {}, options, diagnostics);
+  if (!sound) {
+    return false;
+  }
+  for (SlowdownSpec& spec : specs) {
+    if (!unknown(spec)) {
+      continue;
+    }
+    if (!fill_slowdown(scenario, options, *sound, spec, diagnostics)) {
+      return false;
+    }
+    assumed.push_back(words(spec));
+  }
+  failures.network = std::move(specs);
+  return true;
+}
+
+}  // namespace orrery::evaluate
