@@ -8,6 +8,7 @@
 // collective-measurements/1 | log              | time in s
 // kernel-measurements/1     | GPU, operation   | rate in flop_per_s or bytes_per_s
 // schedule-cases/1          | schedule         | match or mismatches
+// fabric-cases/1            | kind of case     | sharing: rates and ratios of flows that meet
 // whole-runs/2              | kind of figure   | value, in the unit of the check; derived figures
 //                           |                  | secondary
 // orrery/1                  | scenario         | metrics under `measured:`
@@ -51,6 +52,7 @@ struct DataFormat {
 [[nodiscard]] std::vector<ValidationRow> collective_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> kernel_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> schedule_case_rows(const DataSet& data);
+[[nodiscard]] std::vector<ValidationRow> fabric_case_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> whole_run_rows(const DataSet& data);
 [[nodiscard]] std::vector<ValidationRow> scenario_rows(const DataSet& data);
 

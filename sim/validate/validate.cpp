@@ -20,11 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<DataFormat, 6> kFormats = {{
+constexpr std::array<DataFormat, 7> kFormats = {{
     {kMeasuredRuns, "step times and peak memory of training runs", measured_run_rows},
     {"collective-measurements/1", "times of collectives", collective_rows},
     {"kernel-measurements/1", "rates of GEMM, attention and memory-bound kernels", kernel_rows},
     {"schedule-cases/1", "exact times and memory of pipeline schedules", schedule_case_rows},
+    {"fabric-cases/1", "rates of flows that share links", fabric_case_rows},
     {"whole-runs/2", "whole runs: wall time, goodput", whole_run_rows},
     {"orrery/1", "a scenario with a `measured:` block of metrics", scenario_rows},
 }};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/validate/output/write_validation.hpp"
@@ -40,6 +41,33 @@ TEST(PublishedSets, ScheduleCasesAreExact) {
   for (const ValidationRow& row : validation.rows) {
     EXPECT_TRUE(row.match.value_or(false))
         << row.id << ": " << (row.mismatches.empty() ? "" : row.mismatches.front());
+  }
+}
+
+// Balls in bins are known exactly, periods in closed form: (c + k m) / (c + m) together, and over
+// max(c + m, k m) apart. Half of the measurements are within 5 %; why others are not stands beside
+// them.
+TEST(PublishedSets, FabricCasesAreThoseOfMaxMinSharing) {
+  const Validation validation = validation_of("fabric_cases.yaml");
+  EXPECT_EQ(validation.overall.all.n, 22U);
+  EXPECT_EQ(validation.overall.all.skipped, 0U);
+  EXPECT_LE(validation.overall.all.median, 0.05);
+  const auto predicted = [&](std::string_view id) {
+    const auto found = std::find_if(validation.rows.begin(),
+                                    validation.rows.end(),
+                                    [&](const auto& row) { return row.id == id; });
+    return found == validation.rows.end() ? 0.0 : found->predicted;
+  };
+  EXPECT_NEAR(predicted("crux-two-jobs-on-one-link"), 1.5, 1e-6);
+  EXPECT_NEAR(predicted("cassini-three-jobs-apart"), 5.0 / 3.0, 1e-6);
+  EXPECT_NEAR(predicted("mltcp-jobs-apart"), 15.0 / 8.0, 1e-6);
+  EXPECT_NEAR(predicted("hpn-all-reduce-448-gpus"), 2.597, 0.08);
+  EXPECT_NEAR(predicted("meta-1000-flows-on-16-links"), 1.228, 0.02);
+  EXPECT_NEAR(predicted("gb10-two-flows-on-the-cable"), 100.0, 1e-9);
+  EXPECT_NEAR(predicted("hpn-port-loads-three-to-one"), 1.5, 1e-9);
+  for (const ValidationRow& row : validation.rows) {
+    EXPECT_TRUE(std::abs(row.relative_error()) < 0.05 || !row.notes.empty())
+        << row.id << " is off without a reason";
   }
 }
 
