@@ -1,6 +1,6 @@
 #include "sim/evaluate/catalog.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -85,8 +85,10 @@ CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
 CatalogEntry software_entry(const hardware::SoftwareProfile& software) {
   const bool fused = software.attention == hardware::AttentionImplementation::fused;
   return {software.name,
-          fmt::format("{}: GEMMs at {} of the GPU's sustained rate ({}), {} attention",
+          fmt::format("{}{}{}: GEMMs at {} of the GPU's sustained rate ({}), {} attention",
                       software.version,
+                      software.aliases.empty() ? "" : ", also ",
+                      fmt::join(software.aliases, ", "),
                       format_percent(software.gemm_efficiency.value()),
                       to_string(software.gemm_efficiency.kind()),
                       fused ? "fused" : "unfused"),

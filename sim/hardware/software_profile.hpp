@@ -86,8 +86,10 @@ struct SoftwareProfile {
   std::string file;
   std::string newest = {};                               // release, of those that `recipes` name
   std::shared_ptr<const yaml::Value> recipes = nullptr;  // unread: scenario/recipes/
-  std::optional<StackOffers> offers = {};                // absent: nothing is known
-  std::vector<StackRelease> releases = {};               // oldest first
+  std::shared_ptr<const yaml::Value> default_for = nullptr;  // unread: scenario/usual_stack.hpp
+  std::vector<std::string> aliases = {};                     // other names by which it is known
+  std::optional<StackOffers> offers = {};                    // absent: nothing is known
+  std::vector<StackRelease> releases = {};                   // oldest first
   Coefficient<double> gemm_efficiency{1.0, kBareLibrary};
   Coefficient<double> memory_efficiency{1.0, kBareLibrary};
   Coefficient<double> attention_efficiency{1.0, kBareLibrary};

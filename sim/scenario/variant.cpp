@@ -128,17 +128,23 @@ Value& value_at(Value& mapping, const Key& row, const SourceLocation& where) {
   return mapping.entries.back().value;
 }
 
-// `failures: llama3-2024` is `failures: {preset: llama3-2024}`, to which keys can be added.
-void spell_out_preset(Value& value, const std::string& row) {
-  const Key* preset = row_below(row, "preset");
-  if (value.kind != Value::Kind::scalar || preset == nullptr) {
+// A text in place of a section is one of its keys, to which others can be added: `failures:
+// llama3-2024` is {preset: llama3-2024}, `software: nemo` {name: nemo}, `precision: bf16` {compute:
+// bf16}.
+void spell_out(Value& value, const std::string& row) {
+  if (value.kind != Value::Kind::scalar) {
     return;
   }
-  Value section;
-  section.kind = Value::Kind::mapping;
-  section.where = value.where;
-  section.entries.push_back({std::string(preset->name()), value.where, std::move(value)});
-  value = std::move(section);
+  for (const std::string_view name : {"preset", "name", "compute"}) {
+    if (row_below(row, name) != nullptr) {
+      Value section;
+      section.kind = Value::Kind::mapping;
+      section.where = value.where;
+      section.entries.push_back({std::string(name), value.where, std::move(value)});
+      value = std::move(section);
+      return;
+    }
+  }
 }
 
 // False after a diagnostic. Every part of the key is known to have its row.
@@ -150,7 +156,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   Value* at = &root;
   std::string row;
   for (const PathPart& part : path_parts(change.key)) {
-    spell_out_preset(*at, row);
+    spell_out(*at, row);
     if (at->kind != Value::Kind::mapping) {
       diagnostics.error(change.where,
                         change.key,
