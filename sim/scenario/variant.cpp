@@ -128,23 +128,17 @@ Value& value_at(Value& mapping, const Key& row, const SourceLocation& where) {
   return mapping.entries.back().value;
 }
 
-// A text in place of a section is one of its keys, to which others can be added: `failures:
-// llama3-2024` is {preset: llama3-2024}, `software: nemo` {name: nemo}, `precision: bf16` {compute:
-// bf16}.
+// `failures: llama3-2024` is `failures: {preset: llama3-2024}`, to which keys can be added.
 void spell_out(Value& value, const std::string& row) {
-  if (value.kind != Value::Kind::scalar) {
+  const std::string_view name = key_of_text(row);
+  if (value.kind != Value::Kind::scalar || name.empty()) {
     return;
   }
-  for (const std::string_view name : {"preset", "name", "compute"}) {
-    if (row_below(row, name) != nullptr) {
-      Value section;
-      section.kind = Value::Kind::mapping;
-      section.where = value.where;
-      section.entries.push_back({std::string(name), value.where, std::move(value)});
-      value = std::move(section);
-      return;
-    }
-  }
+  Value section;
+  section.kind = Value::Kind::mapping;
+  section.where = value.where;
+  section.entries.push_back({std::string(name), value.where, std::move(value)});
+  value = std::move(section);
 }
 
 // False after a diagnostic. Every part of the key is known to have its row.

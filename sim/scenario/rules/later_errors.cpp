@@ -17,6 +17,9 @@ void report_later_errors(Reading& reading) {
   const auto is_right = [&reading](std::string_view section) {
     return !is_broken(reading.diagnostics, section);
   };
+  if (!is_right("")) {
+    return;  // the text is no mapping of keys
+  }
   hardware::ProfileSearch search = presets_of(scenario).search();
   search.allow_foreign = true;  // which is refused for other reasons than the text
   Diagnostics later;

@@ -38,7 +38,7 @@ std::vector<Seconds> products(const GpuProfile& gpu) {
   add(op);
   op.k = 513;
   add(op);
-  op.k = 512;
+  op.k = 8192;
   op.grouped = true;
   op.batch = 8;
   add(op);

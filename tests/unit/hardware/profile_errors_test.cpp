@@ -61,7 +61,7 @@ TEST(ProfileErrors, AGpuStatesTheCoefficientsThatAreItsOwn) {
   EXPECT_DOUBLE_EQ(in_microseconds(profile->coefficients().call_time), 9.0);
   EXPECT_EQ(profile->coefficients().wave_exponent, usual_coefficients(profile->arch).wave_exponent);
   EXPECT_NE(gpu_errors(with("{wave_exponent: {value: 2, source: measured, citation: x}}\n"))
-                .find("coefficients.wave_exponent.value: 2 is too large"),
+                .find("coefficients.wave_exponent.value: `2` is too large"),
             std::string::npos);
   EXPECT_NE(gpu_errors(with("{wave_exponents: {value: 1, source: measured, citation: x}}\n"))
                 .find("coefficients.wave_exponents: unknown key"),

@@ -229,8 +229,8 @@ TEST(LoadScenario, ErrorsOfAllSectionsComeAtOnce) {
   for (const std::string_view problem : {"3:16: error: cluster.gpu: `h100-sxmm` is not a known",
                                          "4:18: error: layout.tensor: 3 does not divide",
                                          "6:12: error: precision: `fp9` is not known",
-                                         "7:40: error: software.release: `bar` is not known of",
-                                         "7:54: error: software.context: `foo` is not known of",
+                                         "7:39: error: software.release: `bar` is not known of",
+                                         "7:53: error: software.context: `foo` is not known of",
                                          "8:20: error: failures.preset: `nope` is not known"}) {
     EXPECT_NE(messages.find(problem), std::string::npos) << problem << "\n" << messages;
   }

@@ -105,7 +105,7 @@ TEST(ScenarioTemplate, AddsKeysToATextInPlaceOfASection) {
   EXPECT_EQ(in_context.recipe.context, "benchmark");
   EXPECT_EQ(changed("software.context", "nobody").second,
             "--vary: error: software.context: `nobody` is not known of megatron-core "
-            "(benchmark)\n");
+            "(benchmark, scripts, defaults)\n");
   const Scenario gathered = changed("precision.parameters", "fp8").first;
   EXPECT_EQ(gathered.step.precision.compute, model::Dtype::fp8);
 }
