@@ -34,6 +34,16 @@ Block block_of(const std::vector<std::string>& lines, std::string_view key) {
   return block;
 }
 
+// With the comment above it.
+void erase_block(std::vector<std::string>& lines, std::string_view key) {
+  Block block = block_of(lines, key);
+  while (block.first < block.end && block.first > 0 && lines[block.first - 1].starts_with("#")) {
+    --block.first;
+  }
+  lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(block.first),
+              lines.begin() + static_cast<std::ptrdiff_t>(block.end));
+}
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -101,6 +111,8 @@ std::string with_name(std::string_view file, std::string_view name) {
   } else {
     lines.push_back(line);
   }
+  erase_block(lines, "aliases");
+  erase_block(lines, "default_for");
   return joined(lines);
 }
 

@@ -23,7 +23,7 @@ struct NewValue {
 [[nodiscard]] std::string with_new_values(std::string_view file,
                                           const std::vector<NewValue>& values);
 
-// The profile under another name: its line `name:` changed.
+// The profile under another name, which no alias of the first one and no layout leads to.
 [[nodiscard]] std::string with_name(std::string_view file, std::string_view name);
 
 // What the old citation of `key` explained beside where the number came from: the text after the

@@ -12,15 +12,10 @@ namespace orrery::cost {
 
 namespace {
 
-constexpr double kFullHalfLength = 1.0 / 3.0;  // of the causal one
-constexpr double kBackwardHalfLength = 1.2;
 constexpr double kHeadDim = 128.0;
-constexpr double kSmallHead = 0.81;  // at head dimension 64, where the profile says nothing
 constexpr double kQueryTile = 128.0;
 constexpr double kForwardKernels = 1.0;
 constexpr double kBackwardKernels = 3.0;  // row sums, gradients, conversion of the accumulator
-constexpr double kDeterministicBackward = 1.25;
-constexpr double kDeterministicFlash2 = 1.75;
 constexpr double kShortestMeasured = 512.0;
 
 // Forward rates on an H100 (profile h100-sxm-80gb), by hardware::AttentionGeneration.
@@ -40,11 +35,13 @@ double value_or(const std::optional<Coefficient<double>>& coefficient, double fa
   return coefficient ? coefficient->value() : fallback;
 }
 
-double head_factor(const model::AttentionOp& op, const hardware::AttentionRate& rate) {
+double head_factor(const model::AttentionOp& op,
+                   const hardware::AttentionRate& rate,
+                   const hardware::GpuCoefficients& laws) {
   const double dim = as_double(std::max<std::int64_t>({op.head_dim_qk, op.head_dim_v, 1}));
   const double doublings = std::log2(dim / kHeadDim);
   if (doublings < 0.0) {
-    return std::pow(value_or(rate.head_64, kSmallHead), -doublings);
+    return std::pow(value_or(rate.head_64, laws.attention_head_64), -doublings);
   }
   const double wide = value_or(rate.head_256, 1.0);
   const bool narrow = is_narrow(op.dtype) && has_narrow_rate(rate, op.backward);
@@ -90,11 +87,13 @@ std::optional<AttentionGeneration> kernel_that_runs(const model::AttentionOp& op
   return software.attention_kernel;
 }
 
-double ordered_factor(const model::AttentionOp& op, std::optional<AttentionGeneration> kernel) {
+double ordered_factor(const model::AttentionOp& op,
+                      std::optional<AttentionGeneration> kernel,
+                      const hardware::GpuCoefficients& laws) {
   if (!op.deterministic || !op.backward) {
     return 1.0;
   }
-  return kernel == AttentionGeneration::fa2 ? kDeterministicFlash2 : kDeterministicBackward;
+  return kernel == AttentionGeneration::fa2 ? laws.deterministic_fa2_time : laws.deterministic_time;
 }
 
 // What stands between the law of the library and the rate inside a stack.
@@ -107,12 +106,13 @@ struct StackFactors {
 
 FlopPerSecond rate_of(const model::AttentionOp& op,
                       const hardware::AttentionRate& rate,
-                      std::int64_t sm_count,
+                      const hardware::GpuProfile& gpu,
                       const StackFactors& factors) {
+  const hardware::GpuCoefficients& laws = gpu.coefficients();
   double half = rate.half_length.value();
-  half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, kFullHalfLength);
+  half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, laws.attention_full_ratio);
   const bool narrow = is_narrow(op.dtype) && has_narrow_rate(rate, op.backward);
-  const double backward_ratio = value_or(rate.backward_ratio, kBackwardHalfLength);
+  const double backward_ratio = value_or(rate.backward_ratio, laws.attention_backward_ratio);
   half *= !op.backward ? 1.0
           : narrow     ? value_or(rate.backward_ratio_fp8, backward_ratio)
                        : backward_ratio;
@@ -121,7 +121,7 @@ FlopPerSecond rate_of(const model::AttentionOp& op,
       narrow && op.backward && op.causal ? value_or(rate.causal_backward_fp8, 1.0) : 1.0;
   return asymptote(op, rate).value() *
          (factors.scale / factors.ordered * masked * factors.efficiency * factors.across *
-          head_factor(op, rate) * occupancy(op, sm_count) / (1.0 + half / keys));
+          head_factor(op, rate, laws) * occupancy(op, gpu.sm_count) / (1.0 + half / keys));
 }
 
 }  // namespace
@@ -158,13 +158,14 @@ FlopPerSecond attention_rate(const model::AttentionOp& op,
   const double across = op.across_ranks
                             ? std::pow(software.context_attention_efficiency.value(), doublings(op))
                             : 1.0;
-  return rate_of(op,
-                 *kernel.rate,
-                 gpu.sm_count,
-                 {kernel.scale,
-                  software.attention_efficiency.value(),
-                  across,
-                  ordered_factor(op, named ? named : gpu.attention.generation)});
+  return rate_of(
+      op,
+      *kernel.rate,
+      gpu,
+      {kernel.scale,
+       software.attention_efficiency.value(),
+       across,
+       ordered_factor(op, named ? named : gpu.attention.generation, gpu.coefficients())});
 }
 
 Seconds library_attention_time(const model::AttentionOp& op,
@@ -172,7 +173,7 @@ Seconds library_attention_time(const model::AttentionOp& op,
                                const hardware::GpuProfile& gpu) {
   const Seconds compute =
       model::flop_count(op) /
-      rate_of(op, rate, gpu.sm_count, {.ordered = ordered_factor(op, rate.generation)}) *
+      rate_of(op, rate, gpu, {.ordered = ordered_factor(op, rate.generation, gpu.coefficients())}) *
       op.imbalance;
   const Seconds memory =
       attention_bytes(op) / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value());

@@ -17,15 +17,15 @@
 // s         | keys that a query row runs over in one kernel (ring: a block)  | -      | operation
 // across    | context_attention_efficiency^log2(ranks that share the keys)   | 1      | stack
 // imbalance | time of the slowest rank / mean, causal context parallelism    | 1      | operation
-// s0'       | half length: s0 causal; times full_ratio (1/3) without mask;   | -      | profile
-//           | times backward_ratio (1.2) backward, backward_ratio_fp8 in 8   |        |
+// s0'       | half length: s0 causal; times full_ratio without mask,         | -      | profile
+//           | times backward_ratio backward, backward_ratio_fp8 in 8         |        |
 //           | bit                                                            |        |
 // (masked)  | causal_backward_fp8: an 8-bit backward with a causal mask / one | 1      | profile
 //           | without; absent: 1                                             |        |
-// head      | head_64^log2(128/d) below 128 (0.81), head_256^log2(d/128)     | 1      | profile
+// head      | head_64^log2(128/d) below 128, head_256^log2(d/128)            | 1      | profile
 //           | above (1), d the larger head dimension                         |        |
-// (ordered) | a deterministic backward takes 1.25 x, FlashAttention-2's 1.75 | 1      | published
-//           | x: query gradients are added in a fixed order. cuDNN has one   |        |
+// (ordered) | a deterministic backward takes deterministic_time, that of     | 1      | GPU
+//           | FlashAttention-2 deterministic_fa2_time: query gradients are added in a fixed order. cuDNN has one   |        |
 //           | on Hopper, and on Blackwell without dropout; elsewhere a stack |        |
 //           | of cuDNN's runs FlashAttention-2 then                          |        |
 // occupancy | share of the last wave: query tiles of 128 rows over the SMs   | 1      | computed

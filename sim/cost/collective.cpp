@@ -17,13 +17,7 @@ namespace {
 
 using model::CollectiveKind;
 
-constexpr double kFillPerLatency = 2.7;
-constexpr double kFillMebibytes = 24.0;
-constexpr double kFillRanks = 8.0;
-constexpr double kFillExponent = 0.75;  // two racks of 72: 0.9 ms, two hosts of 8: 0.18 ms
-constexpr Seconds kDirectBase = microseconds(8.0);        // n-1 messages inside a node
-constexpr Seconds kPxnHop = microseconds(3.4);            // one Simple step over NVLink
-constexpr Seconds kDirectRemoteRank = microseconds(5.0);  // each rank on another node
+constexpr double kFillRanks = 8.0;  // of one host
 
 // Groups and sizes for which logs exist; beyond them the result is flagged.
 constexpr std::int64_t kMeasuredRanks = 1440;
@@ -74,7 +68,7 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
   const NcclGraph& graph = fabric.graph;
   const NcclAlgorithm& row = nccl_algorithm(choice.algorithm);
   if (row.in_switches && kind == CollectiveKind::all_reduce && graph.nodes == 1) {
-    return {fabric.link * nvls_wire_share(graph.arch), "NVSwitch reduction"};
+    return {fabric.link * fabric.laws->nvls_share, "NVSwitch reduction"};
   }
   Rate rate{choice.bandwidth,
             choice.protocol == Protocol::simple ? link_name(graph.arch) : "protocol"};
@@ -93,8 +87,7 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
     rate.bandwidth = rate.bandwidth / row.discount;
   }
   if (row.tree && spans_racks(graph)) {  // over the links of the switches as over the NICs
-    rate.bandwidth =
-        std::min(rate.bandwidth, fabric.link * (nvls_wire_share(graph.arch) / crossing));
+    rate.bandwidth = std::min(rate.bandwidth, fabric.link * (fabric.laws->nvls_share / crossing));
     rate.limit = "NVSwitch tree";
   }
   const BytesPerSecond network = graph.inter / crossing;
@@ -117,7 +110,7 @@ CollectiveTime nccl_collective(CollectiveKind kind,
   CollectiveTime time;
   time.algorithm = choice.algorithm;
   time.protocol = choice.protocol;
-  time.call = kCall;
+  time.call = fabric.laws->call_time;
   time.latency = choice.latency;
   const NcclGraph& graph = fabric.graph;
   const NcclAlgorithm& row = nccl_algorithm(choice.algorithm);
@@ -125,11 +118,11 @@ CollectiveTime nccl_collective(CollectiveKind kind,
       choice.protocol == Protocol::simple &&
       (graph.nodes == 1 || (row.tree && (row.in_switches || spans_racks(graph))));
   if (pipelined) {
-    const Bytes half = mebibytes(kFillMebibytes);
-    double levels = kFillPerLatency;
+    const Bytes half = fabric.laws->fill_bytes;
+    double levels = fabric.laws->fill_per_latency;
     if (row.tree && row.in_switches) {  // chunks of all ranks of a domain in turn
-      levels *=
-          std::max(std::pow(as_double(graph.ranks_per_node) / kFillRanks, kFillExponent), 1.0);
+      levels *= std::max(
+          std::pow(as_double(graph.ranks_per_node) / kFillRanks, fabric.laws->fill_exponent), 1.0);
     }
     time.fill = choice.latency * levels * (size / (size + half));
   }
@@ -151,10 +144,9 @@ CollectiveTime direct_exchange(Bytes bytes_in, const GroupFabric& fabric) {
   CollectiveTime time;
   time.algorithm = Algorithm::direct;
   time.reason = "each rank sends to each other rank";
-  time.call = kCall;
-  time.latency = kDirectBase;
-  const BytesPerSecond link =
-      graph.nvlink ? fabric.link * direct_wire_share(graph.arch) : fabric.link;
+  time.call = fabric.laws->call_time;
+  time.latency = fabric.laws->direct_base;
+  const BytesPerSecond link = graph.nvlink ? fabric.link * fabric.laws->direct_share : fabric.link;
   // Without NVLink the bytes for other nodes leave over the same PCIe link as those inside.
   double over_link = graph.nvlink ? local - 1.0 : n - 1.0;
   if (graph.nvlink && fabric.pxn) {  // to the local GPU on the rail of the receiver first
@@ -167,9 +159,10 @@ CollectiveTime direct_exchange(Bytes bytes_in, const GroupFabric& fabric) {
     const BytesPerSecond per_rank = fabric.nics / (local * fabric.scatter_taper);
     time.crossing = (n - local) / n;
     outside = bytes_in * time.crossing / per_rank;
-    messages = graph.inter_latency + fabric.cross_rail_latency + kDirectRemoteRank * (n - local);
+    messages =
+        graph.inter_latency + fabric.cross_rail_latency + fabric.laws->remote_rank * (n - local);
     if (graph.nvlink && fabric.pxn) {
-      messages += kPxnHop;
+      messages += fabric.laws->rail_hop;
     }
   }
   time.limit = outside > inside ? "NICs" : (graph.nvlink ? link_name(graph.arch) : "PCIe");
@@ -187,14 +180,13 @@ CollectiveTime pair_exchange(Bytes bytes_in, const GroupFabric& fabric) {
   CollectiveTime time;
   time.algorithm = Algorithm::direct;
   time.reason = "one message";
-  time.call = kCall;
-  time.latency = kDirectBase;
-  time.bandwidth =
-      graph.nvlink ? fabric.peer_link * direct_wire_share(graph.arch) : fabric.peer_link;
+  time.call = fabric.laws->call_time;
+  time.latency = fabric.laws->direct_base;
+  time.bandwidth = graph.nvlink ? fabric.peer_link * fabric.laws->direct_share : fabric.peer_link;
   time.limit = graph.nvlink ? link_name(graph.arch) : "PCIe";
   if (graph.nodes > 1) {
     time.crossing = 1.0;
-    time.latency += kNetworkHop + graph.inter_latency;
+    time.latency += fabric.laws->network_hop + graph.inter_latency;
     const BytesPerSecond network =
         fabric.nics / (as_double(graph.ranks_per_node) * fabric.scatter_taper);
     if (network < time.bandwidth) {

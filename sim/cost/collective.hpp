@@ -10,8 +10,8 @@
 // S         | larger of a rank's send and receive buffer (NCCL's nBytes)     | byte   | caller
 // call      | launch of the kernel and synchronisation of the ranks          | s      | published
 // latency   | NCCL's latency of the chosen algorithm and protocol            | s      | NCCL
-// fill      | filling the pipeline of chunks, 2.7 * latency, Simple only     | s      | fit
-// S_fill    | size at which chunks have grown to half their limit: 24 MiB    | byte   | fit
+// fill      | filling the pipeline of chunks, fill_per_latency, Simple only  | s      | GPU
+// S_fill    | fill_bytes: size at which chunks are at half their limit       | byte   | GPU
 // bandwidth | NCCL's table, NVLink-SHARP as measured, and never above what   | byte/s | NCCL,
 //           | the NICs of one node carry                                     |        | published
 // sharing   | sibling groups that use one node's NICs at the same time       | -      | placement
@@ -56,6 +56,7 @@ namespace orrery::cost {
 
 // The wires of one group on one node.
 struct GroupFabric {
+  const hardware::GpuCoefficients* laws = nullptr;  // live as long as the GPU's profile
   NcclGraph graph;
   BytesPerSecond link;       // one GPU to the others of its group and node, one direction
   BytesPerSecond peer_link;  // one GPU to one other: less than `link` in a mesh

@@ -24,15 +24,10 @@ struct Tile {
 constexpr std::array<Tile, 4> kTiles = {
     {{256.0, 128.0}, {128.0, 256.0}, {192.0, 128.0}, {128.0, 192.0}}};
 constexpr std::size_t kTilesOfAll = 2;  // the others are Hopper's
-constexpr double kWaveExponent = 0.75;
 constexpr double kSplitDepth = 8192.0;  // shortest part of a reduction that is split
 constexpr double kMostParts = 16.0;
 constexpr double kMostWaste = 2.0;  // of a product with fewer tiles than SMs
-constexpr double kExposedMemory = 0.25;
-constexpr double kExposedMemoryGrouped = 0.58;
-constexpr double kBlockSums = 0.82;  // sums of blocks added on the CUDA cores
 constexpr std::int64_t kAlignedBits = 128;
-constexpr double kMisaligned = 1.3;
 constexpr std::array<double, 3> kMisalignedBatched = {13.0, 3.0, 5.4};  // 2, 4, 8 bytes
 
 // Wider types that can stand in, nearest first.
@@ -58,12 +53,15 @@ constexpr Substitutes substitutes(Dtype dtype) {
 
 // What the memory adds to `compute`. The tiles of a group are few: one that loads or stores is not
 // hidden by another that computes, but it is hidden where the tensor cores fill and drain.
-Seconds exposed_memory(const model::GemmOp& op, Seconds memory, Seconds fill) {
+Seconds exposed_memory(const model::GemmOp& op,
+                       Seconds memory,
+                       Seconds fill,
+                       const hardware::GpuCoefficients& laws) {
   if (is_attention_product(op)) {
     return {};
   }
-  return op.grouped ? std::max(memory * kExposedMemoryGrouped - fill, Seconds{})
-                    : memory * kExposedMemory;
+  return op.grouped ? std::max(memory * laws.grouped_exposed_memory - fill, Seconds{})
+                    : memory * laws.exposed_memory;
 }
 
 const Coefficient<double>& efficiency_of(const model::GemmOp& op,
@@ -85,6 +83,7 @@ struct Factor {
 // What the scales cost: the table of gemm.hpp.
 Factor scaling_of(const model::GemmOp& op,
                   const hardware::GemmRate& rate,
+                  const hardware::GpuProfile& gpu,
                   const hardware::SoftwareProfile& software) {
   Factor factor{1.0, rate.sustained.kind()};
   const bool block = op.scaling == model::Fp8Scaling::block;
@@ -99,7 +98,7 @@ Factor scaling_of(const model::GemmOp& op,
   } else if (rate.mx_ratio) {
     factor.times(*rate.mx_ratio);
   } else if (block && !own_kernels) {
-    factor = {kBlockSums, weaker(factor.kind, SourceKind::assumed)};
+    factor = {gpu.coefficients().block_ratio, weaker(factor.kind, SourceKind::assumed)};
   }
   return factor;
 }
@@ -142,6 +141,10 @@ Cost call_gaps(Seconds busy,
   return cost;
 }
 
+double wave_penalty(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
+  return std::pow(wave_ratio(op, gpu), gpu.coefficients().wave_exponent);
+}
+
 bool outside(const std::optional<ValidRange>& range, double value) {
   return range.has_value() && !range->contains(value);
 }
@@ -164,7 +167,7 @@ Bytes gemm_bytes(const model::GemmOp& op) {
   return bytes(as_double(op.batch) * ((m * k + n * k) * element + m * n * result));
 }
 
-double alignment_penalty(const model::GemmOp& op) {
+double alignment_penalty(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   const auto bits = static_cast<std::int64_t>(8.0 * in_bytes(model::bytes_per_element(op.dtype)));
   // The tokens, over which a weight gradient adds up, are no row of an operand.
   const bool tokens_reduced = op.role == model::Role::wgrad && !is_attention_product(op);
@@ -177,7 +180,7 @@ double alignment_penalty(const model::GemmOp& op) {
     return 1.0;
   }
   if (!is_attention_product(op)) {
-    return kMisaligned;
+    return gpu.coefficients().misaligned_time;
   }
   const std::size_t width = aligned <= 16 ? 0 : aligned == 32 ? 1 : 2;
   return kMisalignedBatched[width];
@@ -226,7 +229,7 @@ const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu,
 Flop effective_work(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   bool substituted = false;
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
-  const double penalty = std::pow(wave_ratio(op, gpu), kWaveExponent) * alignment_penalty(op);
+  const double penalty = wave_penalty(op, gpu) * alignment_penalty(op, gpu);
   const double fill = 1.0 + rate.half_depth.value() / as_double(op.k);
   return model::flop_count(op) * (penalty * fill / short_factor(op, rate));
 }
@@ -239,17 +242,17 @@ GemmTime gemm_time(const model::GemmOp& op,
     return time;
   }
   time.memory = gemm_bytes(op) / memory_rate(gpu, software);
-  time.alignment_penalty = alignment_penalty(op);
+  time.alignment_penalty = alignment_penalty(op, gpu);
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, time.substituted_dtype);
-  time.wave_penalty = std::pow(wave_ratio(op, gpu), kWaveExponent);
+  time.wave_penalty = wave_penalty(op, gpu);
   time.short_factor = short_factor(op, rate);
   const double penalty = time.wave_penalty * time.alignment_penalty;
   const double efficiency = efficiency_of(op, software).value() *
-                            scaling_of(op, rate, software).value * time.short_factor;
+                            scaling_of(op, rate, gpu, software).value * time.short_factor;
   const Seconds busy = model::flop_count(op) / (rate.sustained.value() * efficiency) * penalty;
   const Seconds fill = busy * (rate.half_depth.value() / as_double(op.k));
   time.compute = busy + fill;
-  time.exposed = exposed_memory(op, time.memory, fill);
+  time.exposed = exposed_memory(op, time.memory, fill, gpu.coefficients());
   return time;
 }
 
@@ -264,7 +267,7 @@ Cost gemm_cost(const model::GemmOp& op,
   const hardware::GemmRate& rate = gemm_rate(gpu, op.dtype, substituted);
   const bool attention = is_attention_product(op);
   const SourceKind kind =
-      weaker(weaker(scaling_of(op, rate, software).kind, rate.half_depth.kind()),
+      weaker(weaker(scaling_of(op, rate, gpu, software).kind, rate.half_depth.kind()),
              efficiency_of(op, software).kind());
   Cost cost;
   if (time.compute + time.exposed >= time.memory) {

@@ -2,9 +2,9 @@
 
 // Time of a matrix product on one GPU, single or grouped:
 //
-//   time    = gap + max(busy + fill + 0.25 * memory, memory)
-//   grouped = gap + calls + max(busy + max(fill, 0.58 * memory), memory)
-//   busy    = F / (sustained * efficiency * short) * waves^0.75 * alignment
+//   time    = gap + max(busy + fill + exposed * memory, memory)
+//   grouped = gap + calls + max(busy + max(fill, exposed * memory), memory)
+//   busy    = F / (sustained * efficiency * short) * waves^e * alignment
 //   fill    = busy * k0 / K
 //   short   = 1 + short_gain / (1 + F / short_work)
 //   memory  = bytes / (hbm_bandwidth * memory_efficiency)
@@ -21,10 +21,12 @@
 // short      | products whose operands stay in the L2 run above sustained    | 1      | profile
 // waves      | whole waves of tiles / what is needed, at most 2; tiles of    | 1      | computed
 //            | 256 x 128, on Hopper also of 192 x 128                        |        |
-// alignment  | rows that do not start at a multiple of 16 bytes, see below   | 1      | published
+// alignment  | rows that do not start at a multiple of 16 bytes, see below   | 1      | GPU
 // bytes      | operands read, result written; a gradient that accumulates is | byte   | operation
 //            | read too (8 per sum in fp32, 4 in 16 bit)                     |        |
-// 0.25, 0.58 | share of the memory time that compute does not hide           | 1      | fit
+// exposed    | exposed_memory, grouped_exposed_memory: share of the memory   | 1      | GPU
+//            | time that compute does not hide                               |        |
+// e          | wave_exponent                                                 | 1      | GPU
 // gap        | launch latency of the GPU + kernel gap of the stack           | s      | profiles
 // calls      | only where the stack has a grouped_call_time: its experts'    | s      | stack
 //            | products are a loop of library calls, not one kernel          |        |
@@ -51,7 +53,7 @@
 // tensor cores         | kernels of the stack | rate / that with one scale per tensor
 // ---------------------|----------------------|---------------------------------------------------
 // with group scales    | any                  | mx_ratio: blocks of 128 by groups of 32
-// without              | the library's        | 0.82, or block_ratio where it was measured
+// without              | the library's        | block_ratio: 0.82 where it was not measured
 // without              | DeepGEMM             | 1
 //
 // Without group scales the sum of each block is added on the CUDA cores. The library's loop waits
@@ -106,7 +108,7 @@ struct GemmTime {
 [[nodiscard]] Bytes gemm_bytes(const model::GemmOp& op);
 
 // Factor on the time for operand rows that are not a multiple of 16 bytes.
-[[nodiscard]] double alignment_penalty(const model::GemmOp& op);
+[[nodiscard]] double alignment_penalty(const model::GemmOp& op, const hardware::GpuProfile& gpu);
 
 // Whole waves of large tiles over what is needed, 1 to 2.
 [[nodiscard]] double wave_ratio(const model::GemmOp& op, const hardware::GpuProfile& gpu);

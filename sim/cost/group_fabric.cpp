@@ -91,7 +91,7 @@ void add_links(const hardware::GpuProfile& gpu, GroupFabric& fabric) {
     fabric.link = gpu.nvlink->bandwidth.value() * share;
     fabric.peer_link = gpu.nvlink->bandwidth.value() * gpu.nvlink->share_of(2);
     fabric.graph.intra =
-        gpu.nvlink->nccl_ring_bandwidth.value() * (ring_wire_share(gpu.arch) * share);
+        gpu.nvlink->nccl_ring_bandwidth.value() * (gpu.coefficients().ring_share * share);
     fabric.link_source = gpu.nvlink->nccl_ring_bandwidth.kind();
     return;
   }
@@ -150,6 +150,7 @@ GroupFabric group_fabric(const layout::GroupPlacement& group,
                          const hardware::ClusterSpec& cluster,
                          double ring_nic_exponent) {
   GroupFabric fabric;
+  fabric.laws = &gpu.coefficients();
   NcclGraph& graph = fabric.graph;
   graph.arch = gpu.arch;
   graph.ranks = group.ranks;

@@ -2,18 +2,9 @@
 
 #include <algorithm>
 
-#include "sim/cost/link_rates.hpp"
 #include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
-
-namespace {
-
-constexpr Seconds kNodeBase = microseconds(8.0);
-constexpr Seconds kNetworkBase = microseconds(12.0);
-constexpr Seconds kRemoteNode = microseconds(5.0);
-
-}  // namespace
 
 CollectiveTime hierarchical_exchange_time(const ExchangeBytes& bytes,
                                           const layout::GroupPlacement& group,
@@ -26,20 +17,20 @@ CollectiveTime hierarchical_exchange_time(const ExchangeBytes& bytes,
   }
   const GroupFabric fabric = group_fabric(group, gpu, cluster);
   const NcclGraph& graph = fabric.graph;
+  const hardware::GpuCoefficients& laws = gpu.coefficients();
   time.algorithm = Algorithm::direct;
   time.reason = "one copy per node over the network, handed on inside it";
-  time.call = kCall;
-  time.latency = kNodeBase;
+  time.call = laws.call_time;
+  time.latency = laws.exchange_base;
   time.crosses_nodes = graph.nodes > 1;
-  const BytesPerSecond link =
-      graph.nvlink ? fabric.link * direct_wire_share(graph.arch) : fabric.link;
+  const BytesPerSecond link = graph.nvlink ? fabric.link * laws.direct_share : fabric.link;
   const Seconds inside = bytes.over_links / link;
   Seconds outside;
   if (graph.nodes > 1) {
     const double local = as_double(graph.ranks_per_node);
     outside = bytes.over_network / (fabric.nics / (local * fabric.scatter_taper));
-    time.latency +=
-        kNetworkBase + graph.inter_latency + kRemoteNode * (as_double(graph.nodes) - 1.0);
+    time.latency += laws.exchange_network + graph.inter_latency +
+                    laws.exchange_node * (as_double(graph.nodes) - 1.0);
   }
   const bool by_network = outside > inside;
   time.limit = by_network ? "NICs" : (graph.nvlink ? link_name(graph.arch) : "PCIe");

@@ -4,7 +4,8 @@
 // NVLink there, as in dispatch and combine of DeepEP-like libraries.
 //
 //   time = call + latency + max(bytes over the NIC / NIC rate, bytes over NVLink / link rate)
-//   latency = 8 us + (N - 1) * 5 us + 12 us + tier latencies, without the NIC's part when N = 1
+//   latency = exchange_base + (N - 1) * exchange_node + exchange_network + tier latencies,
+//             without the NIC's part when N = 1 (hardware/gpu_coefficients.cpp)
 //
 // symbol             | meaning                                               | unit   | origin
 // -------------------|-------------------------------------------------------|--------|----------

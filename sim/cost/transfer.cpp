@@ -10,9 +10,6 @@ namespace orrery::cost {
 
 namespace {
 
-constexpr Seconds kNodeLatency = microseconds(4.0);
-constexpr Seconds kMessageBase = microseconds(8.4);
-constexpr double kMessageShare = 0.86 / kNicShare;  // of what collectives reach on a NIC
 constexpr std::int64_t kFewNodes = 4;
 constexpr double kNicsPerChannel = 2.0;
 
@@ -44,26 +41,26 @@ TransferTime transfer_time(Bytes bytes,
                            const layout::HopPlacement& hop,
                            const hardware::GpuProfile& gpu,
                            const hardware::ClusterSpec& cluster) {
+  const hardware::GpuCoefficients& laws = gpu.coefficients();
   TransferTime time;
   const BytesPerSecond pcie = gpu.pcie_bandwidth.value() * kPcieShare;
   if (hop.same_domain && gpu.nvlink) {
-    time.bandwidth =
-        gpu.nvlink->bandwidth.value() * (direct_wire_share(gpu.arch) * gpu.nvlink->share_of(2));
-    time.latency = kCall + kNodeLatency;
+    time.bandwidth = gpu.nvlink->bandwidth.value() * (laws.direct_share * gpu.nvlink->share_of(2));
+    time.latency = laws.call_time + laws.node_message;
   } else if (hop.same_node) {
     time.bandwidth = pcie;
-    time.latency = kCall + kNodeLatency;
+    time.latency = laws.call_time + laws.node_message;
   } else {
     const std::int64_t sharing = std::max<std::int64_t>(hop.sharing_node, 1);
     time.crosses_nodes = true;
-    time.bandwidth =
-        node_nic_rate(1, sharing, 1, cluster) *
-        (kMessageShare * message_nic_share(hop, cluster) / message_taper(hop, cluster));
+    time.bandwidth = node_nic_rate(1, sharing, 1, cluster) *
+                     (laws.message_share / kNicShare * message_nic_share(hop, cluster) /
+                      message_taper(hop, cluster));
     if (!gpu.nvlink) {  // the message leaves over the GPU's own PCIe link
       time.bandwidth = std::min(time.bandwidth, pcie);
     }
-    time.latency = kCall + kMessageBase + kNetworkHop + tier_latency(cluster.network, hop.tier) +
-                   fabric_latency(cluster.network.fabric);
+    time.latency = laws.call_time + laws.network_message + laws.network_hop +
+                   tier_latency(cluster.network, hop.tier) + fabric_latency(cluster.network.fabric);
   }
   time.transfer = bytes / time.bandwidth;
   return time;

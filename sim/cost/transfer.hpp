@@ -3,18 +3,19 @@
 // Time of one point-to-point message, or of a copy between GPU and host:
 //
 //   message = call + latency + bytes / (rate * stack efficiency)
-//   over NVLink:      rate = link rate * direct_wire_share
+//   over NVLink:      rate = link rate * direct_share
 //   over PCIe:        rate = pcie_bandwidth * 0.95
-//   over the network: rate = min(NICs beside the GPU, NICs of the node / senders) * nic_rate * 0.86
+//   over the network: rate = min(NICs beside the GPU, NICs of the node / senders) * nic_rate * share
 //                     / oversubscription of the tiers crossed
 //   host copy         = bytes / host_bandwidth
 //
 // symbol  | meaning                                                       | unit   | origin
 // --------|---------------------------------------------------------------|--------|-----------
-// call    | launch of the kernel on both sides                            | s      | published
-// latency | 4 us inside a node; 22.4 us + tier latencies across           | s      | NCCL
+// call    | call_time: launch of the kernel on both sides                 | s      | GPU
+// latency | node_message inside a node; network_message, network_hop and | s      | GPU
+//         | tier latencies across                                         |        |
 // senders | ranks of one node that send at the same time                  | ranks  | placement
-// 0.86    | share of a NIC's line rate of one message stream              | 1      | published
+// share   | message_share of a NIC's line rate, of one message stream     | 1      | GPU
 //
 // Published: send/receive on 8-GPU H100 hosts with 50 GB/s per GPU 42-43 GB/s and 40-53 us between
 // nodes (EFA); NCCL's Simple base and network latencies are 8.4 and 14 us. A pipeline's hop is one

@@ -1,6 +1,6 @@
 #include "sim/evaluate/catalog.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/fill_metrics.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/hardware/stack_coefficients.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<CatalogKindInfo, 13> kKinds = {{
+constexpr std::array<CatalogKindInfo, 14> kKinds = {{
     {CatalogKind::scenarios, "scenarios", "shipped scenarios, to be named in place of a file"},
     {CatalogKind::models, "models", "model presets, for model.preset", "model.preset"},
     {CatalogKind::clusters,
@@ -48,6 +49,9 @@ constexpr std::array<CatalogKindInfo, 13> kKinds = {{
      "storage presets, for checkpoint.storage.preset",
      "checkpoint.storage.preset"},
     {CatalogKind::prices, "prices", "dated prices, for prices.preset", "prices.preset"},
+    {CatalogKind::coefficients,
+     "coefficients",
+     "numbers that profiles of stacks and of GPUs state, or the usual values hold of them"},
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
 
@@ -85,8 +89,10 @@ CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
 CatalogEntry software_entry(const hardware::SoftwareProfile& software) {
   const bool fused = software.attention == hardware::AttentionImplementation::fused;
   return {software.name,
-          fmt::format("{}: GEMMs at {} of the GPU's sustained rate ({}), {} attention",
+          fmt::format("{}{}{}: GEMMs at {} of the GPU's sustained rate ({}), {} attention",
                       software.version,
+                      software.aliases.empty() ? "" : ", also ",
+                      fmt::join(software.aliases, ", "),
                       format_percent(software.gemm_efficiency.value()),
                       to_string(software.gemm_efficiency.kind()),
                       fused ? "fused" : "unfused"),
@@ -110,6 +116,44 @@ std::vector<CatalogEntry> software_entries(const hardware::ProfileSearch& search
     const auto software = hardware::load_software_profile(name, search, {}, "", diagnostics);
     entries.push_back(software ? software_entry(*software)
                                : CatalogEntry{name, "cannot be read", ""});
+  }
+  return entries;
+}
+
+std::string value_text(double value, hardware::Unit unit) {
+  switch (unit) {
+    case hardware::Unit::seconds:
+      return format_time(seconds(value));
+    case hardware::Unit::bytes:
+      return format_bytes(bytes(value));
+    case hardware::Unit::share:
+      break;
+  }
+  return fmt::format("{:.4g}", value);
+}
+
+std::vector<CatalogEntry> coefficient_entries() {
+  std::vector<CatalogEntry> entries;
+  const hardware::SoftwareProfile neutral;
+  for (const hardware::StackCoefficient& row : hardware::stack_coefficients()) {
+    constexpr std::size_t kOptional = 3;  // members from there on may be absent
+    const std::string usual = row.required ? std::string("in every profile")
+                              : row.member.index() >= kOptional
+                                  ? std::string("usually absent")
+                                  : value_text(row.get(neutral), row.unit());
+    entries.push_back({std::string(row.key), fmt::format("stack, {}: {}", usual, row.meaning), ""});
+  }
+  for (const hardware::GpuCoefficient& row : hardware::gpu_coefficients()) {
+    const auto unit = static_cast<hardware::Unit>(row.member.index());
+    std::string usual = value_text(row.value, unit);
+    for (const hardware::OfArch& own : row.of_arch) {
+      if (own.value > 0.0) {
+        usual += fmt::format(", {} {}", to_string(own.arch), value_text(own.value, unit));
+      }
+    }
+    entries.push_back({std::string(row.key),
+                       fmt::format("GPU, {}: {}", usual, row.meaning),
+                       std::string(row.source)});
   }
   return entries;
 }
@@ -187,6 +231,8 @@ std::vector<CatalogEntry> catalog(CatalogKind kind,
       return preset_entries(scenario::PresetKind::storage, search, diagnostics);
     case CatalogKind::prices:
       return preset_entries(scenario::PresetKind::prices, search, diagnostics);
+    case CatalogKind::coefficients:
+      return coefficient_entries();
     case CatalogKind::metrics:
       return metric_entries();
   }

@@ -13,6 +13,7 @@
 // failures  | failure presets                                                   | preset files
 // recovery  | recovery presets; likewise communicators and storage              | preset files
 // prices    | dated prices                                                      | preset files
+// coefficients | of stacks and of GPUs, with their usual values                 | their tables
 // metrics   | metrics of reports and expectations; origin is the key in JSON    | report/
 
 #include <filesystem>
@@ -41,6 +42,7 @@ enum class CatalogKind {
   communicators,
   storage,
   prices,
+  coefficients,
   metrics
 };
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "sim/hardware/coefficient_reader.hpp"
 #include "sim/hardware/profile_document.hpp"
@@ -289,6 +292,33 @@ std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuA
       .bandwidth = std::move(*bandwidth), .nccl_ring_bandwidth = std::move(*ring), .nvls = *nvls};
 }
 
+template <typename Q>
+void read_law(MappingReader& section, const GpuCoefficient& row, Q& place) {
+  std::optional<Coefficient<Q>> read;
+  if constexpr (std::is_same_v<Q, Seconds>) {
+    read = read_optional<kind::Time>(section, row.key);
+  } else if constexpr (std::is_same_v<Q, Bytes>) {
+    read = read_optional<kind::Size>(section, row.key);
+  } else {
+    read = read_optional<kind::Number>(section, row.key, row.range);
+  }
+  place = read ? read->value() : place;
+}
+
+// nullptr where the profile states none.
+std::shared_ptr<const GpuCoefficients> read_own_coefficients(MappingReader& root, GpuArch arch) {
+  std::optional<MappingReader> section = root.optional_mapping("coefficients");
+  if (!section) {
+    return nullptr;
+  }
+  GpuCoefficients own = usual_coefficients(arch);
+  for (const GpuCoefficient& row : gpu_coefficients()) {
+    std::visit([&](auto place) { read_law(*section, row, own.*place); }, row.member);
+  }
+  section->finish();
+  return std::make_shared<const GpuCoefficients>(own);
+}
+
 // The scalar coefficients of the top level.
 struct TopLevel {
   std::optional<Coefficient<Bytes>> memory;
@@ -334,6 +364,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
   std::vector<NormRate> norms = read_norm_kernels(reader);
   std::vector<ScanRate> scans = read_scan_kernels(reader);
   std::optional<NvlinkProfile> nvlink = read_nvlink(reader, arch);
+  auto own = read_own_coefficients(reader, arch.value_or(GpuArch::hopper));
   reader.finish();
   if (!name || !full_name || !arch || !sm_count || !top.complete() || !attention) {
     return std::nullopt;
@@ -357,7 +388,8 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
                     .host_bandwidth = std::move(*top.host_bandwidth),
                     .pcie_bandwidth = std::move(*top.pcie_bandwidth),
                     .power_watts = std::move(*top.power_watts),
-                    .host_factor = std::move(host)};
+                    .host_factor = std::move(host),
+                    .own_coefficients = std::move(own)};
 }
 
 }  // namespace

@@ -5,6 +5,10 @@
 
 namespace orrery::hardware {
 
+const GpuCoefficients& GpuProfile::coefficients() const {
+  return own_coefficients ? *own_coefficients : usual_coefficients(arch);
+}
+
 const GemmRate* GpuProfile::find_gemm(model::Dtype dtype) const {
   const auto found = std::find_if(
       gemm.begin(), gemm.end(), [dtype](const GemmRate& rate) { return rate.dtype == dtype; });

@@ -48,6 +48,8 @@
 // attention           | rates of the best attention kernel; attention_kernels: those of other
 //                     | generations, which a stack names (software_profile.hpp)
 //
+// coefficients        | constants of the laws of sim/cost, where they are not those of every GPU
+//                     | (gpu_coefficients.hpp)
 // kernels             | times of single kernels on one machine, where a calibration profile was
 //                     | given in place of this file (calibration_profile.hpp)
 //
@@ -66,6 +68,7 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
+#include "sim/hardware/gpu_coefficients.hpp"
 #include "sim/hardware/kernel_tables.hpp"
 #include "sim/model/op.hpp"
 
@@ -192,9 +195,13 @@ struct GpuProfile {
   Coefficient<double> power_watts;             // board power limit
   std::optional<Coefficient<double>> host_factor = {};
   std::optional<Coefficient<double>> collective_slowdown = {};
+  std::shared_ptr<const GpuCoefficients> own_coefficients = {};  // nullptr: the usual ones
   std::optional<CalibrationStamp> calibration = {};
   std::shared_ptr<const KernelTables> kernels = {};
   std::shared_ptr<const CollectiveTables> collectives = {};  // measured between these GPUs
+
+  // Its own, or those of its architecture.
+  [[nodiscard]] const GpuCoefficients& coefficients() const;
 
   // The entry of a data type, or nullptr when the GPU has no such unit.
   [[nodiscard]] const GemmRate* find_gemm(model::Dtype dtype) const;

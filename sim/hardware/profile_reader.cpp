@@ -307,6 +307,23 @@ std::vector<GpuName> gpu_names(const ProfileSearch& search) {
   return names;
 }
 
+std::string stack_named(std::string_view word, const ProfileSearch& search) {
+  if (is_path(fs::path(word)) || file_named(search, kSoftware.folder, word)) {
+    return {};
+  }
+  std::vector<GpuName> names;
+  for (const std::string& profile : list_software_profiles(search)) {
+    Diagnostics unused;
+    const auto file =
+        read_software_file(file_named(search, kSoftware.folder, profile).value(), search, unused);
+    names.push_back({profile, profile});
+    for (const std::string& alias : file ? file->profile.aliases : std::vector<std::string>()) {
+      names.push_back({alias, profile});
+    }
+  }
+  return profile_named(names, word);
+}
+
 std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
                                            const ProfileSearch& search,
                                            const SourceLocation& where,
@@ -343,10 +360,12 @@ std::optional<SoftwareProfile> load_software_profile(std::string_view name_or_pa
                                                      const SourceLocation& where,
                                                      std::string_view key,
                                                      Diagnostics& diagnostics) {
-  const auto found = find_profile(name_or_path, kSoftware, search, where, key, diagnostics);
+  const std::string known = stack_named(name_or_path, search);
+  const std::string_view name = known.empty() ? name_or_path : known;
+  const auto found = find_profile(name, kSoftware, search, where, key, diagnostics);
   const auto file = found ? read_software_file(found->path, search, diagnostics) : nullptr;
   if (file == nullptr ||
-      !has_its_name(*found, name_or_path, file->profile.name, file->name_where, diagnostics)) {
+      !has_its_name(*found, name, file->profile.name, file->name_where, diagnostics)) {
     return std::nullopt;
   }
   return file->profile;

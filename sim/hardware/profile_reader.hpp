@@ -33,7 +33,12 @@ namespace orrery::hardware {
 // The names of the profiles that `search` finds; of those that cannot be read, none.
 [[nodiscard]] std::vector<GpuName> gpu_names(const ProfileSearch& search);
 
-// `where` and `key` place the diagnostic when the name is unknown.
+// The stack whose profile has this alias, whatever the case; empty where none has, or several have,
+// and for paths and the names of profiles.
+[[nodiscard]] std::string stack_named(std::string_view word, const ProfileSearch& search);
+
+// `where` and `key` place the diagnostic when the name is unknown. A stack may be named by an alias
+// of its profile.
 [[nodiscard]] std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
                                                          const ProfileSearch& search,
                                                          const SourceLocation& where,

@@ -246,9 +246,13 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
   SoftwareProfile profile;
   profile.name = root.require_text("name", "`megatron-core`").value_or("");
   profile.version = root.require_text("version").value_or("");
+  profile.aliases = root.optional_text_list("aliases").value_or(profile.aliases);
   profile.newest = root.optional_text("newest").value_or("");
-  if (const yaml::Value* recipes = root.take("recipes")) {
-    profile.recipes = std::make_shared<const yaml::Value>(*recipes);
+  for (auto [key, place] :
+       {std::pair("recipes", &profile.recipes), std::pair("default_for", &profile.default_for)}) {
+    if (const yaml::Value* value = root.take(key)) {
+      *place = std::make_shared<const yaml::Value>(*value);
+    }
   }
   profile.offers = read_offers(root);
   profile.releases = read_releases(root);

@@ -86,8 +86,10 @@ struct SoftwareProfile {
   std::string file;
   std::string newest = {};                               // release, of those that `recipes` name
   std::shared_ptr<const yaml::Value> recipes = nullptr;  // unread: scenario/recipes/
-  std::optional<StackOffers> offers = {};                // absent: nothing is known
-  std::vector<StackRelease> releases = {};               // oldest first
+  std::shared_ptr<const yaml::Value> default_for = nullptr;  // unread: scenario/usual_stack.hpp
+  std::vector<std::string> aliases = {};                     // other names by which it is known
+  std::optional<StackOffers> offers = {};                    // absent: nothing is known
+  std::vector<StackRelease> releases = {};                   // oldest first
   Coefficient<double> gemm_efficiency{1.0, kBareLibrary};
   Coefficient<double> memory_efficiency{1.0, kBareLibrary};
   Coefficient<double> attention_efficiency{1.0, kBareLibrary};
@@ -106,6 +108,19 @@ struct SoftwareProfile {
   Coefficient<Seconds> fixed_step_time{Seconds(), kBareLibrary};
   Coefficient<double> jitter_per_doubling{0.0, kBareLibrary};
   Coefficient<Seconds> host_launch_time{Seconds(), {SourceKind::assumed, "left out: no floor"}};
+  Coefficient<double> host_backward{
+      1.4, {SourceKind::assumed, "the backward launches about 1.4 times as many kernels"}};
+  Coefficient<double> host_sharpness{6.0,
+                                     {SourceKind::published,
+                                      "fit to the vTrain rows of single nodes: 6.2 % mean error, "
+                                      "6.6 % with 12 or a plain maximum"}};
+  Coefficient<double> host_sharpness_after_counts{
+      2.0,
+      {SourceKind::published,
+       "chosen with host_launch_time on the rows of Megatron-Bridge, each release left out in "
+       "turn"}};
+  Coefficient<double> backward_passes{
+      1.4, {SourceKind::published, "the fit to published step times that gives score_passes"}};
   std::optional<Coefficient<Seconds>> grouped_call_time = std::nullopt;
   std::optional<Coefficient<double>> softmax_fallback_passes = std::nullopt;
   Coefficient<double> ring_nic_exponent{

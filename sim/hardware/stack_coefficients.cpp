@@ -15,6 +15,7 @@ using S = SoftwareProfile;
 constexpr yaml::Range<double> kRelative = {0.0, 1.6, true};
 constexpr yaml::Range<double> kShareOrNone = {0.0, 1.0, false};  // 0 to 1
 constexpr yaml::Range<double> kNotNegative = {0.0, std::nullopt, false};
+constexpr yaml::Range<double> kSharpness = {1.0, 100.0, false};
 constexpr yaml::Range<double> kSpeedup = {1.0, 10.0, false};
 
 using Neutral = std::optional<double>;
@@ -154,6 +155,27 @@ constexpr StackCoefficient kRows[] = {
      .member = &S::host_launch_time,
      .fit = time(60.0 * kMicro, 2.0 * kMicro, 0.60, 0.0),
      .meaning = "host time per kernel or collective launched, on top of host_layer_time"},
+    {.key = "host_backward",
+     .member = &S::host_backward,
+     .range = kNotNegative,
+     .fit = rate(0.7, 3.0, 0.30, 1.4),
+     .meaning = "host time of a backward / of a forward, beside host_launch_time"},
+    {.key = "host_sharpness",
+     .member = &S::host_sharpness,
+     .range = kSharpness,
+     .fit = rate(1.0, 20.0, 0.50, 6.0),
+     .meaning = "p where GPU and host work at once: pass = (gpu^p + host^p)^(1/p)"},
+    {.key = "host_sharpness_after_counts",
+     .member = &S::host_sharpness_after_counts,
+     .range = kSharpness,
+     .fit = rate(1.0, 20.0, 0.50, 2.0),
+     .meaning = "the same where the host waits for the counts of the tokens of experts"},
+    {.key = "backward_passes",
+     .member = &S::backward_passes,
+     .range = kNotNegative,
+     .fit = rate(0.7, 3.0, 0.30, 1.4),
+     .meaning = "memory passes of unfused kernels (scores, the activation of experts with biases), "
+                "backward / forward"},
     {.key = "grouped_call_time",
      .member = &S::grouped_call_time,
      .fit = time(60.0 * kMicro, 2.0 * kMicro, 0.60, 0.0),

@@ -63,9 +63,9 @@ void Draft::set(std::string_view path, std::string value, Origin origin) {
 }
 
 void Draft::set_stack(std::string_view name) {
-  if (name == "generic") {
+  if (name == kNoStack) {
     if (find("software.name") == nullptr) {
-      set("software", "generic", assumed_as("this program has no profile of its own"));
+      set("software", std::string(kNoStack), assumed_as("this program has no profile of its own"));
     }
     return;
   }

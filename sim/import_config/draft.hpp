@@ -28,6 +28,9 @@ struct OpenKey {
   std::string why;
 };
 
+// The profile that stands for programs without one of their own.
+inline constexpr std::string_view kNoStack = "generic";
+
 class Draft {
  public:
   explicit Draft(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -46,7 +49,8 @@ class Draft {
     set(path, std::string(value), std::move(origin));
   }
 
-  // The stack that is configured; its files say themselves what is switched on.
+  // The stack that is configured; its files say themselves what is switched on, unless it stands
+  // for a program without a profile.
   void set_stack(std::string_view name);
 
   void erase(std::string_view path);

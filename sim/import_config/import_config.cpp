@@ -301,10 +301,11 @@ class Importing {
                   diagnostics_,
                   std::string(reader->program),
                   options_.model_class};
-    KeyTables(*reader, keys).prepare(keys);
+    const KeyTables tables(*reader, keys);
+    tables.prepare(keys);
     reader->read(import);
-    if (!reader->stack.empty() && draft_.find("software.name") == nullptr) {
-      draft_.set_stack(reader->stack);
+    if (!tables.stack().empty() && draft_.find("software.name") == nullptr) {
+      draft_.set_stack(tables.stack());
     }
     judge_keys(import, *reader);
   }

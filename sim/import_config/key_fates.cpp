@@ -16,6 +16,7 @@ namespace orrery::import_config {
 
 struct KeyTable {
   std::string_view name;
+  std::string_view stack;
   std::map<std::string_view, KeyFate> keys;
   std::vector<std::pair<std::string_view, KeyFate>> patterns;
   std::vector<std::pair<std::string_view, std::string_view>> absent;   // key and value
@@ -53,6 +54,10 @@ KeyTable parse_table(const NamedTable& shipped) {
   KeyTable table;
   table.name = shipped.name.substr(0, shipped.name.rfind('.'));
   for (const TableRow& row : table_rows(shipped.text)) {
+    if (row.fate == "stack") {
+      table.stack = row.rest;
+      continue;
+    }
     const auto* known = std::find_if(
         kFates.begin(), kFates.end(), [&row](const auto& one) { return one.first == row.fate; });
     KeyFate fate = fate_of(known == kFates.end() ? Fate::large : known->second, row.rest);
@@ -234,6 +239,12 @@ KeyTables::KeyTables(const FormatReader& reader, const SourceKeys& keys) : reade
   while (!names.empty()) {
     tables_.push_back(table_of(cut(names, ' ')));
   }
+}
+
+std::string_view KeyTables::stack() const {
+  const auto found = std::find_if(
+      tables_.begin(), tables_.end(), [](const KeyTable* table) { return !table->stack.empty(); });
+  return found == tables_.end() ? std::string_view() : (*found)->stack;
 }
 
 void KeyTables::prepare(SourceKeys& keys) const {

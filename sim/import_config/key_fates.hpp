@@ -1,9 +1,10 @@
 #pragma once
 
-// What does a key that no reader took do to the cost of training? Internal to import_config/.
+// What keys that no reader took do to the cost of training, and the stack that runs a program's
+// files. Internal to import_config/.
 //
-// The answer stands in scenarios/imports, one table per program, which is compiled in. A key that
-// no table has is not understood; that it has no effect is never assumed.
+// Both stand in scenarios/imports, one table per program, which is compiled in. A key that no table
+// has is not understood; that it has no effect is never assumed.
 
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ class KeyTables {
 
   // Nothing for a key that is not understood.
   [[nodiscard]] std::optional<KeyFate> find(std::string_view path) const;
+
+  // The software profile, where no file and no caller names another; empty: none.
+  [[nodiscard]] std::string_view stack() const;
 
  private:
   const FormatReader& reader_;

@@ -142,7 +142,7 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
   add(Part::attention_context, keys, dims.head_dim_v, queries);  // dV = P^T dO
   if (const auto passes = context.options.score_passes) {
     const ScoreTraffic traffic = score_traffic(context, *passes);
-    const double half = 0.5 * kBackwardScorePasses * traffic.passes * size;
+    const double half = 0.5 * context.options.backward_passes * traffic.passes * size;
     add_memory(pass, backward(Part::softmax), half, half, traffic.backward_kernels);
   } else {
     if (context.options.dropout) {

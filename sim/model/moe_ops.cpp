@@ -16,8 +16,7 @@ namespace {
 constexpr double kProbabilityBytes = 4.0;  // routing probabilities are kept in fp32
 constexpr double kScaleBytes = 4.0;        // of the fp32 scale of a tile of an FP8 tensor
 constexpr double kScaleElements = 128.0;
-constexpr int kRouterKernels = 3;                  // softmax, top-k, map of the choices
-constexpr double kBackwardActivationPasses = 1.4;  // of unfused kernels, relative to the forward
+constexpr int kRouterKernels = 3;  // softmax, top-k, map of the choices
 
 LinearLayer router_linear(const LayerContext& context) {
   return {.part = Part::router,
@@ -187,7 +186,7 @@ void expert_activation_forward(Pass& pass, const LayerContext& context) {
 void expert_activation_backward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (const auto traffic = biased_bytes(context)) {
-    const double half = kBackwardActivationPasses * *traffic / 2.0;
+    const double half = context.options.backward_passes * *traffic / 2.0;
     add_memory(pass, backward(Part::activation), half, half);
   } else if (!context.options.fused_experts) {
     activation_backward(

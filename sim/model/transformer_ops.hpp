@@ -184,16 +184,13 @@ struct OpOptions {
   bool keeps_unused_results = true;
   // Measured traffic of a stack in place of the count of its operations; absent: as counted.
   std::optional<double> score_passes;  // over the scores of unfused attention, forward
+  double backward_passes = 1.0;        // of unfused kernels, backward / forward
   // Passes more, and more launches, where the fused softmax kernel refuses; absent: no such kernel.
   std::optional<double> softmax_fallback_passes;
   std::optional<Bytes> loss_bytes_per_logit;  // cross-entropy forward and backward together
 
   friend bool operator==(const OpOptions&, const OpOptions&) = default;
 };
-
-// Passes over the scores in the backward of unfused attention, relative to the forward. Source: the
-// fit to published step times that gives the score_passes of the software profiles.
-inline constexpr double kBackwardScorePasses = 1.4;
 
 // Whether Megatron's fused scale-mask-softmax kernel takes these shapes: 16 < keys <= 2048, queries
 // and sequences x heads of the rank both multiples of 4 (four rows share a thread block). Otherwise

@@ -209,6 +209,25 @@ std::optional<TextEdit> replace_entry(std::string_view text,
   return span ? std::optional(TextEdit{span->begin, span->length, value}) : std::nullopt;
 }
 
+// `software: nemo` becomes `software: {name: nemo, release: "25.04"}`.
+std::optional<TextEdit> spell_out(std::string_view text,
+                                  const Value& section,
+                                  const std::vector<Part>& parts,
+                                  std::size_t from,
+                                  const std::string& value) {
+  const std::string_view name = key_of_text(parts[from].row);
+  const auto span = span_of(text, section);
+  if (name.empty() || !span) {
+    return std::nullopt;
+  }
+  return TextEdit{span->begin,
+                  span->length,
+                  fmt::format("{{{}: {}, {}}}",
+                              name,
+                              text.substr(span->begin, span->length),
+                              flow_text(parts, from, value))};
+}
+
 // The edit, unchecked.
 std::optional<TextEdit> find_edit(std::string_view text,
                                   const Value& root,
@@ -216,6 +235,9 @@ std::optional<TextEdit> find_edit(std::string_view text,
                                   const std::string& value) {
   const Value* mapping = &root;
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (mapping->kind == Value::Kind::scalar) {
+      return spell_out(text, *mapping, parts, i, value);
+    }
     if (mapping->kind != Value::Kind::mapping) {
       return std::nullopt;
     }
@@ -248,6 +270,10 @@ std::vector<std::pair<std::string, std::string>> others(std::string_view text,
                                                         bool inside) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (StatedKey& stated : stated_keys(text)) {
+    const std::string_view name = stated.value == "{}" ? "" : key_of_text(stated.key);
+    if (!name.empty()) {  // a text in place of a section is its key
+      stated.key += fmt::format(".{}", name);
+    }
     // A section that was empty is no key of its own once it holds one.
     const bool empty_section = is_below(key, stated.key) && stated.key != key;
     if (is_below(stated.key, key) == inside && !empty_section) {

@@ -68,6 +68,9 @@ void finish(Reading& reading) {
   finish_step(reading);
   finish_run(reading);
   warn_about_idle_keys(reading);
+  if (reading.diagnostics.has_errors()) {
+    report_later_errors(reading);
+  }
 }
 
 }  // namespace

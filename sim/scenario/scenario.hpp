@@ -82,7 +82,7 @@ struct Scenario {
   layout::LayoutSpec layout;
   layout::BatchSpec batch;
   step::StepSpec step;
-  std::string software = "megatron-core";  // profile name or path
+  std::string software;  // name or path of its profile
   RecipeUse recipe;
   std::optional<run::RolloutSpec> rollout;
   std::optional<run::RunSpec> run;  // absent: only the step is asked for (no `training:`)

@@ -1,29 +1,50 @@
 #pragma once
 
-// The training stack that runs a layout where the scenario names none, and the other likely choice
-// for it.
+// The training stack of a layout where the scenario names none, and the other likely choice for it,
+// from the `default_for` of the profiles of stacks:
 //
-// layout                                                  | stack            | the other choice
-// --------------------------------------------------------|------------------|------------------
-// gradients or parameters sharded, no pipeline, experts   | automodel-fsdp2  | megatron-core
-// gradients or parameters sharded, no pipeline            | torchtitan-fsdp2 | megatron-core
-// replicas alone: no tensor, no pipeline, no shards       | megatron-core    | pytorch-ddp
-// anything else                                           | megatron-core    | nemo
+//   default_for:
+//     - when: {layout.sharding: [zero2, zero3, hsdp], layout.pipeline: 1}
+//       other: megatron-core
 //
-// Sharded gradients or parameters are zero2, zero3 and hsdp. Origin: what PyTorch's FSDP2 is used
-// for beside the layouts of Megatron Core (stack_offers.hpp states who offers what).
+// An entry holds where all of its conditions do (recipes/key_condition.hpp); the one with the most
+// decides. Two stacks with equally many are an error of the scenario, which then has to name its
+// stack, and a failure of the shipped profiles' test.
 
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "sim/layout/layout_spec.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/scenario/scenario.hpp"
 
 namespace orrery::scenario {
 
-struct UsualStack {
-  std::string_view name;
-  std::string_view other;
+struct Reading;
+
+struct UsualCondition {
+  std::string key;  // of the layout
+  std::vector<std::string> words;
 };
 
-[[nodiscard]] UsualStack usual_stack(const layout::LayoutSpec& layout);
+struct UsualStack {
+  std::string name;
+  std::string other;
+  std::vector<UsualCondition> when;
+};
+
+// The `default_for` of a profile, in its order.
+[[nodiscard]] std::vector<UsualStack> read_default_for(const hardware::SoftwareProfile& profile,
+                                                       Diagnostics& diagnostics);
+
+// Those that hold with the most conditions: one, if profiles are right.
+[[nodiscard]] std::vector<UsualStack> usual_stacks(const Scenario& scenario);
+
+// Whether its stack is the one that a scenario with its layout takes.
+[[nodiscard]] bool is_usual_stack(const Scenario& scenario);
+
+// Chooses the stack where the scenario names none, else puts the profile's name in place of another
+// name of it. After the layout is complete.
+void settle_stack(Reading& reading);
 
 }  // namespace orrery::scenario

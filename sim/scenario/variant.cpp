@@ -129,15 +129,15 @@ Value& value_at(Value& mapping, const Key& row, const SourceLocation& where) {
 }
 
 // `failures: llama3-2024` is `failures: {preset: llama3-2024}`, to which keys can be added.
-void spell_out_preset(Value& value, const std::string& row) {
-  const Key* preset = row_below(row, "preset");
-  if (value.kind != Value::Kind::scalar || preset == nullptr) {
+void spell_out(Value& value, const std::string& row) {
+  const std::string_view name = key_of_text(row);
+  if (value.kind != Value::Kind::scalar || name.empty()) {
     return;
   }
   Value section;
   section.kind = Value::Kind::mapping;
   section.where = value.where;
-  section.entries.push_back({std::string(preset->name()), value.where, std::move(value)});
+  section.entries.push_back({std::string(name), value.where, std::move(value)});
   value = std::move(section);
 }
 
@@ -150,7 +150,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   Value* at = &root;
   std::string row;
   for (const PathPart& part : path_parts(change.key)) {
-    spell_out_preset(*at, row);
+    spell_out(*at, row);
     if (at->kind != Value::Kind::mapping) {
       diagnostics.error(change.where,
                         change.key,

@@ -78,6 +78,7 @@ model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs
       experts.grouped_gemm == hardware::GroupedGemm::per_expert) {
     options.biased_activation_passes = software.biased_activation_passes->value();
   }
+  options.backward_passes = software.backward_passes.value();
   options.keeps_gathered_input = software.keeps_gathered_input;
   options.recompute_stops_early = software.recompute_stops_early;
   options.recompute_modules = input.spec.recompute.modules;

@@ -141,5 +141,12 @@ TEST(ProfileText, TakesAnotherName) {
             "format: orrery-software/1\nname: \"mine\"\nversion: \"1\"\n");
 }
 
+TEST(ProfileText, OfAnotherNameIsNotWhatTheFirstOneIsCalledOrTakenFor) {
+  EXPECT_EQ(with_name("name: torchtitan-fsdp2\naliases: [torchtitan]\n\n# Layouts.\ndefault_for:\n"
+                      "  - when: {}\n    other: nemo\n\nattention: fused\n",
+                      "mine"),
+            "name: \"mine\"\n\n\nattention: fused\n");
+}
+
 }  // namespace
 }  // namespace orrery::fit

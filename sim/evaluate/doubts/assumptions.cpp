@@ -22,8 +22,9 @@ std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
   }
   std::string text = fmt::format("software {}, the usual one for this layout, as none is stated",
                                  scenario.software);
-  const std::string_view other = scenario::usual_stack(scenario.layout).other;
-  const auto with_other = scenario::with_stack(scenario, other);
+  const std::vector<scenario::UsualStack> usual = scenario::usual_stacks(scenario);
+  const std::string other = usual.empty() ? std::string() : usual.front().other;
+  const auto with_other = other.empty() ? std::nullopt : scenario::with_stack(scenario, other);
   if (const auto step = with_other ? what_if_step(*with_other, search) : std::nullopt) {
     text += fmt::format("; with {} a step takes {} instead of {}",
                         other,

@@ -6,7 +6,7 @@
 // left open  | assumed         | the other choice that is tried
 // -----------|-----------------|----------------------------------------------------------------
 // `failures` | nothing fails   | kLikelyFailures, with the same trials
-// `software` | usual_stack.hpp | its other choice
+// `software` | usual_stack.hpp | the `other` of the profile
 
 #include <optional>
 #include <string>

@@ -210,6 +210,24 @@ double mean_over_nodes(const scenario::Scenario& scenario,
   return sum / static_cast<double>(scenario.cluster.nodes);
 }
 
+// Nothing after errors, which are reported.
+std::optional<layout::Layout> layout_of(const scenario::Scenario& scenario,
+                                        const layout::ClusterShape& cluster,
+                                        Diagnostics& diagnostics) {
+  auto resolved = layout::resolve_layout(scenario.layout,
+                                         scenario.batch,
+                                         scenario.model,
+                                         cluster,
+                                         schedule::traits_of(scenario.step.schedule).placement);
+  if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
+    for (const layout::LayoutProblem& problem : *problems) {
+      diagnostics.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);
+    }
+    return std::nullopt;
+  }
+  return std::get<layout::Layout>(std::move(resolved));
+}
+
 }  // namespace
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,
@@ -237,6 +255,10 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
     }
   }
   if (!gpu || !software || !has_tables || others.size() != scenario.cluster.mixed.size()) {
+    const bool has_nvlink = !gpu || gpu->nvlink;
+    (void)layout_of(scenario,
+                    hardware::cluster_shape(scenario.cluster, has_nvlink),
+                    diagnostics);  // its errors
     return std::nullopt;
   }
   const hardware::SoftwareProfile stack = *software;
@@ -267,25 +289,13 @@ std::optional<ResolvedLayout> resolve_layout(const scenario::Scenario& scenario,
                                              Diagnostics& diagnostics) {
   check_precision(scenario, gpu, diagnostics);
   check_limits(scenario, gpu, diagnostics);
-  if (diagnostics.has_errors()) {
-    return std::nullopt;
-  }
   const layout::ClusterShape cluster =
       hardware::cluster_shape(scenario.cluster, gpu.nvlink.has_value());
-  auto resolved = layout::resolve_layout(scenario.layout,
-                                         scenario.batch,
-                                         scenario.model,
-                                         cluster,
-                                         schedule::traits_of(scenario.step.schedule).placement);
-  if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
-    for (const layout::LayoutProblem& problem : *problems) {
-      diagnostics.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);
-    }
-  }
-  if (diagnostics.has_errors()) {
+  auto found = layout_of(scenario, cluster, diagnostics);
+  if (!found || diagnostics.has_errors()) {
     return std::nullopt;
   }
-  layout::Layout layout = std::get<layout::Layout>(std::move(resolved));
+  layout::Layout layout = *std::move(found);
   auto placed = layout::use_domains(layout, cluster, scenario.cluster.network.domain_gpus);
   if (const auto* problem = std::get_if<layout::LayoutProblem>(&placed)) {
     diagnostics.error(

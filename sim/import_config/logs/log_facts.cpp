@@ -106,7 +106,7 @@ void read_log_facts(
   if (draft.find("software.name") == nullptr && draft.find("software") == nullptr) {
     const std::string_view stack = log_program(log.format).stack;
     draft.set(stack.empty() ? "software" : "software.name",
-              std::string(stack.empty() ? "generic" : stack),
+              std::string(stack.empty() ? kNoStack : stack),
               assumed_as(fmt::format("the log is one of {}", log_program(log.format).name)));
   }
 }

@@ -11,7 +11,6 @@ struct FormatReader {
   ConfigFormat format;
   std::string_view program;  // whose defaults hold where a file is silent: "Megatron-LM"
   std::string_view tables;   // of scenarios/imports, the nearest program first
-  std::string_view stack;    // software profile, where no file and no caller names another
   void (*read)(Import& import);
   bool sections = false;  // they hold the keys of another program: Megatron's below `model.`
 };

@@ -176,7 +176,7 @@ std::vector<scenario::KeyValue> key_values(const Candidate& candidate, const Wor
     }
   }
   // A layout that another stack usually runs must name the one that the plan was made for.
-  if (!planned.names_stack() && scenario::usual_stack(planned.layout).name != planned.software) {
+  if (!planned.names_stack() && !scenario::is_usual_stack(planned)) {
     const bool says_more = planned.locations.contains("software");
     changes.push_back({says_more ? "software.name" : "software", planned.software, {}});
   }

@@ -108,16 +108,15 @@ void add_options(std::vector<Key>& keys) {
 }
 
 constexpr const char* kUsualStack =
-    "torchtitan-fsdp2 (with experts: automodel-fsdp2) where gradients or parameters are sharded "
-    "without a pipeline, else megatron-core";
+    "the stack whose profile says under default_for that it is the usual one for the layout";
 
 // A name as text is software.name.
 void add_stack(std::vector<Key>& keys) {
   Key software = text_key({.path = "software",
                            .aliases = {"stack"},
                            .note = kUsualStack,
-                           .meaning = "Training stack: the name of its profile, which `orrery "
-                                      "list` shows, or the path of a file.",
+                           .meaning = "Training stack: the name or an alias of its profile, which "
+                                      "`orrery list software` shows, or the path of a file.",
                            .example = "torchtitan-fsdp2"},
                           ORRERY_AT(scenario.software));
   software.mapping = true;

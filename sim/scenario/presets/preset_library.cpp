@@ -11,10 +11,12 @@
 #include <string_view>
 #include <tuple>
 
+#include "sim/base/files/file.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/read_keys.hpp"
+#include "sim/scenario/usual_stack.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/reader.hpp"
 
@@ -330,6 +332,35 @@ std::shared_ptr<const StackRecipes> PresetLibrary::recipes(std::string_view soft
   auto recipes = profile ? read_recipes(*profile, diagnostics) : nullptr;
   return diagnostics.has_errors() ? recipes
                                   : recipes_.emplace(software, std::move(recipes)).first->second;
+}
+
+const std::vector<UsualStack>& PresetLibrary::usual_stacks(Diagnostics& diagnostics) const {
+  const std::lock_guard lock(mutex_);
+  if (usual_ != nullptr) {
+    return *usual_;
+  }
+  std::vector<UsualStack> all;
+  for (const std::string& name : hardware::list_software_profiles(search_)) {
+    const auto path = hardware::file_named(search_, "software", name);
+    // Most profiles are the default for nothing, and to parse them all takes a tenth of a second.
+    const bool says_so =
+        path &&
+        read_file(*path, yaml::Limits{}.max_bytes).find("\ndefault_for:") != std::string::npos;
+    Diagnostics unused;
+    const auto profile =
+        says_so ? hardware::load_software_profile(name, search_, {}, "software", unused)
+                : std::nullopt;
+    const auto entries =
+        profile ? read_default_for(*profile, diagnostics) : std::vector<UsualStack>();
+    all.insert(all.end(), entries.begin(), entries.end());
+  }
+  usual_ = std::make_shared<const std::vector<UsualStack>>(std::move(all));
+  return *usual_;
+}
+
+std::string PresetLibrary::stack_named(const std::string& name_or_path) const {
+  const std::string known = hardware::stack_named(name_or_path, search_);
+  return known.empty() ? name_or_path : known;
 }
 
 std::optional<GpuKind> PresetLibrary::gpu(std::string_view name,

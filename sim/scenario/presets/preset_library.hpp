@@ -62,6 +62,7 @@ struct Preset {
 using PresetPtr = std::shared_ptr<const Preset>;
 
 struct StackRecipes;  // recipes/recipe_document.hpp
+struct UsualStack;    // usual_stack.hpp
 
 // What a recipe asks of a GPU.
 struct GpuKind {
@@ -98,6 +99,16 @@ class PresetLibrary {
                                                             const SourceLocation& where,
                                                             Diagnostics& diagnostics) const;
 
+  // The `default_for` of all stacks.
+  [[nodiscard]] const std::vector<UsualStack>& usual_stacks(Diagnostics& diagnostics) const;
+
+  // The name of the profile that has this alias; any other name or path as it is.
+  [[nodiscard]] std::string stack_named(const std::string& name_or_path) const;
+
+  [[nodiscard]] const hardware::ProfileSearch& search() const {
+    return search_;
+  }
+
   // Nothing where its profile cannot be read.
   [[nodiscard]] std::optional<GpuKind> gpu(std::string_view name,
                                            const SourceLocation& where) const;
@@ -108,6 +119,7 @@ class PresetLibrary {
   mutable std::map<std::pair<PresetKind, std::string>, PresetPtr> read_;
   mutable std::map<std::string, std::shared_ptr<const StackRecipes>, std::less<>> recipes_;
   mutable std::map<std::string, std::optional<GpuKind>, std::less<>> gpus_;
+  mutable std::shared_ptr<const std::vector<UsualStack>> usual_;
 };
 
 }  // namespace orrery::scenario

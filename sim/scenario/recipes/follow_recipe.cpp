@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/scenario/recipes/key_condition.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
@@ -32,43 +33,6 @@ std::string plain(std::string_view name) {
     }
   }
   return text;
-}
-
-std::optional<double> number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
-// A word, or a bound such as ">=2".
-bool is_met(std::string_view word, std::string_view value) {
-  const bool least = word.starts_with(">=");
-  if (!least && !word.starts_with("<=")) {
-    return word == value;
-  }
-  const std::optional<double> bound = number(word.substr(2));
-  const std::optional<double> found = number(value);
-  return bound && found && (least ? *found >= *bound : *found <= *bound);
-}
-
-// The row of the key where all sections above it are there; nullptr otherwise.
-const Key* entered_row(std::string_view path, Draft& draft) {
-  const Key* row = nullptr;
-  std::string above;
-  while (!path.empty()) {
-    if (row != nullptr && row->enter && !row->enter(draft, 0)) {
-      return nullptr;
-    }
-    const std::size_t dot = path.find('.');
-    row = row_below(above, path.substr(0, dot));
-    if (row == nullptr) {
-      return nullptr;
-    }
-    above = row->path;
-    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
-  }
-  return row;
 }
 
 class Follower {
@@ -140,7 +104,7 @@ class Follower {
       case Subject::context:
         return word == scenario.recipe.context;
       case Subject::key:
-        return is_value(condition.path, word);
+        return has_value(draft_, condition.path, word);
     }
     return false;
   }
@@ -148,17 +112,6 @@ class Follower {
   [[nodiscard]] bool is_model(const std::string& name) const {
     return plain(draft_.scenario.model_preset).starts_with(name) ||
            plain(draft_.scenario.model.name).starts_with(name);
-  }
-
-  [[nodiscard]] bool is_value(const std::string& path, const std::string& word) const {
-    if (path == "cluster.gpus") {
-      const hardware::ClusterSpec& cluster = draft_.scenario.cluster;
-      return is_met(word, fmt::format("{}", cluster.nodes * cluster.gpus_per_node));
-    }
-    const Key* row = entered_row(path, draft_);
-    const std::optional<std::string> value =
-        row != nullptr && row->print ? row->print(draft_) : std::nullopt;
-    return value && is_met(word, *value);
   }
 
   // Where it stands is the profile, not the scenario: its place is not kept.
@@ -286,7 +239,7 @@ std::optional<Scenario> followed(Scenario scenario) {
 void follow_recipe(Reading& reading) {
   Draft& draft = reading.draft;
   Scenario& scenario = draft.scenario;
-  if (reading.diagnostics.has_errors()) {
+  if (scenario.software.empty() || is_broken(reading.diagnostics, "software")) {
     return;
   }
   const auto recipes = presets_of(scenario).recipes(
@@ -298,7 +251,7 @@ void follow_recipe(Reading& reading) {
   settle_release(reading, *recipes, use);
   check_word(reading, "software.release", use.release, recipes->releases, recipes->stack);
   check_word(reading, "software.context", use.context, recipes->contexts, recipes->stack);
-  if (use.plain || recipes->entries.empty()) {
+  if (use.plain || recipes->entries.empty() || reading.diagnostics.has_errors()) {
     return;
   }
   use.silent = std::make_shared<const SilentSpecs>(SilentSpecs{scenario.model, scenario.step});

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "sim/scenario/recipes/key_condition.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/yaml/flow_text.hpp"
 #include "sim/yaml/reader.hpp"
@@ -24,21 +25,6 @@ constexpr std::array<yaml::Choice<Subject>, 4> kSubjects = {{{"model", Subject::
                                                              {"release", Subject::release},
                                                              {"context", Subject::context}}};
 
-std::vector<std::string> words_of(const Value& value) {
-  std::vector<std::string> words;
-  if (value.kind == Value::Kind::sequence) {
-    for (const Value& item : value.items) {
-      words.push_back(yaml::flow_text(item));
-    }
-  } else {
-    words.push_back(value.kind == Value::Kind::scalar ? value.text : yaml::flow_text(value));
-  }
-  for (std::string& word : words) {
-    std::erase_if(word, [](char c) { return c == '"' || c == '\''; });
-  }
-  return words;
-}
-
 void note(std::vector<std::string>& all, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (std::find(all.begin(), all.end(), word) == all.end()) {
@@ -50,7 +36,7 @@ void note(std::vector<std::string>& all, const std::vector<std::string>& words) 
 RecipeCondition read_condition(const yaml::Entry& entry,
                                StackRecipes& recipes,
                                Diagnostics& diagnostics) {
-  RecipeCondition condition{Subject::key, entry.key, words_of(entry.value)};
+  RecipeCondition condition{Subject::key, entry.key, condition_words(entry.value)};
   const auto subject = std::find_if(kSubjects.begin(), kSubjects.end(), [&](const auto& known) {
     return known.name == entry.key;
   });

@@ -262,10 +262,7 @@ void finish_layout(Reading& reading) {
   usual_schedule(reading);
   check_schedule(reading);
   check_expert_order(reading);
-  if (!reading.draft.scenario.names_stack()) {
-    Scenario& scenario = reading.draft.scenario;
-    scenario.software = usual_stack(scenario.layout).name;
-  }
+  settle_stack(reading);
 }
 
 void finish_step(Reading& reading) {

@@ -34,4 +34,9 @@ void finish_run(Reading& reading);
 
 void warn_about_idle_keys(Reading& reading);
 
+// What whoever evaluates the scenario would find next: names that no profile has, and a layout that
+// does not go with model, cluster and batch. For scenarios with errors, whose reader is then told
+// of all at once.
+void report_later_errors(Reading& reading);
+
 }  // namespace orrery::scenario

@@ -149,4 +149,13 @@ const yaml::Entry* entry_of(const yaml::Value& mapping, const Key& key) {
   return nullptr;
 }
 
+std::string_view key_of_text(std::string_view row) {
+  for (const std::string_view name : {"preset", "name", "compute"}) {
+    if (!row.empty() && row_below(row, name) != nullptr) {
+      return name;
+    }
+  }
+  return {};
+}
+
 }  // namespace orrery::scenario

@@ -16,9 +16,6 @@ using hardware::ExpertDispatcher;
 using hardware::GraphScope;
 using model::Block;
 
-constexpr double kSharpness = 6.0;
-constexpr double kSharpnessAfterCounts = 2.0;
-
 struct BlockLaunches {
   double forward = 0.0;
   double backward = 0.0;
@@ -143,7 +140,8 @@ double host_sharpness(const LayerCosting& costing) {
   const bool waits = model.moe && !model.moe->drops_tokens() &&
                      options.grouped_gemm == hardware::GroupedGemm::per_expert &&
                      !options.cuda_graphs.covers(GraphScope::full_iteration);
-  return waits ? kSharpnessAfterCounts : kSharpness;
+  const hardware::SoftwareProfile& software = costing.costs.software();
+  return (waits ? software.host_sharpness_after_counts : software.host_sharpness).value();
 }
 
 Seconds launch_gap(Seconds busy, Seconds host, double sharpness) {

@@ -8,10 +8,12 @@
 //
 // symbol | meaning                                                          | unit | origin
 // -------|------------------------------------------------------------------|------|-----------
-// r      | 1 forward or computed again, 0.7 input and 0.7 weight gradients  | 1    | below
+// r      | 1 forward or computed again; host_backward / 2 of input and of   | 1    | stack
+//        | weight gradients                                                 |      |
 // K      | kernels and collectives of the pass                              | -    | model
 // e      | share of them outside CUDA graphs                                | 1    | stack
-// p      | 6; 2 where the host waits for the counts of tokens               | -    | below
+// p      | host_sharpness; host_sharpness_after_counts where the host waits | -    | stack
+//        | for the counts of tokens                                         |      |
 //
 // Experts' own launches, where their products are a loop (grouped_gemm: per_expert): 1.5 for every
 // product of an expert (a call of the library with descriptors and a choice of the kernel), 0.1
@@ -31,12 +33,9 @@
 //
 // Near the floor each side binds a part of the time, since kernels are of unequal length. Without
 // dropped tokens the host copies the counts of the tokens once a layer and waits for them: then
-// the queue is empty, and what follows is launched while the GPU waits (p = 2, chosen with
-// host_launch_time on the runs of Megatron Bridge, leaving each release out in turn). A graph of
-// the whole step needs no such copy. Sources: Megatron-LM, discussion of DeepSeek-V3 on GB200
-// (kernels of router and preprocessing, ladder of optimisations), token_dispatcher.py (the copy);
-// p = 6 fits the vTrain single-node rows best (6.2 % mean error against 6.6 % with 12 or the plain
-// maximum).
+// the queue is empty, and what follows is launched while the GPU waits. A graph of the whole step
+// needs no such copy. Sources: Megatron-LM, discussion of DeepSeek-V3 on GB200 (kernels of router
+// and preprocessing, ladder of optimisations), token_dispatcher.py (the copy).
 
 #include <initializer_list>
 

@@ -12,10 +12,6 @@ namespace orrery::step {
 
 namespace {
 
-// Host time of a pass relative to the forward: the backward launches about 1.4 times as many
-// kernels.
-constexpr double kHostBackward = 1.4;
-
 using schedule::LayerNode;
 
 // Time of the operation of a kind that a collective may run beside: the nearest in its direction.
@@ -392,15 +388,15 @@ LayerCosts cost_layer(const LayerCosting& costing,
     launches_again = launches_of(costing, repeated, PassKind::again);
   }
   // Input and weight gradients share the launches of the backward.
-  constexpr double kHalf = kHostBackward / 2.0;
+  const double half = costing.costs.software().host_backward.value() / 2.0;
   const Launches input_launches =
       launches_of(costing, passes.backward_input, PassKind::backward_input);
   const Launches weight_launches =
       launches_of(costing, passes.backward_weight, PassKind::backward_weight);
   const HostedPass forward{costs.forward, host_time(costing, forward_launches, 1.0)};
   const HostedPass recompute{costs.recompute, host_time(costing, launches_again, again)};
-  const HostedPass input{costs.backward_input, host_time(costing, input_launches, kHalf)};
-  const HostedPass weight{costs.backward_weight, host_time(costing, weight_launches, kHalf)};
+  const HostedPass input{costs.backward_input, host_time(costing, input_launches, half)};
+  const HostedPass weight{costs.backward_weight, host_time(costing, weight_launches, half)};
   if (costing.in.combines) {
     costs.nodes =
         std::make_shared<const LayerNodeParts>(cut_layer(costing, passes, costs.recompute, memo));

@@ -183,10 +183,11 @@ TEST(Gemm, ADeepProductIsSplitOverTheIdleSms) {
 
 // Head dimensions 216, 108, 150 and 225 in 16 bit: rows of 432, 216, 300 and 450 bytes.
 TEST(Gemm, AttentionProductsPayForRowsThatAreNoMultipleOf16Bytes) {
-  const auto scores = [](std::int64_t head_dim) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  const auto scores = [&gpu](std::int64_t head_dim) {
     model::GemmOp op = gemm(2048, 2048, head_dim, 16);
     op.part = model::Part::attention_scores;
-    return alignment_penalty(op);
+    return alignment_penalty(op, gpu);
   };
   EXPECT_DOUBLE_EQ(scores(216), 1.0);
   EXPECT_DOUBLE_EQ(scores(108), 5.4);
@@ -196,16 +197,17 @@ TEST(Gemm, AttentionProductsPayForRowsThatAreNoMultipleOf16Bytes) {
 
 // Tokens are rows of no operand in 16 bit, and stacks pad them in 8 bit.
 TEST(Gemm, TheNumberOfTokensCostsNoAlignment) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
   for (const Dtype dtype : {Dtype::bf16, Dtype::fp8}) {
     for (const model::Role role : {model::Role::fprop, model::Role::dgrad, model::Role::wgrad}) {
       const bool weights = role == model::Role::wgrad;
       model::GemmOp op = weights ? gemm(4096, 1536, 1033) : gemm(1033, 1536, 4096);
       op.role = role;
       op.dtype = dtype;
-      EXPECT_DOUBLE_EQ(alignment_penalty(op), 1.0);
+      EXPECT_DOUBLE_EQ(alignment_penalty(op, gpu), 1.0);
       std::int64_t& row = weights ? op.m : op.k;
       row += 1;
-      EXPECT_DOUBLE_EQ(alignment_penalty(op), 1.3);
+      EXPECT_DOUBLE_EQ(alignment_penalty(op, gpu), 1.3);
     }
   }
 }

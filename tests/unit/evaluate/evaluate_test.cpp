@@ -132,6 +132,17 @@ TEST(Evaluate, BrokenLayoutRulesPointAtTheirKeys) {
       << to_string(diagnostics);
 }
 
+TEST(Evaluate, AnUnknownStackDoesNotHideABrokenLayout) {
+  const std::string text = replaced(kBase, "software: megatron-core\n", "software: no-stack\n");
+  Diagnostics diagnostics;
+  EXPECT_FALSE(evaluate_text(replaced(text, "tensor: 2", "tensor: 3"), diagnostics));
+  const std::string messages = to_string(diagnostics);
+  EXPECT_NE(messages.find("error: software: `no-stack` is not a known"), std::string::npos)
+      << messages;
+  EXPECT_NE(messages.find("error: layout.tensor: 3 does not divide"), std::string::npos)
+      << messages;
+}
+
 TEST(Evaluate, EveryPrecisionHasItsOwnStepTimeAndNeedsItsUnits) {
   const auto on = [](const char* gpu, const char* precision) {
     return replaced(replaced(kBase, "gpu: h100-sxm-80gb", std::string("gpu: ") + gpu),

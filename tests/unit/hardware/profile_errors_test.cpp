@@ -47,6 +47,27 @@ TEST(ProfileErrors, TheTinyProfileIsValidAndCarriesItsSources) {
   EXPECT_DOUBLE_EQ(in_gibibytes(profile->memory.value()), 8.0);
 }
 
+TEST(ProfileErrors, AGpuStatesTheCoefficientsThatAreItsOwn) {
+  const auto with = [](const std::string& coefficients) {
+    return replaced(kTinyGpu, "sm_count: 10\n", "sm_count: 10\ncoefficients: " + coefficients);
+  };
+  const ProfileFolder folder;
+  folder.write("gpu/tiny.yaml",
+               with("{call_time: {value: 9us, source: measured, citation: this card}}\n"));
+  Diagnostics diagnostics;
+  const auto profile =
+      load_gpu_profile("tiny", folder.search(), kWhere, "cluster.gpu", diagnostics);
+  ASSERT_TRUE(profile) << to_string(diagnostics);
+  EXPECT_DOUBLE_EQ(in_microseconds(profile->coefficients().call_time), 9.0);
+  EXPECT_EQ(profile->coefficients().wave_exponent, usual_coefficients(profile->arch).wave_exponent);
+  EXPECT_NE(gpu_errors(with("{wave_exponent: {value: 2, source: measured, citation: x}}\n"))
+                .find("coefficients.wave_exponent.value: `2` is too large"),
+            std::string::npos);
+  EXPECT_NE(gpu_errors(with("{wave_exponents: {value: 1, source: measured, citation: x}}\n"))
+                .find("coefficients.wave_exponents: unknown key"),
+            std::string::npos);
+}
+
 TEST(ProfileErrors, AValueWithoutItsSourceIsRefused) {
   EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}", "8GiB"),
             "tiny.yaml:6:9: error: memory: is a bare value without its source (write {value: 0.9, "
@@ -73,7 +94,7 @@ TEST(ProfileErrors, UnknownKeysAreErrorsWithTheNearestName) {
       "tiny.yaml:6:1: error: boost_clock: unknown key (allowed: format, name, full_name, names, "
       "arch, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
       "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, attention_kernels, "
-      "norm_kernels, scan_kernels, nvlink, mesh)\n");
+      "norm_kernels, scan_kernels, nvlink, mesh, coefficients)\n");
   EXPECT_EQ(gpu_errors("half_depth: {value: 100", "half_dept: {value: 100"),
             "tiny.yaml:19:5: error: gemm.bf16.half_depth: is required but missing (a coefficient "
             "such as {value: 0.9, source: assumed, citation: why})\n"

@@ -135,6 +135,7 @@ TEST(MoeOps, BiasedExpertsMayNeedManyPasses) {
   };
   const double one_kernel = traffic();
   options.biased_activation_passes = 30.0;
+  options.backward_passes = 1.4;
   const ShardDims dims = shard_dims(model, options);
   const double inputs = 2.0 * static_cast<double>(dims.expert_rows) *
                         static_cast<double>(dims.expert_ffn) * dims.element_bytes;

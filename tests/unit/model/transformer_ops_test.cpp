@@ -408,6 +408,7 @@ TEST(UnfusedAttention, ARefusingSoftmaxKernelCostsPassesAndLaunches) {
   OpOptions options = tensor_options(32, false);
   options.attention = AttentionKernel::unfused;
   options.score_passes = 5.0;
+  options.backward_passes = 1.4;
   options.softmax_fallback_passes = 16.0;
   const double scores = 3.0 * 2048.0 * 2048.0 * 2.0;
   const auto softmax = [&] {

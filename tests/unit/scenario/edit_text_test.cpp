@@ -72,6 +72,14 @@ TEST(EditText, AddsMissingSections) {
             "format: orrery/1\ncapacity:\n  spares: 3");
 }
 
+TEST(EditText, SpellsOutATextInPlaceOfASection) {
+  const std::string text = "format: orrery/1\nmodel: {preset: llama3-8b}\nsoftware: nemo  # why\n";
+  EXPECT_EQ(after(text, "software.context", "library"),
+            replaced(text, "nemo", "{name: nemo, context: library}"));
+  EXPECT_EQ(after("failures: llama3-2024\n", "failures.node_rate", "0.1/d"),
+            "failures: {preset: llama3-2024, node_rate: 0.1/d}\n");
+}
+
 TEST(EditText, SaysWhatItCannotDo) {
   EXPECT_EQ(after(kText, "layout.tesor", "4"),
             "error: layout.tesor: unknown key (did you mean `layout.tensor`?)\n");

@@ -214,6 +214,28 @@ TEST(LoadScenario, DiagnosticsFollowTheOrderOfTheFile) {
   }
 }
 
+TEST(LoadScenario, ErrorsOfAllSectionsComeAtOnce) {
+  const std::string messages =
+      load(
+          "format: orrery/1\n"
+          "model: {preset: llama3-8b}\n"
+          "cluster: {gpu: h100-sxmm, nodes: 4, network: {preset: infiniband-400g}}\n"
+          "layout: {tensor: 3}\n"
+          "batch: {global: 96}\n"
+          "precision: fp9\n"
+          "software: {name: torchtitan, release: bar, context: foo}\n"
+          "failures: {preset: nope}\n")
+          .messages;
+  for (const std::string_view problem : {"3:16: error: cluster.gpu: `h100-sxmm` is not a known",
+                                         "4:18: error: layout.tensor: 3 does not divide",
+                                         "6:12: error: precision: `fp9` is not known",
+                                         "7:39: error: software.release: `bar` is not known of",
+                                         "7:53: error: software.context: `foo` is not known of",
+                                         "8:20: error: failures.preset: `nope` is not known"}) {
+    EXPECT_NE(messages.find(problem), std::string::npos) << problem << "\n" << messages;
+  }
+}
+
 TEST(LoadScenario, APipelineRunsTheUsualSchedule) {
   const auto schedule = [](const std::string& layout) {
     Diagnostics diagnostics;

@@ -90,6 +90,26 @@ TEST(ScenarioTemplate, SaysWhatCannotBeChanged) {
   EXPECT_TRUE(refusal_of("layout.tensor", "[2").starts_with("--vary: error: layout.tensor: "));
 }
 
+TEST(ScenarioTemplate, AddsKeysToATextInPlaceOfASection) {
+  const auto changed = [](const std::string& key, const std::string& value) {
+    Diagnostics diagnostics;
+    const auto text = ScenarioTemplate::from_text(
+        kText + "software: megatron-core\nprecision: fp8-delayed\n", "base.yaml", diagnostics);
+    const auto scenario =
+        text.value().with(std::vector<KeyValue>{{key, value, kHere}}, diagnostics);
+    EXPECT_EQ(scenario.has_value(), !diagnostics.has_errors());
+    return std::pair(scenario.value_or(Scenario()), to_string(diagnostics));
+  };
+  const Scenario in_context = changed("software.context", "benchmark").first;
+  EXPECT_EQ(in_context.software, "megatron-core");
+  EXPECT_EQ(in_context.recipe.context, "benchmark");
+  EXPECT_EQ(changed("software.context", "nobody").second,
+            "--vary: error: software.context: `nobody` is not known of megatron-core "
+            "(benchmark, scripts, defaults)\n");
+  const Scenario gathered = changed("precision.parameters", "fp8").first;
+  EXPECT_EQ(gathered.step.precision.compute, model::Dtype::fp8);
+}
+
 TEST(ScenarioTemplate, ChecksAValueAloneWhateverTheOtherKeysSay) {
   Diagnostics diagnostics;
   base().check({"training.duration", "10d", kHere}, diagnostics);  // beside training.steps
