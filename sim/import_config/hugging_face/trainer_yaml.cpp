@@ -249,6 +249,11 @@ bool read_trained_weights(Import& import, TrainerProgram program) {
     }
     return reads_one_model(import);
   }
+  if (program == TrainerProgram::axolotl) {
+    for (const std::string_view name : {"lora_r", "lora_dropout", "lora_target_modules"}) {
+      leave_out(import, name, Effect::none, "read with an adapter only");
+    }
+  }
   const bool factory = program == TrainerProgram::llama_factory;
   const bool swift = program == TrainerProgram::swift;
   const std::string_view kind =

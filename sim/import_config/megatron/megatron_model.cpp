@@ -16,7 +16,7 @@ namespace {
 void read_activation(const MegatronKeys& keys) {
   std::string name;
   std::string_view named_by;
-  for (const std::string_view key : {"activation", "activation_func"}) {
+  for (const std::string_view key : {"activation", "activation_func", "glu_activation"}) {
     if (const auto text = keys.text(key)) {
       name = lower_case(*text);
       named_by = key;
@@ -26,7 +26,8 @@ void read_activation(const MegatronKeys& keys) {
     name.erase(0, 5);
   }
   const std::string_view target = "model.activation";
-  const bool other_gate = name == "geglu" || name == "reglu" || keys.on("quick_geglu");
+  const bool other_gate =
+      name == "geglu" || name == "reglu" || name == "liglu" || keys.on("quick_geglu");
   if (other_gate) {
     keys.import.draft.note(
         "the gate of the MLP is no SiLU: costed as SwiGLU, which moves and multiplies the "
@@ -226,7 +227,8 @@ void read_widths(const MegatronKeys& keys) {
       keys.import.keys.is_unread(keys.path("ffn_hidden_size"))) {
     return;
   }
-  const bool gated = draft.is("model.activation", "swiglu");
+  const bool gated =
+      draft.is("model.activation", "swiglu") && keys.find("glu_activation") == nullptr;
   constexpr std::int64_t kMultiple = 64;
   keys.usual("model.ffn_hidden_size",
              gated ? (4 * *hidden * 2 / 3) / kMultiple * kMultiple : 4 * *hidden,

@@ -57,7 +57,8 @@ bool is_plain_gpt(Import& import) {
     const bool other = below("model.bert_binary_head") || below("model.encoder.") ||
                        below("model.decoder.") || below("model.mm_cfg.") ||
                        below("model.masked_softmax_bert") || below("model.unet_config.") ||
-                       below("model.dpo.") || below("model.rlhf.") || below("model.ppo.");
+                       below("model.retro.") || below("model.dpo.") || below("model.rlhf.") ||
+                       below("model.ppo.");
     if (other) {
       keys.error(
           item,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::import_config {
@@ -40,6 +41,27 @@ bool turn_on(model::AdapterTargets& targets, std::string_view word) {
   return known != model::kAdapterTargetWords.end();
 }
 
+// The names that a regular expression means, "(q|k|v)_proj" or "q_proj|v_proj$", among others.
+void add_alternatives(std::string_view pattern, std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 256;
+  const std::size_t open = pattern.find('(');
+  const std::size_t close = pattern.find(')', std::min(open, pattern.size()));
+  const bool group = close != std::string_view::npos;
+  std::string_view rest = group ? pattern.substr(open + 1, close - open - 1) : pattern;
+  if (rest.starts_with("?:")) {
+    rest.remove_prefix(2);
+  }
+  while (!rest.empty() && names.size() < kMost) {
+    const std::string_view one = cut(rest, '|');
+    if (group) {
+      add_alternatives(
+          fmt::format("{}{}{}", pattern.substr(0, open), one, pattern.substr(close + 1)), names);
+    } else {
+      names.emplace_back(trimmed(one, "^$*\\"));
+    }
+  }
+}
+
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
   std::vector<std::string> words;
   for (const std::string& text : texts) {
@@ -59,13 +81,16 @@ void read_targets(Import& import, const SourceItem& item) {
   model::AdapterTargets targets;
   for (const std::string& name : words_of(import.keys.texts(item.path))) {
     // "*.layers.0.*.linear_qkv" and "model.layers.0.self_attn.q_proj" end in the layer's name.
-    const std::string_view word = std::string_view(name).substr(name.rfind('.') + 1);
-    if (!turn_on(targets, word)) {
-      import.keys.error(
-          item,
-          fmt::format("adapts {}, which is no linear layer that is known", yaml::display(word)),
-          "q_proj, v_proj, o_proj, gate_proj, down_proj, linear_qkv, all, ...");
-      return;
+    std::vector<std::string> words;
+    add_alternatives(std::string_view(name).substr(name.rfind('.') + 1), words);
+    for (const std::string& word : words) {
+      if (!turn_on(targets, word)) {
+        import.keys.error(
+            item,
+            fmt::format("adapts {}, which is no linear layer that is known", yaml::display(word)),
+            "q_proj, v_proj, o_proj, gate_proj, down_proj, linear_qkv, all, ...");
+        return;
+      }
     }
   }
   constexpr std::size_t kOwn = 4;  // words of a scenario
@@ -99,6 +124,9 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   }
   if (const SourceItem* targets = import.keys.take(keys.targets)) {
     read_targets(import, *targets);
+  } else if (import.keys.is_unread(keys.targets)) {
+    const SourceItem& targets = *import.keys.find(keys.targets);
+    import.draft.leave_open("model.lora.targets", targets, unread_reason(targets.value));
   } else {
     import.usual("model.lora.targets",
                  fmt::format("[{}]", keys.targets_by_default),
