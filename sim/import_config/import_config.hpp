@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the configuration files of another training stack say, as a scenario?
+// The configuration files and logs of another training stack as a scenario.
 //
 //   const ImportResult result = import_configs(files, options, diagnostics);
 //   // result.scenario is the text of a scenario; result.asked says what no file states

@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a key that no reader took do to the cost of training? Internal to import_config/.
+// What a key that no reader took does to the cost of training. Internal to import_config/.
 //
 // The answer stands in scenarios/imports, one table per program, which is compiled in. A key that
 // no table has is not understood; that it has no effect is never assumed.

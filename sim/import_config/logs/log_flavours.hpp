@@ -1,7 +1,7 @@
 #pragma once
 
-// What does the log of a program say of its settings, in a form of its own? A function for each, in
-// its own file. Internal to import_config/.
+// The settings that the log of a program prints in a form of its own: a function for each, in its
+// own file. Internal to import_config/.
 
 #include <string>
 #include <string_view>

@@ -1,9 +1,9 @@
 #pragma once
 
-// What does each program print in its log? log_programs.yaml says it, an entry per program: how its
-// log is recognised, where a run begins, which numbers of a step stand behind which words, which
-// facts of the job. What stands in a form of its own (YAML, JSON, a repr) has a reader of its own
-// in addition (log_flavours.hpp). Internal to import_config/.
+// What each program prints in its log, an entry of log_programs.yaml per program: how its log is
+// recognised, where a run begins, which numbers of a step stand behind which words, which facts of
+// the job. What stands in a form of its own (YAML, JSON, a repr) has a reader of its own in
+// addition (log_flavours.hpp). Internal to import_config/.
 
 #include <span>
 #include <string_view>

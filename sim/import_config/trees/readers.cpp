@@ -1,4 +1,4 @@
-// Which reader and which defaults are those of a format?
+// The reader, the tables and the software of each format.
 
 #include "sim/import_config/trees/readers.hpp"
 
