@@ -5,7 +5,7 @@
 //   const ImportResult result = import_configs(files, options, diagnostics);
 //   // result.scenario is the text of a scenario; result.asked says what no file states
 //
-// Formats and the words that tell them: scenarios/imports/formats.signs; logs: log_programs.yaml.
+// Formats and the words that tell them: scenarios/imports/formats.signs; logs: log-programs.yaml.
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
 // script, assignments, arrays and simple conditions are read, all else is reported.

@@ -13,6 +13,17 @@ namespace orrery::import_config {
 
 namespace {
 
+// Where a program states them, and what it takes where it is silent.
+struct AdapterKeys {
+  std::string_view rank;
+  std::string_view dropout;
+  std::string_view targets;
+  std::string_view four_bits;        // a flag, or the number of bits; empty: none
+  std::string_view rank_by_default;  // empty: has to be stated
+  std::string_view dropout_by_default;
+  std::string_view targets_by_default;  // words of a scenario, with blanks between them
+};
+
 constexpr std::string_view kEverywhere = "|all|all-linear|all_linear|linear|";
 constexpr std::string_view kAttention = "|attention|";
 constexpr std::string_view kMlp = "|mlp|";
@@ -104,7 +115,21 @@ void read_targets(Import& import, const SourceItem& item) {
       "model.lora.targets", fmt::format("[{}]", fmt::join(words, ", ")), read_from(item));
 }
 
-}  // namespace
+AdapterKeys adapter_keys(TrainerProgram program) {
+  constexpr std::string_view kLinear = "qkv, proj, fc1, fc2";
+  switch (program) {
+    case TrainerProgram::axolotl:
+      return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "", "0", kLinear};
+    case TrainerProgram::llama_factory:
+      return {"lora_rank", "lora_dropout", "lora_target", "quantization_bit", "8", "0", kLinear};
+    case TrainerProgram::swift:
+      return {"lora_rank", "lora_dropout", "target_modules", "quant_bits", "8", "0.05", kLinear};
+    case TrainerProgram::accelerate:
+    case TrainerProgram::transformers:
+      break;
+  }
+  return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16", "0.05", "qkv"};
+}
 
 void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& keys) {
   if (import.keys.find(keys.rank) != nullptr) {
@@ -136,6 +161,12 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {
     import.set("model.lora.base", "nf4", keys.four_bits);
   }
+}
+
+}  // namespace
+
+void read_adapters(Import& import, const SourceItem& item, TrainerProgram program) {
+  read_adapters(import, item, adapter_keys(program));
 }
 
 bool read_peft_section(Import& import) {
