@@ -209,7 +209,8 @@ void read_sharding(const MegatronKeys& keys) {
   const std::string_view target = "layout.sharding";
   const std::string_view key = "data_parallel_sharding_strategy";
   SourceKeys& source = keys.import.keys;
-  const bool own_fsdp = keys.on("use_megatron_fsdp") | keys.on("use_custom_fsdp");
+  const bool custom_fsdp = keys.on("use_custom_fsdp");
+  const bool own_fsdp = keys.on("use_megatron_fsdp") || custom_fsdp;
   const bool torch_fsdp = keys.on("use_torch_fsdp2");
   const bool distributed = keys.on("use_distributed_optimizer");
   const SourceItem* deepspeed = source.take(keys.path("deepspeed_config"));
