@@ -269,6 +269,17 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
       stated = true;
     }
   }
+  if (import.on("pure_bf16")) {  // without it LLaMA-Factory trains a copy in fp32
+    const SourceItem& pure = *keys.find("pure_bf16");
+    import.set("precision.compute", "bf16", "pure_bf16");
+    import.set("precision.gradient_dtype", "bf16", "pure_bf16");
+    if (lower_case(keys.text("optim").value_or("adamw_torch")).starts_with("adamw_torch")) {
+      import.draft.set("precision.optimizer.state_bytes",
+                       "4B",
+                       derived_from(pure, "two moments in the type of the parameters"));
+    }
+    stated = true;
+  }
   const std::string word = lower_case(mixed.value_or("no"));
   if (word != "no" && word != "false" && word != "bf16" && word != "fp16") {
     import.draft.leave_open("precision.compute",

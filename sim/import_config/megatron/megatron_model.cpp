@@ -133,6 +133,10 @@ void read_heads(const MegatronKeys& keys) {
                       groups->shown));
     }
   }
+  if (const SourceItem* grouped = keys.find("group_query_attention");
+      !off && groups == nullptr && grouped != nullptr && grouped->shown.starts_with("--")) {
+    keys.usual("model.num_query_groups", std::int64_t{1}, "num_query_groups is 1");
+  }
   if (keys.text("attention_head_type").value_or("") == "multiquery") {
     keys.set("model.num_query_groups", std::int64_t{1}, "attention_head_type");
   }

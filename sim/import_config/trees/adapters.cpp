@@ -160,6 +160,12 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   const auto bits = keys.four_bits.empty() ? std::nullopt : import.keys.text(keys.four_bits);
   if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {
     import.set("model.lora.base", "nf4", keys.four_bits);
+  } else if (bits && *bits != "0" && lower_case(*bits) != "false" && lower_case(*bits) != "none") {
+    leave_out(import,
+              keys.four_bits,
+              Effect::large,
+              "frozen weights in another number of bits than 4 and 16",
+              "model.lora.base");
   }
 }
 

@@ -69,6 +69,11 @@ TEST(Retro, IsNoDecoderAlone) {
   EXPECT_TRUE(stops_at(nemo, "model.retro.retro_project_dir"));
 }
 
+TEST(OlderNamesOfMegatron, GroupsAreOneUnlessTheirNumberIsStated) {
+  EXPECT_EQ(import_megatron("--group-query-attention").value("model.num_query_groups"), "1");
+  EXPECT_EQ(import_megatron("").value("model.num_query_groups"), "");
+}
+
 // --finetune takes no value; what EXTRA_ARGS holds is not known.
 TEST(VariablesOfOptions, AreNotTheValueOfASwitch) {
   for (const std::string name : {"$EXTRA_ARGS", "${moe_options}", "\"${EXTRA[@]}\""}) {
@@ -109,6 +114,15 @@ TEST(Adapters, TargetsAreExpressionsToo) {
   EXPECT_EQ(targets("(up|x)_proj"), "");
 }
 
+TEST(Adapters, OnWeightsOfEightBitsEndTheImport) {
+  const std::string head =
+      "model_name_or_path: a/b\nfinetuning_type: lora\ncutoff_len: 2048\n"
+      "per_device_train_batch_size: 1\n";
+  EXPECT_TRUE(stops_at(import_trainer(head, "quantization_bit: 8\n"), "quantization_bit"));
+  EXPECT_EQ(import_trainer(head, "quantization_bit: 4\n").value("model.lora.base"), "nf4");
+  EXPECT_EQ(import_trainer(head, "quantization_bit: null\n").problems(), "");
+}
+
 TEST(Axolotl, WithoutAnAdapterItsSizesDoNothing) {
   const Imported imported = import_axolotl("lora_r: 64\nlora_dropout: 0.05\n");
   EXPECT_EQ(imported.problems(), "");
@@ -119,7 +133,18 @@ TEST(Axolotl, KeysThatChangeTheBatchOrTheModelAreNamed) {
   EXPECT_TRUE(stops_at(import_axolotl("batch_size: 32\n"), "batch_size"));
   EXPECT_TRUE(stops_at(import_axolotl("overrides_of_model_config: {num_hidden_layers: 12}\n"),
                        "overrides_of_model_config.num_hidden_layers"));
+  EXPECT_TRUE(stops_at(import_axolotl("spectrum_top_fraction: 0.5\n"), "spectrum_top_fraction"));
   EXPECT_EQ(import_axolotl("model_config: {output_router_logits: true}\n").problems(), "");
+}
+
+TEST(LlamaFactory, WithoutACopyInFp32ItsStateIsHalf) {
+  const Imported imported = import_trainer(
+      "model_name_or_path: a/b\nfinetuning_type: full\ncutoff_len: 2048\n"
+      "per_device_train_batch_size: 1\n",
+      "pure_bf16: true\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("precision.optimizer.state_bytes"), "4B");
+  EXPECT_EQ(imported.value("precision.gradient_dtype"), "bf16");
 }
 
 TEST(LlamaFactory, ALossWithAReferenceModelEndsTheImport) {
@@ -127,6 +152,30 @@ TEST(LlamaFactory, ALossWithAReferenceModelEndsTheImport) {
                                       "cutoff_len: 2048\nper_device_train_batch_size: 1\n",
                                       "use_asft_loss: true\n"),
                        "use_asft_loss"));
+}
+
+Imported import_deepspeed(const std::string& more) {
+  return import_texts(
+      {{"config.json", config_text("llama-3.1-8b.json")},
+       {"ds.json",
+        R"({"train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}, )" + more + "}"}},
+      machines(1));
+}
+
+// Keys of checkpointing say how inputs are kept, not whether anything is recomputed.
+TEST(Deepspeed, OffloadsInputsOfRecomputedLayersOnly) {
+  EXPECT_EQ(import_deepspeed(R"("activation_checkpointing": {"cpu_checkpointing": true})")
+                .value("offload.activations"),
+            "");
+}
+
+TEST(Deepspeed, ParametersThatStayAreNotSharded) {
+  const auto kept = [](const std::string& size) {
+    return import_deepspeed(
+        R"("zero_optimization": {"stage": 3, "stage3_param_persistence_threshold": )" + size + "}");
+  };
+  EXPECT_EQ(kept("1e6").problems(), "");
+  EXPECT_TRUE(stops_at(kept("1e9"), "zero_optimization.stage3_param_persistence_threshold"));
 }
 
 TEST(Swift, DegreesOfDeepspeedAreRead) {
