@@ -43,9 +43,9 @@ void read_nemo_sharding(Import& import) {
                      read_from(item));
     return;
   }
-  const auto optimizer = keys.text("model.optim.name");
-  if (optimizer && optimizer->find("distributed") != std::string::npos) {
-    import.set("layout.sharding", "zero1", "model.optim.name");
+  const SourceItem* optimizer = keys.find("model.optim.name");
+  if (optimizer != nullptr && optimizer->value.text.find("distributed") != std::string::npos) {
+    import.draft.set("layout.sharding", "zero1", read_from(*optimizer));
   }
 }
 

@@ -74,6 +74,21 @@ TEST(OlderNamesOfMegatron, GroupsAreOneUnlessTheirNumberIsStated) {
   EXPECT_EQ(import_megatron("").value("model.num_query_groups"), "");
 }
 
+TEST(Nemo, OptimizersAreReadByName) {
+  const auto optimizer = [](const std::string& name, const std::string& more = "") {
+    return import_texts({{"gpt.yaml",
+                          "trainer: {devices: 8, num_nodes: 1, precision: bf16}\nmodel:\n"
+                          "  num_layers: 12\n  optim: {name: " +
+                              name + "}\n" + more}});
+  };
+  EXPECT_TRUE(stops_at(optimizer("adafactor"), "model.optim.name"));
+  EXPECT_EQ(optimizer("sgd").value("precision.optimizer.name"), "sgd-momentum");
+  const Imported shared = optimizer("distributed_fused_adam");
+  EXPECT_EQ(shared.problems(), "");
+  EXPECT_EQ(shared.value("layout.sharding"), "zero1");
+  EXPECT_EQ(optimizer("fused_adam", "  fsdp: true\n").problems(), "");
+}
+
 // --finetune takes no value; what EXTRA_ARGS holds is not known.
 TEST(VariablesOfOptions, AreNotTheValueOfASwitch) {
   for (const std::string name : {"$EXTRA_ARGS", "${moe_options}", "\"${EXTRA[@]}\""}) {
