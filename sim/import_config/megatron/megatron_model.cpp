@@ -36,7 +36,8 @@ void read_activation(const MegatronKeys& keys) {
   if (keys.set_if("swiglu", target, "swiglu")) {
     return;
   }
-  if (name == "swiglu" || name == "silu" || other_gate) {
+  const bool neox = keys.import.program == "GPT-NeoX";  // whose gates have names of their own
+  if (name == "swiglu" || (name == "silu" && !neox) || other_gate) {
     keys.set(target, "swiglu", named_by.empty() ? "quick_geglu" : named_by);
   } else if (keys.on("gated_linear_unit")) {
     keys.set(target, "swiglu", "gated_linear_unit");
@@ -44,6 +45,8 @@ void read_activation(const MegatronKeys& keys) {
     keys.set(target, "squared_relu", named_by.empty() ? "squared_relu" : named_by);
   } else if (name == "relu" || name == "gelu") {
     keys.set(target, name, named_by);
+  } else if (neox && !name.empty() && keys.import.draft.find(target) == nullptr) {
+    keys.derive(target, "gelu", named_by, "without a gate: costed as GELU");
   } else {
     keys.usual(target, "gelu", "GELU without a gate");
   }

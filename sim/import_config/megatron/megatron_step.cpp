@@ -77,8 +77,9 @@ double bytes_of(std::string_view dtype) {
 
 void read_optimizer(const MegatronKeys& keys) {
   const auto name = keys.text("optimizer");
-  if (name && (lower_case(*name) == "adam" || *name == "sgd")) {
-    keys.set("precision.optimizer.name", *name == "sgd" ? "sgd-momentum" : "adam", "optimizer");
+  const std::string word = lower_case(name.value_or(""));
+  if (word == "adam" || word == "sgd" || word == "lion") {
+    keys.set("precision.optimizer.name", word == "sgd" ? "sgd-momentum" : word, "optimizer");
   } else if (name) {
     keys.leave_out("optimizer",
                    Effect::large,

@@ -98,6 +98,44 @@ TEST(VariablesOfOptions, AreNotTheValueOfASwitch) {
   }
 }
 
+Imported import_neox(const std::string& more) {
+  return import_texts(
+      {{"125M.yml",
+        "{\"pipe-parallel-size\": 1, \"num-layers\": 12, \"hidden-size\": 768, \"seq-length\": "
+        "2048, "
+        "\"num-attention-heads\": 12, \"max-position-embeddings\": 2048, \"precision\": "
+        "\"bfloat16\", \"train_micro_batch_size_per_gpu\": 4, " +
+            more + "}"}},
+      machines(1));
+}
+
+TEST(GptNeoxKeys, ExpertsAreCounted) {
+  const Imported imported = import_neox("\"moe_num_experts\": 8");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.moe.num_experts"), "8");
+  EXPECT_EQ(imported.value("model.moe.top_k"), "1");
+  EXPECT_EQ(import_neox("\"moe_num_experts\": 1").value("model.moe.num_experts"), "");
+}
+
+TEST(GptNeoxKeys, EveryKindOfLayerCounts) {
+  EXPECT_EQ(import_neox("\"attention-config\": [[[\"flash\"], 12]]").problems(), "");
+  for (const std::string other : {"local", "mamba", "sparse_fixed"}) {
+    EXPECT_TRUE(
+        stops_at(import_neox("\"attention-config\": [[[\"global\", \"" + other + "\"], 6]]"),
+                 "attention-config"))
+        << other;
+  }
+}
+
+TEST(GptNeoxKeys, NamesOfGatesAndOptimizersAreItsOwn) {
+  EXPECT_EQ(import_neox("\"activation\": \"silu\"").value("model.activation"), "gelu");
+  EXPECT_EQ(
+      import_neox("\"activation\": \"silu\", \"mlp_type\": \"llama\"").value("model.activation"),
+      "swiglu");
+  EXPECT_EQ(import_neox("\"optimizer\": {\"type\": \"Lion\"}").value("precision.optimizer.name"),
+            "lion");
+}
+
 TEST(Primus, EightBitsOfItsKernelsAreAPrecision) {
   const std::string head =
       "modules:\n  pre_trainer:\n    framework: torchtitan\n    overrides:\n"
