@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of the scenario so far, from which file, and what is still missing? Internal to
-// import_config/.
+// What is known of a scenario so far, each key with the file that it comes from, and what is still
+// missing. Internal to import_config/.
 //
 // Of two values for one key the better founded one stays: given, then read and derived, then what a
 // program does by default, then assumptions. Two values of the same rank that differ are an error

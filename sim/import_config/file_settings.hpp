@@ -1,6 +1,6 @@
 #pragma once
 
-// Which settings does a configuration file hold, whatever its syntax? Internal to import_config/.
+// The settings that a configuration file holds, whatever its syntax. Internal to import_config/.
 
 #include <vector>
 

@@ -23,82 +23,40 @@ namespace {
 
 using yaml::Value;
 
-// What every scenario needs, how to say it, and what to say.
-struct Needed {
-  std::string_view path;
-  std::string_view what;
-  std::string_view option;
-};
-
-constexpr std::array<Needed, 10> kNeeded = {
-    {{"model.num_layers", "transformer layers", ""},
-     {"model.hidden_size", "width of the model", ""},
-     {"model.num_attention_heads", "query heads", ""},
-     {"model.vocab_size", "rows of the embedding table, padding included", ""},
-     {"model.sequence_length", "tokens of one sequence in training", ""},
-     {"cluster.gpu", "the GPUs (orrery list gpus)", "--gpu NAME"},
-     {"cluster.nodes", "hosts that the job runs on", "--nodes N"},
-     {"cluster.network", "the network between hosts (orrery list networks)", "--network NAME"},
-     {"batch.global", "sequences of one optimizer step", ""},
-     {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
-
-// The network that GPUs usually have; empty where none is usual.
-std::string_view usual_network(std::string_view gpu) {
-  struct Usual {
-    std::string_view gpu;  // how the name of the profile begins
-    std::string_view network;
-  };
-
-  static constexpr std::array<Usual, 13> kUsual = {{{"h100-sxm", "infiniband-400g"},
-                                                    {"h200-sxm", "infiniband-400g"},
-                                                    {"h800-sxm", "infiniband-400g"},
-                                                    {"h20-sxm", "infiniband-400g"},
-                                                    {"b200-sxm", "infiniband-400g"},
-                                                    {"b300-sxm", "infiniband-400g"},
-                                                    {"a100-sxm", "infiniband-200g"},
-                                                    {"a800-sxm", "infiniband-200g"},
-                                                    {"gb200", "nvl72"},
-                                                    {"gb300", "nvl72"},
-                                                    {"mi3", "roce-8x400g"},
-                                                    {"gaudi2", "gaudi2-roce"},
-                                                    {"gaudi3", "gaudi3-roce"}}};
-  const auto* found = std::find_if(kUsual.begin(), kUsual.end(), [gpu](const Usual& usual) {
-    return gpu.starts_with(usual.gpu);
-  });
-  return found == kUsual.end() ? std::string_view() : found->network;
+// The files that one goes on from: extends, bases, model.
+std::vector<SourceItem> bases_of(const LogPart& part) {
+  std::vector<SourceItem> bases;
+  for (const yaml::Entry& entry : part.tree.entries) {
+    if (entry.key != "extends" && entry.key != "bases" && entry.key != "model") {
+      continue;
+    }
+    std::vector<Value> names = entry.value.items;
+    names.push_back(entry.value);
+    for (const Value& name : names) {
+      if (name.kind == Value::Kind::scalar && !name.text.empty()) {
+        SourceItem& base = bases.emplace_back();
+        base.shown = name.text;
+        base.where = entry.key_where;
+      }
+    }
+  }
+  return bases;
 }
 
-// Whether the file names the other one as what it goes on from: extends, bases, model.
-bool goes_on_from(const LogPart& part, const LogPart& base) {
-  const std::string name = std::filesystem::path(base.tree.where.file).filename().string();
-  const auto is_base = [&name](const Value& value) {
-    return value.kind == Value::Kind::scalar && !name.empty() &&
-           std::filesystem::path(value.text).filename() == name;
-  };
-  return std::any_of(
-      part.tree.entries.begin(), part.tree.entries.end(), [&](const yaml::Entry& entry) {
-        return (entry.key == "extends" || entry.key == "bases" || entry.key == "model") &&
-               (is_base(entry.value) ||
-                std::any_of(entry.value.items.begin(), entry.value.items.end(), is_base));
-      });
+// By the last part of its name.
+bool is_there(const SourceItem& base, std::span<const LogPart> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&base](const LogPart& part) {
+    return std::filesystem::path(part.tree.where.file).filename() ==
+           std::filesystem::path(base.shown).filename();
+  });
 }
 
 // The first file that one goes on from and that is not there.
 std::optional<SourceItem> missing_base(const std::vector<LogPart>& parts) {
   for (const LogPart& part : parts) {
-    for (const yaml::Entry& entry : part.tree.entries) {
-      const bool names = entry.key == "extends" || entry.key == "bases" || entry.key == "model";
-      const Value& first = entry.value.items.empty() ? entry.value : entry.value.items.front();
-      const bool file = names && first.kind == Value::Kind::scalar && first.text.ends_with(".yaml");
-      const auto is_there = [&](const LogPart& other) {
-        return std::filesystem::path(other.tree.where.file).filename() ==
-               std::filesystem::path(first.text).filename();
-      };
-      if (file && std::none_of(parts.begin(), parts.end(), is_there)) {
-        SourceItem item;
-        item.shown = first.text;
-        item.where = entry.key_where;
-        return item;
+    for (SourceItem& base : bases_of(part)) {
+      if (base.shown.ends_with(".yaml") && !is_there(base, parts)) {
+        return std::move(base);
       }
     }
   }
@@ -110,8 +68,12 @@ void put_bases_first(std::vector<LogPart>& parts) {
   for (std::size_t round = 0; round < parts.size(); ++round) {
     for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
       const auto from = parts.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto base = std::find_if(
-          from + 1, parts.end(), [&](const LogPart& other) { return goes_on_from(*from, other); });
+      const std::vector<SourceItem> names = bases_of(*from);
+      const auto base = std::find_if(from + 1, parts.end(), [&names](const LogPart& other) {
+        return std::any_of(names.begin(), names.end(), [&other](const SourceItem& name) {
+          return is_there(name, {&other, 1});
+        });
+      });
       if (base != parts.end()) {
         std::rotate(from, base, base + 1);
       }
@@ -126,7 +88,6 @@ class Importing {
 
   ImportResult run(std::span<const ConfigFile> files) {
     take_given();
-    // Models first: what else a file says may depend on the number of layers.
     std::vector<LogPart> parts;
     for (const ConfigFile& file : files) {
       if (const auto format = format_of(file)) {
@@ -146,17 +107,17 @@ class Importing {
     if (main != logs_.end()) {
       read_log_facts(*main->log, main->file, alone, draft_, pending_);
     }
-    constexpr std::array<ConfigFormat, 10> kFirst = {ConfigFormat::hugging_face,
-                                                     ConfigFormat::megatron_yaml,
-                                                     ConfigFormat::nemo,
-                                                     ConfigFormat::megatron_args,
-                                                     ConfigFormat::megatron_log,
-                                                     ConfigFormat::megatron_bridge,
-                                                     ConfigFormat::gpt_neox,
-                                                     ConfigFormat::nanotron,
-                                                     ConfigFormat::maxtext,
-                                                     ConfigFormat::llm_foundry};
-    for (const ConfigFormat format : kFirst) {
+    // Models first: what else a file says may depend on the number of layers.
+    for (const ConfigFormat format : {ConfigFormat::hugging_face,
+                                      ConfigFormat::megatron_yaml,
+                                      ConfigFormat::nemo,
+                                      ConfigFormat::megatron_args,
+                                      ConfigFormat::megatron_log,
+                                      ConfigFormat::megatron_bridge,
+                                      ConfigFormat::gpt_neox,
+                                      ConfigFormat::nanotron,
+                                      ConfigFormat::maxtext,
+                                      ConfigFormat::llm_foundry}) {
       read_format(parts, {format});
     }
     read_format(parts, {ConfigFormat::trainer_yaml, ConfigFormat::trainer_args});
@@ -281,16 +242,13 @@ class Importing {
 
   void read_format(const std::vector<LogPart>& parts, std::initializer_list<ConfigFormat> formats) {
     SourceKeys keys(diagnostics_);
-    bool any = false;
-    ConfigFormat last = *formats.begin();
+    const FormatReader* reader = nullptr;
     for (const LogPart& part : parts) {
       if (std::find(formats.begin(), formats.end(), part.format) != formats.end()) {
         keys.add(part.tree);
-        last = part.format;
-        any = true;
+        reader = reader_of(part.format);
       }
     }
-    const FormatReader* reader = any ? reader_of(last) : nullptr;
     if (reader == nullptr) {
       return;
     }
@@ -341,73 +299,6 @@ class Importing {
                                ? std::string("--ignore KEY leaves it out")
                                : fmt::format("--set {}=VALUE, or --ignore KEY", key.states));
         result_.scenario.clear();
-      }
-    }
-  }
-
-  [[nodiscard]] bool is_known(std::string_view path) const {
-    if (draft_.find(path) != nullptr) {
-      return true;
-    }
-    if (path == "cluster.nodes") {
-      return draft_.find("cluster.gpus") != nullptr;
-    }
-    if (path == "cluster.network") {
-      const auto nodes = draft_.count("cluster.nodes");
-      const auto gpus = draft_.count("cluster.gpus");
-      constexpr std::int64_t kOfOneNode = 8;
-      const bool single =
-          (nodes && *nodes == 1) ||
-          (gpus && *gpus <= draft_.count("cluster.gpus_per_node").value_or(kOfOneNode));
-      return single || draft_.find("cluster.network.preset") != nullptr ||
-             draft_.find("cluster.network.nic_rate") != nullptr;
-    }
-    return draft_.find("model.preset") != nullptr && path.starts_with("model.");
-  }
-
-  void ask(std::string_view path, std::string_view what, std::string_view option) {
-    const OpenKey* open = draft_.open(path);
-    std::string why;
-    if (open != nullptr) {
-      why = open->where.file.empty() ? open->why
-                                     : fmt::format("{}:{} {}{}{}",
-                                                   open->where.file,
-                                                   open->where.line,
-                                                   open->key,
-                                                   open->key.empty() ? "" : ": ",
-                                                   open->why);
-    }
-    result_.asked.push_back(
-        {std::string(path),
-         std::string(what),
-         option.empty() ? fmt::format("--set {}=VALUE", path) : std::string(option),
-         std::move(why)});
-  }
-
-  void ask_for_missing() {
-    for (const Needed& needed : kNeeded) {
-      if (!is_known(needed.path)) {
-        ask(needed.path, needed.what, needed.option);
-      }
-    }
-    if (draft_.find("model.moe.num_experts") != nullptr) {
-      for (const std::string_view path : {"model.moe.top_k", "model.moe.ffn_hidden_size"}) {
-        if (!is_known(path)) {
-          ask(path, "for a mixture of experts", "");
-        }
-      }
-    }
-    for (const auto& entry : draft_.open_keys()) {
-      const std::string& path = entry.first;
-      const bool asked = std::any_of(result_.asked.begin(),
-                                     result_.asked.end(),
-                                     [&](const AskedKey& key) { return key.path == path; });
-      const bool form = path == "recompute" && draft_.find("recompute.layers") != nullptr;
-      if (!asked && !form && draft_.find(path) == nullptr) {
-        ask(path,
-            entry.second.key.empty() ? "not in the log"
-                                     : "a file has it in a form that cannot be read",
-            "");
       }
     }
   }
@@ -465,20 +356,9 @@ class Importing {
     }
   }
 
-  // One node needs no word about its network, several do.
-  void assume_network() {
-    const ImportedSetting* gpu = draft_.find("cluster.gpu");
-    const std::string_view network = gpu == nullptr ? "" : usual_network(gpu->value);
-    if (!network.empty() && is_known("cluster.nodes") && !is_known("cluster.network")) {
-      draft_.set("cluster.network.preset",
-                 std::string(network),
-                 assumed_as("the usual network of these GPUs; --network NAME states another"));
-    }
-  }
-
   void finish() {
-    assume_network();
-    ask_for_missing();
+    assume_network(draft_);
+    result_.asked = missing_keys(draft_);
     result_.settings = in_order(draft_);
     result_.notes = draft_.notes();
     std::stable_sort(result_.left_out.begin(),

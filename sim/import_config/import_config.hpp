@@ -1,11 +1,11 @@
 #pragma once
 
-// What do the configuration files of another training stack say, as a scenario?
+// The configuration files and logs of another training stack as a scenario.
 //
 //   const ImportResult result = import_configs(files, options, diagnostics);
 //   // result.scenario is the text of a scenario; result.asked says what no file states
 //
-// Formats and the words that tell them: scenarios/imports/formats.signs; logs: log_programs.yaml.
+// Formats and the words that tell them: scenarios/imports/formats.signs; logs: log-programs.yaml.
 //
 // Several files may be combined; what two of them state must agree. Nothing is executed: of a shell
 // script, assignments, arrays and simple conditions are read, all else is reported.

@@ -393,7 +393,8 @@ class Judge {
     if (reader_.sections && name.starts_with("fp8_") && wide) {
       return true;
     }
-    return reader_.format != ConfigFormat::hugging_face && name.starts_with("moe_") &&
+    const bool counts = name.ends_with("num_experts");  // says that there are any
+    return reader_.format != ConfigFormat::hugging_face && name.starts_with("moe_") && !counts &&
            import_.draft.find("model.num_layers") != nullptr &&
            import_.draft.find("model.moe.num_experts") == nullptr;
   }

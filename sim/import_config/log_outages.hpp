@@ -1,6 +1,6 @@
 #pragma once
 
-// When did a training run stop and begin again? What its logs tell of failures, for the failure log
+// When a training run stopped and began again: what its logs tell of failures, for the failure log
 // of a scenario (scenario/logs/failure_log.hpp).
 //
 // A log tells it where the lines of its steps are dated. A restart is a step that has been before,

@@ -1,7 +1,12 @@
-// What only all files together say: the padded vocabulary, the batch, who shares the parameters.
+// What only all files together say: the padded vocabulary, the batch, who shares the parameters,
+// and what is still missing.
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -333,6 +338,134 @@ class Settling {
 
 void settle(Draft& draft, Pending& pending, Diagnostics& diagnostics) {
   Settling(draft, pending, diagnostics).run();
+}
+
+namespace {
+
+// What every scenario needs, how to say it, and what to say.
+struct Needed {
+  std::string_view path;
+  std::string_view what;
+  std::string_view option;
+};
+
+constexpr std::array<Needed, 10> kNeeded = {
+    {{"model.num_layers", "transformer layers", ""},
+     {"model.hidden_size", "width of the model", ""},
+     {"model.num_attention_heads", "query heads", ""},
+     {"model.vocab_size", "rows of the embedding table, padding included", ""},
+     {"model.sequence_length", "tokens of one sequence in training", ""},
+     {"cluster.gpu", "the GPUs (orrery list gpus)", "--gpu NAME"},
+     {"cluster.nodes", "hosts that the job runs on", "--nodes N"},
+     {"cluster.network", "the network between hosts (orrery list networks)", "--network NAME"},
+     {"batch.global", "sequences of one optimizer step", ""},
+     {"precision.compute", "the precision: bf16, fp16, fp8-delayed, ...", ""}}};
+
+// The network that GPUs usually have; empty where none is usual.
+std::string_view usual_network(std::string_view gpu) {
+  struct Usual {
+    std::string_view gpus;  // how the names of the profiles begin
+    std::string_view network;
+  };
+
+  static constexpr std::array<Usual, 6> kUsual = {
+      {{"h100-sxm h200-sxm h800-sxm h20-sxm b200-sxm b300-sxm", "infiniband-400g"},
+       {"a100-sxm a800-sxm", "infiniband-200g"},
+       {"gb200 gb300", "nvl72"},
+       {"mi3", "roce-8x400g"},
+       {"gaudi2", "gaudi2-roce"},
+       {"gaudi3", "gaudi3-roce"}}};
+  for (auto [gpus, network] : kUsual) {
+    while (!gpus.empty()) {
+      if (gpu.starts_with(cut(gpus, ' '))) {
+        return network;
+      }
+    }
+  }
+  return {};
+}
+
+bool is_known(const Draft& draft, std::string_view path) {
+  if (draft.find(path) != nullptr) {
+    return true;
+  }
+  if (path == "cluster.nodes") {
+    return draft.find("cluster.gpus") != nullptr;
+  }
+  if (path == "cluster.network") {
+    const auto nodes = draft.count("cluster.nodes");
+    const auto gpus = draft.count("cluster.gpus");
+    constexpr std::int64_t kOfOneNode = 8;
+    const bool single =
+        (nodes && *nodes == 1) ||
+        (gpus && *gpus <= draft.count("cluster.gpus_per_node").value_or(kOfOneNode));
+    return single || draft.find("cluster.network.preset") != nullptr ||
+           draft.find("cluster.network.nic_rate") != nullptr;
+  }
+  return draft.find("model.preset") != nullptr && path.starts_with("model.");
+}
+
+AskedKey question(const Draft& draft,
+                  std::string_view path,
+                  std::string_view what,
+                  std::string_view option = {}) {
+  const OpenKey* open = draft.open(path);
+  std::string why;
+  if (open != nullptr) {
+    why = open->where.file.empty() ? open->why
+                                   : fmt::format("{}:{} {}{}{}",
+                                                 open->where.file,
+                                                 open->where.line,
+                                                 open->key,
+                                                 open->key.empty() ? "" : ": ",
+                                                 open->why);
+  }
+  return {std::string(path),
+          std::string(what),
+          option.empty() ? fmt::format("--set {}=VALUE", path) : std::string(option),
+          std::move(why)};
+}
+
+}  // namespace
+
+std::vector<AskedKey> missing_keys(const Draft& draft) {
+  std::vector<AskedKey> asked;
+  for (const Needed& needed : kNeeded) {
+    if (!is_known(draft, needed.path)) {
+      asked.push_back(question(draft, needed.path, needed.what, needed.option));
+    }
+  }
+  if (draft.find("model.moe.num_experts") != nullptr) {
+    for (const std::string_view path : {"model.moe.top_k", "model.moe.ffn_hidden_size"}) {
+      if (!is_known(draft, path)) {
+        asked.push_back(question(draft, path, "for a mixture of experts"));
+      }
+    }
+  }
+  for (const auto& entry : draft.open_keys()) {
+    const std::string& path = entry.first;
+    const bool is_asked = std::any_of(
+        asked.begin(), asked.end(), [&](const AskedKey& key) { return key.path == path; });
+    const bool form = path == "recompute" && draft.find("recompute.layers") != nullptr;
+    if (!is_asked && !form && draft.find(path) == nullptr) {
+      asked.push_back(question(draft,
+                               path,
+                               entry.second.key.empty()
+                                   ? "not in the log"
+                                   : "a file has it in a form that cannot be read"));
+    }
+  }
+  return asked;
+}
+
+void assume_network(Draft& draft) {
+  const ImportedSetting* gpu = draft.find("cluster.gpu");
+  const std::string_view network = gpu == nullptr ? "" : usual_network(gpu->value);
+  if (!network.empty() && is_known(draft, "cluster.nodes") && !is_known(draft, "cluster.network")) {
+    draft.set("cluster.network.preset",
+              std::string(network),
+              assumed_as("the usual network of these GPUs; --network NAME states another"));
+  }
 }
 
 }  // namespace orrery::import_config

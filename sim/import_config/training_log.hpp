@@ -1,6 +1,6 @@
 #pragma once
 
-// What did a training run print of its own settings, and how long did its steps take? Internal to
+// What a training run has printed of its own settings, and how long its steps took. Internal to
 // import_config/ but for those who ask for the steps alone. The programs: logs/log_programs.hpp.
 //
 // Prefixes of srun, torchrun and timestamps do not disturb. Of a run that was begun again the last

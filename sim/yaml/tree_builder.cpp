@@ -213,9 +213,13 @@ void TreeBuilder::begin_collection(Value::Kind kind,
   SourceLocation where = locate(mark);
   refuse_tag(tag, where);
   count_nodes(1, where);
-  if (static_cast<int>(frames_.size()) >= limits_.max_depth) {
+  // Of `[[`, the parser makes a list with a mapping whose key is a list, until the bracket is
+  // closed: two frames for one level.
+  const bool list_as_key = wants_key() && kind == Value::Kind::sequence;
+  if (!list_as_key && static_cast<int>(frames_.size() - lists_as_keys_) >= limits_.max_depth) {
     stop(where, "nested too deeply", fmt::format("at most {} levels", limits_.max_depth));
   }
+  lists_as_keys_ += list_as_key ? 1 : 0;
   Frame frame;
   frame.value.kind = kind;
   frame.value.where = std::move(where);

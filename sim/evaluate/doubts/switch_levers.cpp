@@ -41,7 +41,7 @@ std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenari
       continue;
     }
     const auto same = std::find_if(
-        levers.begin(), levers.end(), [&key](const auto& lever) { return lever.key == key; });
+        levers.begin(), levers.end(), [&key = key](const auto& lever) { return lever.key == key; });
     if (same == levers.end()) {
       levers.push_back({key, value, step->time});
     } else if (step->time < same->step_time) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which class is the model of a config.json, can a scenario express it, and what do keys say that
-// only some classes have? Internal to import_config/.
+// The class of the model of a config.json: whether a scenario can express it, and what keys say
+// that only some classes have. Internal to import_config/.
 //
 // A file is refused, with the key in its message, when its class is unknown, has layers that are no
 // attention to all keys, or stands beside a tower for images or sound. ImportOptions::model_class

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cstdlib>
 
 #include "sim/import_config/trees/readers.hpp"
 
@@ -66,6 +67,16 @@ void read_zero_stage(Import& import) {
   import.draft.set(
       "layout.sharding", std::string(kStages[static_cast<std::size_t>(*stage)]), read_from(*item));
   if (*stage == 3) {
+    constexpr std::string_view kKept = "zero_optimization.stage3_param_persistence_threshold";
+    constexpr double kOfAMatrix = 1e7;
+    const SourceItem* kept = keys.find(kKept);
+    if (kept != nullptr && std::strtod(kept->value.text.c_str(), nullptr) > kOfAMatrix) {
+      leave_out(import,
+                kKept,
+                Effect::large,
+                "parameters up to this size stay whole on every rank, as at stage 2",
+                "layout.sharding");
+    }
     const auto partition = keys.count("zero_optimization.zero_hpz_partition_size");
     if (partition && *partition > 1) {
       copy_count(import, "zero_optimization.zero_hpz_partition_size", "overlap.fsdp.reshard_group");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which layers have experts, and which lie on which stage? The small languages of Megatron-Core for
-// both. Internal to import_config/.
+// The small languages in which Megatron-Core says which layers have experts, and which lie on which
+// stage. Internal to import_config/.
 //
 // pattern                    | meaning
 // ---------------------------|---------------------------------------------------------------

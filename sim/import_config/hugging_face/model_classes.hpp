@@ -1,6 +1,6 @@
 #pragma once
 
-// What does a class of transformers do that the config.json of a model need not say? Internal to
+// What a class of transformers does that the config.json of a model need not say. Internal to
 // import_config/.
 //
 // The facts stand in scenarios/imports/hugging-face.classes.

@@ -200,25 +200,6 @@ bool reads_one_model(Import& import) {
   return true;
 }
 
-AdapterKeys adapter_keys(TrainerProgram program) {
-  constexpr std::string_view kEverywhere = "qkv, proj, fc1, fc2";
-  switch (program) {
-    case TrainerProgram::axolotl:
-      return {
-          "lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "", "0", kEverywhere};
-    case TrainerProgram::llama_factory:
-      return {
-          "lora_rank", "lora_dropout", "lora_target", "quantization_bit", "8", "0", kEverywhere};
-    case TrainerProgram::swift:
-      return {
-          "lora_rank", "lora_dropout", "target_modules", "quant_bits", "8", "0.05", kEverywhere};
-    case TrainerProgram::accelerate:
-    case TrainerProgram::transformers:
-      break;
-  }
-  return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16", "0.05", "qkv"};
-}
-
 // Adapters leave the weights of the model frozen; preferences need a second model.
 bool read_trained_weights(Import& import, TrainerProgram program) {
   SourceKeys& keys = import.keys;
@@ -243,11 +224,16 @@ bool read_trained_weights(Import& import, TrainerProgram program) {
           "full, lora");
       return false;
     }
-    read_adapters(import, *keys.find(name), adapter_keys(program));
+    read_adapters(import, *keys.find(name), program);
     if (word == "qlora") {
       import.set("model.lora.base", "nf4", name);
     }
     return reads_one_model(import);
+  }
+  if (program == TrainerProgram::axolotl) {
+    for (const std::string_view name : {"lora_r", "lora_dropout", "lora_target_modules"}) {
+      leave_out(import, name, Effect::none, "read with an adapter only");
+    }
   }
   const bool factory = program == TrainerProgram::llama_factory;
   const bool swift = program == TrainerProgram::swift;
@@ -256,7 +242,7 @@ bool read_trained_weights(Import& import, TrainerProgram program) {
   if ((factory || swift) && keys.find(kind) == nullptr && !keys.items().empty()) {
     SourceItem silent = keys.items().front();  // not stated: adapters are the default of both
     silent.path = std::string(kind);
-    read_adapters(import, silent, adapter_keys(program));
+    read_adapters(import, silent, program);
   }
   return reads_one_model(import);
 }
@@ -282,6 +268,17 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
                               "`auto` is bf16 on every GPU that has it"});
       stated = true;
     }
+  }
+  if (import.on("pure_bf16")) {  // without it LLaMA-Factory trains a copy in fp32
+    const SourceItem& pure = *keys.find("pure_bf16");
+    import.set("precision.compute", "bf16", "pure_bf16");
+    import.set("precision.gradient_dtype", "bf16", "pure_bf16");
+    if (lower_case(keys.text("optim").value_or("adamw_torch")).starts_with("adamw_torch")) {
+      import.draft.set("precision.optimizer.state_bytes",
+                       "4B",
+                       derived_from(pure, "two moments in the type of the parameters"));
+    }
+    stated = true;
   }
   const std::string word = lower_case(mixed.value_or("no"));
   if (word != "no" && word != "false" && word != "bf16" && word != "fp16") {

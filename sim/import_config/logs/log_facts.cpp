@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/training_log.hpp"
 
 namespace orrery::import_config {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the sentences of a log say of the job, as keys of a scenario? Internal to import_config/.
+// What the sentences of a log say of the job, as keys of a scenario. Internal to import_config/.
 
 #include <memory>
 #include <span>

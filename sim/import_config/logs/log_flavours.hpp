@@ -1,7 +1,7 @@
 #pragma once
 
-// What does the log of a program say of its settings, in a form of its own? A function for each, in
-// its own file. Internal to import_config/.
+// The settings that the log of a program prints in a form of its own: a function for each, in its
+// own file. Internal to import_config/.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace orrery::import_config {
 
-// By the function of the format; none where its log holds facts alone.
+// By the row or the function of the format; none where its log holds facts alone.
 [[nodiscard]] std::vector<LogPart> settings_of_text(ConfigFormat format,
                                                     std::string_view text,
                                                     const std::string& file,
@@ -23,12 +23,6 @@ namespace orrery::import_config {
 [[nodiscard]] std::vector<LogPart> megatron_log_settings(std::string_view text,
                                                          const std::string& file,
                                                          Diagnostics& diagnostics);
-[[nodiscard]] std::vector<LogPart> bridge_log_settings(std::string_view text,
-                                                       const std::string& file,
-                                                       Diagnostics& diagnostics);
-[[nodiscard]] std::vector<LogPart> nemo_log_settings(std::string_view text,
-                                                     const std::string& file,
-                                                     Diagnostics& diagnostics);
 [[nodiscard]] std::vector<LogPart> torchtitan_log_settings(std::string_view text,
                                                            const std::string& file,
                                                            Diagnostics& diagnostics);
@@ -38,9 +32,6 @@ namespace orrery::import_config {
 [[nodiscard]] std::vector<LogPart> trainer_log_settings(std::string_view text,
                                                         const std::string& file,
                                                         Diagnostics& diagnostics);
-[[nodiscard]] std::vector<LogPart> nanotron_log_settings(std::string_view text,
-                                                         const std::string& file,
-                                                         Diagnostics& diagnostics);
 
 // What DeepSpeed prints of its settings, whoever starts it.
 // The file it was given, then what it settled: `auto` has its value only there.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What do the readers of logs share: lines, numbers behind words, settings gathered on the way?
+// What the readers of logs share: lines, numbers behind words, settings gathered on the way.
 // Internal to import_config/.
 
 #include <cstdint>

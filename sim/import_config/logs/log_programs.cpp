@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/logs/word_search.hpp"
 #include "sim/yaml/document.hpp"
@@ -40,12 +41,14 @@ Fact fact_of(std::string_view text) {
   return fact;
 }
 
-// The entries of log_programs.yaml, which lives as long as they do.
+constexpr std::string_view kTable = "log-programs.yaml";
+
+// Its entries. The text lives as long as they do.
 class Table {
  public:
   Table() {
     Diagnostics problems;
-    tree_ = yaml::parse(log_programs_text(), "log_programs.yaml", {}, problems);
+    tree_ = yaml::parse(shipped_text(kTable), std::string(kTable), {}, problems);
     ORRERY_CHECK(tree_ && !tree_->entries.empty(), "{}", to_string(problems));
     for (const yaml::Value& entry : tree_->entries.front().value.items) {
       read(entry);

@@ -1,9 +1,9 @@
 #pragma once
 
-// What does each program print in its log? log_programs.yaml says it, an entry per program: how its
-// log is recognised, where a run begins, which numbers of a step stand behind which words, which
-// facts of the job. What stands in a form of its own (YAML, JSON, a repr) has a reader of its own
-// in addition (log_flavours.hpp). Internal to import_config/.
+// What each program prints in its log, an entry of log-programs.yaml per program: how its log is
+// recognised, where a run begins, which numbers of a step stand behind which words, which facts of
+// the job. What stands in a form of its own (YAML, JSON, a repr) has a reader of its own in
+// addition (log_flavours.hpp). Internal to import_config/.
 
 #include <span>
 #include <string_view>
@@ -73,11 +73,8 @@ struct LogProgram {
 // The program whose log the text is; nothing when it is none's. The first row decides.
 [[nodiscard]] const LogProgram* recognised_log(std::string_view text);
 
-// The text of log_programs.yaml, as it was when the program was built.
-[[nodiscard]] std::string_view log_programs_text();
-
 // Figures of a line of a log, as who has it says (orrery import --pattern), or as the steps of
-// log_programs.yaml do:
+// log-programs.yaml do:
 //
 //   iter {step}: loss * time {ms} ms
 //

@@ -1,8 +1,8 @@
 #pragma once
 
-// What does a log say, line by line? One pass over it, a block of any size at a time: the steps
-// with their times, the facts of the job, and the text that may hold settings; the rest is dropped.
-// Internal to import_config/.
+// One pass over the lines of a log, a block of any size at a time: the steps with their times, the
+// facts of the job, and the text that may hold settings; the rest is dropped. Internal to
+// import_config/.
 
 #include <cstdint>
 #include <limits>

@@ -12,7 +12,7 @@
 // _timestamp, timestamp, wall time: seconds since 1970         | when it ended
 //
 // A table needs steps, and a time, a rate or dates. Rows without a number in a column are passed
-// over. Every row becomes one line of the program `metrics-csv` of log_programs.yaml.
+// over. Every row becomes one line of the program `metrics-csv` of log-programs.yaml.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// How long do the steps of a progress bar take? ` 10%|#   | 57/4900 [10:58<15:32:28, 11.55s/it]`:
-// in whole seconds, so that means over long stretches are taken. Internal to import_config/.
+// The time of steps by a progress bar, ` 10%|#   | 57/4900 [10:58<15:32:28, 11.55s/it]`: in whole
+// seconds, so that means over long stretches are taken. Internal to import_config/.
 
 #include <optional>
 #include <string_view>

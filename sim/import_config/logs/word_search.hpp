@@ -1,7 +1,7 @@
 #pragma once
 
-// Which of many words does a line have, and where? In one pass over it, however many words there
-// are: the automaton of Aho and Corasick. Internal to import_config/.
+// Which of many words a line has, and where, in one pass over it, however many words there are: the
+// automaton of Aho and Corasick. Internal to import_config/.
 
 #include <array>
 #include <cstdint>

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "sim/import_config/megatron/megatron_keys.hpp"
 
 namespace orrery::import_config {
@@ -40,6 +42,15 @@ void read_mlp_width(Import& import) {
                    fmt::format(
                        "{} of which a gate takes 2/3 / 2, up to a multiple of {}", whole, multiple))
              : default_of(import, "from hidden_size, up to mlp_multiple_of"));
+}
+
+// [[["flash"], 6], [["global", "local"], 6]]: kinds of layers, and how often they come.
+bool attends_to_all(const yaml::Value& value) {
+  const std::string& text = value.text;
+  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return (value.kind != yaml::Value::Kind::scalar || number || text == "global" ||
+          text == "flash" || text == "all") &&
+         std::all_of(value.items.begin(), value.items.end(), attends_to_all);
 }
 
 void read_model_words(Import& import) {
@@ -79,8 +90,7 @@ void read_model_words(Import& import) {
     static_cast<void>(keys.take("optimizer"));
   }
   if (const SourceItem* kinds = keys.take("attention_config")) {
-    const std::string text = value_text(kinds->value);
-    if (text.find("global") == std::string::npos && text.find("flash") == std::string::npos) {
+    if (!attends_to_all(kinds->value)) {
       keys.error(*kinds, "holds layers without attention to all keys");
     }
   }

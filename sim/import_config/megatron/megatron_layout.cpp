@@ -209,9 +209,11 @@ void read_sharding(const MegatronKeys& keys) {
   const std::string_view target = "layout.sharding";
   const std::string_view key = "data_parallel_sharding_strategy";
   SourceKeys& source = keys.import.keys;
-  const bool own_fsdp = keys.on("use_megatron_fsdp") | keys.on("use_custom_fsdp");
+  const bool custom_fsdp = keys.on("use_custom_fsdp");
+  const bool own_fsdp = keys.on("use_megatron_fsdp") || custom_fsdp;
   const bool torch_fsdp = keys.on("use_torch_fsdp2");
   const bool distributed = keys.on("use_distributed_optimizer");
+  const SourceItem* deepspeed = source.take(keys.path("deepspeed_config"));
   const auto strategy = keys.text(key);
   const auto* known = std::find_if(kStrategies.begin(), kStrategies.end(), [&](const auto& s) {
     return strategy && s.first == *strategy;
@@ -245,6 +247,9 @@ void read_sharding(const MegatronKeys& keys) {
     } else {
       keys.set(target, *stage > 0 ? fmt::format("zero{}", *stage) : "none", "zero_stage");
     }
+  } else if (deepspeed != nullptr && !stage) {
+    keys.import.draft.leave_open(
+        target, *deepspeed, "the stage of ZeRO stands in this file: give it as a further file");
   } else {
     keys.usual(target, "none", "without a distributed optimizer nothing is sharded");
   }

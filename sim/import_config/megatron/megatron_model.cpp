@@ -16,7 +16,7 @@ namespace {
 void read_activation(const MegatronKeys& keys) {
   std::string name;
   std::string_view named_by;
-  for (const std::string_view key : {"activation", "activation_func"}) {
+  for (const std::string_view key : {"activation", "activation_func", "glu_activation"}) {
     if (const auto text = keys.text(key)) {
       name = lower_case(*text);
       named_by = key;
@@ -26,7 +26,8 @@ void read_activation(const MegatronKeys& keys) {
     name.erase(0, 5);
   }
   const std::string_view target = "model.activation";
-  const bool other_gate = name == "geglu" || name == "reglu" || keys.on("quick_geglu");
+  const bool other_gate =
+      name == "geglu" || name == "reglu" || name == "liglu" || keys.on("quick_geglu");
   if (other_gate) {
     keys.import.draft.note(
         "the gate of the MLP is no SiLU: costed as SwiGLU, which moves and multiplies the "
@@ -35,7 +36,8 @@ void read_activation(const MegatronKeys& keys) {
   if (keys.set_if("swiglu", target, "swiglu")) {
     return;
   }
-  if (name == "swiglu" || name == "silu" || other_gate) {
+  const bool neox = keys.import.program == "GPT-NeoX";  // whose gates have names of their own
+  if (name == "swiglu" || (name == "silu" && !neox) || other_gate) {
     keys.set(target, "swiglu", named_by.empty() ? "quick_geglu" : named_by);
   } else if (keys.on("gated_linear_unit")) {
     keys.set(target, "swiglu", "gated_linear_unit");
@@ -43,6 +45,8 @@ void read_activation(const MegatronKeys& keys) {
     keys.set(target, "squared_relu", named_by.empty() ? "squared_relu" : named_by);
   } else if (name == "relu" || name == "gelu") {
     keys.set(target, name, named_by);
+  } else if (neox && !name.empty() && keys.import.draft.find(target) == nullptr) {
+    keys.derive(target, "gelu", named_by, "without a gate: costed as GELU");
   } else {
     keys.usual(target, "gelu", "GELU without a gate");
   }
@@ -131,6 +135,10 @@ void read_heads(const MegatronKeys& keys) {
                       "head has keys and values of its own",
                       groups->shown));
     }
+  }
+  if (const SourceItem* grouped = keys.find("group_query_attention");
+      !off && groups == nullptr && grouped != nullptr && grouped->shown.starts_with("--")) {
+    keys.usual("model.num_query_groups", std::int64_t{1}, "num_query_groups is 1");
   }
   if (keys.text("attention_head_type").value_or("") == "multiquery") {
     keys.set("model.num_query_groups", std::int64_t{1}, "attention_head_type");
@@ -226,7 +234,8 @@ void read_widths(const MegatronKeys& keys) {
       keys.import.keys.is_unread(keys.path("ffn_hidden_size"))) {
     return;
   }
-  const bool gated = draft.is("model.activation", "swiglu");
+  const bool gated =
+      draft.is("model.activation", "swiglu") && keys.find("glu_activation") == nullptr;
   constexpr std::int64_t kMultiple = 64;
   keys.usual("model.ffn_hidden_size",
              gated ? (4 * *hidden * 2 / 3) / kMultiple * kMultiple : 4 * *hidden,

@@ -23,12 +23,21 @@ constexpr std::array<std::pair<std::string_view, const char*>, 4> kRecipes = {
 // An 8-bit format and its recipe; false when the file asks for none.
 bool read_narrow_format(const MegatronKeys& keys) {
   const std::string_view target = "precision.compute";
-  if (keys.import.keys.take(keys.path("fp4_format|fp4")) != nullptr) {
+  const auto stated = [&keys](std::string_view names) -> const SourceItem* {
+    const SourceItem* item = keys.import.keys.take(keys.path(names));
+    return item == nullptr || lower_case(item->value.text) == "false" ? nullptr : item;
+  };
+  if (stated("fp4_format|fp4") != nullptr) {
     keys.set(target, "nvfp4", "fp4_format|fp4");
     return true;
   }
-  const SourceItem* format = keys.import.keys.take(keys.path("fp8_format|fp8"));
-  if (format == nullptr || lower_case(format->value.text) == "false") {
+  const SourceItem* format = stated("fp8_format|fp8");
+  if (format == nullptr && keys.import.program == "Megatron-LM") {
+    const SourceItem* other = stated("fp8_e4m3");  // switches of their own until 2023
+    format = stated("fp8_hybrid");
+    format = format == nullptr ? other : format;
+  }
+  if (format == nullptr) {
     return false;
   }
   const auto name = keys.text("fp8_recipe");
@@ -68,8 +77,9 @@ double bytes_of(std::string_view dtype) {
 
 void read_optimizer(const MegatronKeys& keys) {
   const auto name = keys.text("optimizer");
-  if (name && (lower_case(*name) == "adam" || *name == "sgd")) {
-    keys.set("precision.optimizer.name", *name == "sgd" ? "sgd-momentum" : "adam", "optimizer");
+  const std::string word = lower_case(name.value_or(""));
+  if (word == "adam" || word == "sgd" || word == "lion") {
+    keys.set("precision.optimizer.name", word == "sgd" ? "sgd-momentum" : word, "optimizer");
   } else if (name) {
     keys.leave_out("optimizer",
                    Effect::large,
@@ -272,9 +282,14 @@ void read_megatron_step(MegatronKeys& keys) {
 }
 
 void read_megatron_run(MegatronKeys& keys) {
-  keys.copy("train_iters", "training.steps");
-  keep_count(
-      keys.import, keys.path("train_samples"), keys.import.pending.samples, "training.tokens");
+  if (keys.copy("train_tokens", "training.tokens")) {
+    keys.pass("train_samples");  // bounds of Megatron-DeepSpeed, set to what is never reached
+    keys.pass("train_iters");
+  } else {
+    keys.copy("train_iters", "training.steps");
+    keep_count(
+        keys.import, keys.path("train_samples"), keys.import.pending.samples, "training.tokens");
+  }
   const auto steps = keys.count("save_interval");
   const SourceItem* save = keys.find("save_interval");
   const bool nowhere =

@@ -43,9 +43,9 @@ void read_nemo_sharding(Import& import) {
                      read_from(item));
     return;
   }
-  const auto optimizer = keys.text("model.optim.name");
-  if (optimizer && optimizer->find("distributed") != std::string::npos) {
-    import.set("layout.sharding", "zero1", "model.optim.name");
+  const SourceItem* optimizer = keys.find("model.optim.name");
+  if (optimizer != nullptr && optimizer->value.text.find("distributed") != std::string::npos) {
+    import.draft.set("layout.sharding", "zero1", read_from(*optimizer));
   }
 }
 
@@ -57,7 +57,8 @@ bool is_plain_gpt(Import& import) {
     const bool other = below("model.bert_binary_head") || below("model.encoder.") ||
                        below("model.decoder.") || below("model.mm_cfg.") ||
                        below("model.masked_softmax_bert") || below("model.unet_config.") ||
-                       below("model.dpo.") || below("model.rlhf.") || below("model.ppo.");
+                       below("model.retro.") || below("model.dpo.") || below("model.rlhf.") ||
+                       below("model.ppo.");
     if (other) {
       keys.error(
           item,

@@ -1,4 +1,4 @@
-// Which commands does a shell script run, as far as that can be read?
+// The commands that a shell script runs, as far as they can be read.
 
 #include <algorithm>
 #include <cctype>

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 #include "sim/yaml/text_check.hpp"
 
@@ -76,8 +77,9 @@ class Arguments {
         values.push_back({word.substr(equals + 1), offset});
       }
       for (; equals == std::string::npos && i < words.size() && is_value(words[i].text); ++i) {
-        // A variable without a value behind one: options of its own, or nothing.
-        if (!values.empty() && is_unread(words[i].text) && words[i].text.starts_with("$")) {
+        // A variable without a value behind one, or by its name: options of its own, or nothing.
+        if (is_unread(words[i].text) && words[i].text.starts_with("$") &&
+            (!values.empty() || names_options(words[i].text))) {
           put(words[i].text, words[i].offset, {words[i]});
         } else {
           values.push_back(words[i]);
@@ -92,6 +94,19 @@ class Arguments {
   }
 
  private:
+  // ${MOE_ARGS}, $gpt_options, "${EXTRA[@]}": more than the value of one option.
+  static bool names_options(std::string_view word) {
+    std::string name = lower_case(word);
+    std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
+    constexpr std::array<std::string_view, 7> kEnds = {
+        "args", "arg", "arguments", "options", "opts", "flags", "params"};
+    return word.find("[@]") != std::string_view::npos ||
+           word.find("[*]") != std::string_view::npos ||
+           std::any_of(kEnds.begin(), kEnds.end(), [&name](std::string_view end) {
+             return name.ends_with(end);
+           });
+  }
+
   // Of another argument, a program, or a switch of the launcher: `-m module`, `-u`.
   static bool is_value(std::string_view word) {
     const bool short_switch = word.size() == 2 && word[0] == '-' &&

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which arguments does a launch script pass to the training program? Internal to import_config/.
+// The arguments that a launch script passes to the training program. Internal to import_config/.
 //
 // Assignments, arrays, appending (+=), `export`, if with tests of known values, && and || are
 // followed; commands are collected, never run. Loops, functions, case and conditions that cannot be

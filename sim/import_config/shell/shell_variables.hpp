@@ -1,7 +1,7 @@
 #pragma once
 
-// What does a word of a shell script stand for? Quotes, variables, arrays and arithmetic, without
-// ever running anything. Internal to import_config/.
+// What a word of a shell script stands for: quotes, variables, arrays and arithmetic, without ever
+// running anything. Internal to import_config/.
 //
 // written                                | becomes
 // ---------------------------------------|------------------------------------------------------

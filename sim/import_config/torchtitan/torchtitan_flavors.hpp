@@ -1,6 +1,6 @@
 #pragma once
 
-// Which dimensions hide behind a flavor of torchtitan? Its files name a model and a flavor only.
+// The dimensions behind the flavors of torchtitan, whose files name a model and a flavor only.
 // Internal to import_config/.
 //
 // Source: torchtitan, torchtitan/models/*/__init__.py and model/args.py before commit 9810191b, for

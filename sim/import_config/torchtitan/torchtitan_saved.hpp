@@ -1,8 +1,8 @@
 #pragma once
 
-// What does a configuration say that torchtitan itself has written? Since February 2026 its
-// configurations are functions in Python, which are not run here; `--debug.save_config_file FILE`
-// writes what they return as JSON. Internal to import_config/.
+// Configurations that torchtitan itself has written. Since February 2026 they are functions in
+// Python, which are not run here; `--debug.save_config_file FILE` writes what they return as JSON.
+// Internal to import_config/.
 //
 // The keys are those of the command line. Since July 2026 (commit 7e3f2ebc) the model is among
 // them, layer by layer, under model_spec.model; before, its name and flavor alone. Classes are not

@@ -6,11 +6,23 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
+#include "sim/import_config/key_fates.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::import_config {
 
 namespace {
+
+// Where a program states them, and what it takes where it is silent.
+struct AdapterKeys {
+  std::string_view rank;
+  std::string_view dropout;
+  std::string_view targets;
+  std::string_view four_bits;        // a flag, or the number of bits; empty: none
+  std::string_view rank_by_default;  // empty: has to be stated
+  std::string_view dropout_by_default;
+  std::string_view targets_by_default;  // words of a scenario, with blanks between them
+};
 
 constexpr std::string_view kEverywhere = "|all|all-linear|all_linear|linear|";
 constexpr std::string_view kAttention = "|attention|";
@@ -40,6 +52,27 @@ bool turn_on(model::AdapterTargets& targets, std::string_view word) {
   return known != model::kAdapterTargetWords.end();
 }
 
+// The names that a regular expression means, "(q|k|v)_proj" or "q_proj|v_proj$", among others.
+void add_alternatives(std::string_view pattern, std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 256;
+  const std::size_t open = pattern.find('(');
+  const std::size_t close = pattern.find(')', std::min(open, pattern.size()));
+  const bool group = close != std::string_view::npos;
+  std::string_view rest = group ? pattern.substr(open + 1, close - open - 1) : pattern;
+  if (rest.starts_with("?:")) {
+    rest.remove_prefix(2);
+  }
+  while (!rest.empty() && names.size() < kMost) {
+    const std::string_view one = cut(rest, '|');
+    if (group) {
+      add_alternatives(
+          fmt::format("{}{}{}", pattern.substr(0, open), one, pattern.substr(close + 1)), names);
+    } else {
+      names.emplace_back(trimmed(one, "^$*\\"));
+    }
+  }
+}
+
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
   std::vector<std::string> words;
   for (const std::string& text : texts) {
@@ -59,13 +92,16 @@ void read_targets(Import& import, const SourceItem& item) {
   model::AdapterTargets targets;
   for (const std::string& name : words_of(import.keys.texts(item.path))) {
     // "*.layers.0.*.linear_qkv" and "model.layers.0.self_attn.q_proj" end in the layer's name.
-    const std::string_view word = std::string_view(name).substr(name.rfind('.') + 1);
-    if (!turn_on(targets, word)) {
-      import.keys.error(
-          item,
-          fmt::format("adapts {}, which is no linear layer that is known", yaml::display(word)),
-          "q_proj, v_proj, o_proj, gate_proj, down_proj, linear_qkv, all, ...");
-      return;
+    std::vector<std::string> words;
+    add_alternatives(std::string_view(name).substr(name.rfind('.') + 1), words);
+    for (const std::string& word : words) {
+      if (!turn_on(targets, word)) {
+        import.keys.error(
+            item,
+            fmt::format("adapts {}, which is no linear layer that is known", yaml::display(word)),
+            "q_proj, v_proj, o_proj, gate_proj, down_proj, linear_qkv, all, ...");
+        return;
+      }
     }
   }
   constexpr std::size_t kOwn = 4;  // words of a scenario
@@ -79,7 +115,21 @@ void read_targets(Import& import, const SourceItem& item) {
       "model.lora.targets", fmt::format("[{}]", fmt::join(words, ", ")), read_from(item));
 }
 
-}  // namespace
+AdapterKeys adapter_keys(TrainerProgram program) {
+  constexpr std::string_view kLinear = "qkv, proj, fc1, fc2";
+  switch (program) {
+    case TrainerProgram::axolotl:
+      return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "", "0", kLinear};
+    case TrainerProgram::llama_factory:
+      return {"lora_rank", "lora_dropout", "lora_target", "quantization_bit", "8", "0", kLinear};
+    case TrainerProgram::swift:
+      return {"lora_rank", "lora_dropout", "target_modules", "quant_bits", "8", "0.05", kLinear};
+    case TrainerProgram::accelerate:
+    case TrainerProgram::transformers:
+      break;
+  }
+  return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16", "0.05", "qkv"};
+}
 
 void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& keys) {
   if (import.keys.find(keys.rank) != nullptr) {
@@ -99,6 +149,9 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   }
   if (const SourceItem* targets = import.keys.take(keys.targets)) {
     read_targets(import, *targets);
+  } else if (import.keys.is_unread(keys.targets)) {
+    const SourceItem& targets = *import.keys.find(keys.targets);
+    import.draft.leave_open("model.lora.targets", targets, unread_reason(targets.value));
   } else {
     import.usual("model.lora.targets",
                  fmt::format("[{}]", keys.targets_by_default),
@@ -107,7 +160,19 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   const auto bits = keys.four_bits.empty() ? std::nullopt : import.keys.text(keys.four_bits);
   if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {
     import.set("model.lora.base", "nf4", keys.four_bits);
+  } else if (bits && *bits != "0" && lower_case(*bits) != "false" && lower_case(*bits) != "none") {
+    leave_out(import,
+              keys.four_bits,
+              Effect::large,
+              "frozen weights in another number of bits than 4 and 16",
+              "model.lora.base");
   }
+}
+
+}  // namespace
+
+void read_adapters(Import& import, const SourceItem& item, TrainerProgram program) {
+  read_adapters(import, item, adapter_keys(program));
 }
 
 bool read_peft_section(Import& import) {

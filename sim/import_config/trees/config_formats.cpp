@@ -1,4 +1,4 @@
-// Which program is a file for? The content decides.
+// The program that a file is for, by its content.
 
 #include <fmt/core.h>
 

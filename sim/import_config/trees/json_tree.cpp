@@ -1,8 +1,13 @@
 // JSON is YAML in flow style: one parser reads both. What only JSON forbids is found here.
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/base/text/untrusted_json.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 #include "sim/yaml/text_check.hpp"
 
@@ -10,20 +15,13 @@ namespace orrery::import_config {
 
 namespace {
 
-// What JSON and YAML do not share becomes a text of the same length: Python's Infinity and NaN, and
-// characters that are written as two escapes.
+// Python's Infinity and NaN become a text of the same length.
 std::string with_plain_words(std::string_view text) {
   std::string plain(text);
   bool quoted = false;
   for (std::size_t at = 0; at < plain.size(); ++at) {
     const std::string_view rest = std::string_view(plain).substr(at);
     if (quoted && rest.front() == '\\') {
-      const bool half =
-          rest.size() > 3 && rest[1] == 'u' && (rest[2] == 'd' || rest[2] == 'D') && rest[3] > '7';
-      if (half) {
-        constexpr std::string_view kQuestionMark = "\\u003f";
-        plain.replace(at, kQuestionMark.size(), kQuestionMark);
-      }
       ++at;
       continue;
     }
@@ -39,13 +37,49 @@ std::string with_plain_words(std::string_view text) {
   return plain;
 }
 
-// What is wrong with its syntax; nesting is for the limits of YAML.
-bool check_syntax(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
-  bool deep = false;
-  const auto drop = [&deep](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-    deep = deep || depth > static_cast<int>(kMostLevels);
-    return false;
+// Sound JSON with its pairs of escapes, \ud83d\ude00, as YAML writes such a character: \U0001f600.
+// Blanks behind the text that holds them keep the columns of what follows.
+std::string with_long_escapes(std::string_view json) {
+  constexpr std::size_t kEscape = 6;  // \ud83d
+  const auto code_at = [json](std::size_t at) {
+    unsigned code = 0;
+    const std::string_view digits = json.substr(at + 2, kEscape - 2);
+    std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    return code;
   };
+  std::string yaml;
+  std::size_t saved = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    if (quoted && json[at] == '\\') {
+      const unsigned first = json[at + 1] == 'u' ? code_at(at) : 0;
+      if (first >= 0xD800U && first < 0xDC00U) {
+        const unsigned second = code_at(at + kEscape);
+        yaml += fmt::format("\\U{:08x}", 0x10000U + ((first - 0xD800U) << 10U) + second - 0xDC00U);
+        saved += 2;
+        at += 2 * kEscape - 1;
+      } else {
+        yaml += json.substr(at, 2);
+        ++at;
+      }
+      continue;
+    }
+    yaml += json[at];
+    if (json[at] == '"') {
+      quoted = !quoted;
+      yaml.append(quoted ? 0 : std::exchange(saved, 0), ' ');
+    }
+  }
+  return yaml;
+}
+
+bool check_syntax(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
+  const yaml::LineIndex lines(text);
+  if (const JsonProblem problem = exceeded(text, {.levels = kMostLevels}); !problem.what.empty()) {
+    diagnostics.error(lines.location_of(file, problem.byte), "", problem.what);
+    return false;
+  }
+  const auto drop = [](int, nlohmann::json::parse_event_t, const nlohmann::json&) { return false; };
   try {
     [[maybe_unused]] const nlohmann::json dropped = nlohmann::json::parse(text, drop);
   } catch (const nlohmann::json::parse_error& error) {
@@ -53,11 +87,9 @@ bool check_syntax(std::string_view text, const std::string& file, Diagnostics& d
     const std::size_t column = message.find("column ");
     const std::size_t colon = message.find(": ", column == std::string::npos ? 0 : column);
     message.erase(0, colon == std::string::npos ? 0 : colon + 2);
-    if (!deep) {
-      const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
-      diagnostics.error(yaml::LineIndex(text).location_of(file, at), "", "is no JSON: " + message);
-      return false;
-    }
+    const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
+    diagnostics.error(lines.location_of(file, at), "", "is no JSON: " + message);
+    return false;
   }
   return true;
 }
@@ -74,7 +106,7 @@ std::optional<yaml::Value> parse_json(std::string_view text,
   const std::string plain = with_plain_words(text);
   const bool sound = yaml::check_text(text, file, yaml::LineIndex(text), diagnostics) &&
                      check_syntax(plain, file, diagnostics);
-  return sound ? parse_yaml(plain, file, diagnostics) : std::nullopt;
+  return sound ? parse_yaml(with_long_escapes(plain), file, diagnostics) : std::nullopt;
 }
 
 }  // namespace orrery::import_config

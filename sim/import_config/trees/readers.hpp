@@ -62,4 +62,10 @@ void read_megatron_run(MegatronKeys& keys);
 // What became clear only with all files: padded vocabulary, batch, sharding, tokens.
 void settle(Draft& draft, Pending& pending, Diagnostics& diagnostics);
 
+// One node needs no word about its network; several have the usual one of their GPUs.
+void assume_network(Draft& draft);
+
+// The keys that every scenario needs and no file states, and those that a file leaves open.
+[[nodiscard]] std::vector<AskedKey> missing_keys(const Draft& draft);
+
 }  // namespace orrery::import_config

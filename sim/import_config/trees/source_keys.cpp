@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -30,6 +31,18 @@ std::optional<double> parse_double(std::string_view text) {
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool whole = error == std::errc{} && stop == digits.data() + digits.size();
   return whole && !digits.empty() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// $NAME, ${...}, $(...), `...`; not the end of a regular expression.
+bool names_variable(std::string_view text) {
+  for (std::size_t at = text.find('$'); at < text.size(); at = text.find('$', at + 1)) {
+    const char next = at + 1 < text.size() ? text[at + 1] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(next)) != 0 ||
+        std::string_view("_{(@*#?!").find(next) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return text.find('`') != std::string_view::npos;
 }
 
 }  // namespace
@@ -88,7 +101,7 @@ std::string unread_reason(const Value& value) {
   if (value.text == "???") {
     return "`???` is to be stated by whoever starts the program";
   }
-  if (value.text.find_first_of("$`") != std::string::npos) {
+  if (names_variable(value.text)) {
     return fmt::format("{} has no value in the file", yaml::display(value.text));
   }
   return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which keys do the files of one format state, which of them were used, and what is left over?
+// The keys that the files of one format state, which of them were used, and what is left over.
 // Internal to import_config/.
 //
 // Nested mappings are laid flat: `training: {seq_len: 8192}` is `training.seq_len`. Of a part of a

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/schedule/task_kind.hpp"
+#include "sim/step/costs/data_parallel_costs.hpp"
 #include "sim/step/costs/layer_costs.hpp"
 
 namespace orrery::step {

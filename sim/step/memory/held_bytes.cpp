@@ -35,8 +35,8 @@ HeldParameters held_parameters(const StepInput& input,
   const auto index = static_cast<std::size_t>(device);
   for (const ChunkCosts& part : stages.devices[index].chunks) {
     double trained = 0.0;
-    for (const std::uint32_t index : part.buckets) {
-      const BucketCosts& bucket = stages.buckets[index];
+    for (const std::uint32_t number : part.buckets) {
+      const BucketCosts& bucket = stages.buckets[number];
       held.bucket = std::max(held.bucket, bucket.parameters);
       held.trained_bucket = std::max(held.trained_bucket, bucket.held.trained().all());
       trained += bucket.held.trained().all();

@@ -29,10 +29,33 @@ TEST(BrokenJson, HasAPlace) {
             "(give it once)\n");
   EXPECT_NE(json_problems("").find("a.json:1:1: error: is no JSON"), std::string::npos);
   EXPECT_EQ(json_problems("[1, 2]"), "a.json:1:1: error: holds no keys\n");
-  const std::string deep = json_problems(std::string(100, '['));
-  EXPECT_EQ(deep.substr(0, 17), "a.json:1:33: erro") << deep;
-  EXPECT_NE(deep.find("nested too deeply (at most 64 levels)\n"), std::string::npos) << deep;
   EXPECT_NE(json_problems("{\"a\": nan}").find("error: is no JSON"), std::string::npos);
+}
+
+TEST(BrokenJson, NestsSixtyFourLevels) {
+  const auto nested = [](std::size_t lists) {
+    return "{\"hidden_size\": " + std::string(lists, '[') + std::string(lists, ']') + "}";
+  };
+  EXPECT_EQ(json_problems(nested(63)).find("levels"), std::string::npos);
+  EXPECT_EQ(json_problems(nested(64)), "a.json:1:80: error: has more than 64 levels of brackets\n");
+  EXPECT_EQ(json_problems(std::string(100, '[')),
+            "a.json:1:65: error: has more than 64 levels of brackets\n");
+  const std::string open = json_problems(std::string(64, '['));
+  EXPECT_EQ(open.substr(0, 31), "a.json:1:65: error: is no JSON:") << open;
+}
+
+// One character, written as two escapes.
+TEST(BrokenJson, HalfAPairOfEscapesIsNone) {
+  const std::string head = "{\"model_type\": \"llama\", \"\\ud83d";
+  const std::string key = json_problems(head + "\\ude00\\\\ud83d\": 1}");
+  EXPECT_TRUE(key.starts_with("a.json:1:25: error: \U0001f600\\ud83d: not understood")) << key;
+  const std::string behind = json_problems(head + "\\ude00\": 1, \"hidden_size\": \"wide\"}");
+  EXPECT_EQ(behind, "a.json:1:44: error: hidden_size: `wide` is no number\n");
+  for (const std::string_view half : {"", "x", "\\u0041", "\\ud83d"}) {
+    const std::string lone = json_problems(head + std::string(half) + "\": 1}");
+    EXPECT_NE(lone.find("is no JSON: syntax error"), std::string::npos) << lone;
+    EXPECT_NE(lone.find("surrogate U+D800..U+DBFF must be followed"), std::string::npos) << lone;
+  }
 }
 
 TEST(BrokenJson, BinaryAndWrongEncodingsHaveAPlace) {

@@ -37,6 +37,14 @@ TEST(ReaderLimits, AcceptExactlySixtyFourLevels) {
   EXPECT_NE(errors(repeat("- ", 65) + "x\n").find("nested too deeply"), std::string::npos);
 }
 
+// An unclosed bracket is one level, as a closed one is.
+TEST(ReaderLimits, CountUnclosedBracketsOnce) {
+  EXPECT_EQ(errors(repeat("[", 64)),
+            "a.yaml:1:1: error: a comma or the closing `]` is missing after this ([a, b])\n");
+  EXPECT_NE(errors(repeat("[", 65)).find("nested too deeply (at most 64 levels)"),
+            std::string::npos);
+}
+
 TEST(ReaderLimits, RefuseMegabytesOfOpenBracketsInBoundedMemory) {
   for (const char* unit : {"[", "{a: ", "[\n", "- ", "? ", "{? "}) {
     const std::string text = repeat(unit, (std::size_t{3} << 20U) / std::string(unit).size());
