@@ -172,6 +172,12 @@ std::vector<LedgerRow> run_ledger_rows(const Evaluation& evaluation) {
   return rows;
 }
 
+std::optional<Dollars> training_cost(const Evaluation& evaluation) {
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
+  return price ? std::optional(*price * billed_time(evaluation, RunCategory::productive))
+               : std::nullopt;
+}
+
 std::vector<MemoryTerm> memory_terms(const step::StageMemory& memory) {
   return {{"parameters", memory.parameters},
           {"gradients", memory.gradients},
