@@ -123,6 +123,33 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
          category == Category::waiting;
 }
 
+// Categories as bits.
+using CategorySet = std::uint64_t;
+
+[[nodiscard]] constexpr CategorySet set_of(Category category) {
+  return CategorySet{1} << static_cast<unsigned>(category);
+}
+
+// What stands for the same row of a ledger: work of one kind, and what waits for it.
+[[nodiscard]] constexpr CategorySet family_of(Category category) {
+  constexpr std::array<CategorySet, 8> kFamilies = {
+      set_of(Category::forward) | set_of(Category::kernel) | set_of(Category::backward) |
+          set_of(Category::input_gradient) | set_of(Category::weight_gradient),
+      set_of(Category::tensor) | set_of(Category::wait_tensor),
+      set_of(Category::context) | set_of(Category::wait_context),
+      set_of(Category::expert) | set_of(Category::wait_expert),
+      set_of(Category::pipeline) | set_of(Category::wait_pipeline),
+      set_of(Category::data_reduce) | set_of(Category::data_gather) | set_of(Category::wait_data),
+      set_of(Category::stall) | set_of(Category::wait_input),
+      set_of(Category::host) | set_of(Category::wait_other)};
+  for (const CategorySet family : kFamilies) {
+    if ((family & set_of(category)) != 0) {
+      return family;
+    }
+  }
+  return set_of(category);
+}
+
 [[nodiscard]] constexpr std::string_view to_string(Category category) {
   return kCategoryNames[static_cast<std::size_t>(category)];
 }
