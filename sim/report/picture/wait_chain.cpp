@@ -28,7 +28,7 @@ class Causes {
     });
   }
 
-  // Whose end or message let the slice begin; nothing where it began as soon as its device was free.
+  // Whose end or message let the slice begin; nothing where its device alone kept it.
   [[nodiscard]] std::optional<std::size_t> released_by(std::size_t slice) const {
     const Slice& waited = step_.slices[slice];
     const auto begin = std::lower_bound(
