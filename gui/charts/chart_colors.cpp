@@ -23,6 +23,10 @@ QColor hue(std::size_t i, bool dark) {
   return again ? color.lighter(kLighter) : (dark ? color.lighter(kLighterInDark) : color);
 }
 
+QBrush fill_of(const QColor& color, bool waits) {
+  return waits ? QBrush(color, Qt::BDiagPattern) : QBrush(color);
+}
+
 QColor scale_color(std::size_t i, std::size_t count, bool dark) {
   static const std::array<const char*, 9> kScale = {"#440154",
                                                     "#472d7b",

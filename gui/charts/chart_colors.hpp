@@ -9,11 +9,15 @@
 // Sources: hues of M. Okabe, K. Ito, "Color Universal Design", 2008; the scale "viridis" of
 // S. van der Walt, N. Smith, 2015.
 
+#include <QBrush>
 #include <QColor>
 
 namespace orrery::gui {
 
 [[nodiscard]] QColor hue(std::size_t i, bool dark);
+
+// Solid works, hatched waits.
+[[nodiscard]] QBrush fill_of(const QColor& color, bool waits);
 
 // The colour of series i of `count`.
 [[nodiscard]] QColor scale_color(std::size_t i, std::size_t count, bool dark);

@@ -145,8 +145,7 @@ QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor
   auto* bars = new SpanBars(keys_of(series), values_of(series));
   bars->setName(series.name);
   bars->setPen(Qt::NoPen);
-  const bool hatched = is_wait_hue(series.hue) && !series.written;
-  bars->setBrush(hatched ? QBrush(color, Qt::BDiagPattern) : QBrush(color));
+  bars->setBrush(fill_of(color, is_wait_hue(series.hue) && !series.written));
   bars->set_width(series.width);
   std::vector<double> lows = series.low;
   std::vector<double> highs = series.y;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gui/report/report_page.hpp"
+#include "gui/report/slides.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/commands/evaluating.hpp"
@@ -28,16 +29,26 @@ struct ReportOptions {
   std::string file;
   std::string out;
   bool full = false;
+  bool slides = false;
 };
 
 void say(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
 }
 
+void write_bytes(const QByteArray& bytes, const std::string& path) {
+  write_file_atomically(
+      std::filesystem::path(path),
+      std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
+}
+
 cli::ExitCode write_page(const ReportOptions& options, const cli::InterruptWatch& watch) {
   const std::string ending = std::filesystem::path(options.out).extension().string();
   if (options.out != "-" && ending != ".html" && ending != ".pdf" && ending != ".svg") {
     throw cli::UsageError("report: -o takes .html, .pdf or .svg, not " + options.out);
+  }
+  if (options.slides && ending != ".pdf") {
+    throw cli::UsageError("report: --slides writes .pdf, not " + options.out);
   }
   const std::string file = cli::scenario_file(options.file, false);
   const std::string text = read_file(file, kMostBytes);
@@ -50,10 +61,15 @@ cli::ExitCode write_page(const ReportOptions& options, const cli::InterruptWatch
     return cli::ExitCode::invalid;
   }
   cli::check_not_read(options.out, *outcome->scenario);
+  const auto code = outcome->evaluation->feasible ? cli::ExitCode::ok : cli::ExitCode::does_not_fit;
+  if (options.slides) {
+    write_bytes(slides_pdf(*outcome->evaluation), options.out);
+    return code;
+  }
   const ReportContent content = report_content(outcome, options.full);
   watch.check();
   write_report(content, QString::fromStdString(options.out));
-  return outcome->evaluation->feasible ? cli::ExitCode::ok : cli::ExitCode::does_not_fit;
+  return code;
 }
 
 cli::ExitCode run_report(const QStringList& arguments) {
@@ -66,7 +82,13 @@ cli::ExitCode run_report(const QStringList& arguments) {
       ->type_name("FILE");
   app.add_flag(
       "--full", options.full, "Also the charts that take many runs; a PDF has all charts then");
-  app.footer("Example:\n  orrery report llama3-405b-16k -o report.pdf");
+  app.add_flag("--slides",
+               options.slides,
+               "Three slides, 16:9: the verdict, where the money goes, what to change")
+      ->excludes("--full");
+  app.footer(
+      "Examples:\n  orrery report llama3-405b-16k -o report.pdf\n"
+      "  orrery report --slides llama3-405b-16k -o slides.pdf");
   std::vector<std::string> words = {"orrery-gui"};
   for (const QString& argument : arguments) {
     words.push_back(argument.toStdString());
@@ -90,12 +112,11 @@ void write_report(const ReportContent& content, const QString& path) {
   const QByteArray bytes = ending == "pdf"   ? report_pdf(content)
                            : ending == "svg" ? report_svg(content)
                                              : report_html(content);
-  const std::string_view view(bytes.constData(), static_cast<std::size_t>(bytes.size()));
   if (path == "-") {
-    say(stdout, view);
+    say(stdout, std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
     return;
   }
-  write_file_atomically(std::filesystem::path(path.toStdString()), view);
+  write_bytes(bytes, path.toStdString());
 }
 
 int report_command(const QStringList& arguments) {

@@ -79,17 +79,17 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
     "input gradients",
     "weight gradients",
     "recomputation",
-    "host",
+    "host gaps",
     "other",
     "optimizer",
-    "tensor parallel",
-    "context parallel",
-    "expert parallel",
-    "pipeline message",
+    "tensor communication",
+    "context communication",
+    "expert communication",
+    "pipeline messages",
     "reduce gradients",
     "gather parameters",
     "collective",
-    "copy",
+    "offload, copies",
     "pipeline bubble",
     "stage imbalance",
     "slower GPUs",
@@ -102,8 +102,8 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
     "waits",
     "evaluation",
     "planned maintenance",
-    "unitemised",
-    "data stall",
+    "unitemised stops",
+    "waiting for input",
     "checkpoint",
     "detection",
     "diagnosis",
@@ -121,6 +121,33 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames = {
 [[nodiscard]] constexpr bool is_wait(Category category) {
   return (category >= Category::wait_bubble && category <= Category::wait_other) ||
          category == Category::waiting;
+}
+
+// Categories as bits.
+using CategorySet = std::uint64_t;
+
+[[nodiscard]] constexpr CategorySet set_of(Category category) {
+  return CategorySet{1} << static_cast<unsigned>(category);
+}
+
+// What stands for the same row of a ledger: work of one kind, and what waits for it.
+[[nodiscard]] constexpr CategorySet family_of(Category category) {
+  constexpr std::array<CategorySet, 8> kFamilies = {
+      set_of(Category::forward) | set_of(Category::kernel) | set_of(Category::backward) |
+          set_of(Category::input_gradient) | set_of(Category::weight_gradient),
+      set_of(Category::tensor) | set_of(Category::wait_tensor),
+      set_of(Category::context) | set_of(Category::wait_context),
+      set_of(Category::expert) | set_of(Category::wait_expert),
+      set_of(Category::pipeline) | set_of(Category::wait_pipeline),
+      set_of(Category::data_reduce) | set_of(Category::data_gather) | set_of(Category::wait_data),
+      set_of(Category::stall) | set_of(Category::wait_input),
+      set_of(Category::host) | set_of(Category::wait_other)};
+  for (const CategorySet family : kFamilies) {
+    if ((family & set_of(category)) != 0) {
+      return family;
+    }
+  }
+  return set_of(category);
 }
 
 [[nodiscard]] constexpr std::string_view to_string(Category category) {

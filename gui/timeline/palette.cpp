@@ -120,6 +120,16 @@ Palette dark_palette() {
   return palette;
 }
 
+Palette dimmed(Palette palette, CategorySet lit) {
+  constexpr double kRest = 0.3;
+  for (std::size_t kind = 1; kind < kCategories && lit != 0; ++kind) {
+    if ((lit >> kind & 1U) == 0) {
+      palette.category[kind] = blend(palette.background, palette.category[kind], kRest);
+    }
+  }
+  return palette;
+}
+
 Rgb blend(Rgb from, Rgb to, double share) {
   Rgb mixed = kOpaque;
   for (const unsigned shift : {0U, 8U, 16U}) {

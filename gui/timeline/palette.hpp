@@ -42,6 +42,9 @@ struct Palette {
 [[nodiscard]] Palette light_palette();
 [[nodiscard]] Palette dark_palette();
 
+// All categories but these at 30 % of their colour; none: as it is.
+[[nodiscard]] Palette dimmed(Palette palette, CategorySet lit);
+
 [[nodiscard]] Rgb blend(Rgb from, Rgb to, double share);
 
 // Black or white, whichever reads better on the colour (WCAG relative luminance).

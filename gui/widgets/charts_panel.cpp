@@ -11,6 +11,7 @@
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/plots/answer_plot.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
+#include "gui/models/plots/hues.hpp"
 #include "gui/models/plots/operation_plots.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/save_chart.hpp"
@@ -53,6 +54,12 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   connect(stage_, &QComboBox::activated, this, [this](int chosen) {
     chosen_stage_ = chosen;
     show_chosen();
+  });
+  connect(chart_, &ChartView::point_chosen, this, [this](PlotPoint point) {
+    const PlotSeries& series = chart_->plot().series[point.series];
+    if (lit_by(series.hue) != 0) {
+      emit loss_chosen(series.hue, series.name);
+    }
   });
   connect(save, &QPushButton::clicked, this, &ChartsPanel::save_chart);
   connect(&job_, &AnswerJob::finished, this, &ChartsPanel::show_answer);

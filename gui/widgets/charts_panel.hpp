@@ -41,6 +41,9 @@ class ChartsPanel : public QWidget {
     return *chart_;
   }
 
+ signals:
+  void loss_chosen(int hue, const QString& name);  // a bar in the colour of a loss
+
  public slots:
   void save_chart();
 

@@ -209,14 +209,28 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   column->addLayout(grid_);
   column->addStretch(1);
   setWidget(page_);
+  connect(verdict_, &QLabel::linkActivated, this, [this] {
+    emit loss_chosen(shown_.loss_hue, shown_.loss);
+  });
   show_sentence("Open a scenario to see its answer here.");
+}
+
+// What takes most is a link in the colour of the sentence.
+void DashboardView::write_verdict() {
+  QString text = shown_.verdict.toHtmlEscaped();
+  if (shown_.loss_hue >= 0) {
+    const QString loss = shown_.loss.toHtmlEscaped();
+    text.replace(loss,
+                 QString("<a href='loss' style='color:%1'>%2</a>")
+                     .arg(verdict_->palette().color(QPalette::WindowText).name(), loss));
+  }
+  verdict_->setText(text);
 }
 
 void DashboardView::show_answer(const Dashboard& dashboard) {
   shown_ = dashboard;
   title_->setText(dashboard.title);
   subtitle_->setText(dashboard.subtitle);
-  verdict_->setText(dashboard.verdict);
   verdict_->setToolTip(dashboard.why);
   verdict_->setVisible(!dashboard.verdict.isEmpty());
   QString reasons;
@@ -264,6 +278,7 @@ void DashboardView::changeEvent(QEvent* event) {
 
 void DashboardView::color_texts() {
   verdict_->setPalette(in_tone(shown_.tone, palette()));
+  write_verdict();
   reasons_->setPalette(in_tone(Tone::bad, palette()));
 }
 

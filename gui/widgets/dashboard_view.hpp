@@ -30,12 +30,16 @@ class DashboardView : public QScrollArea {
   // What the card of this name shows; empty without such a card.
   [[nodiscard]] QString value_of(const QString& card) const;
 
+ signals:
+  void loss_chosen(int hue, const QString& name);  // that the verdict names
+
  protected:
   void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void color_texts();
+  void write_verdict();
   void place_cards();
   void fill_grid(int fitting, CardForm form);
 

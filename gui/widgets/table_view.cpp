@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "gui/charts/chart_colors.hpp"
+#include "gui/models/plots/hues.hpp"
 #include "gui/widgets/window/theme.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
@@ -35,7 +37,10 @@ class CellPainter : public QStyledItemDelegate {
       constexpr int kAir = 4;
       QRectF bar = option.rect.adjusted(kAir, kAir, -kAir, -kAir);
       bar.setWidth(std::max(1.0, bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
-      painter->fillRect(bar, QColor("#0072b2"));
+      const int ink = index.data(TableModel::kHueRole).toInt();
+      painter->fillRect(
+          bar,
+          fill_of(hue(static_cast<std::size_t>(ink), is_dark(option.palette)), is_wait_hue(ink)));
     }
   }
 
@@ -126,13 +131,7 @@ void AnswerTable::copy_selection() const {
 }
 
 QString AnswerTable::save_csv(const QString& path) const {
-  try {
-    write_file_atomically(std::filesystem::path(path.toStdString()),
-                          to_csv(model_.table()).toStdString());
-  } catch (const Error& error) {
-    return QString::fromUtf8(error.what());
-  }
-  return {};
+  return write_or_say(path, to_csv(model_.table()).toUtf8());
 }
 
 void AnswerTable::keyPressEvent(QKeyEvent* event) {
@@ -153,6 +152,15 @@ void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
         });
   });
   menu.exec(event->globalPos());
+}
+
+QString write_or_say(const QString& path, const QByteArray& bytes) {
+  try {
+    write_file_atomically(std::filesystem::path(path.toStdString()), bytes.toStdString());
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+  return {};
 }
 
 void save_with_dialog(QWidget* parent,

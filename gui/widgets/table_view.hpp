@@ -41,6 +41,9 @@ class AnswerTable : public QTableView {
   QSortFilterProxyModel sorted_;
 };
 
+// A sentence, empty: written.
+[[nodiscard]] QString write_or_say(const QString& path, const QByteArray& bytes);
+
 // Asks for a file name and saves; problems are shown.
 void save_with_dialog(QWidget* parent,
                       const QString& what,

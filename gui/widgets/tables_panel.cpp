@@ -59,6 +59,12 @@ void TablesPanel::set_outcome(const OutcomePtr& outcome) {
                             std::llround(cells[3].order.value_or(0.0) * 1e9));
         });
       }
+      connect(view, &AnswerTable::row_marked, this, [this, view](int row) {
+        const auto& cells = view->table().rows[static_cast<std::size_t>(row)];
+        if (cells.back().hue >= 0) {
+          emit loss_chosen(cells.back().hue, cells.front().text);
+        }
+      });
       insertTab(static_cast<int>(i), view, tables[i].title);
     }
     view->set(std::move(tables[i]));

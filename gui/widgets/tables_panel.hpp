@@ -22,6 +22,7 @@ class TablesPanel : public QTabWidget {
  signals:
   // Of the trial that the timeline draws: from the begin of a stop until training went on.
   void event_wanted(qint64 begin_ns, qint64 length_ns);
+  void loss_chosen(int hue, const QString& name);  // the cursor went to a row of a ledger
 
  public slots:
   void go_to_worst_event();

@@ -26,6 +26,7 @@ struct Change {
   std::string text;
   std::function<void(RunPlan&)> apply = {};
   double step_factor = 1.0;  // of the time of a step, in place of `apply`
+  std::vector<step::StepCategory> without = {};
 };
 
 struct Outcome {
@@ -97,15 +98,23 @@ void add_step_changes(const step::StepResult& step, std::vector<Change>& changes
   if (step.given) {
     return;
   }
-  const auto add = [&changes](const char* text, double saved) {
+  using step::StepCategory;
+  const auto add = [&changes](const char* text, double saved, std::vector<StepCategory> without) {
     if (saved > 0.0) {
-      changes.push_back({.text = text, .step_factor = 1.0 - saved});
+      changes.push_back({.text = text, .step_factor = 1.0 - saved, .without = std::move(without)});
     }
   };
   add("hiding all exposed communication",
-      1.0 - to_seconds(step.without_communication) / to_seconds(step.step_time));
-  add("a pipeline without bubble", step.ledger.share(step::StepCategory::bubble));
-  add("stages of equal work", step.ledger.share(step::StepCategory::stage_imbalance));
+      1.0 - to_seconds(step.without_communication) / to_seconds(step.step_time),
+      {StepCategory::exposed_tensor,
+       StepCategory::exposed_context,
+       StepCategory::exposed_expert,
+       StepCategory::exposed_pipeline,
+       StepCategory::exposed_data});
+  add("a pipeline without bubble", step.ledger.share(StepCategory::bubble), {StepCategory::bubble});
+  add("stages of equal work",
+      step.ledger.share(StepCategory::stage_imbalance),
+      {StepCategory::stage_imbalance});
 }
 
 std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
@@ -214,7 +223,8 @@ std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
     if (worth) {
       levers.push_back({.change = change.text,
                         .finish_delta = seconds(worth->finish),
-                        .cost_delta = dollars(worth->cost)});
+                        .cost_delta = dollars(worth->cost),
+                        .without = change.without});
     }
   }
   std::stable_sort(

@@ -76,8 +76,9 @@ struct ScenarioEcho {
 // "one minute less recovery is worth $..., one point of MFU $..."
 struct Lever {
   std::string change;
-  Seconds finish_delta;  // negative: earlier; at a fixed window: 0
-  Dollars cost_delta;    // negative: cheaper for the same work
+  Seconds finish_delta;                          // negative: earlier; at a fixed window: 0
+  Dollars cost_delta;                            // negative: cheaper for the same work
+  std::vector<step::StepCategory> without = {};  // what of the step's ledger it takes away
 };
 
 // One key of the stack that would make the step shorter.

@@ -31,14 +31,16 @@ std::string shown(const Evaluation& evaluation, MetricId id) {
 std::vector<Loss> losses_of(const Evaluation& evaluation) {
   std::vector<Loss> losses;
   double productive = 1.0;
-  std::optional<Dollars> paid;
+  const std::optional<Dollars> paid = training_cost(evaluation);
   const std::vector<LedgerRow> run = run_ledger_rows(evaluation);
   for (std::size_t i = 0; i < run.size(); ++i) {
     if (static_cast<run::RunCategory>(i) == run::RunCategory::productive) {
       productive = run[i].share;
-      paid = run[i].dollars;
     } else {
-      losses.push_back({.label = run[i].label, .share = run[i].share, .dollars = run[i].dollars});
+      losses.push_back({.category = run[i].category,
+                        .label = run[i].label,
+                        .share = run[i].share,
+                        .dollars = run[i].dollars});
     }
   }
   if (evaluation.step.given) {
@@ -48,7 +50,8 @@ std::vector<Loss> losses_of(const Evaluation& evaluation) {
   for (std::size_t i = 0; i < step.size(); ++i) {
     const auto category = static_cast<step::StepCategory>(i);
     if (!trains(category)) {
-      losses.push_back({.label = step[i].label,
+      losses.push_back({.category = step[i].category,
+                        .label = step[i].label,
                         .share = step[i].share * productive,
                         .assumed = category == step::StepCategory::host_step &&
                                    evaluation.echo.host_step_assumed,
@@ -152,7 +155,8 @@ std::string gave_up_text(const Evaluation& evaluation) {
 Outcome outcome_of(const Evaluation& evaluation) {
   const step::Feasibility& fit = evaluation.step.feasibility;
   Outcome outcome;
-  outcome.sentence = achievement(evaluation) + loss_text(evaluation);
+  outcome.headline = achievement(evaluation);
+  outcome.sentence = outcome.headline + loss_text(evaluation);
   const auto stands = [&outcome](Standing standing, std::string reason) {
     outcome.standing = standing;
     outcome.brief = reason.substr(0, reason.find(':'));

@@ -23,6 +23,7 @@ enum class Standing { fine, tight, bad, impossible };
 
 // Where GPU time goes that trains nothing.
 struct Loss {
+  std::string_view category;  // of the ledger of the step or the run
   std::string_view label;
   double share = 0.0;    // of the GPU time of the run, or of the step where no run was asked for
   bool assumed = false;  // a constant that nobody has measured for this stack
@@ -45,6 +46,7 @@ struct Outcome {
   Standing standing = Standing::fine;
   std::string brief;     // "fits tightly"
   std::string reason;    // "fits tightly: 1.64 GiB stay free of 79.6 GiB, ..."
+  std::string headline;  // "10.9T tokens in 54 d for $53.9M at 41.6% MFU"
   std::string sentence;  // "10.9T tokens in 54 d for $53.9M at 41.6% MFU; largest loss: ..."
 };
 

@@ -1,7 +1,6 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "gui/models/plots/hues.hpp"
@@ -29,22 +28,20 @@ double place(std::size_t index) {
 // A bar for every category that begins where the one before it ends: they add up to all.
 Plot ledger_plot(const QString& name,
                  const QString& title,
-                 const std::vector<report::LedgerRow>& rows,
-                 const std::function<int(std::size_t)>& row_hue) {
+                 const std::vector<report::LedgerRow>& rows) {
   Plot plot;
   plot.name = name;
   plot.title = title;
   plot.horizontal = true;
   plot.y = {.label = "share of the GPU time", .dimension = Dimension::fraction};
   double before = 0.0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const report::LedgerRow& row = rows[i];
+  for (const report::LedgerRow& row : rows) {
     if (row.gpu_time <= Seconds{}) {
       continue;
     }
     const QString text = qt(row.label) + "  " + shown(Dimension::fraction, row.share);
     PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
-    bar.hue = row_hue(i);
+    bar.hue = ledger_hue(row.category);
     bar.x = {place(plot.x.categories.size())};
     bar.low = {before};
     before += row.share;
@@ -108,15 +105,13 @@ Plot step_ledger_plot(const report::Evaluation& evaluation) {
   return ledger_plot(
       "Step ledger",
       "Where the GPU time of one step goes",
-      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation),
-      [](std::size_t row) { return step_hue(static_cast<step::StepCategory>(row)); });
+      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation));
 }
 
 Plot run_ledger_plot(const report::Evaluation& evaluation) {
   return ledger_plot("Run ledger",
                      "Where the GPU time of the run goes, spares included",
-                     run_ledger_rows(evaluation),
-                     [](std::size_t row) { return run_hue(static_cast<run::RunCategory>(row)); });
+                     run_ledger_rows(evaluation));
 }
 
 Plot step_utilisation_plot(const report::Evaluation& evaluation) {

@@ -14,6 +14,11 @@ inline constexpr int kCategoryHues = 64;  // from here on a hue is a category of
   return kCategoryHues + static_cast<int>(category);
 }
 
+// What of the timeline a hue stands for; nothing for other colours of charts.
+[[nodiscard]] constexpr timeline::CategorySet lit_by(int hue) {
+  return hue < kCategoryHues ? 0 : family_of(static_cast<timeline::Category>(hue - kCategoryHues));
+}
+
 // Of what waits: it is hatched.
 [[nodiscard]] constexpr bool is_wait_hue(int hue) {
   return hue >= kCategoryHues && is_wait(static_cast<timeline::Category>(hue - kCategoryHues));
@@ -34,7 +39,7 @@ inline constexpr int kCategoryHues = 64;  // from here on a hue is a category of
     case StepCategory::data_stall:
       return hue_of(Category::wait_input);
     case StepCategory::offload:
-      return hue_of(Category::data_gather);
+      return hue_of(Category::copy);
     case StepCategory::exposed_tensor:
       return hue_of(Category::tensor);
     case StepCategory::exposed_context:
@@ -99,6 +104,21 @@ inline constexpr int kCategoryHues = 64;  // from here on a hue is a category of
       return hue_of(Category::unitemised);
   }
   return hue_of(Category::other);
+}
+
+// By the name of the row in JSON and CSV.
+[[nodiscard]] constexpr int ledger_hue(std::string_view category) {
+  for (std::size_t i = 0; i < step::kStepCategories; ++i) {
+    if (step::kStepCategoryNames[i] == category) {
+      return step_hue(static_cast<step::StepCategory>(i));
+    }
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(run::RunCategory::count_); ++i) {
+    if (to_string(static_cast<run::RunCategory>(i)) == category) {
+      return run_hue(static_cast<run::RunCategory>(i));
+    }
+  }
+  return -1;
 }
 
 }  // namespace orrery::gui

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/text/stops.hpp"
 #include "sim/report/trust.hpp"
 
 namespace orrery::gui {
@@ -80,7 +82,7 @@ Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& r
                           number(Dimension::fraction, row.share),
                           {.text = qt(format_count(hours)), .order = hours},
                           money(row.dollars),
-                          {.bar = row.share}});
+                          {.bar = row.share, .hue = ledger_hue(row.category)}});
   }
   return table;
 }
@@ -133,77 +135,19 @@ Table expectations_table(const report::Figures& answer) {
   return table;
 }
 
-namespace {
-
-struct Stop {
-  SimTime begin = {};
-  QString what = {};
-  SimTime lost = {};
-  SimTime stopped = {};
-
-  [[nodiscard]] SimTime together() const {
-    return lost + stopped;
-  }
-};
-
-std::vector<Stop> stops_of(const report::Evaluation& evaluation) {
-  using run::RunActivity;
-  std::vector<Stop> stops;
-  SimTime lost;
-  bool stopped = false;
-  for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
-    const SimTime length = interval.end - interval.begin;
-    const auto cause = static_cast<std::size_t>(interval.cause);
-    const auto& causes = evaluation.plan->causes;
-    switch (interval.kind) {
-      case RunActivity::training:
-      case RunActivity::checkpoint:
-        stopped = false;
-        lost = {};
-        break;
-      case RunActivity::lost_training:
-      case RunActivity::discarded_training:
-        lost = lost + length;
-        stopped = false;
-        break;
-      case RunActivity::failure:
-        stops.push_back({interval.begin,
-                         interval.cause >= 0 && cause < causes.size() ? qt(causes[cause].name)
-                                                                      : QString("failure"),
-                         lost,
-                         length});
-        lost = {};
-        stopped = true;
-        break;
-      default:
-        if (!stopped) {
-          stops.push_back({interval.begin, qt(run::to_string(interval.kind)), lost, {}});
-          lost = {};
-          stopped = true;
-        }
-        stops.back().stopped = stops.back().stopped + length;
-    }
-  }
-  return stops;
-}
-
-}  // namespace
-
 Table events_table(const report::Evaluation& evaluation) {
   Table table{kEvents, {"when", "what", "lost work", "stopped", "together", "cost"}, {}};
   if (!evaluation.plan) {
     return table;
   }
-  std::vector<Stop> stops = stops_of(evaluation);
-  std::stable_sort(stops.begin(), stops.end(), [](const Stop& a, const Stop& b) {
+  std::vector<report::Stop> stops = stops_of(evaluation);
+  std::stable_sort(stops.begin(), stops.end(), [](const report::Stop& a, const report::Stop& b) {
     return a.together() > b.together();
   });
-  const auto* cost = evaluation.metrics.find(report::MetricId::cost);
   const auto* time = evaluation.metrics.find(report::MetricId::finish_time);
   const auto* date = evaluation.metrics.find(report::MetricId::finish_date);
-  const double rate =
-      cost != nullptr && time != nullptr && time->value > 0.0 ? cost->value / time->value : 0.0;
-  for (const Stop& stop : stops) {
+  const std::optional<DollarsPerSecond> rate = report::cost_per_second(evaluation);
+  for (const report::Stop& stop : stops) {
     const double begin = in_seconds(to_seconds(stop.begin));
     const double together = in_seconds(to_seconds(stop.together()));
     const auto length = [](SimTime span) {
@@ -213,11 +157,11 @@ Table events_table(const report::Evaluation& evaluation) {
                              ? shown(Dimension::date, date->value - time->value + begin)
                              : shown(Dimension::time, begin);
     table.rows.push_back({{.text = when, .order = static_cast<double>(stop.begin.ns)},
-                          {.text = stop.what},
+                          {.text = qt(stop.what)},
                           length(stop.lost),
                           length(stop.stopped),
                           number(Dimension::time, together),
-                          rate > 0.0 ? number(Dimension::dollars, rate * together) : Cell{}});
+                          money(rate ? std::optional(*rate * seconds(together)) : std::nullopt)});
   }
   return table;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/files/difference.hpp"
@@ -228,6 +229,10 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   result.title = qt(evaluation.echo.name);
   const report::Outcome outcome = report::outcome_of(evaluation);
   result.verdict = qt(outcome.sentence);
+  if (const auto loss = report::largest_loss(evaluation)) {
+    result.loss = qt(loss->label);
+    result.loss_hue = ledger_hue(loss->category);
+  }
   result.why = qt(outcome.reason);
   result.tone = tone_of(outcome.standing);
   if (outcome.standing == report::Standing::impossible) {

@@ -28,8 +28,10 @@ struct Card {
 };
 
 struct Dashboard {
-  QString title = {};                 // name of the scenario
-  QString verdict = {};               // the answer in one sentence
+  QString title = {};    // name of the scenario
+  QString verdict = {};  // the answer in one sentence
+  QString loss = {};     // the part of it that names what takes most
+  int loss_hue = -1;
   QString why = {};                   // fine, tight, bad or impossible: the reason
   Tone tone = Tone::plain;            // of the verdict
   QString subtitle = {};              // model, GPUs

@@ -79,6 +79,8 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
       return cell.order ? QVariant(*cell.order) : QVariant(cell.text);
     case kToneRole:
       return static_cast<int>(cell.tone);
+    case kHueRole:
+      return cell.hue >= 0 ? QVariant(cell.hue) : QVariant();
     case kBarRole:
       return cell.bar ? QVariant(*cell.bar) : QVariant();
     default:

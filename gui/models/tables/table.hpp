@@ -23,6 +23,7 @@ struct Cell {
   std::optional<double> order = {};  // number behind the text; right-aligned when set
   Tone tone = Tone::plain;
   std::optional<double> bar = {};  // a share of one, drawn as a bar
+  int hue = -1;                    // of the bar, a place in the colours of charts (hues.hpp)
 };
 
 // As the terminal shows it.
@@ -47,6 +48,7 @@ class TableModel : public QAbstractTableModel {
   static constexpr int kOrderRole = Qt::UserRole;
   static constexpr int kToneRole = Qt::UserRole + 1;
   static constexpr int kBarRole = Qt::UserRole + 2;
+  static constexpr int kHueRole = Qt::UserRole + 3;
 
   using QAbstractTableModel::QAbstractTableModel;
 

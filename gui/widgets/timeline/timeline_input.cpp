@@ -101,6 +101,10 @@ bool TimelineView::row_key(int key) {
       break;
     case Qt::Key_Return:
     case Qt::Key_Enter:
+      if (view_.selected()) {
+        Q_EMIT selection_entered();
+        return true;
+      }
       rows.toggle(hover_.place());
       break;
     default:
@@ -133,6 +137,11 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
       break;
     case Qt::Key_Period:
       next_slice();
+      break;
+    case Qt::Key_N:
+      view_.select_by_length(lit_ != 0 ? lit_ : ~timeline::CategorySet{0},
+                             (event->modifiers() & Qt::ShiftModifier) == 0);
+      report_selection();
       break;
     case Qt::Key_Escape:
       clear_selection();
@@ -258,7 +267,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
     click_at(event->position().toPoint());
   } else if (drag == Drag::area) {
     start_statistics();
-    changed();
+    report_selection();
   }
 }
 

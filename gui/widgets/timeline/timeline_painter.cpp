@@ -166,7 +166,10 @@ void TimelinePainter::paint_header() {
   const int from = tabs.back().right() + 14;
   const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
   painter_.setPen(color(palette_.faint_text));
-  const QString note = QString::fromStdString(view_.levels()[view_.level()].note);
+  const QString note =
+      widget_.lit_ != 0
+          ? TimelineView::tr("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_name_)
+          : QString::fromStdString(view_.levels()[view_.level()].note);
   painter_.drawText(rest,
                     Qt::AlignVCenter | Qt::AlignRight,
                     painter_.fontMetrics().elidedText(note, Qt::ElideRight, rest.width()));

@@ -56,7 +56,7 @@ TimelineView::TimelineView(QWidget* parent)
     view_.select_slice(finding.slice);
     report_selection();
   });
-  palette_ = is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette();
+  dress();
   layout_regions();
 }
 
@@ -68,6 +68,12 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   const bool near = outermost && view_.window() != view_.occurrence(0).range;
   const auto place = keep_place && near ? std::optional(view_.window()) : std::nullopt;
   const double scroll = near ? view_.rows().scroll() : 0.0;
+  std::optional<timeline::Slice> selected;
+  timeline::RowId selected_row = timeline::kNoRow;
+  if (place && view_.selected()) {
+    selected = view_.store().slices()[*view_.selected()];
+    selected_row = view_.store().tracks()[view_.store().track_of(*view_.selected())].row;
+  }
   statistics_thread_ = {};
   search_->cancel();
   ++statistics_generation_;
@@ -86,6 +92,9 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
       place->end <= view_.occurrence(0).range.end) {
     view_.set_window(*place);
     view_.rows().set_scroll(scroll);
+    if (selected && selected_row < view_.store().rows().size()) {
+      view_.select_at(selected_row, selected->begin());
+    }
   }
   changed();
   Q_EMIT level_changed(static_cast<int>(view_.empty() ? 0 : view_.level()));
@@ -104,9 +113,34 @@ void TimelineView::add_level(timeline::Level level) {
 
 void TimelineView::set_dark(bool dark) {
   forced_dark_ = dark;
-  palette_ = dark ? timeline::dark_palette() : timeline::light_palette();
-  minimap_stale_ = true;
+  dress();
   changed();
+}
+
+void TimelineView::dress() {
+  const bool dark = forced_dark_.value_or(is_dark(palette()));
+  palette_ = dimmed(dark ? timeline::dark_palette() : timeline::light_palette(), lit_);
+  minimap_stale_ = true;
+}
+
+void TimelineView::light(timeline::CategorySet categories, const QString& name) {
+  lit_ = categories == lit_ ? 0 : categories;
+  lit_name_ = name;
+  dress();
+  if (!view_.empty() && (view_.store().categories() & lit_) == 0) {
+    for (std::size_t level = 0; level < view_.levels().size() && lit_ != 0; ++level) {
+      if ((view_.levels()[level].store->categories() & lit_) != 0) {
+        view_.go_to_level(level);
+        break;
+      }
+    }
+  }
+  changed();
+}
+
+void TimelineView::choose_at(timeline::RowId row, std::int64_t time) {
+  view_.select_at(row, time);
+  report_selection();
 }
 
 QSize TimelineView::sizeHint() const {
@@ -194,8 +228,7 @@ void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
 
 void TimelineView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange && !forced_dark_) {
-    palette_ = is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette();
-    minimap_stale_ = true;
+    dress();
     changed();
   }
   QWidget::changeEvent(event);
@@ -295,6 +328,7 @@ void TimelineView::previous_slice() {
 
 void TimelineView::clear_selection() {
   view_.clear_selection();
+  light(0, {});
   statistics_thread_ = {};
   ++statistics_generation_;
   statistics_.reset();

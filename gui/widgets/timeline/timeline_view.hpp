@@ -48,6 +48,13 @@ class TimelineView : public QWidget {
   // One more within the innermost; what the user looks at stays.
   void add_level(timeline::Level level);
 
+  // Slices of these categories keep their colours, all others fade; the same ones again, or none:
+  // all as they are. Goes to a level where there are any.
+  void light(timeline::CategorySet categories, const QString& name);
+
+  // As if what the row shows at this moment had been clicked.
+  void choose_at(timeline::RowId row, std::int64_t time);
+
   // Follows the palette of the application unless set here.
   void set_dark(bool dark);
 
@@ -97,6 +104,7 @@ class TimelineView : public QWidget {
   void window_changed();  // time, rows or level
   void level_changed(int level);
   void selection_changed(const QString& text);  // empty: nothing is selected
+  void selection_entered();                     // by Return
   void hovered(const QString& text);
   void statistics_ready();
   void search_finished(bool found);
@@ -119,6 +127,7 @@ class TimelineView : public QWidget {
 
   friend class TimelinePainter;
 
+  void dress();    // in the colours of light or dark
   void changed();  // the view shows something else: paint all of it
   void layout_regions();
   void make_images();
@@ -141,6 +150,8 @@ class TimelineView : public QWidget {
   timeline::View view_;
   timeline::Palette palette_;
   std::optional<bool> forced_dark_;
+  timeline::CategorySet lit_ = 0;
+  QString lit_name_;
   TimelineRegions regions_;
   QImage raster_;
   QImage minimap_;

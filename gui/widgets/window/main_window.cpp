@@ -72,6 +72,7 @@ UnsavedChoice ask_with_dialog(QWidget* parent, const QString& title) {
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   ask_unsaved = [this](const QString& title) { return ask_with_dialog(this, title); };
   tell = [this](const QString& sentence) { QMessageBox::warning(this, "Orrery", sentence); };
+  apply_theme(theme_of(settings_.value("theme").toString()));  // before the first icon
   setAcceptDrops(true);
   setDockNestingEnabled(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
@@ -281,6 +282,7 @@ void MainWindow::show_page() {
     tables_->set_outcome(answered);
     timeline_->set_levels(answered ? answered->levels : timeline::Levels(), page == shown_.page);
     shown_.page = page;
+    show_details();
     if (answered) {
       const report::Evaluation* base =
           shown_.baseline != answered ? shown_.baseline->evaluation.get() : nullptr;

@@ -9,6 +9,7 @@
 // Tables   | metrics, ledgers, memory by stage, causes, levers, expectations, trust
 // Report   | the page that `orrery run` prints
 // Timeline | run, step and operations of one trial, drawn to scale
+// Details  | what is selected in the timeline; there while something is
 // Problems | what the reader and the evaluation object to; choosing a line goes there
 //
 // Geometry, docks, theme and recent files are kept in QSettings.
@@ -34,6 +35,7 @@ namespace orrery::gui {
 class ChartsPanel;
 class CompareView;
 class DashboardView;
+class DetailsView;
 class DockLayout;
 class DocumentPage;
 class ImportPage;
@@ -101,6 +103,10 @@ class MainWindow : public QMainWindow {
     return *timeline_;
   }
 
+  [[nodiscard]] DetailsView& details() {
+    return *details_;
+  }
+
   [[nodiscard]] ProblemsView& problems() {
     return *problems_;
   }
@@ -156,9 +162,9 @@ class MainWindow : public QMainWindow {
   void build_run_menu();
   void build_view_menu();
   void build_help_menu();
+  void build_tool_bar();
   void fill_recent_menu();
   void save_chart();
-  void save_answer();
 
   // main_window_files.cpp
   void ask_for_traces();
@@ -173,12 +179,19 @@ class MainWindow : public QMainWindow {
   // main_window_export.cpp
   void export_trace();
   void save_report();
+  void save_answer();
+  void save_slides();
+  [[nodiscard]] OutcomePtr answer_to_save();
 
   // main_window_layout.cpp
   void build_docks();
   void build_status_bar();
   void show_docks(bool shown);
   void restore_layout();
+
+  // main_window_details.cpp
+  void connect_losses();
+  void show_details();
 
   void show_page();
   void show_problems(const DocumentPage* page);
@@ -197,8 +210,10 @@ class MainWindow : public QMainWindow {
   ChartsPanel* charts_;
   TablesPanel* tables_;
   TimelineView* timeline_;
+  DetailsView* details_;
   QPlainTextEdit* report_;
   ProblemsView* problems_;
+  QDockWidget* details_dock_ = nullptr;
   QDockWidget* timeline_dock_ = nullptr;
   QDockWidget* problems_dock_ = nullptr;
   QLabel* state_;

@@ -7,11 +7,13 @@
 #include "gui/models/jobs/export_trace.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/report/report_page.hpp"
+#include "gui/report/slides.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/files/json_report.hpp"
 
 namespace orrery::gui {
 
@@ -54,11 +56,41 @@ void MainWindow::write_trace(const OutcomePtr& answered,
   });
 }
 
-// Gathered on a worker thread, since it runs the scenario again; painted on this one.
-void MainWindow::save_report() {
+// Null, with a message to the user, while there is none.
+OutcomePtr MainWindow::answer_to_save() {
   const OutcomePtr answered = current_page()->answered();
   if (!answered) {
-    tell("There is no answer to report yet.");
+    tell("There is no answer to save yet.");
+  }
+  return answered;
+}
+
+void MainWindow::save_answer() {
+  if (const OutcomePtr answered = answer_to_save()) {
+    save_with_dialog(
+        this, "Save answer", "answer.json", "JSON (*.json)", [&answered](const QString& path) {
+          return write_or_say(path,
+                              QByteArray::fromStdString(report::to_json(*answered->evaluation)));
+        });
+  }
+}
+
+void MainWindow::save_slides() {
+  if (const OutcomePtr answered = answer_to_save()) {
+    save_with_dialog(this,
+                     "Save slides",
+                     stem_of(*current_page()) + "-slides.pdf",
+                     "PDF (*.pdf)",
+                     [&answered](const QString& path) {
+                       return write_or_say(path, slides_pdf(*answered->evaluation));
+                     });
+  }
+}
+
+// Gathered on a worker thread, since it runs the scenario again; painted on this one.
+void MainWindow::save_report() {
+  const OutcomePtr answered = answer_to_save();
+  if (!answered) {
     return;
   }
   save_with_dialog(this,

@@ -13,6 +13,7 @@
 
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/details_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/problems_view.hpp"
@@ -65,9 +66,13 @@ void MainWindow::build_docks() {
   splitDockWidget(timeline_dock_, charts, Qt::Horizontal);
   tabifyDockWidget(timeline_dock_, problems_dock_);
   timeline_dock_->raise();
+  details_ = new DetailsView(this);
+  details_dock_ = dock("Details", details_, Qt::RightDockWidgetArea);
+  splitDockWidget(charts, details_dock_, Qt::Vertical);
   tabifyDockWidget(charts, tables);
   tabifyDockWidget(charts, report);
   charts->raise();
+  connect_losses();
   dock_layout_ = new DockLayout(this);
   connect(tables_, &TablesPanel::event_wanted, this, [this](qint64 begin, qint64 length) {
     timeline::View& view = timeline_->view();
@@ -126,6 +131,7 @@ void MainWindow::show_docks(bool shown) {
     }
   } else {
     dock_layout_->restore(layout_);
+    show_details();
   }
 }
 

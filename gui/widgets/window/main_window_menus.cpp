@@ -5,15 +5,17 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QFileDialog>
+#include <QHBoxLayout>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPlainTextEdit>
-#include <filesystem>
+#include <QToolButton>
 
 #include "gui/models/recent_files.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/details_view.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
@@ -22,16 +24,12 @@
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/plan_result_view.hpp"
 #include "gui/widgets/problems_view.hpp"
-#include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/command_palette.hpp"
 #include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
-#include "sim/base/error.hpp"
-#include "sim/base/files/file.hpp"
-#include "sim/report/files/json_report.hpp"
 
 namespace orrery::gui {
 
@@ -124,6 +122,45 @@ void MainWindow::build_menus() {
   build_run_menu();
   build_view_menu();
   build_help_menu();
+  build_tool_bar();
+}
+
+// Beside the menus, where it takes no room from the answer: whatever has an icon. Without a theme
+// of icons there is none, and the menus have everything.
+void MainWindow::build_tool_bar() {
+  const std::pair<const char*, const char*> icons[] = {
+      {"New scenario", "document-new"},
+      {"Open", "document-open"},
+      {"Save", "document-save"},
+      {"Undo", "edit-undo"},
+      {"Redo", "edit-redo"},
+      {"Evaluate", "media-playback-start"},
+      {"Plan layouts", "office-chart-line"},
+      {"Compare open scenarios", "view-split-left-right"},
+      {"Save report", "document-export"},
+      {"Save slides", "view-presentation"},
+      {"Find or do anything", "edit-find"}};
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(0, 0, 8, 0);
+  row->setSpacing(0);
+  const QList<QAction*> actions = findChildren<QAction*>();
+  for (const auto& [name, icon] : icons) {
+    for (QAction* action : actions) {
+      if (action->text().remove('&').remove("...") == name) {
+        action->setIcon(QIcon::fromTheme(icon));
+        action->setIconVisibleInMenu(false);
+        if (!action->icon().isNull()) {
+          auto* button = new QToolButton(bar);
+          button->setDefaultAction(action);
+          button->setAutoRaise(true);
+          button->setFocusPolicy(Qt::NoFocus);
+          row->addWidget(button);
+        }
+      }
+    }
+  }
+  menuBar()->setCornerWidget(bar);
 }
 
 void MainWindow::build_file_menu() {
@@ -147,6 +184,7 @@ void MainWindow::build_file_menu() {
   add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
   add("Save answer as &JSON...", {}, [this] { save_answer(); });
   add("Save re&port...", QKeySequence("Ctrl+Shift+P"), [this] { save_report(); });
+  add("Save sli&des...", {}, [this] { save_slides(); });
   add("E&xport trace...", {}, [this] { export_trace(); });
   menu->addSeparator();
   menu->addAction(
@@ -170,27 +208,6 @@ void MainWindow::save_chart() {
   } else {
     charts_->save_chart();
   }
-}
-
-void MainWindow::save_answer() {
-  const OutcomePtr answered = current_page()->answered();
-  if (!answered) {
-    tell("There is no answer to save yet.");
-    return;
-  }
-  save_with_dialog(this,
-                   "Save answer",
-                   "answer.json",
-                   "JSON (*.json)",
-                   [&answered](const QString& path) -> QString {
-                     try {
-                       write_file_atomically(std::filesystem::path(path.toStdString()),
-                                             report::to_json(*answered->evaluation));
-                     } catch (const Error& error) {
-                       return QString::fromUtf8(error.what());
-                     }
-                     return {};
-                   });
 }
 
 void MainWindow::build_edit_menu() {
@@ -258,16 +275,17 @@ void MainWindow::build_view_menu() {
     show_palette(this, *tabs_);
   });
   for (const bool forward : {true, false}) {
-    menu->addAction(forward ? "&Next pane" : "&Previous pane",
-                    QKeySequence(forward ? "F6" : "Shift+F6"),
-                    this,
-                    [this, forward] {
-                      if (current_page() != nullptr) {
-                        focus_next({knobs_, current_page(), timeline_, charts_, tables_, report_},
-                                   focusWidget(),
-                                   forward);
-                      }
-                    });
+    menu->addAction(
+        forward ? "&Next pane" : "&Previous pane",
+        QKeySequence(forward ? "F6" : "Shift+F6"),
+        this,
+        [this, forward] {
+          if (current_page() != nullptr) {
+            focus_next({knobs_, current_page(), timeline_, charts_, tables_, report_, details_},
+                       focusWidget(),
+                       forward);
+          }
+        });
   }
   QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
     timeline_dock_->raise();

@@ -1,6 +1,7 @@
 #include "gui/widgets/window/theme.hpp"
 
 #include <QApplication>
+#include <QIcon>
 #include <QPainter>
 #include <QPalette>
 #include <QProxyStyle>
@@ -90,6 +91,12 @@ class DarkFusion : public QProxyStyle {
 
 void apply_theme(Theme theme) {
   static const QString desktop_style = QApplication::style()->objectName();
+  static const QString desktop_icons = QIcon::themeName();
+  // A desktop without icons of its own has those that every desktop has.
+  const bool has_icons = !desktop_icons.isEmpty() && desktop_icons != "hicolor";
+  QIcon::setThemeName(theme == Theme::dark                  ? "breeze-dark"
+                      : theme == Theme::light || !has_icons ? "breeze"
+                                                            : desktop_icons);
   if (theme == Theme::desktop) {
     QApplication::setStyle(desktop_style);
     QApplication::setPalette(QPalette());

@@ -15,36 +15,36 @@ using step::StepCategory;
 constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
     "compute",
     "recomputation",
-    "kernel launch gaps",
+    "host gaps",
     "host between steps",
-    "waiting for data",
-    "host offload",
-    "tensor-parallel communication",
-    "context-parallel communication",
-    "expert-parallel communication",
-    "pipeline communication",
-    "data-parallel communication",
+    "waiting for input",
+    "offload",
+    "tensor communication",
+    "context communication",
+    "expert communication",
+    "pipeline messages",
+    "data communication",
     "pipeline bubble",
-    "pipeline imbalance",
+    "stage imbalance",
     "optimizer",
     "waiting for slower GPUs"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(RunCategory::count_)> kRunLabels = {
-    "productive training",
-    "checkpoint stalls",
-    "work lost to failures",
+    "training",
+    "checkpoints",
+    "lost work",
     "discarded work",
     "failure detection",
     "failure diagnosis",
-    "rescheduling and launch",
-    "communicator setup",
-    "checkpoint loading",
-    "warm-up after restarts",
+    "restart: scheduling",
+    "restart: communicators",
+    "restart: load",
+    "restart: warm-up",
     "waiting for nodes",
-    "running smaller or slower",
-    "model evaluation",
+    "degraded",
+    "evaluation",
     "planned maintenance",
-    "idle spare nodes",
+    "idle spares",
     "nodes in repair",
     "unitemised stops"};
 
@@ -170,6 +170,12 @@ std::vector<LedgerRow> run_ledger_rows(const Evaluation& evaluation) {
     rows.push_back(row);
   }
   return rows;
+}
+
+std::optional<Dollars> training_cost(const Evaluation& evaluation) {
+  const std::optional<DollarsPerSecond> price = mean_price(evaluation);
+  return price ? std::optional(*price * billed_time(evaluation, RunCategory::productive))
+               : std::nullopt;
 }
 
 std::vector<MemoryTerm> memory_terms(const step::StageMemory& memory) {

@@ -44,6 +44,9 @@ struct LedgerRow {
 // nothing without prices.
 [[nodiscard]] std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation);
 
+// What training that was kept costs over the run; nothing without a run or prices.
+[[nodiscard]] std::optional<Dollars> training_cost(const Evaluation& evaluation);
+
 // What one cause took, mean per trial: lost work, recovery, waiting for nodes.
 struct CauseRow {
   std::string_view cause;

@@ -9,20 +9,20 @@ namespace orrery::run {
 
 std::string_view to_string(RunActivity activity) {
   constexpr std::array<std::string_view, kRunActivityCount> kNames = {"training",
-                                                                      "lost training",
+                                                                      "lost work",
                                                                       "checkpoint",
                                                                       "evaluation",
                                                                       "planned maintenance",
                                                                       "unitemised",
                                                                       "detection",
                                                                       "diagnosis",
-                                                                      "waiting for capacity",
+                                                                      "waiting for nodes",
                                                                       "scheduling",
-                                                                      "communicator init",
+                                                                      "communicators",
                                                                       "load",
                                                                       "warm-up",
                                                                       "failure",
-                                                                      "discarded training",
+                                                                      "discarded work",
                                                                       "rework"};
   return kNames[static_cast<std::size_t>(activity)];
 }

@@ -118,7 +118,7 @@ TEST(CompareMeasured, TheVerdictNamesTheBiggestDifference) {
   // 1,210 us against 1,000: tensor +150 is the largest, of a gap of 210.
   EXPECT_EQ(compare({measured_step(0).trace()})->verdict,
             "The measured step takes 1.21 ms, the predicted one 1.00 ms: the prediction is 17.4% "
-            "too short. The biggest difference is in tensor-parallel communication: 250 us "
+            "too short. The biggest difference is in tensor communication: 250 us "
             "measured, 100 us predicted, 71.4% of the difference of the step.");
 }
 

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 
 #include "sim/report/picture/roofline.hpp"
 #include "sim/report/picture/step_flame.hpp"
+#include "sim/report/picture/wait_chain.hpp"
+#include "sim/report/text/details.hpp"
 #include "sim/report/text/ledger_rows.hpp"
+#include "sim/step/operations/operation_timeline.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {
@@ -123,6 +127,82 @@ TEST(OperationViews, AreEmptyWithoutOperations) {
   EXPECT_TRUE(flame_by_layer(evaluation, 0).empty());
   EXPECT_TRUE(communication_rows(evaluation).empty());
   EXPECT_TRUE(roofline(evaluation).points.empty());
+}
+
+// A gap that begins where the first pass of the second stage is still to come.
+TEST(OperationViews, GapsAreWaitedForAndAddUp) {
+  const report::Evaluation evaluation = with_operations();
+  const step::StepResult& step = evaluation.step;
+  const auto gap = report::gap_at(step, 1, SimTime{1});
+  ASSERT_TRUE(gap && gap->next);
+  EXPECT_EQ(gap->time.begin, SimTime{});
+  EXPECT_EQ(gap->time.end, step.slices[*gap->next].start);
+  const std::vector<std::size_t> chain = report::chain_of_causes(step, *gap->next);
+  ASSERT_EQ(chain.size(), 2U) << "the first pass of stage 0, which its stage alone kept waiting";
+  EXPECT_EQ(step.slices[chain[1]].task.device, 0);
+  EXPECT_LE(step.slices[chain[1]].end, gap->time.end);
+  SimTime sum;
+  for (const SimTime part : report::time_within(step, gap->time, 1, 1)) {
+    sum += part;
+  }
+  EXPECT_EQ(sum, gap->time.end - gap->time.begin);
+}
+
+TEST(OperationViews, EveryWaitHasItsCause) {
+  const report::Evaluation evaluation = with_operations();
+  const step::StepResult& step = evaluation.step;
+  for (const step::DeviceWait& wait : step.operation_timeline->waits) {
+    const auto gap = report::gap_at(step, wait.device, wait.start);
+    ASSERT_TRUE(gap);
+    const auto chain = report::chain_of_causes(step, gap->next.value_or(report::last_task(step)));
+    EXPECT_TRUE(!gap->next || chain.size() > 1) << wait.device << " at " << wait.start.ns;
+    for (std::size_t i = 1; i < chain.size(); ++i) {
+      EXPECT_LE(step.slices[chain[i]].end, step.slices[chain[i - 1]].start);
+    }
+  }
+}
+
+TEST(OperationViews, TimeOfAWindowIsTheLedgerCutOut) {
+  const report::Evaluation evaluation = with_operations();
+  const step::StepResult& step = evaluation.step;
+  const std::int64_t gpus = step.gpus / stage_count(evaluation);
+  const SimTime middle{step.step_time.ns / 3};
+  const auto before = report::time_within(step, {SimTime{}, middle}, 0, 1);
+  const auto after = report::time_within(step, {middle, step.step_time}, 0, 1);
+  SimTime half;
+  for (std::size_t c = 0; c < before.size(); ++c) {
+    const auto category = static_cast<step::StepCategory>(c);
+    EXPECT_EQ(static_cast<Int128>((before[c] + after[c]).ns) * gpus,
+              step.ledger.gpu_nanoseconds(category))
+        << to_string(category);
+    half += before[c];
+  }
+  EXPECT_EQ(half.ns, 2 * middle.ns);
+}
+
+TEST(OperationViews, DetailsSayWhatAWaitIsWorth) {
+  const report::Evaluation evaluation =
+      must_evaluate(std::string(kText) + "training: {tokens: 10B}\nprices: {gpu_hour: $2/h}\n",
+                    {.timelines = true, .operation_timeline = true});
+  const report::Details wait = details_of_step(evaluation, 1, SimTime{1});
+  EXPECT_EQ(wait.title.rfind("Waits ", 0), 0U);
+  EXPECT_NE(wait.title.find("for forward 0 of stage 0"), std::string::npos) << wait.title;
+  EXPECT_EQ(wait.place, "stage 1 at 0 s");
+  ASSERT_GE(wait.worth.size(), 2U);
+  const Dollars all = training_cost(evaluation).value();
+  const double share = wait.worth[0].share.value();
+  EXPECT_NEAR(share, wait.worth[0].time / to_seconds(evaluation.step.step_time) / 2.0, 1e-12);
+  EXPECT_NEAR(in_dollars(wait.worth[0].dollars.value()), in_dollars(all) * share, 1e-6);
+  double parts = 0.0;
+  for (const report::DetailPart& part : wait.parts) {
+    parts += part.share;
+  }
+  EXPECT_NEAR(parts, 1.0, 1e-12);
+  ASSERT_FALSE(wait.chain.empty());
+  EXPECT_EQ(wait.chain[0].device, 0);
+  const report::Details task = details_of_step(evaluation, 0, wait.chain[0].time.begin);
+  EXPECT_EQ(task.title.rfind("Forward 0 of stage 0 takes ", 0), 0U) << task.title;
+  EXPECT_TRUE(task.chain.empty()) << "its stage computed until then";
 }
 
 }  // namespace

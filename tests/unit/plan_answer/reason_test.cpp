@@ -64,7 +64,7 @@ TEST(Reason, NamesTensorGroupsThatLeaveNvlink) {
   const Answered wide = answered(with_layout("tensor: 16, sequence_parallel: true"));
   const std::string text =
       reason(Objective::step_time, {best.evaluation, best.facts}, {wide.evaluation, wide.facts});
-  EXPECT_NE(text.find("tensor-parallel communication: tensor 16 reaches over 2 NVLink domains"),
+  EXPECT_NE(text.find("tensor communication: tensor 16 reaches over 2 NVLink domains"),
             std::string::npos)
       << text;
 }
@@ -75,7 +75,7 @@ TEST(Reason, SpeaksOfMoneyWhereMoneyCounts) {
   const auto changes =
       ledger_changes(Objective::cost, {best.evaluation, best.facts}, {idle.evaluation, idle.facts});
   ASSERT_FALSE(changes.empty());
-  EXPECT_EQ(changes.front().category, "idle spare nodes");
+  EXPECT_EQ(changes.front().category, "idle spares");
   EXPECT_EQ(changes.front().because, "8 spare nodes");
   EXPECT_GT(changes.front().change, 0.0);
   const std::string text =

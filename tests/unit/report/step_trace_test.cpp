@@ -124,7 +124,7 @@ TEST(RunTrace, AFailureLeadsFromTheTrainingItTookToTheTrainingAfterIt) {
                       trace.name(trace.slices[id].name));
   }
   EXPECT_EQ(through,
-            (std::vector<std::string>{"job/training: lost training",
+            (std::vector<std::string>{"job/training: lost work",
                                       "job/recovery: detection",
                                       "job/recovery: load",
                                       "job/training: training"}));
