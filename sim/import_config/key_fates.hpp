@@ -1,11 +1,7 @@
 #pragma once
 
-<<<<<<< HEAD
 // What keys that no reader took do to the cost of training, and the stack that runs a program's
 // files. Internal to import_config/.
-=======
-// What a key that no reader took does to the cost of training. Internal to import_config/.
->>>>>>> imports
 //
 // Both stand in scenarios/imports, one table per program, which is compiled in. A key that no table
 // has is not understood; that it has no effect is never assumed.
