@@ -119,6 +119,14 @@ struct SoftwareProfile {
       {SourceKind::published,
        "chosen with host_launch_time on the rows of Megatron-Bridge, each release left out in "
        "turn"}};
+  Coefficient<double> expert_product_launches{
+      1.5,
+      {SourceKind::published,
+       "a library call with descriptors and a choice of the kernel; with expert_cast_launches "
+       "chosen on 320 steps that no fit has seen, those of hybrids with 64 experts a rank among "
+       "them"}};
+  Coefficient<double> expert_cast_launches{
+      0.1, {SourceKind::published, "Transformer Engine casts for all experts in one call"}};
   Coefficient<double> backward_passes{
       1.4, {SourceKind::published, "the fit to published step times that gives score_passes"}};
   std::optional<Coefficient<Seconds>> grouped_call_time = std::nullopt;

@@ -28,8 +28,6 @@ struct BlockLaunches {
 constexpr BlockLaunches kRouter = {18.0, 13.0};
 constexpr BlockLaunches kFusedRouter = {9.0, 8.0};  // with the preprocessing
 constexpr BlockLaunches kPreprocess = {12.0, 0.0};
-constexpr double kExpertProduct = 1.5;  // launches, in a loop of library calls
-constexpr double kExpertCast = 0.1;     // by one call for all experts
 constexpr std::array<BlockLaunches, 3> kDispatch = {{{14.0, 14.0}, {7.0, 7.0}, {3.0, 3.0}}};
 
 // Where the next block begins or ends; the same parts forward and, reversed, backward. The norm
@@ -89,6 +87,7 @@ double routing_launches(const hardware::ExpertOptions& options, PassKind kind) {
 
 Launches launches_of(const LayerCosting& costing, const model::Pass& pass, PassKind kind) {
   const hardware::ExpertOptions& options = costing.in.experts;
+  const hardware::SoftwareProfile& software = costing.costs.software();
   const bool routes = std::any_of(pass.begin(), pass.end(), is_router);
   const bool loops = options.grouped_gemm == hardware::GroupedGemm::per_expert &&
                      costing.model.moe && !costing.model.moe->drops_tokens() &&
@@ -113,9 +112,9 @@ Launches launches_of(const LayerCosting& costing, const model::Pass& pass, PassK
     if (loops && block == Block::experts) {
       const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
       if (gemm != nullptr && gemm->grouped) {
-        launches.experts += kExpertProduct * (products - 1.0);
+        launches.experts += software.expert_product_launches.value() * (products - 1.0);
       } else if (model::is_cast(part)) {
-        launches.experts += kExpertCast * (products * per_cast - 1.0);
+        launches.experts += software.expert_cast_launches.value() * (products * per_cast - 1.0);
       }
     }
   }

@@ -15,12 +15,10 @@
 // p      | host_sharpness; host_sharpness_after_counts where the host waits | -    | stack
 //        | for the counts of tokens                                         |      |
 //
-// Experts' own launches, where their products are a loop (grouped_gemm: per_expert): 1.5 for every
-// product of an expert (a call of the library with descriptors and a choice of the kernel), 0.1
-// for a cast (Transformer Engine casts for all experts in one call; twice that with scales of
-// blocks of 32: cast, and scales in the order that the tensor cores read). Both chosen on 320 rows
-// that no fit has seen, the 41 of hybrid models with up to 64 experts a rank among them. And what
-// router and dispatcher launch beyond the operations of model/:
+// Experts' own launches, where their products are a loop (grouped_gemm: per_expert): the stack's
+// expert_product_launches for every product of an expert, expert_cast_launches for every cast, twice
+// that with scales of blocks of 32 (cast, and scales in the order that the tensor cores read). And
+// what router and dispatcher launch beyond the operations of model/:
 //
 // block          | forward | backward | origin
 // ---------------|---------|----------|-----------------------------------------------------------
