@@ -132,6 +132,10 @@ void ChartView::remove_second() {
 
 // What depends on the size of the drawing.
 void ChartView::shape(const QSize& whole) {
+  if (plot_.horizontal && second_ == nullptr) {
+    constexpr int kRoomPerTick = 110;  // half of it is taken by the names
+    xAxis->ticker()->setTickCount(std::clamp(whole.width() / kRoomPerTick, 2, 5));
+  }
   shape_legend(whole);
   fit_names(whole);
   fit_panels(whole);

@@ -60,4 +60,38 @@ std::optional<Finding> find_in_levels(const Levels& levels,
   return std::nullopt;
 }
 
+std::optional<SliceId> slice_from(const Store& store, RowId row, std::int64_t time) {
+  const Row& data = store.rows()[row];
+  if (data.kind != RowKind::slices || data.tracks == 0) {
+    return std::nullopt;
+  }
+  const std::uint32_t place = store.first_ending_after(data.first_track, time);
+  const Track& track = store.tracks()[data.first_track];
+  return place < track.count ? std::optional(track.first + place) : std::nullopt;
+}
+
+std::optional<SliceId> next_by_length(const Store& store,
+                                      CategorySet categories,
+                                      std::optional<SliceId> from,
+                                      bool shorter) {
+  const std::span<const Slice> slices = store.slices();
+  // Of equal ones the first is the longest.
+  const auto length = [&store, &slices](SliceId id) {
+    return std::pair(store.duration_of(slices[id]), ~id);
+  };
+  std::optional<SliceId> found;
+  for (SliceId id = 0; id < slices.size(); ++id) {
+    const bool beyond =
+        from && (shorter ? length(id) >= length(*from) : length(id) <= length(*from));
+    if ((set_of(slices[id].category()) & categories) == 0 || beyond) {
+      continue;
+    }
+    const bool longest = shorter || !from;
+    if (!found || (longest ? length(id) > length(*found) : length(id) < length(*found))) {
+      found = id;
+    }
+  }
+  return found;
+}
+
 }  // namespace orrery::timeline

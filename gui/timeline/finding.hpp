@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the next slice of a name: in the level that is shown, else in those within it, else in
-// those around it.
+// Finds the next slice: of a name, in the level that is shown, else in those within it, else in
+// those around it; of a row; by length.
 //
 // symbol  | meaning                                                         | unit | origin
 // --------|-----------------------------------------------------------------|------|--------
@@ -36,5 +36,15 @@ struct Finding {
 [[nodiscard]] std::optional<Finding> find_in_levels(const Levels& levels,
                                                     const FindRequest& request,
                                                     std::stop_token stop = {});
+
+// What the first track of a row shows from this moment of the store's clock on.
+[[nodiscard]] std::optional<SliceId> slice_from(const Store& store, RowId row, std::int64_t time);
+
+// Of these categories the slice that is next in length to `from`, shorter or longer; without one
+// the longest.
+[[nodiscard]] std::optional<SliceId> next_by_length(const Store& store,
+                                                    CategorySet categories,
+                                                    std::optional<SliceId> from,
+                                                    bool shorter);
 
 }  // namespace orrery::timeline

@@ -141,14 +141,9 @@ class View {
 
   void select(const Hit& hit);
   void select_slice(SliceId slice);  // of the level that is shown; brings it into view
-  // What a row shows from this moment of the store's clock on; of the level that is shown.
-  bool select_at(RowId row, std::int64_t time);
   void clear_selection();
   bool select_next();  // on the track of the selected slice
   bool select_previous();
-
-  // Of these categories the next shorter slice, or the next longer one; the longest at first.
-  bool select_by_length(CategorySet lit, bool shorter);
 
   [[nodiscard]] const std::optional<SelectedArea>& area() const {
     return area_;

@@ -111,19 +111,6 @@ void View::select_slice(SliceId slice) {
   rows().reveal({store().tracks()[store().track_of(slice)].row});
 }
 
-bool View::select_at(RowId row, std::int64_t time) {
-  const Row& data = store().rows()[row];
-  if (data.kind != RowKind::slices || data.tracks == 0) {
-    return false;
-  }
-  const std::uint32_t place = store().first_ending_after(data.first_track, time);
-  if (place >= store().tracks()[data.first_track].count) {
-    return false;
-  }
-  select_slice(store().tracks()[data.first_track].first + place);
-  return true;
-}
-
 void View::clear_selection() {
   selected_.reset();
   area_.reset();
@@ -160,29 +147,6 @@ bool View::step_selection(bool forward) {
   }
   select_slice(forward ? *selected_ + 1 : *selected_ - 1);
   return true;
-}
-
-bool View::select_by_length(CategorySet lit, bool shorter) {
-  const std::span<const Slice> slices = store().slices();
-  const auto length = [this, &slices](SliceId id) {
-    return std::pair(store().duration_of(slices[id]), ~id);
-  };
-  std::optional<SliceId> found;
-  for (SliceId id = 0; id < slices.size(); ++id) {
-    if ((set_of(slices[id].category()) & lit) == 0 ||
-        (selected_ &&
-         (shorter ? length(id) >= length(*selected_) : length(id) <= length(*selected_)))) {
-      continue;
-    }
-    if (!found ||
-        (shorter || !selected_ ? length(id) > length(*found) : length(id) < length(*found))) {
-      found = id;
-    }
-  }
-  if (found) {
-    select_slice(*found);
-  }
-  return found.has_value();
 }
 
 std::optional<Area> View::local_area() const {

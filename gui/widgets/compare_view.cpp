@@ -28,8 +28,16 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
 
   upper_ = new QWidget(this);
   auto* choice = new QHBoxLayout;
+  base_ = new QComboBox(upper_);
+  base_->setAccessibleName("Base of the comparison");
+  base_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  auto* base_label = new QLabel("&Base:", upper_);
+  base_label->setBuddy(base_);
   auto* label = new QLabel("One &ruler for all: one", upper_);
   label->setBuddy(level_);
+  choice->addWidget(base_label);
+  choice->addWidget(base_);
+  choice->addSpacing(16);
   choice->addWidget(label);
   choice->addWidget(level_);
   choice->addStretch(1);
@@ -56,6 +64,7 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
     drawn_.clear();
     show_timelines();
   });
+  connect(base_, &QComboBox::activated, this, &CompareView::compare);
   connect(list_, &QListWidget::itemChanged, this, [this](QListWidgetItem* item) {
     left_out_.removeAll(item->text());
     if (item->checkState() != Qt::Checked) {
@@ -98,7 +107,22 @@ void CompareView::compare() {
       pending += candidate.answered() ? 0 : 1;
     }
   }
-  QString hint;
+  // The base stands first: changes are counted from it.
+  const QString wanted = base_->currentText();
+  const auto base = std::find_if(chosen.begin(), chosen.end(), [&wanted](const Candidate& one) {
+    return one.title == wanted;
+  });
+  if (base != chosen.end()) {
+    std::rotate(chosen.begin(), base, base + 1);
+  }
+  base_->clear();
+  for (const Candidate& candidate : candidates_) {
+    if (!left_out_.contains(candidate.title)) {
+      base_->addItem(candidate.title);
+    }
+  }
+  base_->setCurrentText(chosen.empty() ? QString() : chosen.front().title);
+  QString hint = why_sentence(chosen);
   if (chosen.size() < 2) {
     hint =
         "Open a second scenario, or duplicate this one (Ctrl+D) and change it, to compare them "

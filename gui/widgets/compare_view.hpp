@@ -58,6 +58,7 @@ class CompareView : public QWidget {
   QStringList left_out_;  // titles that the user has unticked
   QListWidget* list_;
   QLabel* hint_;
+  QComboBox* base_;
   QComboBox* level_;
   QWidget* upper_;  // timelines and their level
   TimelineView* timelines_;

@@ -264,6 +264,12 @@ QString DashboardView::value_of(const QString& card) const {
   return {};
 }
 
+QSize DashboardView::sizeHint() const {
+  const int width = viewport()->width();
+  const int height = page_->layout()->totalHeightForWidth(width);
+  return {width, std::max(height, page_->minimumSizeHint().height()) + 2};
+}
+
 void DashboardView::resizeEvent(QResizeEvent* event) {
   QScrollArea::resizeEvent(event);
   place_cards();
@@ -289,9 +295,12 @@ void DashboardView::place_cards() {
   }
   placed_in_ = room;
   fill_grid(room.width() / kCardWidth, CardForm::full);
-  if (page_->layout()->totalHeightForWidth(room.width()) > room.height()) {
+  constexpr double kMost = 0.2;  // of the window: so much room is made for them
+  const int full = page_->layout()->totalHeightForWidth(room.width());
+  if (full > room.height() && full > kMost * window()->height()) {
     fill_grid(room.width() / kCardWidth, CardForm::compact);
   }
+  updateGeometry();
 }
 
 void DashboardView::fill_grid(int fitting, CardForm form) {

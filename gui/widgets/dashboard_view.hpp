@@ -30,6 +30,9 @@ class DashboardView : public QScrollArea {
   // What the card of this name shows; empty without such a card.
   [[nodiscard]] QString value_of(const QString& card) const;
 
+  // What it shows needs no scrolling at this height.
+  [[nodiscard]] QSize sizeHint() const override;
+
  signals:
   void loss_chosen(int hue, const QString& name);  // that the verdict names
 

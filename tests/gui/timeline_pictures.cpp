@@ -41,7 +41,7 @@ int draw(const std::string& file, const QString& folder) {
   for (const bool dark : {false, true}) {
     const QString mode = dark ? QStringLiteral("-dark") : QString();
     widget.set_dark(dark);
-    widget.frame_all();
+    widget.view().frame_all();
     save(QStringLiteral("run") + mode);
     const timeline::TimeRange all = widget.view().window();
     widget.view().set_window({all.begin, all.begin + all.length() / 50});

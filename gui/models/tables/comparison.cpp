@@ -1,11 +1,13 @@
 #include "gui/models/tables/comparison.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
 #include "sim/report/files/difference.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "sim/scenario/table/stated_keys.hpp"
 
 namespace orrery::gui {
@@ -82,6 +84,54 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+QString why_sentence(std::span<const Candidate> candidates) {
+  std::vector<const report::Evaluation*> sides;
+  std::vector<std::string> texts;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.outcome && candidate.outcome->evaluation && sides.size() < 2) {
+      sides.push_back(candidate.outcome->evaluation.get());
+      texts.push_back(candidate.outcome->text);
+    }
+  }
+  if (sides.size() < 2 || sides[0]->step.given || sides[1]->step.given) {
+    return {};
+  }
+  constexpr std::size_t kMostKeys = 3;
+  const auto keys = scenario::differing_keys(texts);
+  QStringList words;
+  for (std::size_t i = 0; i < std::min(kMostKeys, keys.size()); ++i) {
+    const auto value = [&key = keys[i]](std::size_t side) {
+      return key.values[side] ? qt(*key.values[side]) : QString("not stated");
+    };
+    words << QString("%1 %2 → %3").arg(qt(keys[i].key), value(0), value(1));
+  }
+  if (keys.size() > kMostKeys) {
+    words << QString("%1 more keys").arg(keys.size() - kMostKeys);
+  }
+  const auto change = [](Seconds time) {
+    return qt(report::format_change(report::Dimension::time, in_seconds(time)));
+  };
+  const auto time_of = [](const report::Evaluation& side, step::StepCategory category) {
+    return to_seconds(side.step.step_time) * side.step.ledger.share(category);
+  };
+  auto most = step::StepCategory::compute;
+  Seconds largest;
+  for (std::size_t c = 0; c < step::kStepCategories; ++c) {
+    const auto category = static_cast<step::StepCategory>(c);
+    const Seconds more = time_of(*sides[1], category) - time_of(*sides[0], category);
+    if (std::abs(in_seconds(more)) > std::abs(in_seconds(largest))) {
+      largest = more;
+      most = category;
+    }
+  }
+  if (words.isEmpty() || largest == Seconds{}) {
+    return {};
+  }
+  const Seconds all = to_seconds(sides[1]->step.step_time) - to_seconds(sides[0]->step.step_time);
+  return QString("%1: %2 a step, most of it %3 (%4).")
+      .arg(words.join(", "), change(all), qt(report::label_of(most)), change(largest));
 }
 
 Table differences_table(std::span<const Candidate> candidates) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/timeline/finding.hpp"
 #include "gui/widgets/timeline/timeline_painter.hpp"
 #include "gui/widgets/timeline/timeline_search.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
@@ -139,9 +140,10 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
       next_slice();
       break;
     case Qt::Key_N:
-      view_.select_by_length(lit_ != 0 ? lit_ : ~timeline::CategorySet{0},
-                             (event->modifiers() & Qt::ShiftModifier) == 0);
-      report_selection();
+      choose(next_by_length(view_.store(),
+                            lit_.categories != 0 ? lit_.categories : ~timeline::CategorySet{0},
+                            view_.selected(),
+                            (event->modifiers() & Qt::ShiftModifier) == 0));
       break;
     case Qt::Key_Escape:
       clear_selection();

@@ -167,8 +167,8 @@ void TimelinePainter::paint_header() {
   const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
   painter_.setPen(color(palette_.faint_text));
   const QString note =
-      widget_.lit_ != 0
-          ? TimelineView::tr("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_name_)
+      widget_.lit_.categories != 0
+          ? TimelineView::tr("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
           : QString::fromStdString(view_.levels()[view_.level()].note);
   painter_.drawText(rest,
                     Qt::AlignVCenter | Qt::AlignRight,

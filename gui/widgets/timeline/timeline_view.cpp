@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/timeline/finding.hpp"
 #include "gui/timeline/raster.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_painter.hpp"
@@ -53,8 +54,7 @@ TimelineView::TimelineView(QWidget* parent)
   connect(search_, &TimelineSearch::left, this, [this] { setFocus(Qt::OtherFocusReason); });
   connect(search_, &TimelineSearch::found, this, [this](const timeline::Finding& finding) {
     view_.go_to_level(finding.level);
-    view_.select_slice(finding.slice);
-    report_selection();
+    choose(finding.slice);
   });
   dress();
   layout_regions();
@@ -83,7 +83,7 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   drag_ = Drag::none;
   view_ = timeline::View(std::move(levels));
   shown_level_ = 0;
-  minimap_stale_ = true;
+  minimap_ = {};
   layout_regions();
   view_.frame_all();
   view_.set_readable_rows();
@@ -93,11 +93,12 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
     view_.set_window(*place);
     view_.rows().set_scroll(scroll);
     if (selected && selected_row < view_.store().rows().size()) {
-      view_.select_at(selected_row, selected->begin());
+      if (const auto slice = slice_from(view_.store(), selected_row, selected->begin())) {
+        view_.select_slice(*slice);
+      }
     }
   }
   changed();
-  Q_EMIT level_changed(static_cast<int>(view_.empty() ? 0 : view_.level()));
 }
 
 void TimelineView::add_level(timeline::Level level) {
@@ -119,17 +120,16 @@ void TimelineView::set_dark(bool dark) {
 
 void TimelineView::dress() {
   const bool dark = forced_dark_.value_or(is_dark(palette()));
-  palette_ = dimmed(dark ? timeline::dark_palette() : timeline::light_palette(), lit_);
-  minimap_stale_ = true;
+  palette_ = dimmed(dark ? timeline::dark_palette() : timeline::light_palette(), lit_.categories);
+  minimap_ = {};
 }
 
 void TimelineView::light(timeline::CategorySet categories, const QString& name) {
-  lit_ = categories == lit_ ? 0 : categories;
-  lit_name_ = name;
+  lit_ = {categories == lit_.categories ? 0 : categories, name};
   dress();
-  if (!view_.empty() && (view_.store().categories() & lit_) == 0) {
-    for (std::size_t level = 0; level < view_.levels().size() && lit_ != 0; ++level) {
-      if ((view_.levels()[level].store->categories() & lit_) != 0) {
+  if (!view_.empty() && (view_.store().categories() & lit_.categories) == 0) {
+    for (std::size_t level = 0; level < view_.levels().size() && lit_.categories != 0; ++level) {
+      if ((view_.levels()[level].store->categories() & lit_.categories) != 0) {
         view_.go_to_level(level);
         break;
       }
@@ -138,8 +138,10 @@ void TimelineView::light(timeline::CategorySet categories, const QString& name) 
   changed();
 }
 
-void TimelineView::choose_at(timeline::RowId row, std::int64_t time) {
-  view_.select_at(row, time);
+void TimelineView::choose(std::optional<timeline::SliceId> slice) {
+  if (slice) {
+    view_.select_slice(*slice);
+  }
   report_selection();
 }
 
@@ -207,10 +209,11 @@ void TimelineView::changed() {
   if (!view_.empty() && view_.level() != shown_level_) {
     shown_level_ = view_.level();
     statistics_.reset();
-    Q_EMIT level_changed(static_cast<int>(shown_level_));
+    if (!view_.selected()) {
+      Q_EMIT selection_changed({});  // a slice is one of its level
+    }
   }
   update();
-  Q_EMIT window_changed();
 }
 
 void TimelineView::view_changed() {
@@ -222,7 +225,7 @@ void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
   if (fits_rows_ && !view_.empty()) {
     view_.rows().fit_all();
   }
-  minimap_stale_ = true;
+  minimap_ = {};
   changed();
 }
 
@@ -254,9 +257,8 @@ void TimelineView::make_images() {
     }
     raster_stale_ = false;
   }
-  if (prepare(minimap_, regions_.minimap.size()) || minimap_stale_) {
+  if (prepare(minimap_, regions_.minimap.size())) {
     timeline::paint_minimap(view_, palette_, minimap_);
-    minimap_stale_ = false;
   }
 }
 
@@ -303,16 +305,6 @@ void TimelineView::zoom_in() {
 
 void TimelineView::zoom_out() {
   view_.zoom_at(zoom_column(), 1.0 / kZoomStep);
-  changed();
-}
-
-void TimelineView::frame_all() {
-  view_.frame_all();
-  changed();
-}
-
-void TimelineView::frame_selection() {
-  view_.frame_selection();
   changed();
 }
 
@@ -398,26 +390,6 @@ void TimelineView::start_statistics() {
             },
             Qt::QueuedConnection);
       });
-}
-
-QString TimelineView::statistics_text() const {
-  if (!statistics_ || view_.empty()) {
-    return {};
-  }
-  QString text = tr("name\tcount\ttotal\tmean\tmin\tmax\tp50\tp99") + QLatin1Char('\n');
-  const auto line = [&text](const QString& name, const timeline::DurationStatistics& d) {
-    QStringList cells = {name, QString::number(d.count)};
-    for (const std::int64_t value :
-         {d.total, std::int64_t{std::llround(d.mean)}, d.least, d.greatest, d.p50, d.p99}) {
-      cells << QString::fromStdString(timeline::duration_text(value));
-    }
-    text += cells.join(QLatin1Char('\t')) + QLatin1Char('\n');
-  };
-  line(tr("all"), statistics_->all);
-  for (const timeline::NamedStatistics& row : statistics_->by_name) {
-    line(QString::fromStdString(view_.store().names()[row.name]), row.durations);
-  }
-  return text;
 }
 
 }  // namespace orrery::gui

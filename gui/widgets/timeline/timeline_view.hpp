@@ -52,8 +52,8 @@ class TimelineView : public QWidget {
   // all as they are. Goes to a level where there are any.
   void light(timeline::CategorySet categories, const QString& name);
 
-  // As if what the row shows at this moment had been clicked.
-  void choose_at(timeline::RowId row, std::int64_t time);
+  // As if it had been clicked; nothing: what is selected stays.
+  void choose(std::optional<timeline::SliceId> slice);
 
   // Follows the palette of the application unless set here.
   void set_dark(bool dark);
@@ -78,17 +78,12 @@ class TimelineView : public QWidget {
     return statistics_;
   }
 
-  // Statistics as text with tabs, for the clipboard.
-  [[nodiscard]] QString statistics_text() const;
-
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;
 
  public Q_SLOTS:
   void zoom_in();
   void zoom_out();
-  void frame_all();
-  void frame_selection();
   void next_slice();
   void previous_slice();
   void clear_selection();
@@ -101,8 +96,6 @@ class TimelineView : public QWidget {
   void find_next(const QString& text);
 
  Q_SIGNALS:
-  void window_changed();  // time, rows or level
-  void level_changed(int level);
   void selection_changed(const QString& text);  // empty: nothing is selected
   void selection_entered();                     // by Return
   void hovered(const QString& text);
@@ -150,14 +143,17 @@ class TimelineView : public QWidget {
   timeline::View view_;
   timeline::Palette palette_;
   std::optional<bool> forced_dark_;
-  timeline::CategorySet lit_ = 0;
-  QString lit_name_;
+
+  struct Lit {
+    timeline::CategorySet categories = 0;
+    QString name;
+  } lit_;
+
   TimelineRegions regions_;
   QImage raster_;
   QImage minimap_;
   bool fits_rows_ = false;  // all on the screen, whatever its height becomes
   bool raster_stale_ = true;
-  bool minimap_stale_ = true;
   QScrollBar* scroll_bar_ = nullptr;
   std::size_t shown_level_ = 0;
 

@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QEvent>
 #include <QGuiApplication>
+#include <QLayout>
 #include <QMainWindow>
 #include <QTimer>
 #include <algorithm>
@@ -50,7 +51,7 @@ void DockLayout::apply_soon() {
 }
 
 void DockLayout::keep() {
-  if (stands(answer_)) {
+  if (stands(answer_) && window_->cursor().shape() == Qt::SplitVCursor) {  // its border is dragged
     shares_.answer = static_cast<double>(answer_->height()) / window_->height();
   }
   if (stands(timeline_)) {
@@ -64,9 +65,12 @@ void DockLayout::keep() {
 void DockLayout::apply() {
   const auto part = [](double share, int whole) { return static_cast<int>(share * whole); };
   if (stands(answer_)) {
-    constexpr int kLeast = 200;  // two rows of cards
-    const int height = std::max(part(shares_.answer, window_->height()), kLeast);
-    window_->resizeDocks({answer_}, {height}, Qt::Vertical);
+    // As tall as its cards, unless somebody has chosen otherwise.
+    constexpr double kMost = 0.4;
+    const int height = part(shares_.answer > 0.0 ? shares_.answer : kMost, window_->height());
+    const int wanted = answer_->widget()->layout()->sizeHint().height();
+    window_->resizeDocks(
+        {answer_}, {shares_.answer > 0.0 ? height : std::min(wanted, height)}, Qt::Vertical);
   }
   if (stands(timeline_) && stands(charts_)) {
     const int width = window_->width();

@@ -23,20 +23,20 @@ class DockLayout : public QObject {
 
   void reset();
   void restore(const QByteArray& state);  // resets where the state cannot be read
+  void apply_soon();                      // what is shown has changed
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Shares {
-    double answer = 0.215;   // of the height: knobs, verdict, cards
+    double answer = 0.0;     // of the height: knobs, verdict, cards; 0: what they need
     double timeline = 0.46;  // of the width; the text has what is left
     double charts = 0.27;
   };
 
   void keep();
   void apply();
-  void apply_soon();
 
   QMainWindow* window_;
   QDockWidget* answer_;

@@ -31,6 +31,8 @@
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/details_drawer.hpp"
+#include "gui/widgets/window/dock_layout.hpp"
 #include "sim/report/text/text_report.hpp"
 
 namespace orrery::gui {
@@ -282,12 +284,13 @@ void MainWindow::show_page() {
     tables_->set_outcome(answered);
     timeline_->set_levels(answered ? answered->levels : timeline::Levels(), page == shown_.page);
     shown_.page = page;
-    show_details();
+    findChild<DetailsDrawer*>()->set_outcome(answered);
     if (answered) {
       const report::Evaluation* base =
           shown_.baseline != answered ? shown_.baseline->evaluation.get() : nullptr;
       dashboard_->show_answer(gui::dashboard(*answered->evaluation, base));
       report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));
+      dock_layout_->apply_soon();
     }
   }
   if (!answered) {

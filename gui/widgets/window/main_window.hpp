@@ -35,7 +35,6 @@ namespace orrery::gui {
 class ChartsPanel;
 class CompareView;
 class DashboardView;
-class DetailsView;
 class DockLayout;
 class DocumentPage;
 class ImportPage;
@@ -103,10 +102,6 @@ class MainWindow : public QMainWindow {
     return *timeline_;
   }
 
-  [[nodiscard]] DetailsView& details() {
-    return *details_;
-  }
-
   [[nodiscard]] ProblemsView& problems() {
     return *problems_;
   }
@@ -162,7 +157,6 @@ class MainWindow : public QMainWindow {
   void build_run_menu();
   void build_view_menu();
   void build_help_menu();
-  void build_tool_bar();
   void fill_recent_menu();
   void save_chart();
 
@@ -179,19 +173,13 @@ class MainWindow : public QMainWindow {
   // main_window_export.cpp
   void export_trace();
   void save_report();
-  void save_answer();
-  void save_slides();
-  [[nodiscard]] OutcomePtr answer_to_save();
+  void save_answer(bool slides);  // as JSON, or as slides
 
   // main_window_layout.cpp
   void build_docks();
   void build_status_bar();
   void show_docks(bool shown);
   void restore_layout();
-
-  // main_window_details.cpp
-  void connect_losses();
-  void show_details();
 
   void show_page();
   void show_problems(const DocumentPage* page);
@@ -210,10 +198,8 @@ class MainWindow : public QMainWindow {
   ChartsPanel* charts_;
   TablesPanel* tables_;
   TimelineView* timeline_;
-  DetailsView* details_;
   QPlainTextEdit* report_;
   ProblemsView* problems_;
-  QDockWidget* details_dock_ = nullptr;
   QDockWidget* timeline_dock_ = nullptr;
   QDockWidget* problems_dock_ = nullptr;
   QLabel* state_;

@@ -25,6 +25,15 @@ QString stem_of(const DocumentPage& page) {
   return QFileInfo(page.title()).completeBaseName();
 }
 
+// Null, with a message to the user, while there is none.
+OutcomePtr answer_to_save(const MainWindow& window) {
+  const OutcomePtr answered = window.current_page()->answered();
+  if (!answered) {
+    window.tell("There is no answer to save yet.");
+  }
+  return answered;
+}
+
 }  // namespace
 
 // Of the level that the timeline shows.
@@ -56,40 +65,28 @@ void MainWindow::write_trace(const OutcomePtr& answered,
   });
 }
 
-// Null, with a message to the user, while there is none.
-OutcomePtr MainWindow::answer_to_save() {
-  const OutcomePtr answered = current_page()->answered();
+void MainWindow::save_answer(bool slides) {
+  const OutcomePtr answered = answer_to_save(*this);
   if (!answered) {
-    tell("There is no answer to save yet.");
+    return;
   }
-  return answered;
-}
-
-void MainWindow::save_answer() {
-  if (const OutcomePtr answered = answer_to_save()) {
-    save_with_dialog(
-        this, "Save answer", "answer.json", "JSON (*.json)", [&answered](const QString& path) {
-          return write_or_say(path,
-                              QByteArray::fromStdString(report::to_json(*answered->evaluation)));
-        });
-  }
-}
-
-void MainWindow::save_slides() {
-  if (const OutcomePtr answered = answer_to_save()) {
-    save_with_dialog(this,
-                     "Save slides",
-                     stem_of(*current_page()) + "-slides.pdf",
-                     "PDF (*.pdf)",
-                     [&answered](const QString& path) {
-                       return write_or_say(path, slides_pdf(*answered->evaluation));
-                     });
-  }
+  const QString stem = stem_of(*current_page());
+  save_with_dialog(this,
+                   slides ? "Save slides" : "Save answer",
+                   slides ? stem + "-slides.pdf" : stem + ".json",
+                   slides ? "PDF (*.pdf)" : "JSON (*.json)",
+                   [&answered, slides](const QString& path) {
+                     const report::Evaluation& evaluation = *answered->evaluation;
+                     return write_or_say(
+                         path,
+                         slides ? slides_pdf(evaluation)
+                                : QByteArray::fromStdString(report::to_json(evaluation)));
+                   });
 }
 
 // Gathered on a worker thread, since it runs the scenario again; painted on this one.
 void MainWindow::save_report() {
-  const OutcomePtr answered = answer_to_save();
+  const OutcomePtr answered = answer_to_save(*this);
   if (!answered) {
     return;
   }

@@ -13,12 +13,12 @@
 
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
-#include "gui/widgets/details_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/details_drawer.hpp"
 #include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/main_window.hpp"
 
@@ -66,23 +66,11 @@ void MainWindow::build_docks() {
   splitDockWidget(timeline_dock_, charts, Qt::Horizontal);
   tabifyDockWidget(timeline_dock_, problems_dock_);
   timeline_dock_->raise();
-  details_ = new DetailsView(this);
-  details_dock_ = dock("Details", details_, Qt::RightDockWidgetArea);
-  splitDockWidget(charts, details_dock_, Qt::Vertical);
+  new DetailsDrawer(this);  // below the charts alone: a split of tabs would be one more tab
   tabifyDockWidget(charts, tables);
   tabifyDockWidget(charts, report);
   charts->raise();
-  connect_losses();
   dock_layout_ = new DockLayout(this);
-  connect(tables_, &TablesPanel::event_wanted, this, [this](qint64 begin, qint64 length) {
-    timeline::View& view = timeline_->view();
-    if (!view.empty()) {
-      const qint64 around = std::max<qint64>(length / 2, 1);
-      view.go_to_level(0);
-      view.set_window({begin - around, begin + length + around});
-      timeline_->view_changed();
-    }
-  });
   connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
     if (DocumentPage* page = current_page()) {
       page->show_line(line, column);
@@ -131,7 +119,7 @@ void MainWindow::show_docks(bool shown) {
     }
   } else {
     dock_layout_->restore(layout_);
-    show_details();
+    findChild<DetailsDrawer*>()->follow_selection();
   }
 }
 

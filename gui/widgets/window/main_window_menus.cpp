@@ -15,7 +15,6 @@
 #include "gui/models/recent_files.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
-#include "gui/widgets/details_view.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
@@ -27,6 +26,7 @@
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/command_palette.hpp"
+#include "gui/widgets/window/details_drawer.hpp"
 #include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
@@ -114,20 +114,9 @@ void show_palette(MainWindow* window, DocumentTabs& tabs) {
   (new CommandPalette(std::move(commands), std::move(find), window))->show();
 }
 
-}  // namespace
-
-void MainWindow::build_menus() {
-  build_file_menu();
-  build_edit_menu();
-  build_run_menu();
-  build_view_menu();
-  build_help_menu();
-  build_tool_bar();
-}
-
 // Beside the menus, where it takes no room from the answer: whatever has an icon. Without a theme
 // of icons there is none, and the menus have everything.
-void MainWindow::build_tool_bar() {
+void add_tool_bar(QMainWindow* window) {
   const std::pair<const char*, const char*> icons[] = {
       {"New scenario", "document-new"},
       {"Open", "document-open"},
@@ -140,11 +129,11 @@ void MainWindow::build_tool_bar() {
       {"Save report", "document-export"},
       {"Save slides", "view-presentation"},
       {"Find or do anything", "edit-find"}};
-  auto* bar = new QWidget(this);
+  auto* bar = new QWidget(window);
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(0, 0, 8, 0);
   row->setSpacing(0);
-  const QList<QAction*> actions = findChildren<QAction*>();
+  const QList<QAction*> actions = window->findChildren<QAction*>();
   for (const auto& [name, icon] : icons) {
     for (QAction* action : actions) {
       if (action->text().remove('&').remove("...") == name) {
@@ -160,7 +149,18 @@ void MainWindow::build_tool_bar() {
       }
     }
   }
-  menuBar()->setCornerWidget(bar);
+  window->menuBar()->setCornerWidget(bar);
+}
+
+}  // namespace
+
+void MainWindow::build_menus() {
+  build_file_menu();
+  build_edit_menu();
+  build_run_menu();
+  build_view_menu();
+  build_help_menu();
+  add_tool_bar(this);
 }
 
 void MainWindow::build_file_menu() {
@@ -182,9 +182,9 @@ void MainWindow::build_file_menu() {
   add("&Duplicate", QKeySequence("Ctrl+D"), [this] { duplicate_document(); });
   menu->addSeparator();
   add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
-  add("Save answer as &JSON...", {}, [this] { save_answer(); });
+  add("Save answer as &JSON...", {}, [this] { save_answer(false); });
   add("Save re&port...", QKeySequence("Ctrl+Shift+P"), [this] { save_report(); });
-  add("Save sli&des...", {}, [this] { save_slides(); });
+  add("Save sli&des...", {}, [this] { save_answer(true); });
   add("E&xport trace...", {}, [this] { export_trace(); });
   menu->addSeparator();
   menu->addAction(
@@ -275,17 +275,22 @@ void MainWindow::build_view_menu() {
     show_palette(this, *tabs_);
   });
   for (const bool forward : {true, false}) {
-    menu->addAction(
-        forward ? "&Next pane" : "&Previous pane",
-        QKeySequence(forward ? "F6" : "Shift+F6"),
-        this,
-        [this, forward] {
-          if (current_page() != nullptr) {
-            focus_next({knobs_, current_page(), timeline_, charts_, tables_, report_, details_},
-                       focusWidget(),
-                       forward);
-          }
-        });
+    menu->addAction(forward ? "&Next pane" : "&Previous pane",
+                    QKeySequence(forward ? "F6" : "Shift+F6"),
+                    this,
+                    [this, forward] {
+                      if (current_page() != nullptr) {
+                        focus_next({knobs_,
+                                    current_page(),
+                                    timeline_,
+                                    charts_,
+                                    tables_,
+                                    report_,
+                                    findChild<DetailsDrawer*>()},
+                                   focusWidget(),
+                                   forward);
+                      }
+                    });
   }
   QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
     timeline_dock_->raise();

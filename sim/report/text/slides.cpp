@@ -360,8 +360,9 @@ Slides slides_of(const Evaluation& evaluation) {
                             evaluation.echo.file.substr(evaluation.echo.file.rfind('/') + 1),
                             evaluation.echo.sha256.substr(0, kShown));
   if (run) {
-    slides.foot += fmt::format(", {} trials, seed {}",
+    slides.foot += fmt::format(", {} trial{}, seed {}",
                                format_integer(evaluation.run->trials),
+                               evaluation.run->trials == 1 ? "" : "s",
                                evaluation.plan->simulation.seed);
   }
   return slides;

@@ -437,6 +437,9 @@ TEST(Report, CommandSaysWhatIsWrong) {
   EXPECT_EQ(report_command({}), 2);
   EXPECT_EQ(report_command({scenario}), 2);
   EXPECT_EQ(report_command({scenario, "-o", folder.filePath("x.doc")}), 2);
+  EXPECT_EQ(report_command({scenario, "--slides", "-o", folder.filePath("x.html")}), 2);
+  EXPECT_EQ(report_command({scenario, "--slides", "-o", folder.filePath("slides.pdf")}), 0);
+  EXPECT_TRUE(QFile::exists(folder.filePath("slides.pdf")));
   EXPECT_EQ(report_command({folder.filePath("gone.yaml"), "-o", folder.filePath("x.pdf")}), 6);
   EXPECT_EQ(report_command({scenario, "-o", folder.filePath("no/folder.pdf")}), 6);
   const QString page = folder.filePath("scenario.html");

@@ -1,10 +1,10 @@
-// What a selection in the timeline says of itself, and what a loss lights there.
+#include "gui/widgets/window/details_drawer.hpp"
 
-#include <QDockWidget>
 #include <algorithm>
 
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "gui/timeline/finding.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/details_view.hpp"
@@ -41,22 +41,19 @@ RowId compute_row(const Store& store, std::int64_t device) {
   return row + 1;
 }
 
-// That of the device on which something begins to work at this moment; else where it computes.
-RowId row_of_task(const Store& store, std::int64_t device, std::int64_t begin) {
+// What begins to work on the device at this moment, on whichever row; else what it computes then.
+std::optional<timeline::SliceId> task_from(const Store& store,
+                                           std::int64_t device,
+                                           std::int64_t begin) {
   const RowId compute = compute_row(store, device);
   for (RowId row = compute; row < store.rows()[compute - 1].end; ++row) {
-    const timeline::Row& data = store.rows()[row];
-    if (data.kind != timeline::RowKind::slices || data.tracks == 0) {
-      continue;
-    }
-    const std::uint32_t place = store.first_ending_after(data.first_track, begin);
-    const auto slices = store.slices_of(data.first_track);
-    if (place < slices.size() && slices[place].begin() == begin &&
-        !is_wait(slices[place].category())) {
-      return row;
+    const auto found = slice_from(store, row, begin);
+    if (found && store.slices()[*found].begin() == begin &&
+        !is_wait(store.slices()[*found].category())) {
+      return found;
     }
   }
-  return compute;
+  return slice_from(store, compute, begin);
 }
 
 bool shows_run(const timeline::View& view) {
@@ -114,40 +111,63 @@ report::Details details_of_slice(const timeline::View& view,
 
 }  // namespace
 
-void MainWindow::connect_losses() {
-  const auto light = [this](int hue, const QString& name) {
-    timeline_dock_->raise();
-    timeline_->light(lit_by(hue), name);
+DetailsDrawer::DetailsDrawer(MainWindow* window)
+    : QDockWidget("Details", window), window_(window), details_(new DetailsView(this)) {
+  setObjectName("Details");
+  setWidget(details_);
+  setTitleBarWidget(new QWidget(this));  // the text begins with what it is about
+  window->addDockWidget(Qt::RightDockWidgetArea, this);
+  window->splitDockWidget(window->findChild<QDockWidget*>("Charts"), this, Qt::Vertical);
+  TimelineView& timeline = window->timeline();
+  const auto light = [window, &timeline](int hue, const QString& name) {
+    window->findChild<QDockWidget*>("Timeline")->raise();
+    timeline.light(lit_by(hue), name);
   };
-  connect(dashboard_, &DashboardView::loss_chosen, this, light);
-  connect(charts_, &ChartsPanel::loss_chosen, this, light);
-  connect(tables_, &TablesPanel::loss_chosen, this, light);
-  connect(timeline_, &TimelineView::selection_changed, this, &MainWindow::show_details);
-  connect(timeline_, &TimelineView::selection_entered, details_, &DetailsView::go);
-  connect(details_, &DetailsView::task_wanted, this, [this](qint64 device, qint64 begin) {
-    const timeline::View& view = timeline_->view();
+  connect(&window->dashboard(), &DashboardView::loss_chosen, this, light);
+  connect(&window->charts(), &ChartsPanel::loss_chosen, this, light);
+  connect(&window->tables(), &TablesPanel::loss_chosen, this, light);
+  connect(&timeline, &TimelineView::selection_changed, this, &DetailsDrawer::follow_selection);
+  connect(&timeline, &TimelineView::selection_entered, details_, &DetailsView::go);
+  connect(details_, &DetailsView::task_wanted, this, [&timeline](qint64 device, qint64 begin) {
+    const timeline::View& view = timeline.view();
     if (!view.empty() && !shows_run(view)) {
-      timeline_->choose_at(row_of_task(view.store(), device, begin), begin);
-      timeline_->setFocus();
+      timeline.choose(task_from(view.store(), device, begin));
+      timeline.setFocus();
     }
   });
+  connect(&window->tables(),
+          &TablesPanel::event_wanted,
+          this,
+          [&timeline](qint64 begin, qint64 length) {
+            timeline::View& view = timeline.view();
+            if (!view.empty()) {
+              const qint64 around = std::max<qint64>(length / 2, 1);
+              view.go_to_level(0);
+              view.set_window({begin - around, begin + length + around});
+              timeline.view_changed();
+            }
+          });
 }
 
-void MainWindow::show_details() {
-  const timeline::View& view = timeline_->view();
-  const bool any =
-      docks_shown_ && shown_.outcome && !view.empty() && (view.area() || view.selected());
-  if (any && !details_dock_->isVisible()) {
-    details_dock_->show();
+void DetailsDrawer::set_outcome(const OutcomePtr& outcome) {
+  outcome_ = outcome;
+  follow_selection();
+}
+
+void DetailsDrawer::follow_selection() {
+  const timeline::View& view = window_->timeline().view();
+  const bool any = outcome_ && !view.empty() && (view.area() || view.selected());
+  if (any && !isVisible()) {
+    show();
     // Half of the column, whichever panel has the other.
-    resizeDocks({findChild<QDockWidget*>("Charts"), details_dock_}, {1, 1}, Qt::Vertical);
+    window_->resizeDocks({window_->findChild<QDockWidget*>("Charts"), this}, {1, 1}, Qt::Vertical);
   }
-  details_dock_->setVisible(any);
+  setVisible(any);
   if (any) {
-    const report::Evaluation& evaluation = *shown_.outcome->evaluation;
     QStringList notes;
-    const report::Details details =
-        view.area() ? details_of_area(view, evaluation) : details_of_slice(view, evaluation, notes);
+    const report::Details details = view.area()
+                                        ? details_of_area(view, *outcome_->evaluation)
+                                        : details_of_slice(view, *outcome_->evaluation, notes);
     details_->show_details(details, notes);
   }
 }

@@ -1,0 +1,53 @@
+// Three slides of the sample: their parts add up, and no raw name is left.
+
+#include "sim/report/text/slides.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/report/sample_evaluation.hpp"
+
+namespace orrery::report {
+namespace {
+
+TEST(Slides, PartsGoFromWhatIsPaidToWhatComputes) {
+  const Slides slides = slides_of(testing::sample_evaluation());
+  ASSERT_GE(slides.parts.size(), 3U);
+  EXPECT_EQ(slides.parts.front().label, "paid");
+  EXPECT_EQ(slides.parts.back().label, "computing");
+  double left = 1.0;
+  for (const SlidePart& part : slides.parts) {
+    if (part.total) {
+      EXPECT_NEAR(part.share, left, 1e-9) << part.label;
+    } else {
+      left -= part.share;
+      EXPECT_NEAR(part.before, left, 1e-9) << part.label;
+    }
+  }
+  EXPECT_NE(slides.titles[1].find("is the largest loss"), std::string::npos) << slides.titles[1];
+}
+
+TEST(Slides, ChangesAreSaidInWords) {
+  Evaluation evaluation = testing::sample_evaluation();
+  evaluation.switches = {{"overlap.tensor", "true", seconds(1.0)}};
+  evaluation.levers = {{"a pipeline without bubble", seconds(-7200.0), dollars(-90.0), {}},
+                       {"`overlap.tensor: true`", seconds(-3600.0), dollars(-40.0), {}}};
+  const Slides slides = slides_of(evaluation);
+  ASSERT_EQ(slides.changes.size(), 2U);
+  EXPECT_EQ(slides.changes[0].change, "Hiding tensor communication");
+  EXPECT_TRUE(slides.changes[0].possible) << "a setting that can be made comes first";
+  EXPECT_EQ(slides.changes[1].change, "A pipeline without bubble");
+  EXPECT_EQ(slides.titles[2], "Hiding tensor communication saves $40.00; measure it before moving");
+}
+
+TEST(Slides, AStepAloneHasThemToo) {
+  const Slides slides = slides_of(testing::sample_step_evaluation());
+  ASSERT_FALSE(slides.parts.empty());
+  EXPECT_EQ(slides.parts.front().label, "step");
+  EXPECT_FALSE(slides.cards.empty());
+  for (const std::string& title : slides.titles) {
+    EXPECT_FALSE(title.empty());
+  }
+}
+
+}  // namespace
+}  // namespace orrery::report
