@@ -44,6 +44,21 @@ void read_copies(Import& import) {
   }
 }
 
+void read_offload(Import& import, bool optional) {
+  if (optional) {
+    import.set("offload.optimizer", "cpu", "fsdp");
+    import.set("offload.parameters", "cpu", "fsdp");
+  }
+  for (const std::string_view name : {"fsdp_config.fsdp_offload_params",
+                                      "fsdp_config.offload_params",
+                                      "fsdp_config.fsdp_cpu_offload"}) {
+    if (import.on(name)) {
+      import.set("offload.optimizer", "cpu", name);
+      import.set("offload.parameters", "cpu", name);
+    }
+  }
+}
+
 }  // namespace
 
 // FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4; of FSDP2 true and false.
@@ -105,18 +120,7 @@ void read_fsdp(Import& import) {
                fmt::format("{} is not read", yaml::display(*type)),
                "NO, MULTI_GPU, FSDP, DEEPSPEED; of Megatron its own arguments");
   }
-  if (options.find("offload") != std::string::npos) {
-    import.set("offload.optimizer", "cpu", "fsdp");
-    import.set("offload.parameters", "cpu", "fsdp");
-  }
-  for (const std::string_view name : {"fsdp_config.fsdp_offload_params",
-                                      "fsdp_config.offload_params",
-                                      "fsdp_config.fsdp_cpu_offload"}) {
-    if (import.on(name)) {
-      import.set("offload.optimizer", "cpu", name);
-      import.set("offload.parameters", "cpu", name);
-    }
-  }
+  read_offload(import, options.find("offload") != std::string::npos);
 }
 
 }  // namespace orrery::import_config
