@@ -253,6 +253,15 @@ void put_node_limit(Draft& draft,
   }
 }
 
+std::string_view first_of(const Import& import, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (import.keys.find(name) != nullptr) {
+      return name;
+    }
+  }
+  return *names.begin();
+}
+
 void leave_out(Import& import,
                std::string_view path,
                Effect effect,

@@ -118,8 +118,9 @@ struct Pending {
   std::vector<PrintedCount> printed;          // to be compared with the model
   bool silent_log = false;                    // no file holds the settings of its run
   bool fsdp = false;                          // shard and replicate say the sharding
-  bool per_host = false;                      // the ranks of a host share them, hosts hold copies
-  bool full_precision = false;                // the program trains in fp32 unless told otherwise
+  std::optional<Origin>
+      per_host;                 // who says that the ranks of a host share them, hosts hold copies
+  bool full_precision = false;  // the program trains in fp32 unless told otherwise
 };
 
 struct Import;
@@ -200,6 +201,10 @@ void put_node_limit(Draft& draft,
                     const SourceItem* source,
                     std::optional<std::int64_t> chosen,
                     std::optional<std::int64_t> groups);
+
+// The first of several names that the files state; of none the first.
+[[nodiscard]] std::string_view first_of(const Import& import,
+                                        std::initializer_list<std::string_view> names);
 
 // Marks a key as one that does, or may, change the cost, with the reason; `states` is the key of
 // the scenario by which the user may say it.

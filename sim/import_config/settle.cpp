@@ -262,14 +262,13 @@ class Settling {
     } else if (data_ && copies > 0 && *data_ % copies == 0) {
       shard = *data_ / copies;
     }
-    Origin origin = pending_.shard
-                        ? pending_.shard->origin
-                        : Origin{OriginKind::by_default,
-                                 {},
-                                 "",
-                                 pending_.per_host ? "MaxText: the ranks of a host share them"
-                                                   : "torchtitan: parameters are sharded over all "
-                                                     "ranks that are left"};
+    Origin origin = pending_.shard      ? pending_.shard->origin
+                    : pending_.per_host ? *pending_.per_host
+                                        : Origin{OriginKind::by_default,
+                                                 {},
+                                                 "",
+                                                 "torchtitan: parameters are sharded over all "
+                                                 "ranks that are left"};
     if (copies > 1 && pending_.replicate) {
       origin = pending_.replicate->origin;
     }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "sim/base/units.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -68,7 +69,7 @@ void read_zero_stage(Import& import) {
       "layout.sharding", std::string(kStages[static_cast<std::size_t>(*stage)]), read_from(*item));
   if (*stage == 3) {
     constexpr std::string_view kKept = "zero_optimization.stage3_param_persistence_threshold";
-    constexpr double kOfAMatrix = 1e7;
+    constexpr double kOfAMatrix = 10.0 * kMega;
     const SourceItem* kept = keys.find(kKept);
     if (kept != nullptr && std::strtod(kept->value.text.c_str(), nullptr) > kOfAMatrix) {
       leave_out(import,

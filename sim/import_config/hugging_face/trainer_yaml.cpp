@@ -15,16 +15,6 @@ namespace orrery::import_config {
 
 namespace {
 
-// The first of several names that the file states.
-std::string_view first_of(const Import& import, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) {
-    if (import.keys.find(name) != nullptr) {
-      return name;
-    }
-  }
-  return *names.begin();
-}
-
 void read_first(Import& import,
                 std::initializer_list<std::string_view> names,
                 std::string_view target) {
@@ -33,24 +23,6 @@ void read_first(Import& import,
       copy_count(import, name, target);
     }
   }
-}
-
-// FSDP1 gathers nothing ahead in the backward unless it is told to (transformers/training_args.py,
-// accelerate/utils/dataclasses.py); FSDP2 always does.
-void read_prefetch(Import& import, bool second) {
-  const auto name =
-      first_of(import, {"fsdp_config.fsdp_backward_prefetch", "fsdp_config.backward_prefetch"});
-  const auto said = import.keys.text(name);
-  const std::string word = lower_case(said.value_or("NO_PREFETCH"));
-  if (second || import.draft.is("layout.sharding", "none")) {
-    return;
-  }
-  import.draft.set("overlap.fsdp.backward_prefetch",
-                   word.ends_with("pre")    ? "before"
-                   : word.ends_with("post") ? "after"
-                                            : "none",
-                   said ? read_from(*import.keys.find(name))
-                        : default_of(import, "backward_prefetch is NO_PREFETCH"));
 }
 
 // `accelerate launch` takes the keys of its file's sections as arguments.
@@ -75,87 +47,6 @@ void rename_arguments(SourceKeys& keys) {
           name != "fsdp_config" && name != "fsdp_version") {
         keys.rename(name, fmt::format("{}{}", section, name));
       }
-    }
-  }
-}
-
-// Copies of a group that shares the parameters: HSDP.
-void read_copies(Import& import) {
-  SourceKeys& keys = import.keys;
-  constexpr std::string_view kParallel = "parallelism_config.parallelism_config_";
-  const auto name = [&](std::string_view key) {
-    return keys.find(key) != nullptr ? std::string(key) : fmt::format("{}{}", kParallel, key);
-  };
-  const auto copies = keys.count(name("dp_replicate_size"));
-  const auto shard = keys.count(name("dp_shard_size"));
-  if (copies.value_or(1) > 1 && shard.value_or(1) > 1) {
-    import.set("layout.sharding", "hsdp", name("dp_replicate_size"));
-    import.set("layout.shard_group", *shard, name("dp_shard_size"));
-  }
-}
-
-// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4; of FSDP2 true and false.
-void read_fsdp(Import& import) {
-  SourceKeys& keys = import.keys;
-  const auto type = keys.text("distributed_type");
-  std::string options;
-  for (const std::string& option : keys.texts("fsdp")) {
-    options += lower_case(option) + " ";
-  }
-  if (options == "true " || options == "false ") {
-    options = options == "true " ? "full_shard" : "";
-  }
-  const auto second = first_of(import, {"fsdp_config.fsdp_version", "fsdp_version"});
-  std::string strategy = options;
-  const SourceItem* from = keys.find("fsdp");
-  for (const std::string_view name : {"fsdp_config.fsdp_sharding_strategy",
-                                      "fsdp_config.sharding_strategy",
-                                      "fsdp_config.fsdp_reshard_after_forward",
-                                      "fsdp_config.reshard_after_forward"}) {
-    const auto text = keys.text(name);
-    if (text && (strategy == options || lower_case(*text) == "false")) {
-      strategy = lower_case(*text);
-      from = keys.find(name);
-    }
-  }
-  const auto is = [&strategy](std::string_view word, std::string_view digit) {
-    return strategy.find(word) != std::string::npos || strategy == digit;
-  };
-  const bool kept = strategy == "false";
-  const bool new_one = keys.count(second).value_or(1) == 2 || kept || strategy == "true";
-  const auto& items = keys.items();
-  const bool section = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
-    return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
-  });
-  read_copies(import);
-  const bool copied = import.draft.is("layout.sharding", "hsdp");
-  if (copied) {
-    read_prefetch(import, new_one);
-  } else if ((type && *type == "FSDP") || !strategy.empty() || (!type && section)) {
-    import.draft.set(
-        "layout.sharding",
-        is("no_shard", "3")        ? "none"
-        : is("hybrid_shard", "4")  ? "hsdp"
-        : is("shard_grad_op", "2") ? "zero2"
-                                   : "zero3",
-        from != nullptr ? read_from(*from) : default_of(import, "FSDP shards the parameters"));
-    if (kept) {
-      import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
-    }
-    read_prefetch(import, new_one);
-  } else if (type && (*type == "MULTI_GPU" || *type == "NO")) {
-    import.set("layout.sharding", "none", "distributed_type");
-  } else if (type && *type != "DEEPSPEED") {
-    keys.error(*keys.find("distributed_type"),
-               fmt::format("{} is not read", yaml::display(*type)),
-               "NO, MULTI_GPU, FSDP, DEEPSPEED; of Megatron its own arguments");
-  }
-  for (const std::string_view name : {"fsdp_config.fsdp_offload_params",
-                                      "fsdp_config.offload_params",
-                                      "fsdp_config.fsdp_cpu_offload"}) {
-    if (import.on(name)) {
-      import.set("offload.optimizer", "cpu", name);
-      import.set("offload.parameters", "cpu", name);
     }
   }
 }

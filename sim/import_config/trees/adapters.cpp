@@ -150,8 +150,8 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   if (const SourceItem* targets = import.keys.take(keys.targets)) {
     read_targets(import, *targets);
   } else if (import.keys.is_unread(keys.targets)) {
-    const SourceItem& targets = *import.keys.find(keys.targets);
-    import.draft.leave_open("model.lora.targets", targets, unread_reason(targets.value));
+    const SourceItem& unread = *import.keys.find(keys.targets);
+    import.draft.leave_open("model.lora.targets", unread, unread_reason(unread.value));
   } else {
     import.usual("model.lora.targets",
                  fmt::format("[{}]", keys.targets_by_default),

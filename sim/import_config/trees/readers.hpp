@@ -31,6 +31,8 @@ void read_megatron(Import& import, const std::vector<std::string>& prefixes);
 void read_nemo(Import& import);
 void read_gpt_neox(Import& import);
 void read_trainer_yaml(Import& import);
+// Part of it: the sharding, prefetch and offload of FSDP.
+void read_fsdp(Import& import);
 
 // Whose the keys of a trainer are.
 enum class TrainerProgram { transformers, accelerate, axolotl, llama_factory, swift };

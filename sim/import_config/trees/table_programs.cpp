@@ -85,7 +85,9 @@ void read_maxtext_sharding(Import& import) {
     return;
   }
   import.pending.fsdp = true;
-  import.pending.per_host = hosts && !whole;
+  if (hosts && !whole) {
+    import.pending.per_host = default_of(import, "the ranks of a host share them");
+  }
   if (copies && *copies > 1) {
     import.pending.replicate = PendingCount{*copies, read_from(*keys.find("dcn_data_parallelism"))};
   }

@@ -231,6 +231,25 @@ TEST(Deepspeed, ParametersThatStayAreNotSharded) {
   EXPECT_TRUE(stops_at(kept("1e9"), "zero_optimization.stage3_param_persistence_threshold"));
 }
 
+TEST(TrainerFsdp, OptionsAreReadOneByOne) {
+  const auto fsdp = [](const std::string& options, int nodes) {
+    return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                         {"run.sh",
+                          "torchrun --nproc_per_node=8 train.py --per_device_train_batch_size 2 "
+                          "--bf16 True --fsdp \"" +
+                              options + "\"\n"}},
+                        machines(nodes));
+  };
+  const Imported offloaded = fsdp("full_shard auto_wrap offload", 2);
+  EXPECT_EQ(offloaded.value("offload.optimizer"), "cpu");
+  EXPECT_EQ(offloaded.value("offload.parameters"), "cpu");
+  const Imported copied = fsdp("hybrid_shard auto_wrap", 2);
+  EXPECT_EQ(copied.problems(), "");
+  EXPECT_EQ(copied.value("layout.sharding"), "hsdp");
+  EXPECT_EQ(copied.value("layout.shard_group"), "8");
+  EXPECT_EQ(fsdp("hybrid_shard auto_wrap", 1).value("layout.sharding"), "zero3");
+}
+
 TEST(Swift, DegreesOfDeepspeedAreRead) {
   const Imported imported = import_texts(
       {{"config.json", config_text("llama-3.1-8b.json")},
