@@ -23,7 +23,7 @@ void add_fault_keys(std::vector<Key>& keys,
                     const std::function<SlowdownSpec&(Draft&)>& last) {
   keys.push_back(section_at(
       {.path = path,
-       .note = "slowdown is stated",
+       .note = "none; then slowdown must be stated",
        .meaning = "Links that run at a share of their rate: each time those of another node or "
                   "switch. How much longer steps then take comes from replays of the step's flows "
                   "with the fault at up to sixteen places.",
@@ -31,14 +31,14 @@ void add_fault_keys(std::vector<Key>& keys,
       [last](Draft & draft) -> auto& { return last(draft).fault; }));
   keys.push_back(count_key(
       {.path = path + ".nics",
-       .note = "all of the node; with tier: none",
+       .note = "all NICs of the node; not used with tier",
        .meaning = "NICs of one node that are slow.",
        .example = "1"},
       {1, 1000},
       [last](Draft & draft) -> auto& { return last(draft).fault->nics; }));
   keys.push_back(text_key(
       {.path = path + ".tier",
-       .note = "a node is meant",
+       .note = "none: the NICs of a node",
        .meaning = "Level of the switch whose uplinks are slow, by its name in "
                   "cluster.network.tiers.",
        .example = "leaf"},
@@ -80,7 +80,7 @@ void add_slowdown_keys(std::vector<Key>& keys,
       [last](Draft & draft) -> auto& { return last(draft).job_rate; }));
   keys.push_back(value_key<kind::Number>(
       {.path = path + ".slowdown",
-       .note = faults ? "as the links of fault make it" : "",
+       .note = faults ? "what the links of fault make it" : "",
        .meaning = "Step time while it lasts over the step time without it (the median). Of several "
                   "at once the greatest counts.",
        .example = "1.34",
