@@ -237,7 +237,7 @@ class Slide {
     painter_.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
     if (!card.low || !card.high) {
       text({inside.left(), y + 6, inside.width(), 24},
-           "the same in every trial",
+           slides_.trials ? "the same in every trial" : "",
            {14, false, kFaint});
       return;
     }

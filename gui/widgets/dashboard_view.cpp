@@ -220,9 +220,13 @@ void DashboardView::write_verdict() {
   QString text = shown_.verdict.toHtmlEscaped();
   if (shown_.loss_hue >= 0) {
     const QString loss = shown_.loss.toHtmlEscaped();
-    text.replace(loss,
-                 QString("<a href='loss' style='color:%1'>%2</a>")
-                     .arg(verdict_->palette().color(QPalette::WindowText).name(), loss));
+    const auto at = text.lastIndexOf(loss);
+    if (at >= 0) {
+      text.replace(at,
+                   loss.size(),
+                   QString("<a href='loss' style='color:%1'>%2</a>")
+                       .arg(verdict_->palette().color(QPalette::WindowText).name(), loss));
+    }
   }
   verdict_->setText(text);
 }

@@ -25,7 +25,8 @@
 // head      | head_64^log2(128/d) below 128, head_256^log2(d/128)            | 1      | profile
 //           | above (1), d the larger head dimension                         |        |
 // (ordered) | a deterministic backward takes deterministic_time, that of     | 1      | GPU
-//           | FlashAttention-2 deterministic_fa2_time: query gradients are added in a fixed order. cuDNN has one   |        |
+//           | FlashAttention-2 deterministic_fa2_time: query gradients are   |        |
+//           | added in a fixed order. cuDNN has one                          |        |
 //           | on Hopper, and on Blackwell without dropout; elsewhere a stack |        |
 //           | of cuDNN's runs FlashAttention-2 then                          |        |
 // occupancy | share of the last wave: query tiles of 128 rows over the SMs   | 1      | computed

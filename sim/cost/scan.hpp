@@ -25,8 +25,8 @@
 // The published times are those of CUDA graphs, so launches of the kernels are in tau and rate; gap
 // is what the stack adds. Reached on fla's gated delta rule, heads of 128, one sequence of 2,048 to
 // 32,768 tokens: 5.9 % forward and 1.8 % backward on an H200, 5.7 and 1.9 % on a GB200; heads of
-// 256 take 1.7 times as long as counted. The whole forward of mamba-ssm moves its bytes at 0.95 TB/s
-// (heads of 128, chunks of 64), 0.28 of an H100's bandwidth; one of its five kernels, tuned by
+// 256 take 1.7 times as long as counted. The whole forward of mamba-ssm moves its bytes at 0.95
+// TB/s (heads of 128, chunks of 64), 0.28 of an H100's bandwidth; one of its five kernels, tuned by
 // tilelang, reaches 0.4. No backward is published: it is taken to move as the forward. Neither
 // memory nor tensor cores bind these kernels: what the delta rule gains from an H200 to a GB200,
 // 1.22 forward and 0.97 backward, is the ratio of Blackwell's entries to Hopper's. Checked on 40

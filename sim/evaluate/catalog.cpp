@@ -51,7 +51,7 @@ constexpr std::array<CatalogKindInfo, 14> kKinds = {{
     {CatalogKind::prices, "prices", "dated prices, for prices.preset", "prices.preset"},
     {CatalogKind::coefficients,
      "coefficients",
-     "numbers that profiles of stacks and of GPUs state, or the usual values hold of them"},
+     "coefficients of stacks and GPUs, with the values used where a profile states none"},
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
 

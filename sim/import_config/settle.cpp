@@ -341,7 +341,7 @@ void settle(Draft& draft, Pending& pending, Diagnostics& diagnostics) {
 
 namespace {
 
-// What every scenario needs, how to say it, and what to say.
+// A key that every scenario needs, what it is, and the option that states it.
 struct Needed {
   std::string_view path;
   std::string_view what;

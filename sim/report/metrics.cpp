@@ -95,7 +95,7 @@ constexpr std::array<MetricInfo, kMetricCount> kRegistry = {{
      Dimension::time,
      false,
      Follows::nothing,
-     "time that a step takes longer since its flows share links (cluster.network.detail: flows)"},
+     "extra time of a step because its flows share links (cluster.network.detail: flows)"},
     {MetricId::peak_memory,
      "peak_memory",
      "peak_memory_bytes",

@@ -118,8 +118,8 @@ void settle_stack(Reading& reading) {
   if (!names.empty()) {
     error(reading,
           "software",
-          fmt::format("is required: the profiles of {} all say that they are the default for "
-                      "this layout",
+          fmt::format("is required: the profiles of {} each claim to be the default for this "
+                      "layout",
                       fmt::join(names, " and ")),
           fmt::format("{}", fmt::join(names, ", ")));
   } else if (!is_broken(reading.diagnostics, "software")) {

@@ -105,7 +105,8 @@ class TreeBuilder {
   std::unordered_map<std::size_t, Anchored> anchors_;
   std::optional<Value> root_;
   int documents_ = 0;
-  std::size_t lists_as_keys_ = 0;  // of frames_: the first that is closed ends the reading
+  std::size_t lists_as_keys_ =
+      0;  // how many of frames_ are lists in place of a key; closing one is an error
   std::size_t nodes_ = 0;
   std::size_t alias_nodes_ = 0;
   std::size_t alias_bytes_ = 0;

@@ -125,7 +125,8 @@ void TimelineView::dress() {
 }
 
 void TimelineView::light(timeline::CategorySet categories, const QString& name) {
-  lit_ = {categories == lit_.categories ? 0 : categories, name};
+  const bool again = categories == lit_.categories && name == lit_.name;
+  lit_ = {again ? 0 : categories, name};
   dress();
   if (!view_.empty() && (view_.store().categories() & lit_.categories) == 0) {
     for (std::size_t level = 0; level < view_.levels().size() && lit_.categories != 0; ++level) {

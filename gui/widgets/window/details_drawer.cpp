@@ -1,6 +1,7 @@
 #include "gui/widgets/window/details_drawer.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
@@ -11,10 +12,14 @@
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {
 
 namespace {
+
+constexpr std::array kBorrowers = {
+    run::RunCategory::degraded, run::RunCategory::spare_idle, run::RunCategory::repair};
 
 using timeline::kNoRow;
 using timeline::RowId;
@@ -109,6 +114,14 @@ report::Details details_of_slice(const timeline::View& view,
   return details;
 }
 
+// Whether a row of the run has the hue of something else: the timeline has no slices of it.
+bool borrows_its_hue(const QString& name) {
+  using run::RunCategory;
+  return std::any_of(kBorrowers.begin(), kBorrowers.end(), [&name](RunCategory row) {
+    return text(report::label_of(row)) == name;
+  });
+}
+
 }  // namespace
 
 DetailsDrawer::DetailsDrawer(MainWindow* window)
@@ -120,6 +133,9 @@ DetailsDrawer::DetailsDrawer(MainWindow* window)
   window->splitDockWidget(window->findChild<QDockWidget*>("Charts"), this, Qt::Vertical);
   TimelineView& timeline = window->timeline();
   const auto light = [window, &timeline](int hue, const QString& name) {
+    if (borrows_its_hue(name)) {
+      return;
+    }
     window->findChild<QDockWidget*>("Timeline")->raise();
     timeline.light(lit_by(hue), name);
   };

@@ -29,9 +29,39 @@ using scenario::Scenario;
 constexpr std::string_view kOfFaults = "failures.network";
 constexpr std::int64_t kMostPlaces = 16;
 
-struct Place {
-  std::vector<NetworkFault> faults;
-};
+using Place = std::vector<NetworkFault>;
+
+// Why an entry is no fault of this cluster, or "".
+std::string problem_of(const SlowdownSpec& spec, const hardware::ClusterSpec& cluster) {
+  const run::LinkFault& fault = *spec.fault;
+  if (spec.slowdown.median != 0.0) {
+    return fmt::format("{} states both a slowdown and a fault", spec.name);
+  }
+  if (spec.slowdown.sigma != 0.0) {
+    return fmt::format("{} states a spread, but a fault is as slow as its places make it",
+                       spec.name);
+  }
+  if (cluster.nodes == 1) {
+    return "a fault needs links between nodes, and the cluster has one node";
+  }
+  if (fault.tier.empty()) {
+    return "";
+  }
+  if (fault.nics) {
+    return fmt::format("{} states both nics and a tier: one of a node, the other of a switch",
+                       spec.name);
+  }
+  const auto& tiers = cluster.network.tiers;
+  const auto tier = std::find_if(
+      tiers.begin(), tiers.end(), [&](const auto& each) { return each.name == fault.tier; });
+  if (tier != tiers.end() && tier->nodes >= cluster.nodes) {
+    return fmt::format(
+        "{} names tier {}, but one switch of it holds all nodes, so it has no uplinks",
+        spec.name,
+        fault.tier);
+  }
+  return "";
+}
 
 // Nodes or switches of the cluster at equal distances.
 std::vector<Place> places_of(const run::LinkFault& fault, const hardware::ClusterSpec& cluster) {
@@ -48,12 +78,12 @@ std::vector<Place> places_of(const run::LinkFault& fault, const hardware::Cluste
     const std::int64_t at = i * all / count;
     Place& place = places[static_cast<std::size_t>(i)];
     if (!fault.tier.empty()) {
-      place.faults.push_back({.tier = fault.tier, .block = at, .share = fault.share});
+      place.push_back({.tier = fault.tier, .block = at, .share = fault.share});
     } else if (!fault.nics) {
-      place.faults.push_back({.node = at, .share = fault.share});
+      place.push_back({.node = at, .share = fault.share});
     }
     for (std::int64_t nic = 0; fault.tier.empty() && nic < fault.nics.value_or(0); ++nic) {
-      place.faults.push_back({.node = at, .nic = nic, .share = fault.share});
+      place.push_back({.node = at, .nic = nic, .share = fault.share});
     }
   }
   return places;
@@ -67,7 +97,7 @@ std::optional<Seconds> simulate(Scenario scenario,
                                 Diagnostics& diagnostics) {
   scenario.cluster.network.detail = hardware::NetworkDetail::flows;
   scenario.cluster.network.faults.insert(
-      scenario.cluster.network.faults.end(), place.faults.begin(), place.faults.end());
+      scenario.cluster.network.faults.end(), place.begin(), place.end());
   if (const auto problem = hardware::network_problem(scenario.cluster)) {
     diagnostics.error(scenario.where(kOfFaults), std::string(kOfFaults), *problem);
     return std::nullopt;
@@ -151,23 +181,17 @@ bool add_fault_steps(const Scenario& scenario,
   if (std::none_of(specs.begin(), specs.end(), unknown)) {
     return true;
   }
-  if (std::any_of(specs.begin(), specs.end(), [&](const SlowdownSpec& spec) {
-        return unknown(spec) && spec.slowdown.median != 0.0;
-      })) {
-    diagnostics.error(scenario.where(kOfFaults),
-                      std::string(kOfFaults),
-                      "states both a slowdown and a fault",
-                      "one of slowdown and fault");
-    return false;
+  for (const SlowdownSpec& spec : specs) {
+    const std::string problem = unknown(spec) ? problem_of(spec, scenario.cluster) : std::string();
+    if (!problem.empty()) {
+      diagnostics.error(scenario.where(kOfFaults), std::string(kOfFaults), problem);
+      return false;
+    }
   }
-  if (scenario.cluster.nodes == 1) {
-    diagnostics.error(scenario.where(kOfFaults),
-                      std::string(kOfFaults),
-                      "a fault needs links between nodes: there is one");
-    return false;
-  }
-  const std::optional<Seconds> sound = simulate(scenario, {}, options, diagnostics);
+  Diagnostics problems;  // warnings of the step are said already
+  const std::optional<Seconds> sound = simulate(scenario, {}, options, problems);
   if (!sound) {
+    diagnostics.add(problems);
     return false;
   }
   for (SlowdownSpec& spec : specs) {

@@ -6,7 +6,7 @@
 // ------------------|----------------------------------------------------------------------------
 // pipeline device n | streams: compute, data-parallel communication, messages between stages (with
 //                   | lanes where messages are in flight together); memory, transfers in flight
-// network           | load of the links on which flows lost time, as a share of their rate (detail: flows)
+// network           | load of the links on which flows lost time, as a share of their rate
 // job               | the gradient norm of all stages; dollars per hour that wait, where priced
 //
 //   transfers in flight = messages that left the device and collectives of it that are not done

@@ -318,6 +318,7 @@ std::string parts_title(const std::vector<SlidePart>& parts, const Evaluation& e
   return text;
 }
 
+// `run`: what changes save is of the run, not of a step.
 std::string changes_title(const std::vector<SlideChange>& changes, bool run) {
   if (changes.empty() || changes.front().saving <= 0.0) {
     return "No single setting makes it faster";
@@ -325,8 +326,9 @@ std::string changes_title(const std::vector<SlideChange>& changes, bool run) {
   const SlideChange& best = changes.front();
   const std::string worth = best.saving_text.empty() ? best.time_text + (run ? "" : " a step")
                                                      : format_money(dollars(best.saving));
-  return best.possible ? fmt::format("{} saves {}; measure it before moving", best.change, worth)
-                       : fmt::format("{} would save {}", best.change, worth);
+  return best.possible
+             ? fmt::format("{} saves {}; measure it before relying on it", best.change, worth)
+             : fmt::format("{} would save {}", best.change, worth);
 }
 
 }  // namespace
@@ -346,19 +348,25 @@ Slides slides_of(const Evaluation& evaluation) {
   slides.parts = parts_of(evaluation);
   slides.changes = changes_of(evaluation);
   slides.caution = caution_of(evaluation);
-  slides.titles = {
-      outcome.headline, parts_title(slides.parts, evaluation), changes_title(slides.changes, run)};
+  const bool of_run = run && !evaluation.levers.empty();
+  const bool bands = std::any_of(
+      slides.cards.begin(), slides.cards.end(), [](const SlideCard& card) { return card.low; });
+  slides.titles = {outcome.headline,
+                   parts_title(slides.parts, evaluation),
+                   changes_title(slides.changes, of_run)};
   slides.subtitles = {
-      "8 of 10 outcomes lie in the blue bands.",
+      bands ? "8 of 10 outcomes lie in the blue bands." : "",
       run ? "From what is paid to what computes. Hatched is waiting."
           : "From the whole step to what computes. Hatched is waiting.",
-      run ? "What each change saves for the same tokens. Solid: a setting that can be made today. "
+      of_run
+          ? "What each change saves for the same tokens. Solid: a setting that can be made today. "
             "Hatched: what a lever is worth."
           : "What each setting saves a step."};
   constexpr std::size_t kShown = 8;
   slides.foot = fmt::format("Orrery, {} ({})",
                             evaluation.echo.file.substr(evaluation.echo.file.rfind('/') + 1),
                             evaluation.echo.sha256.substr(0, kShown));
+  slides.trials = run && evaluation.run->trials > 1;
   if (run) {
     slides.foot += fmt::format(", {} trial{}, seed {}",
                                format_integer(evaluation.run->trials),

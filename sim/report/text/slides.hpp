@@ -60,6 +60,7 @@ struct Slides {
   std::vector<SlideChange> changes = {};
   std::string caution = {};  // how firm the savings are
   std::string foot = {};
+  bool trials = false;  // of a run, more than one: values without a band are the same in all
 };
 
 [[nodiscard]] Slides slides_of(const Evaluation& evaluation);

@@ -10,7 +10,6 @@
 // lost    | training that the stop threw away                           | ns   | timeline
 // stopped | from the stop until the next one, or until training went on | ns   | timeline
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>

@@ -27,7 +27,7 @@ namespace orrery::run {
 
 // A factor of at least 1 whose excess is lognormal: 1 + (median - 1) * exp(sigma * z).
 struct FactorLaw {
-  double median = 1.0;
+  double median = 1.0;           // of several in `any`: their mean
   double sigma = 0.0;            // 0: always the median
   std::vector<double> any = {};  // where there are some, one of these, each as likely
 };

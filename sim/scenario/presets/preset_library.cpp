@@ -337,6 +337,7 @@ std::shared_ptr<const StackRecipes> PresetLibrary::recipes(std::string_view soft
 const std::vector<UsualStack>& PresetLibrary::usual_stacks(Diagnostics& diagnostics) const {
   const std::lock_guard lock(mutex_);
   if (usual_ != nullptr) {
+    diagnostics.add(usual_problems_);
     return *usual_;
   }
   std::vector<UsualStack> all;
@@ -344,17 +345,16 @@ const std::vector<UsualStack>& PresetLibrary::usual_stacks(Diagnostics& diagnost
     const auto path = hardware::file_named(search_, "software", name);
     // Most profiles are the default for nothing, and to parse them all takes a tenth of a second.
     const bool says_so =
-        path &&
-        read_file(*path, yaml::Limits{}.max_bytes).find("\ndefault_for:") != std::string::npos;
-    Diagnostics unused;
+        path && read_file(*path, yaml::Limits{}.max_bytes).find("default_for") != std::string::npos;
     const auto profile =
-        says_so ? hardware::load_software_profile(name, search_, {}, "software", unused)
+        says_so ? hardware::load_software_profile(name, search_, {}, "software", usual_problems_)
                 : std::nullopt;
     const auto entries =
-        profile ? read_default_for(*profile, diagnostics) : std::vector<UsualStack>();
+        profile ? read_default_for(*profile, usual_problems_) : std::vector<UsualStack>();
     all.insert(all.end(), entries.begin(), entries.end());
   }
   usual_ = std::make_shared<const std::vector<UsualStack>>(std::move(all));
+  diagnostics.add(usual_problems_);
   return *usual_;
 }
 

@@ -120,6 +120,7 @@ class PresetLibrary {
   mutable std::map<std::string, std::shared_ptr<const StackRecipes>, std::less<>> recipes_;
   mutable std::map<std::string, std::optional<GpuKind>, std::less<>> gpus_;
   mutable std::shared_ptr<const std::vector<UsualStack>> usual_;
+  mutable Diagnostics usual_problems_;  // of their profiles
 };
 
 }  // namespace orrery::scenario

@@ -21,7 +21,7 @@ void report_later_errors(Reading& reading) {
     return;  // the text is no mapping of keys
   }
   hardware::ProfileSearch search = presets_of(scenario).search();
-  search.allow_foreign = true;  // which is refused for other reasons than the text
+  search.allow_foreign = true;  // foreign files are refused elsewhere, whatever the scenario says
   Diagnostics later;
   bool has_nvlink = true;
   if (is_right("cluster")) {

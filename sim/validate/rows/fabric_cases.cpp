@@ -9,9 +9,9 @@
 // phases | jobs, compute, send, of              | period: of jobs that begin together, over one
 //        |                                      | alone; gain: over the same jobs evenly apart
 //
-// Rates are in Gb/s, or in whatever unit links and bounds share. Links that a flow
-// crosses are a list, or a mapping of link to weight; `count` flows are alike. `against` holds keys of
-// a second hashed case: the row is then the ratio of the two.
+// Rates are in Gb/s, or in whatever unit links and bounds share. Links that a flow crosses are a
+// list, or a mapping of link to weight; `count` flows are alike. `against` holds keys of a second
+// hashed case: the row is then the ratio of the two.
 
 #include <fmt/core.h>
 
@@ -49,6 +49,10 @@ Answer rate_of(const DataRow& row) {
   fabric::FluidFlows flows(capacities);
   std::map<std::string, fabric::FlowId> named;
   for (const DataRow& flow : data_rows(row.value(), "flows")) {
+    if (!flow.has("over") || !flow.text("over").empty()) {
+      return fmt::format("`over` of flow {} is a list of links, or their weights",
+                         flow.text("name"));
+    }
     std::map<std::string, double> over;  // link -> weight
     for (const std::string& link : flow.texts("over")) {
       over[link] = 1.0;
@@ -127,8 +131,18 @@ double hashed_mean(const DataRow& row, const DataRow& otherwise) {
 }
 
 Answer hashed(const DataRow& row) {
-  if (!row.integer("flows") || !row.integer("links")) {
+  for (const DataRow& one : {row, row.row("against")}) {
+    for (const std::string_view key : {"flows", "links", "paths"}) {
+      if (one.has(key) && one.integer(key).value_or(0) < 1) {
+        return fmt::format("{} must be at least 1", key);
+      }
+    }
+  }
+  if (!row.has("flows") || !row.has("links")) {
     return "flows and links are needed";
+  }
+  if (row.text("of") != "fullest" && row.text("of") != "speed") {
+    return "`of` is fullest or speed";
   }
   const double scale = row.number("scale").value_or(1.0);
   const double own = hashed_mean(row, row);
@@ -175,6 +189,9 @@ Answer phases(const DataRow& row) {
   const double send = row.number("send").value_or(0.0);
   if (jobs < 1 || compute <= 0.0 || send <= 0.0) {
     return "jobs, compute and send are needed";
+  }
+  if (row.text("of") != "period" && row.text("of") != "gain") {
+    return "`of` is period or gain";
   }
   const double together = period(jobs, compute, send, 0.0);
   return row.text("of") == "gain" ? together / period(jobs, compute, send, (compute + send) / jobs)

@@ -233,9 +233,13 @@ TEST(FailureKeys, RefusesAFaultWithoutPlace) {
             std::string::npos)
       << problems("");
   EXPECT_NE(problems(", slowdown: 1.2, fault: {share: 0.5}")
-                .find("failures.network: states both a slowdown and a fault"),
+                .find("failures.network: x states both a slowdown and a fault"),
             std::string::npos);
   EXPECT_NE(problems(", fault: {tier: moon, share: 0.5}").find("names tier moon"),
+            std::string::npos);
+  EXPECT_NE(problems(", fault: {share: 0.5}, spread: 0.1").find("x states a spread"),
+            std::string::npos);
+  EXPECT_NE(problems(", fault: {nics: 1, tier: spine, share: 0.5}").find("both nics and a tier"),
             std::string::npos);
   EXPECT_NE(problems(", fault: {nics: 9, share: 0.5}").find("NIC 8 of node 0"), std::string::npos);
 }

@@ -36,7 +36,8 @@ TEST(Slides, ChangesAreSaidInWords) {
   EXPECT_EQ(slides.changes[0].change, "Hiding tensor communication");
   EXPECT_TRUE(slides.changes[0].possible) << "a setting that can be made comes first";
   EXPECT_EQ(slides.changes[1].change, "A pipeline without bubble");
-  EXPECT_EQ(slides.titles[2], "Hiding tensor communication saves $40.00; measure it before moving");
+  EXPECT_EQ(slides.titles[2],
+            "Hiding tensor communication saves $40.00; measure it before relying on it");
 }
 
 TEST(Slides, AStepAloneHasThemToo) {

@@ -136,7 +136,7 @@ TEST_F(OwnStacks, AsManyConditionsOfTwoAreAnError) {
         "default_for:\n  - when: {layout.sharding: zero3, layout.pipeline: 1}\n    other: nemo\n");
   EXPECT_EQ(stack_of("layout: {sharding: zero3}\n"),
             "test.yaml:1:1: error: software: is required: the profiles of mine and "
-            "torchtitan-fsdp2 all say that they are the default for this layout (mine, "
+            "torchtitan-fsdp2 each claim to be the default for this layout (mine, "
             "torchtitan-fsdp2)\n");
 }
 
