@@ -118,7 +118,7 @@ report::Details details_of_slice(const timeline::View& view,
 bool borrows_its_hue(const QString& name) {
   using run::RunCategory;
   return std::any_of(kBorrowers.begin(), kBorrowers.end(), [&name](RunCategory row) {
-    return text(report::label_of(row)) == name;
+    return qt(report::label_of(row)) == name;
   });
 }
 
