@@ -5,8 +5,8 @@
 //   message = call + latency + bytes / (rate * stack efficiency)
 //   over NVLink:      rate = link rate * direct_share
 //   over PCIe:        rate = pcie_bandwidth * 0.95
-//   over the network: rate = min(NICs beside the GPU, NICs of the node / senders) * nic_rate * share
-//                     / oversubscription of the tiers crossed
+//   over the network: rate = min(NICs beside the GPU, NICs of the node / senders) * nic_rate
+//                     * share / oversubscription of the tiers crossed
 //   host copy         = bytes / host_bandwidth
 //
 // symbol  | meaning                                                       | unit   | origin

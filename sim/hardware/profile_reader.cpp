@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "sim/base/error.hpp"
-#include "sim/hardware/named_files.hpp"
 #include "sim/hardware/profile_cache.hpp"
 #include "sim/hardware/profile_document.hpp"
 #include "sim/yaml/document.hpp"

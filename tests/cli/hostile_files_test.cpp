@@ -219,7 +219,7 @@ TEST_F(HostileFilesTest, MessagesHaveAPlace) {
   fs::copy_file(program(), path("bin/orrery"));
   const Finished software =
       run("--version >/dev/null; cd profiles/.. && bin/orrery run plain.yaml");
-  EXPECT_EQ(software.code, 5);
+  EXPECT_EQ(software.code, 3);
   EXPECT_TRUE(software.err.starts_with("plain.yaml:1:1: error: software: ")) << software.err;
 }
 

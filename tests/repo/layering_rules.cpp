@@ -95,6 +95,7 @@ const Arrows& arrows() {
       {"validate",
        {"base",
         "engine",
+        "fabric",
         "yaml",
         "model",
         "layout",

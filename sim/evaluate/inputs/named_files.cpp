@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "sim/hardware/named_files.hpp"
+#include "sim/hardware/profile_reader.hpp"
 
 namespace orrery::evaluate {
 

@@ -16,9 +16,9 @@
 //        | for the counts of tokens                                         |      |
 //
 // Experts' own launches, where their products are a loop (grouped_gemm: per_expert): the stack's
-// expert_product_launches for every product of an expert, expert_cast_launches for every cast, twice
-// that with scales of blocks of 32 (cast, and scales in the order that the tensor cores read). And
-// what router and dispatcher launch beyond the operations of model/:
+// expert_product_launches for every product of an expert, expert_cast_launches for every cast,
+// twice that with scales of blocks of 32 (cast, and scales in the order that the tensor cores
+// read). And what router and dispatcher launch beyond the operations of model/:
 //
 // block          | forward | backward | origin
 // ---------------|---------|----------|-----------------------------------------------------------

@@ -72,7 +72,7 @@ Answer rate_of(const DataRow& row) {
     for (std::int64_t i = 0; i < flow.integer("count").value_or(1); ++i) {
       named.insert_or_assign(
           flow.text("name"),
-          flows.start(hops, bytes(1e12), bound ? bytes_per_second(*bound) : fabric::kUnbounded));
+          flows.start(hops, bytes(kTera), bound ? bytes_per_second(*bound) : fabric::kUnbounded));
     }
   }
   const auto rate = [&](std::string_view key) -> std::optional<double> {
@@ -153,7 +153,7 @@ Answer hashed(const DataRow& row) {
 double period(int jobs, double compute, double send, double apart) {
   constexpr int kRounds = 60;
   constexpr int kSettled = 20;
-  constexpr double kRate = 1e9;
+  constexpr double kRate = kGiga;
   const std::vector<BytesPerSecond> link = {bytes_per_second(kRate)};
   fabric::FluidFlows flows(link);
   const std::vector<fabric::Hop> hops = {{fabric::LinkId{0}, 1.0}};

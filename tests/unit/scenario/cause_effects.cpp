@@ -161,6 +161,20 @@ void add_silent(std::vector<Effect>& effects) {
   effects.insert(effects.end(), silent.begin(), silent.end());
 }
 
+void add_fault(std::vector<Effect>& effects) {
+  const std::string list = "failures.network";
+  const auto add = [&](const std::string& key, const std::string& fault, const std::string& to) {
+    effects.push_back({fmt::format("{}[].fault.{}", list, key),
+                       fmt::format("[{{name: x, duration: 1h, fault: {}}}]", fault),
+                       fmt::format("{}[0].fault.{}", list, to),
+                       {{list, "[{name: x, duration: 1h, fault: {share: 0.5}}]"}},
+                       list});
+  };
+  add("nics", "{nics: 2, share: 0.5}", "nics = 2");
+  add("tier", "{tier: leaf, share: 0.5}", "tier = leaf");
+  add("share", "{share: 0.25}", "share = 0.25");
+}
+
 }  // namespace
 
 const std::vector<Effect>& cause_effects() {
@@ -170,6 +184,7 @@ const std::vector<Effect>& cause_effects() {
     add_cause(all, "failures.correlated");
     add_slowdown(all, "failures.stragglers");
     add_slowdown(all, "failures.network");
+    add_fault(all);
     add_hazards(all);
     add_silent(all);
     return all;

@@ -299,6 +299,11 @@ void dump_slowdowns(Lines& lines,
     lines.add(field + "job_rate", all[i].job_rate);
     lines.add(field + "slowdown", all[i].slowdown.median);
     lines.add(field + "spread", all[i].slowdown.sigma);
+    if (const std::optional<run::LinkFault>& fault = all[i].fault) {
+      lines.add(field + "fault.nics", fault->nics);
+      lines.add(field + "fault.tier", fault->tier);
+      lines.add(field + "fault.share", fault->share);
+    }
     lines.law(field + "duration", all[i].duration);
     lines.add(field + "evict_after", all[i].evict_after);
     lines.stages(field + "recovery", all[i].recovery);

@@ -84,7 +84,7 @@ class ValidateFiles : public ::testing::Test {
 
 constexpr const char* kFormats =
     "(measured-runs/2, collective-measurements/1, kernel-measurements/1, schedule-cases/1, "
-    "whole-runs/2, orrery/1)\n";
+    "fabric-cases/1, whole-runs/2, orrery/1)\n";
 
 TEST_F(ValidateFiles, RefusesUnknownFormats) {
   EXPECT_EQ(errors_of("format: measured-runs/3\n"),
