@@ -155,7 +155,13 @@ class Slide {
       top += kRow;
     }
     if (!slides_.changes.empty()) {
-      text({kBars + kWide, 108, 120, 22}, "dollars", {13, false, kFaint, Qt::AlignRight});
+      const bool priced =
+          std::any_of(slides_.changes.begin(), slides_.changes.end(), [](const auto& change) {
+            return !change.saving_text.empty();
+          });
+      text({kBars + kWide, 108, 120, 22},
+           priced ? "dollars" : "",
+           {13, false, kFaint, Qt::AlignRight});
       text({kBars + kWide + 120, 108, 100, 22}, "earlier", {13, false, kFaint, Qt::AlignRight});
     }
     if (!slides_.caution.empty()) {

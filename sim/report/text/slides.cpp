@@ -356,8 +356,10 @@ Slides slides_of(const Evaluation& evaluation) {
                    changes_title(slides.changes, of_run)};
   slides.subtitles = {
       bands ? "8 of 10 outcomes lie in the blue bands." : "",
-      run ? "From what is paid to what computes. Hatched is waiting."
-          : "From the whole step to what computes. Hatched is waiting.",
+      !slides.parts.empty() && slides.parts.front().dollars
+          ? "From what is paid to what computes. Hatched is waiting."
+      : run ? "From the GPU time of the run to what computes. Hatched is waiting."
+            : "From the whole step to what computes. Hatched is waiting.",
       of_run
           ? "What each change saves for the same tokens. Solid: a setting that can be made today. "
             "Hatched: what a lever is worth."
