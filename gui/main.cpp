@@ -14,8 +14,8 @@
 #include "gui/widgets/window/main_window.hpp"
 #include "gui/widgets/window/recovery_bar.hpp"
 #include "sim/base/error.hpp"
-#include "sim/cli/commands/evaluating.hpp"
 #include "sim/cli/frame/command_table.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 

@@ -22,7 +22,7 @@
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 #include "sim/plan/make_plan.hpp"
 #include "sim/plan/result/plan_report.hpp"
 #include "sim/report/files/difference.hpp"

@@ -7,7 +7,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/log_outages.hpp"
+#include "sim/import_config/logs/log_outages.hpp"
 #include "sim/scenario/edit_text.hpp"
 
 namespace orrery::python {

@@ -25,7 +25,7 @@
 #include "calibrate/sweep/sweep_runner.hpp"
 #include "calibrate/validate/step_program.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"

@@ -8,8 +8,8 @@
 #include "calibrate/fit/own_runs.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"
-#include "sim/validate/output/remarks.hpp"
 #include "sim/validate/rows/data_row.hpp"
+#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::fit {
 

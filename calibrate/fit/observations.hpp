@@ -15,7 +15,7 @@
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
-#include "sim/validate/measured/profile_shelf.hpp"
+#include "sim/validate/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
 
 namespace orrery::fit {

@@ -17,7 +17,7 @@
 #include "calibrate/import/import_traces.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"

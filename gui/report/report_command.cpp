@@ -14,7 +14,7 @@
 #include "gui/report/slides.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"

@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/hardware/stack_coefficients.hpp"
 #include "sim/report/metrics.hpp"

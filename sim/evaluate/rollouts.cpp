@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {

@@ -11,7 +11,7 @@
 //
 // Of schedules that run forwards inside backwards a third of the step is taken.
 
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/evaluate/evaluate_options.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/run/rollout/rollout.hpp"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/import_config/logs/training_log.hpp"
 #include "sim/import_config/shell/shell_script.hpp"
-#include "sim/import_config/training_log.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 #include "sim/yaml/text_check.hpp"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/import_config/import_config.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/imported.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config {
 

@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "sim/import_config/file_settings.hpp"
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_facts.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 #include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/import_config/draft.hpp"
+#include "sim/import_config/trees/draft.hpp"
 
 namespace orrery::import_config {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/plan/make_plan.hpp"
-#include "sim/plan/search/workbench.hpp"
 #include "sim/plan/simulate.hpp"
+#include "sim/plan/space/workbench.hpp"
 #include "sim/sweep/point_evaluator.hpp"
 
 namespace orrery::plan {

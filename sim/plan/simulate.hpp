@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/plan/make_plan.hpp"
-#include "sim/plan/search/pool.hpp"
+#include "sim/plan/pool.hpp"
 #include "sim/sweep/point_evaluator.hpp"
 #include "sim/sweep/run_sweep.hpp"
 #include "sim/sweep/sweep.hpp"

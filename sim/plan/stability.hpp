@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "sim/plan/layout_errors.hpp"
+#include "sim/plan/pool.hpp"
 #include "sim/plan/result/plan.hpp"
-#include "sim/plan/search/pool.hpp"
 
 namespace orrery::plan {
 

@@ -34,7 +34,7 @@
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/rollout/rollout.hpp"
 #include "sim/run/run_plan.hpp"
-#include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/run_timeline.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::report {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/base/text/json_text.hpp"
-#include "sim/report/files/escape.hpp"
+#include "sim/report/escape.hpp"
 
 namespace orrery::report {
 

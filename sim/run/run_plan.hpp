@@ -27,10 +27,10 @@
 #include "sim/run/failures/failure_spec.hpp"
 #include "sim/run/failures/life_law.hpp"
 #include "sim/run/failures/silent_spec.hpp"
+#include "sim/run/failures/time_warp.hpp"
 #include "sim/run/phase_plan.hpp"
 #include "sim/run/recovery/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
-#include "sim/run/trial/time_warp.hpp"
 
 namespace orrery::run {
 

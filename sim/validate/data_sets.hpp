@@ -23,7 +23,7 @@
 #include "sim/cost/cost.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/report/trust.hpp"
-#include "sim/validate/measured/profile_shelf.hpp"
+#include "sim/validate/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
 #include "sim/yaml/document.hpp"
 

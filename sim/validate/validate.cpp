@@ -11,8 +11,8 @@
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
-#include "sim/validate/output/remarks.hpp"
 #include "sim/validate/rows/data_row.hpp"
+#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::validate {
 

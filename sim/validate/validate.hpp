@@ -17,13 +17,6 @@
 
 namespace orrery::validate {
 
-struct ValidateOptions {
-  std::vector<std::filesystem::path> profiles;  // folders looked into first
-  int threads = 0;                              // 0: all cores
-  bool unstated = false;                        // measured runs as a person would state them
-  bool both = false;                            // those beside the runs as their sources state them
-};
-
 // Nothing when `diagnostics` holds an error: no YAML, an unknown format, a broken profile. Throws
 // Error(io) when a file cannot be read.
 [[nodiscard]] std::optional<Validation> validate_files(

@@ -19,6 +19,7 @@
 // the statistics without such rows stand beside the full ones.
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,13 @@
 #include "sim/report/trust.hpp"
 
 namespace orrery::validate {
+
+struct ValidateOptions {
+  std::vector<std::filesystem::path> profiles;  // folders looked into first
+  int threads = 0;                              // 0: all cores
+  bool unstated = false;                        // measured runs as a person would state them
+  bool both = false;                            // those beside the runs as their sources state them
+};
 
 struct ValidationRow {
   std::string id = {};

@@ -57,15 +57,19 @@ SAMPLES = {
     }, ["sim/engine/bad.cpp:2: engine may not include sim/cost/gemm.hpp (base)",
         "sim/run/bad.cpp:2: run may not include sim/step/a.hpp (*_result.hpp, base, engine, hardware)",
         "sim/surprise/new.hpp:1: sim/surprise is not in the table of arrows"]),
-    "includes_against_the_inner_arrows": ({
-        "sim/step/costs/bad.cpp": '#include "sim/step/costs/bad.hpp"\n#include "sim/step/step_input.hpp"\n'
-                                  '#include "sim/step/replay/a.hpp"\n#include "sim/step/step_simulator.hpp"\n',
-        "sim/step/replay/good.cpp": '#include "sim/step/costs/bad.hpp"\n',
-        "sim/step/step_simulator.cpp": '#include "sim/step/replay/a.hpp"\n',
-    }, ["sim/step/costs/bad.cpp:3: step/costs may not include sim/step/replay/a.hpp "
-        "(*_input.hpp, *_result.hpp, *_spec.hpp)",
-        "sim/step/costs/bad.cpp:4: step/costs may not include sim/step/step_simulator.hpp "
-        "(*_input.hpp, *_result.hpp, *_spec.hpp)"]),
+    "circles_of_folders": ({
+        "sim/step/costs/a.cpp": '#include "sim/step/replay/a.hpp"\n#include "sim/step/step_input.hpp"\n',
+        "sim/step/memory/a.cpp": '#include "sim/step/costs/a.hpp"\n#include "sim/step/b.hpp"\n',
+        "sim/step/replay/a.cpp": '\n#include "sim/step/driver.hpp"\n',
+        "sim/step/b.cpp": '#include "sim/step/c.hpp"\n',
+        "sim/step/c.cpp": '#include "sim/step/b.hpp"\n',
+        "sim/step/driver.cpp": '#include "sim/step/costs/a.hpp"\n#include "sim/step/memory/a.hpp"\n',
+        "sim/step/step_input.hpp": '#include "sim/step/memory/a.hpp"\n',
+    }, ["sim/step/driver.cpp:1: closes a circle: sim/step/costs -> sim/step/replay -> sim/step/driver -> sim/step/costs",
+        "sim/step/driver.cpp:2: closes a circle: sim/step/memory -> sim/step/costs -> sim/step/replay -> "
+        "sim/step/driver -> sim/step/memory",
+        "sim/step/costs/a.cpp:1: closes a circle: sim/step/replay -> sim/step/driver -> sim/step/costs -> "
+        "sim/step/replay"]),
     "includes_between_programs": ({
         "calibrate/samples/bad.cpp": '\n#include "sim/cost/gemm.hpp"\n',
         "gui/surprise/new.hpp": "#pragma once\n",

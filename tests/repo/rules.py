@@ -8,7 +8,7 @@ import collections
 import os.path
 import re
 
-from arrows import (ARROWS, FOREIGN, HIDDEN_FROM_GUI, INNER_ARROWS, ORDER, PROGRAM_ARROWS)
+from arrows import (ARROWS, CIRCULAR, FOREIGN, HIDDEN_FROM_GUI, ORDER, PROGRAM_ARROWS, WORDS)
 from code_view import (closing_brace, includes_of, outline_of, texts, tokens_of)
 
 RULES = []
@@ -73,14 +73,36 @@ def includes_against_the_arrows(tree):
 
 
 @rule
-def includes_against_the_inner_arrows(tree):
-    for file in code(tree, "sim/", ends=(".cpp", ".hpp")):
-        folder = os.path.dirname(file)
-        row = INNER_ARROWS.get(folder[4:])
-        for include in includes_of(file.text) if row else ():
-            if (component_of(include.path) == component_of(file) and
-                    os.path.dirname(include.path) != folder and not allowed(row, include.path[4:])):
-                yield file, include.line, f"{folder[4:]} may not include {include.path} ({listed(row)})"
+def circles_of_folders(tree):
+    """Between the folders of a component includes go one way. What stands in the component itself is a
+    folder of its own, a header with its source; words of a component are free to all of them."""
+    arrows = collections.defaultdict(dict)  # node -> node that it includes: where
+    for file in code(tree, *PRODUCT):
+        component = component_of(file) and os.path.join("sim", component_of(file)) or file.split("/")[0]
+
+        def node(path):
+            folder = os.path.dirname(path)
+            return os.path.splitext(path)[0] if folder == component else folder
+
+        for include in includes_of(file.text) if component not in CIRCULAR else ():
+            inner = include.path.startswith(component + "/") and not include.path.endswith(WORDS)
+            if inner and node(include.path) != node(file):
+                arrows[node(file)].setdefault(node(include.path), (file, include))
+    for start in sorted(arrows):
+        reached, queue = {}, [start]
+        while queue and start not in reached:
+            at = queue.pop(0)
+            for to, where in arrows[at].items() if at in arrows else ():
+                if to not in reached:
+                    reached[to] = (at, where)
+                    queue.append(to)
+        if start in reached and any(os.path.dirname(path) == start for path in tree):
+            before, (file, include) = reached[start]
+            path = [start, before]
+            while before != start:
+                before = reached[before][0]
+                path.append(before)
+            yield file, include.line, "closes a circle: " + " -> ".join(reversed(path))
 
 
 def program_folder(path):

@@ -11,8 +11,8 @@
 #include "sim/report/metric_band.hpp"
 #include "sim/report/picture/histogram.hpp"
 #include "sim/report/text/printed_quantiles.hpp"
+#include "sim/report/text/verdict.hpp"
 #include "sim/report/trust.hpp"
-#include "sim/report/verdict.hpp"
 
 namespace orrery::gui {
 

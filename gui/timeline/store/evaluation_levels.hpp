@@ -21,7 +21,7 @@
 #include "gui/timeline/category.hpp"
 #include "gui/timeline/store/levels.hpp"
 #include "sim/report/evaluation.hpp"
-#include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/run_timeline.hpp"
 
 namespace orrery::timeline {
 

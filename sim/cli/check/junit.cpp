@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "sim/report/files/escape.hpp"
+#include "sim/report/escape.hpp"
 
 namespace orrery::cli {
 

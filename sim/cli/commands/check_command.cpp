@@ -28,7 +28,7 @@
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/compare/baseline_file.hpp"
 #include "sim/report/text/text_report.hpp"
-#include "sim/report/verdict.hpp"
+#include "sim/report/text/verdict.hpp"
 
 namespace orrery::cli {
 

@@ -14,9 +14,9 @@
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/cli/frame/program_table.hpp"
 #include "sim/cli/help/complete.hpp"
 #include "sim/cli/help/man_page.hpp"
+#include "sim/cli/help/program_table.hpp"
 
 namespace orrery::cli {
 

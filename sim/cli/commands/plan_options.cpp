@@ -12,7 +12,7 @@
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/plan/search/fronts.hpp"
+#include "sim/plan/fronts.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::cli {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/output.hpp"
 
 namespace orrery::cli {

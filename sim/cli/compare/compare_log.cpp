@@ -14,7 +14,7 @@
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/step_band.hpp"

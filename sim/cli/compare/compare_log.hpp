@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 
 namespace orrery::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 #include "sim/trace/measured_trace.hpp"
 
 namespace CLI {

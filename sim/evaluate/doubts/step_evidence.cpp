@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::evaluate {

@@ -7,7 +7,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/evaluate/explain/explain_tables.hpp"
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/model/flops.hpp"
 #include "sim/report/text/printed_quantiles.hpp"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/evaluate/evaluate_options.hpp"
 #include "sim/evaluate/inputs/phase_steps.hpp"
 #include "sim/layout/layout_spec.hpp"
 #include "sim/run/capacity/capacity_plan.hpp"

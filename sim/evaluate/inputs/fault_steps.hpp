@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/evaluate/evaluate_options.hpp"
 #include "sim/run/failures/failure_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/parallel.hpp"
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/step/step_simulator.hpp"
 

@@ -21,7 +21,7 @@
 #include <optional>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/evaluate/evaluate_options.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 

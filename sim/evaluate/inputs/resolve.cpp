@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/layout/domains.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/import_config/draft.hpp"
 #include "sim/import_config/hugging_face/model_classes.hpp"
+#include "sim/import_config/trees/draft.hpp"
 
 namespace orrery::import_config {
 

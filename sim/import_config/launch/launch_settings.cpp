@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::import_config {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/launch/launch_settings.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/launch/launch_settings.hpp"
 #include "sim/import_config/torchtitan/torchtitan_flavors.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

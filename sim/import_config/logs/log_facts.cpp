@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "sim/import_config/logs/log_lines.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config {
 

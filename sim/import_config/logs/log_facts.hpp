@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "sim/import_config/draft.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
+#include "sim/import_config/trees/draft.hpp"
 
 namespace orrery::import_config {
 

@@ -10,7 +10,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config {
 

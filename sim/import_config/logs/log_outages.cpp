@@ -1,4 +1,4 @@
-#include "sim/import_config/log_outages.hpp"
+#include "sim/import_config/logs/log_outages.hpp"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "sim/import_config/logs/log_scan.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config {
 

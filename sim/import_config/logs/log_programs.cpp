@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/logs/word_search.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {

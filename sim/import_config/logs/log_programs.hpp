@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/import_config/import_config.hpp"
+#include "sim/import_config/imported.hpp"
 
 namespace orrery::import_config {
 

@@ -6,8 +6,8 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/hugging_face/layer_patterns.hpp"
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

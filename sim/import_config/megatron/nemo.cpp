@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
 #include "sim/import_config/trees/adapters.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/torchtitan/torchtitan_flavors.hpp"
 #include "sim/import_config/torchtitan/torchtitan_saved.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {

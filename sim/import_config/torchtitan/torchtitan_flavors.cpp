@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

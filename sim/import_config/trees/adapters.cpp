@@ -6,7 +6,7 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::import_config {

@@ -3,7 +3,7 @@
 // One reader per format: takes what it knows from the keys, and leaves the rest. Internal to
 // import_config/.
 
-#include "sim/import_config/draft.hpp"
+#include "sim/import_config/trees/draft.hpp"
 
 namespace orrery::import_config {
 

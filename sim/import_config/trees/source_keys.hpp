@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/import_config/import_config.hpp"
+#include "sim/import_config/imported.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "sim/cost/cost_model.hpp"
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/model/flops.hpp"
 #include "sim/step/costs/cost_memo.hpp"

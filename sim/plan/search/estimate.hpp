@@ -19,8 +19,8 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
-#include "sim/plan/search/workbench.hpp"
 #include "sim/plan/space/candidate.hpp"
+#include "sim/plan/space/workbench.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::step {

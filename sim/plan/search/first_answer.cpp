@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/plan/space/neighbours.hpp"
-
 namespace orrery::plan {
 
 namespace {
@@ -158,7 +156,7 @@ class Climber {
     for (int move = 0; move < kMostMoves; ++move) {
       Indices near;
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
-        if (differ_in_one_axis(candidates_[from], candidates_[i])) {
+        if (!only_difference(candidates_[from], candidates_[i]).empty()) {
           near.push_back(i);
         }
       }

@@ -11,10 +11,10 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/plan/search/families.hpp"
 #include "sim/plan/search/first_answer.hpp"
 #include "sim/plan/search/scoring.hpp"
 #include "sim/plan/search/shared_work.hpp"
-#include "sim/plan/space/families.hpp"
 
 namespace orrery::plan {
 

@@ -24,10 +24,10 @@
 #include <vector>
 
 #include "sim/plan/search/estimate.hpp"
-#include "sim/plan/search/workbench.hpp"
 #include "sim/plan/space/candidate.hpp"
 #include "sim/plan/space/plan_spec.hpp"
 #include "sim/plan/space/space.hpp"
+#include "sim/plan/space/workbench.hpp"
 #include "sim/sweep/team.hpp"
 
 namespace orrery::plan {

@@ -284,4 +284,40 @@ std::string tag(const Candidate& candidate, const Workbench& bench) {
   return text;
 }
 
+std::string_view only_difference(const Candidate& one, const Candidate& other) {
+  const bool same_cluster =
+      one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
+  if (!same_cluster) {
+    return {};
+  }
+  int differences = 0;
+  std::string_view name;
+  const auto note = [&differences, &name](bool differs, std::string_view trait) {
+    differences += differs ? 1 : 0;
+    name = differs ? trait : name;
+  };
+  const bool depth = one.pipeline != other.pipeline;
+  const bool width = one.tensor != other.tensor;
+  const bool chunks = one.virtual_stages != other.virtual_stages;
+  const bool same_group = one.data == other.data && one.context == other.context;
+  note(depth, "pp");
+  note(width, "tp");
+  note(!width && one.sequence_parallel != other.sequence_parallel, "sp");
+  note(one.context != other.context, "cp");
+  note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
+  const bool exchanges = one.expert > 1 && other.expert > 1;
+  note(exchanges && one.dispatcher != other.dispatcher, "exchange");
+  note(exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
+       "hidden");
+  note(one.micro != other.micro, "micro");
+  note(one.recompute != other.recompute, "recompute");
+  note(one.offload != other.offload, "offload");
+  note(one.sharding != other.sharding, "sharding");
+  note(one.sharding == other.sharding && same_group && one.shard_group != other.shard_group,
+       "group");
+  // Chunks and schedule follow the depth; alone they are an axis of their own.
+  note(!depth && (chunks || one.schedule != other.schedule), chunks ? "vpp" : "schedule");
+  return differences == 1 ? name : std::string_view();
+}
+
 }  // namespace orrery::plan

@@ -24,7 +24,7 @@
 
 #include "sim/hardware/software_profile.hpp"
 #include "sim/layout/layout_spec.hpp"
-#include "sim/plan/search/workbench.hpp"
+#include "sim/plan/space/workbench.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/schedule/schedule_spec.hpp"
@@ -87,6 +87,9 @@ void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenari
 [[nodiscard]] bool is_planned(std::string_view key);
 
 [[nodiscard]] std::string tag(const Candidate& candidate, const Workbench& bench);
+
+// The name of the only axis in which two candidates of one cluster differ; empty without one.
+[[nodiscard]] std::string_view only_difference(const Candidate& one, const Candidate& other);
 
 // GPUs of the whole job.
 [[nodiscard]] std::int64_t gpus_of(const Candidate& candidate, const Workbench& bench);

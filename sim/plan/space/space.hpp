@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/plan/search/workbench.hpp"
 #include "sim/plan/space/candidate.hpp"
 #include "sim/plan/space/plan_spec.hpp"
+#include "sim/plan/space/workbench.hpp"
 
 namespace orrery::plan {
 

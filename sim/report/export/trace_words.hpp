@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/run_timeline.hpp"
 #include "sim/schedule/step_graph.hpp"
 
 namespace orrery::report {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "sim/report/evaluation.hpp"
-#include "sim/report/picture/wait_chain.hpp"
+#include "sim/report/text/wait_chain.hpp"
 
 namespace orrery::report {
 

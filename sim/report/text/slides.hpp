@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/verdict.hpp"
+#include "sim/report/text/verdict.hpp"
 
 namespace orrery::report {
 

@@ -7,7 +7,7 @@
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/text_sections.hpp"
-#include "sim/report/verdict.hpp"
+#include "sim/report/text/verdict.hpp"
 
 namespace orrery::report {
 

@@ -32,8 +32,8 @@
 #include "sim/base/ledger.hpp"
 #include "sim/base/random.hpp"
 #include "sim/run/capacity/node_mix.hpp"
+#include "sim/run/capacity/repair_shop.hpp"
 #include "sim/run/capacity/spot_supply.hpp"
-#include "sim/run/failures/repair_shop.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
 

@@ -36,8 +36,8 @@
 #include "sim/base/sim_time.hpp"
 #include "sim/run/capacity/node_mix.hpp"
 #include "sim/run/failures/life_law.hpp"
+#include "sim/run/failures/time_warp.hpp"
 #include "sim/run/run_plan.hpp"
-#include "sim/run/trial/time_warp.hpp"
 
 namespace orrery::run {
 

@@ -26,7 +26,7 @@
 #include "sim/run/prices/bill.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
-#include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/run_timeline.hpp"
 
 namespace orrery::run {
 

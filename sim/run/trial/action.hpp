@@ -8,7 +8,7 @@
 
 #include "sim/run/run_category.hpp"
 #include "sim/run/run_plan.hpp"
-#include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/run_timeline.hpp"
 
 namespace orrery::run {
 

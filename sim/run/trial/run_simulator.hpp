@@ -53,13 +53,13 @@
 #include "sim/run/failures/failure_sources.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
+#include "sim/run/run_timeline.hpp"
 #include "sim/run/trial/action.hpp"
 #include "sim/run/trial/agenda.hpp"
 #include "sim/run/trial/disturbances.hpp"
 #include "sim/run/trial/pace_record.hpp"
 #include "sim/run/trial/recovery.hpp"
 #include "sim/run/trial/run_books.hpp"
-#include "sim/run/trial/run_timeline.hpp"
 #include "sim/run/trial/saves.hpp"
 
 namespace orrery::run {

@@ -13,9 +13,9 @@
 #include "sim/base/parallel.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/evaluate/catalog.hpp"
-#include "sim/plan/search/workbench.hpp"
+#include "sim/plan/space/workbench.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
-#include "sim/validate/output/remarks.hpp"
+#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::validate {
 

@@ -26,7 +26,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/plan/layout_errors.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/validate/validate.hpp"
+#include "sim/validate/validation.hpp"
 
 namespace orrery::validate {
 

@@ -7,11 +7,11 @@
 
 #include "sim/base/percent.hpp"
 #include "sim/evaluate/catalog.hpp"
-#include "sim/plan/search/pool.hpp"
+#include "sim/plan/pool.hpp"
 #include "sim/plan/search/search.hpp"
 #include "sim/report/table.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
-#include "sim/validate/output/remarks.hpp"
+#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::validate {
 

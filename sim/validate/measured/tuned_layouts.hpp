@@ -19,7 +19,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/plan/space/layout_features.hpp"
-#include "sim/validate/validate.hpp"
+#include "sim/validate/validation.hpp"
 
 namespace orrery::validate {
 

@@ -11,7 +11,7 @@
 
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config::testing {
 

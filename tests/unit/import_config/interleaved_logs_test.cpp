@@ -8,7 +8,7 @@
 #include <array>
 
 #include "sim/base/random.hpp"
-#include "sim/import_config/log_outages.hpp"
+#include "sim/import_config/logs/log_outages.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {

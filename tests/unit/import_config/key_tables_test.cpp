@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/scenario/table/known_key.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 

@@ -1,6 +1,6 @@
 // Restarts in the logs of a run become its failures.
 
-#include "sim/import_config/log_outages.hpp"
+#include "sim/import_config/logs/log_outages.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sim/report/files/escape.hpp"
+#include "sim/report/escape.hpp"
 
 #include <gtest/gtest.h>
 

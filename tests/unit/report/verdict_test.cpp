@@ -1,6 +1,6 @@
 // The answer in one sentence: what stands, what is lost most, and how much of it the step takes.
 
-#include "sim/report/verdict.hpp"
+#include "sim/report/text/verdict.hpp"
 
 #include <gtest/gtest.h>
 

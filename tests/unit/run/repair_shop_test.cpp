@@ -1,6 +1,6 @@
 // Repairs against queueing theory: M/M/c with crews, M/G/infinity without.
 
-#include "sim/run/failures/repair_shop.hpp"
+#include "sim/run/capacity/repair_shop.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Operational time: the integral of the multiplier, and its inverse.
 
-#include "sim/run/trial/time_warp.hpp"
+#include "sim/run/failures/time_warp.hpp"
 
 #include <gtest/gtest.h>
 

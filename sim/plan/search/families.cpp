@@ -1,4 +1,4 @@
-#include "sim/plan/space/families.hpp"
+#include "sim/plan/search/families.hpp"
 
 #include <algorithm>
 #include <numeric>

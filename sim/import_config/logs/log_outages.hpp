@@ -19,7 +19,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/units.hpp"
-#include "sim/import_config/import_config.hpp"
+#include "sim/import_config/imported.hpp"
 
 namespace orrery::import_config {
 

@@ -10,11 +10,11 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/key_fates.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_programs.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
 #include "sim/import_config/logs/metrics_table.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

@@ -1,4 +1,4 @@
-#include "sim/validate/measured/profile_shelf.hpp"
+#include "sim/validate/profile_shelf.hpp"
 
 #include <vector>
 

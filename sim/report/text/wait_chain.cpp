@@ -1,4 +1,4 @@
-#include "sim/report/picture/wait_chain.hpp"
+#include "sim/report/text/wait_chain.hpp"
 
 #include <algorithm>
 

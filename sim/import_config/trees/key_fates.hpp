@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/import_config/draft.hpp"
+#include "sim/import_config/trees/draft.hpp"
 
 namespace orrery::import_config {
 

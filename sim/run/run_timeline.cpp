@@ -1,4 +1,4 @@
-#include "sim/run/trial/run_timeline.hpp"
+#include "sim/run/run_timeline.hpp"
 
 #include <array>
 #include <cstddef>

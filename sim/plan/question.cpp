@@ -1,4 +1,4 @@
-#include "sim/plan/space/question.hpp"
+#include "sim/plan/question.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "sim/run/failures/repair_shop.hpp"
+#include "sim/run/capacity/repair_shop.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/import_config/key_fates.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 #include <fmt/core.h>
 

@@ -25,8 +25,8 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/plan/result/plan.hpp"
-#include "sim/plan/search/workbench.hpp"
 #include "sim/plan/space/space.hpp"
+#include "sim/plan/space/workbench.hpp"
 
 namespace orrery::plan {
 

@@ -1,4 +1,4 @@
-#include "sim/plan/search/pool.hpp"
+#include "sim/plan/pool.hpp"
 
 #include <fmt/core.h>
 

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/plan/pool.hpp"
 #include "sim/plan/result/plan.hpp"
-#include "sim/plan/search/pool.hpp"
 #include "sim/plan/simulate.hpp"
 
 namespace orrery::plan {

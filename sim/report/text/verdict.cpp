@@ -1,4 +1,4 @@
-#include "sim/report/verdict.hpp"
+#include "sim/report/text/verdict.hpp"
 
 #include <fmt/core.h>
 

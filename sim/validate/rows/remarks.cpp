@@ -1,4 +1,4 @@
-#include "sim/validate/output/remarks.hpp"
+#include "sim/validate/rows/remarks.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "sim/evaluate/fill_metrics.hpp"
+#include "sim/evaluate/inputs/fill_metrics.hpp"
 
 #include <algorithm>
 #include <utility>

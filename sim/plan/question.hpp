@@ -9,7 +9,7 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/plan/make_plan.hpp"
-#include "sim/plan/search/workbench.hpp"
+#include "sim/plan/space/workbench.hpp"
 
 namespace orrery::plan {
 

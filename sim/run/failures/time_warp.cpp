@@ -1,4 +1,4 @@
-#include "sim/run/trial/time_warp.hpp"
+#include "sim/run/failures/time_warp.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "sim/plan/search/workbench.hpp"
+#include "sim/plan/space/workbench.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/import_config/import_config.hpp"
+#include "sim/import_config/imported.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {

@@ -1,4 +1,4 @@
-#include "sim/cli/commands/evaluating.hpp"
+#include "sim/cli/frame/evaluating.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "sim/import_config/draft.hpp"
+#include "sim/import_config/trees/draft.hpp"
 
 #include <fmt/core.h>
 

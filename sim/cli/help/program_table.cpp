@@ -1,4 +1,4 @@
-#include "sim/cli/frame/program_table.hpp"
+#include "sim/cli/help/program_table.hpp"
 
 #include <CLI/App.hpp>
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "sim/plan/search/fronts.hpp"
+#include "sim/plan/fronts.hpp"
 
 #include <algorithm>
 #include <limits>

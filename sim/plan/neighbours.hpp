@@ -11,8 +11,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "sim/plan/pool.hpp"
 #include "sim/plan/result/plan.hpp"
-#include "sim/plan/search/pool.hpp"
 #include "sim/plan/space/space.hpp"
 
 namespace orrery::plan {
@@ -33,8 +33,6 @@ namespace orrery::plan {
                                                       const Workbench& bench,
                                                       const Finalist& winner,
                                                       const std::stop_token& stop);
-
-[[nodiscard]] bool differ_in_one_axis(const Candidate& one, const Candidate& other);
 
 // The axis in which two candidates of one cluster differ, if it is a single one: its trait of
 // `other`. Nothing for equal candidates and for those that differ in more.

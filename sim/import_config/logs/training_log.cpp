@@ -1,4 +1,4 @@
-#include "sim/import_config/training_log.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "sim/plan/space/neighbours.hpp"
+#include "sim/plan/neighbours.hpp"
 
 #include <fmt/core.h>
 
@@ -56,43 +56,6 @@ std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
   return best;
 }
 
-// The name of the only axis in which two candidates of one cluster differ; empty without one.
-std::string_view only_difference(const Candidate& one, const Candidate& other) {
-  const bool same_cluster =
-      one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
-  if (!same_cluster) {
-    return {};
-  }
-  int differences = 0;
-  std::string_view name;
-  const auto note = [&differences, &name](bool differs, std::string_view trait) {
-    differences += differs ? 1 : 0;
-    name = differs ? trait : name;
-  };
-  const bool depth = one.pipeline != other.pipeline;
-  const bool width = one.tensor != other.tensor;
-  const bool chunks = one.virtual_stages != other.virtual_stages;
-  const bool same_group = one.data == other.data && one.context == other.context;
-  note(depth, "pp");
-  note(width, "tp");
-  note(!width && one.sequence_parallel != other.sequence_parallel, "sp");
-  note(one.context != other.context, "cp");
-  note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
-  const bool exchanges = one.expert > 1 && other.expert > 1;
-  note(exchanges && one.dispatcher != other.dispatcher, "exchange");
-  note(exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
-       "hidden");
-  note(one.micro != other.micro, "micro");
-  note(one.recompute != other.recompute, "recompute");
-  note(one.offload != other.offload, "offload");
-  note(one.sharding != other.sharding, "sharding");
-  note(one.sharding == other.sharding && same_group && one.shard_group != other.shard_group,
-       "group");
-  // Chunks and schedule follow the depth; alone they are an axis of their own.
-  note(!depth && (chunks || one.schedule != other.schedule), chunks ? "vpp" : "schedule");
-  return differences == 1 ? name : std::string_view();
-}
-
 Space of_cluster(Space space, const ClusterSearch& cluster) {
   space.values[static_cast<std::size_t>(Axis::gpu)] = {static_cast<std::int64_t>(cluster.gpu)};
   space.values[static_cast<std::size_t>(Axis::nodes)] = {cluster.nodes};
@@ -134,10 +97,6 @@ void keep_adjacent(const std::vector<Trait>& traits,
 }
 
 }  // namespace
-
-bool differ_in_one_axis(const Candidate& one, const Candidate& other) {
-  return !only_difference(one, other).empty();
-}
 
 std::optional<Trait> single_difference(const Candidate& one,
                                        const Candidate& other,
