@@ -54,6 +54,13 @@ double ring_share(const LayerCosting& costing,
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }
 
+// Frozen weights: the reduction of dX runs beside the weight gradient, which is not computed, and no
+// stack cuts the exchanges of the adapters together with their small products.
+bool has_nothing_beside(const LayerCosting& costing, const model::CollectiveOp& op) {
+  return costing.model.lora.has_value() &&
+         (op.beside == model::Beside::previous_gemm || op.part == model::Part::adapter_exchange);
+}
+
 // Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
 // waits for.
 double waited_share(const LayerCosting& costing,
@@ -76,6 +83,9 @@ double waited_share(const LayerCosting& costing,
     const Seconds gemm = neighbour_time<model::GemmOp>(costing, pass, at, gathers);
     const Seconds exposed = decomposed_wait(time, gemm, *costing.in.tensor_chunks);
     return (exposed + (time - exposed) * software.communication_slowdown.value()) / time;
+  }
+  if (has_nothing_beside(costing, op)) {
+    return 1.0;
   }
   if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
     const bool forwards = op.beside == model::Beside::next_gemm;
