@@ -174,6 +174,7 @@ class Settling {
     if (pending_.silent_log && pending_.local_batch && draft_.count("layout.pipeline") == 1) {
       draft_.set("batch.micro", pending_.local_batch->value, pending_.local_batch->origin);
     }
+    settle_micro_batch();
     if (draft_.find("batch.global") != nullptr || !data_) {
       ask_for_ranks();
       return;
@@ -186,6 +187,21 @@ class Settling {
           pending_.accumulation ? pending_.accumulation->value : std::int64_t{1};
       put_global(pending_.accumulation ? *pending_.accumulation : *pending_.local_tokens,
                  {*micro, repeated, *data_});
+    }
+  }
+
+  // What is left for a rank where the batch and how often it is cut are stated.
+  void settle_micro_batch() {
+    const auto global = draft_.count("batch.global");
+    if (!global || !data_ || !pending_.accumulation || draft_.find("batch.micro") != nullptr) {
+      return;
+    }
+    const auto pieces = times({*data_, pending_.accumulation->value});
+    if (pieces && *pieces > 0 && *global % *pieces == 0) {
+      Origin origin = pending_.accumulation->origin;
+      origin.kind = OriginKind::derived;
+      origin.why = fmt::format("{} / ({} x {})", *global, *data_, pending_.accumulation->value);
+      draft_.set("batch.micro", *global / *pieces, origin);
     }
   }
 
@@ -280,10 +296,23 @@ class Settling {
                         pending_.shard->origin.key,
                         "shard x replicate"});
     }
-    const bool sharded = !shard || *shard > 1;
+    if (pending_.shard && data_ && times({*shard, copies}) != data_) {
+      diagnostics_.error(pending_.shard->origin.where,
+                         pending_.shard->origin.key,
+                         fmt::format("{} x {} copies are not the {} data-parallel ranks of the job",
+                                     *shard,
+                                     copies,
+                                     *data_));
+    }
+    // The ranks of a context group share the parameters, too.
+    const std::int64_t group = shard.value_or(1) * draft_.count("layout.context").value_or(1);
+    const bool sharded = !shard || group > 1;
     draft_.set("layout.sharding", !sharded ? "none" : copies > 1 ? "hsdp" : "zero3", origin);
     if (sharded && copies > 1 && shard) {
-      draft_.set("layout.shard_group", *shard, origin);
+      draft_.set("layout.shard_group", group, origin);
+    }
+    if (!sharded) {
+      draft_.erase("overlap.fsdp.quantized_weights");
     }
   }
 

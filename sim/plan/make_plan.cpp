@@ -407,6 +407,9 @@ void finish(const PlanQuestion& question,
   const Finalist& winner = plan.finalists.front();
   if (searched.pool.current && simulated.done[*searched.pool.current]) {
     plan.current = compare_with(winner, *searched.pool.current, simulated, question, evaluator);
+    if (plan.current) {
+      plan.current->problem = simulated.points[*searched.pool.current].problem;
+    }
   }
   plan.published = place_published(
       {question, searched.stated, searched.pool, simulated, order}, winner, evaluator);

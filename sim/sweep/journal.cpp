@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSchema = "orrery-sweep-journal/2";
 constexpr std::size_t kMostProfileBytes = std::size_t{64} << 20U;
-constexpr std::size_t kMostInputBytes = std::size_t{1} << 30U;
+constexpr std::size_t kMostInputBytes = std::size_t{64} << 20U;
 
 // All profile files that the search can find, by their content.
 std::string profiles_hash(const hardware::ProfileSearch& search) {

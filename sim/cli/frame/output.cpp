@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -102,6 +103,19 @@ void prepare_streams() {
     }
   }
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // a file above the limit is an error to report
+}
+
+// A thread's stack is as large as the shell's limit says, which may be too little for any work.
+void prepare_threads() {
+  constexpr std::size_t kStackBytes = std::size_t{8} << 20U;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) == 0) {
+    if (pthread_attr_setstacksize(&attributes, kStackBytes) == 0) {
+      static_cast<void>(pthread_setattr_default_np(&attributes));
+    }
+    static_cast<void>(pthread_attr_destroy(&attributes));
+  }
 }
 
 }  // namespace orrery::cli

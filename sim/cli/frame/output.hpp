@@ -43,4 +43,7 @@ void message_block(std::string_view text);
 // into an error of the write that meets it. To be called first.
 void prepare_streams();
 
+// Threads get a stack of 8 MiB, whatever the limit of the shell.
+void prepare_threads();
+
 }  // namespace orrery::cli

@@ -97,6 +97,7 @@ ExitCode run_program(CLI::App& app,
 
 int run_guarded(const std::function<ExitCode()>& body) {
   prepare_streams();
+  prepare_threads();
   static_cast<void>(std::signal(SIGABRT, exit_as_internal));
   std::set_terminate(end_at_once);
   return static_cast<int>(ending_of(body));

@@ -10,7 +10,7 @@ namespace orrery::evaluate {
 std::vector<FileStamp> named_files(const scenario::Scenario& scenario) {
   std::vector<FileStamp> files;
   const auto add = [&files](const std::optional<std::filesystem::path>& path) {
-    constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
+    constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // as it is read
     if (path) {
       files.push_back(stamp_of(*path, read_file(*path, kMostBytes)));
     }

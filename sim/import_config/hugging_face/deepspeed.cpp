@@ -93,19 +93,23 @@ void read_zero_stage(Import& import) {
   }
 }
 
+// Without a section of its own for a type DeepSpeed trains in fp32.
 void read_precision(Import& import) {
   SourceKeys& keys = import.keys;
+  bool stated = false;
   for (const std::string_view name : {"bf16", "fp16", "bfloat16"}) {
     const std::string path = fmt::format("{}.enabled", name);
     const auto on = keys.flag(path);
     import.pending.full_precision |= on.has_value() && !*on;  // unless another is on
     const SourceItem* item = keys.find(path);
+    stated |= item != nullptr;
     if (on.value_or(false)) {
       import.draft.set("precision.compute", name == "fp16" ? "fp16" : "bf16", read_from(*item));
     } else if (item != nullptr && item->unread) {
       import.draft.leave_open("precision.compute", *item, unread_reason(item->value));
     }
   }
+  import.pending.full_precision |= !stated;
 }
 
 void read_offload(Import& import) {

@@ -280,7 +280,7 @@ class HuggingFace {
                         : pattern != nullptr
                             ? read_from(*pattern)
                             : of_class(fmt::format("each {}th layer is full", *every)));
-    } else if (windowed && *window < longest_) {
+    } else if (windowed && (longest_ == 0 || *window < longest_)) {
       leave_out(import_,
                 at("sliding_window"),
                 Effect::large,

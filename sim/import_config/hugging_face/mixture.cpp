@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "sim/import_config/hugging_face/class_keys.hpp"
 
@@ -69,8 +72,8 @@ class Mixture {
   }
 
   // ERNIE: experts from one layer to another, in each n-th.
-  template <typename Use>
-  void read_range_of_experts(std::int64_t layers, const Use& use) {
+  template <typename Mark>
+  void read_range_of_experts(std::int64_t layers, const Mark& mark) {
     const auto start = keys_.count(at("moe_layer_start_index"));
     const SourceItem* last = keys_.take(at("moe_layer_end_index"));
     const auto end = last != nullptr && last->value.text != "-1"
@@ -78,59 +81,68 @@ class Mixture {
                          : layers - 1;
     const std::int64_t every =
         std::max<std::int64_t>(keys_.count(at("moe_layer_interval")).value_or(1), 1);
-    std::int64_t with = 0;
-    for (std::int64_t layer = start.value_or(0); layer <= end && layer < layers; ++layer) {
-      with += (layer + 1) % every == 0 ? 1 : 0;
-    }
     if (start || last != nullptr || every > 1) {
-      use(start ? "moe_layer_start_index" : "moe_layer_interval", layers - with);
+      mark(start ? "moe_layer_start_index" : "moe_layer_interval", [&](std::int64_t layer) {
+        return layer < start.value_or(0) || layer > end || (layer + 1) % every != 0;
+      });
     }
   }
 
-  // Layers with a dense MLP by the keys of the classes; all figures of layers are counts.
+  // Layers with a dense MLP: those that any key of the classes names.
   void read_dense_layers(std::int64_t layers) {
-    std::int64_t dense = 0;
+    constexpr std::int64_t kMostLayers = 100'000;
+    std::vector<bool> dense(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(layers, 0, kMostLayers)));
     const SourceItem* from = nullptr;
-    const auto use = [&](std::string_view name, std::int64_t count) {
-      if (count > dense) {
-        dense = count;
+    std::int64_t most = 0;
+    const auto mark = [&](std::string_view name, const auto& is_dense) {
+      std::int64_t count = 0;
+      for (std::size_t i = 0; i < dense.size(); ++i) {
+        if (is_dense(static_cast<std::int64_t>(i))) {
+          dense[i] = true;
+          ++count;
+        }
+      }
+      if (count > most) {
+        most = count;
         from = keys_.find(at(name));
       }
     };
-    use("first_k_dense_replace", keys_.count(at("first_k_dense_replace")).value_or(0));
-    for (const std::string_view name : {"num_dense_layers", "n_dense_layers", "n_dense_first"}) {
-      use(name, keys_.count(at(name)).value_or(0));
+    for (const std::string_view name :
+         {"first_k_dense_replace", "num_dense_layers", "n_dense_layers", "n_dense_first"}) {
+      const std::int64_t first = keys_.count(at(name)).value_or(0);
+      mark(name, [first](std::int64_t layer) { return layer < first; });
     }
-    read_range_of_experts(layers, use);
-    const auto step = keys_.count(at("decoder_sparse_step"));
-    if (step && *step > 1) {
-      use("decoder_sparse_step", layers - layers / *step);
-    }
-    const auto interleaved = keys_.count(at("interleave_moe_layer_step"));
-    if (interleaved && *interleaved > 1) {
-      use("interleave_moe_layer_step", layers - layers / *interleaved);
+    read_range_of_experts(layers, mark);
+    for (const std::string_view name : {"decoder_sparse_step", "interleave_moe_layer_step"}) {
+      const std::int64_t step = keys_.count(at(name)).value_or(1);
+      mark(name, [step](std::int64_t layer) { return step > 1 && (layer + 1) % step != 0; });
     }
     const auto only = keys_.texts(at("mlp_only_layers"));
-    if (!only.empty()) {
-      use("mlp_only_layers", dense + static_cast<std::int64_t>(only.size()));
-    }
+    mark("mlp_only_layers", [&only](std::int64_t layer) {
+      return std::find(only.begin(), only.end(), std::to_string(layer)) != only.end();
+    });
     const SourceItem* pattern = keys_.take(at("moe_layer_freq"));
     if (pattern != nullptr && pattern->value.kind == yaml::Value::Kind::sequence) {
       const auto kinds = keys_.texts(at("moe_layer_freq"));
-      use("moe_layer_freq", std::count(kinds.begin(), kinds.end(), "0"));
+      mark("moe_layer_freq", [&kinds](std::int64_t layer) {
+        return static_cast<std::size_t>(layer) < kinds.size() &&
+               kinds[static_cast<std::size_t>(layer)] == "0";
+      });
     } else if (const auto every = keys_.count(at("moe_layer_freq")); every && *every > 1) {
-      use("moe_layer_freq", layers - layers / *every);
+      mark("moe_layer_freq", [&every](std::int64_t layer) { return layer % *every != 0; });
     }
     if (from == nullptr) {
       return;
     }
-    const bool leading = from->path == at("first_k_dense_replace") ||
-                         from->path.ends_with("_dense_layers") || from->path == at("n_dense_first");
-    put_dense_layers(
-        import_.draft,
-        leading ? read_from(*from) : derived_from(*from, "as many layers have a dense MLP"),
-        dense,
-        leading);
+    const std::int64_t all = std::count(dense.begin(), dense.end(), true);
+    const bool leading = std::is_sorted(dense.begin(), dense.end(), std::greater<>());
+    put_dense_layers(import_.draft,
+                     leading && all == most
+                         ? read_from(*from)
+                         : derived_from(*from, "as many layers have a dense MLP"),
+                     all,
+                     leading);
   }
 
   [[nodiscard]] std::string expert_count() const {

@@ -29,8 +29,8 @@ void read_prefetch(Import& import, bool second) {
                         : default_of(import, "backward_prefetch is NO_PREFETCH"));
 }
 
-// Copies of a group that shares the parameters: HSDP.
-void read_copies(Import& import) {
+// Copies of a group that shares the parameters: HSDP. Whether there are any.
+bool read_copies(Import& import) {
   SourceKeys& keys = import.keys;
   constexpr std::string_view kParallel = "parallelism_config.parallelism_config_";
   const auto name = [&](std::string_view key) {
@@ -38,10 +38,14 @@ void read_copies(Import& import) {
   };
   const auto copies = keys.count(name("dp_replicate_size"));
   const auto shard = keys.count(name("dp_shard_size"));
-  if (copies.value_or(1) > 1 && shard.value_or(1) > 1) {
-    import.set("layout.sharding", "hsdp", name("dp_replicate_size"));
-    import.set("layout.shard_group", *shard, name("dp_shard_size"));
+  const bool copied = copies.value_or(1) > 1 && shard.value_or(1) > 1;
+  if (copied) {
+    import.pending.fsdp = true;
+    import.pending.replicate =
+        PendingCount{*copies, read_from(*keys.find(name("dp_replicate_size")))};
+    import.pending.shard = PendingCount{*shard, read_from(*keys.find(name("dp_shard_size")))};
   }
+  return copied;
 }
 
 void read_offload(Import& import, bool optional) {
@@ -94,24 +98,24 @@ void read_fsdp(Import& import) {
   const bool section = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
     return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
   });
-  read_copies(import);
-  const bool copied = import.draft.is("layout.sharding", "hsdp");
-  if (copied) {
+  const bool shards = read_copies(import) || is("hybrid_shard", "4") || (type && *type == "FSDP") ||
+                      !strategy.empty() || (!type && section);
+  if (shards && kept) {
+    import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
+  }
+  if (import.pending.replicate) {
     read_prefetch(import, new_one);
   } else if (is("hybrid_shard", "4")) {
     import.pending.fsdp = true;
     import.pending.per_host = derived_from(*from, "the ranks of a host share them");
     read_prefetch(import, new_one);
-  } else if ((type && *type == "FSDP") || !strategy.empty() || (!type && section)) {
+  } else if (shards) {
     import.draft.set(
         "layout.sharding",
         is("no_shard", "3")        ? "none"
         : is("shard_grad_op", "2") ? "zero2"
                                    : "zero3",
         from != nullptr ? read_from(*from) : default_of(import, "FSDP shards the parameters"));
-    if (kept) {
-      import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
-    }
     read_prefetch(import, new_one);
   } else if (type && (*type == "MULTI_GPU" || *type == "NO")) {
     import.set("layout.sharding", "none", "distributed_type");

@@ -196,9 +196,10 @@ std::vector<GivenKey> given_keys(const Scenario& scenario, LaunchProgram program
       given.push_back({std::string(key), *value, "export"});
     }
   };
-  for (const std::string_view key : {"cluster.gpu", "cluster.nodes", "cluster.gpus_per_node"}) {
-    give(key);
-  }
+  give("cluster.gpu");  // nodes by their number, which a scenario may state as GPUs
+  given.push_back({"cluster.nodes", std::to_string(scenario.cluster.nodes), "export"});
+  given.push_back(
+      {"cluster.gpus_per_node", std::to_string(scenario.cluster.gpus_per_node), "export"});
   if (scenario.cluster.nodes > 1) {  // which one is the machine's, not the launch file's
     given.push_back({"cluster.network.preset", "infiniband-400g", "export"});
   }

@@ -84,7 +84,7 @@ class Titan {
     if (sharding == layout::Sharding::hsdp) {
       const std::int64_t group = scenario_.layout.shard_group.value_or(all);
       add("parallelism.data_parallel_replicate_degree", all / group);
-      add("parallelism.data_parallel_shard_degree", group);
+      add("parallelism.data_parallel_shard_degree", group / scenario_.layout.context);
     } else if (sharding == layout::Sharding::none && all > 1) {
       add("parallelism.data_parallel_replicate_degree", all);
       add("parallelism.data_parallel_shard_degree", 1);

@@ -251,16 +251,23 @@ void check_printed_counts(const Pending& pending,
     const auto is = [&](double expected) { return near(count, expected, slack); };
     sum += printed.of_rank ? count : 0.0;
     ranks += printed.of_rank ? 1.0 : 0.0;
+    // Norms and biases are on every tensor rank; a pipeline stage and experts are not counted here.
+    constexpr double kMore = 0.03;
+    const double share = all / degree("layout.tensor");
     const bool right = printed.of_rank
-                           ? shards > 1.0 || degree("layout.expert") > 1.0 || is(all)
+                           ? degree("layout.pipeline") > 1.0 || degree("layout.expert") > 1.0 ||
+                                 is(all) ||
+                                 (count > share * (1.0 - slack) && shards > 1.0 &&
+                                  count < share * (1.0 + kMore + printed.rounding))
                            : is(all) || is(all + static_cast<double>(model.prediction_modules)) ||
                                  is(all - positions);
     if (!right) {
       diagnostics.error(printed.origin.where,
                         printed.origin.key,
-                        fmt::format("the log prints {} parameters, but the model of these files "
+                        fmt::format("the log prints {} parameters{}, but the model of these files "
                                     "has {}: it is another model",
                                     printed.value,
+                                    printed.of_rank && shards > 1.0 ? " on a rank" : "",
                                     model.parameters));
       return;
     }

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 
@@ -30,11 +32,29 @@ constexpr std::array<Sentence, 5> kSentences = {
      {kSteps, "max_steps"},
      {"Number of trainable parameters =", "trainable_parameters"}}};
 
+// What a launcher writes before each line, of the length of `begin`: a rank, a date.
+std::string_view behind_prefix(std::string_view line, std::string_view begin) {
+  const auto alike = [](char a, char b) {
+    const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+    return a == b || (digit(a) && digit(b));
+  };
+  const bool has =
+      line.size() >= begin.size() && std::equal(begin.begin(), begin.end(), line.begin(), alike);
+  return has ? line.substr(begin.size()) : line;
+}
+
 // `  bf16=True,` among the printed TrainingArguments.
-void read_argument(const LogLine& line, LogSettings& settings) {
-  constexpr std::array<std::string_view, 6> kNames = {
-      "bf16", "fp16", "gradient_checkpointing", "fsdp", "deepspeed", "tp_size"};
-  std::string_view text = trimmed(line.text);
+void read_argument(std::string_view text, int line, LogSettings& settings) {
+  constexpr std::array<std::string_view, 9> kNames = {"bf16",
+                                                      "fp16",
+                                                      "gradient_checkpointing",
+                                                      "fsdp",
+                                                      "deepspeed",
+                                                      "tp_size",
+                                                      "optim",
+                                                      "torch_compile",
+                                                      "use_liger_kernel"};
+  text = trimmed(text);
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || !text.ends_with(',')) {
     return;
@@ -42,7 +62,9 @@ void read_argument(const LogLine& line, LogSettings& settings) {
   const std::string_view name = text.substr(0, sign);
   if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
     text = text.substr(sign + 1, text.size() - sign - 2);
-    settings.put(std::string(name), name == "fsdp" && text == "[]" ? "none" : text, line.number);
+    const std::string value =
+        name == "optim" ? lower_case(text.substr(text.rfind('.') + 1)) : std::string(text);
+    settings.put(std::string(name), name == "fsdp" && text == "[]" ? "none" : value, line);
   }
 }
 
@@ -85,6 +107,7 @@ std::vector<LogPart> trainer_log_settings(std::string_view text,
   LogSettings settings(file);
   std::size_t model = lines.size();
   bool arguments = false;
+  std::string_view prefix;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i].text;
     for (const Sentence& sentence : kSentences) {
@@ -92,10 +115,16 @@ std::vector<LogPart> trainer_log_settings(std::string_view text,
         settings.put(std::string(sentence.key), fmt::format("{:.0f}", *figure), lines[i].number);
       }
     }
-    arguments = (arguments && trimmed(line) != ")") ||
-                line.find("TrainingArguments(") != std::string_view::npos;
+    if (const std::size_t begin = line.find("TrainingArguments(");
+        begin != std::string_view::npos) {
+      arguments = true;
+      const std::size_t name = line.find_last_of(" :", begin);
+      prefix = line.substr(0, name == std::string_view::npos ? 0 : name + 1);
+    }
+    const std::string_view argument = behind_prefix(line, prefix);
+    arguments = arguments && trimmed(argument) != ")";
     if (arguments) {
-      read_argument(lines[i], settings);
+      read_argument(argument, lines[i].number, settings);
     }
     if (line.find("Model config ") != std::string_view::npos && trimmed(line).ends_with('{')) {
       model = i;
@@ -113,11 +142,11 @@ std::vector<LogPart> trainer_log_settings(std::string_view text,
   if (model < lines.size()) {
     const std::string_view line = lines[model].text;
     const std::size_t level = line.find("[INFO|");
-    const std::string_view prefix =
+    const std::string_view before =
         level == std::string_view::npos || trimmed(line.substr(0, level)).empty()
             ? std::string_view()
             : line.substr(0, level);
-    auto tree = printed_json(lines, model, prefix, file, diagnostics);
+    auto tree = printed_json(lines, model, before, file, diagnostics);
     if (!tree) {
       return {};
     }

@@ -118,13 +118,14 @@ bool take_stages(Import& import) {
 struct RecipeName {
   std::string_view part;
   std::string_view compute;
+  bool gathers_narrow = false;  // fp8_param_gather of its recipe
 };
 
 // The first that a name holds; an 8-bit recipe of another kind is none.
 constexpr std::array<RecipeName, 8> kRecipeNames = {{{"nvfp4", "nvfp4"},
-                                                     {"mxfp8", "mxfp8"},
-                                                     {"fp8_delayed", "fp8-delayed"},
-                                                     {"fp8_current", "fp8-tensorwise"},
+                                                     {"mxfp8", "mxfp8", true},
+                                                     {"fp8_delayed", "fp8-delayed", true},
+                                                     {"fp8_current", "fp8-tensorwise", true},
                                                      {"fp8_subchannel", "fp8-block"},
                                                      {"fp8", ""},
                                                      {"bf16_mixed", "bf16"},
@@ -151,6 +152,10 @@ bool take_recipe(Import& import) {
     import.keys.add(nested("model", type, unset));
   }
   import.draft.set("precision.compute", std::string(known->compute), read_from(item));
+  if (known->gathers_narrow) {
+    import.draft.set(
+        "precision.parameters", "fp8", derived_from(item, "it gathers them in 8 bits"));
+  }
   return true;
 }
 

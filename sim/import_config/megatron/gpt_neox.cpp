@@ -93,6 +93,9 @@ void read_model_words(Import& import) {
     if (!attends_to_all(kinds->value)) {
       keys.error(*kinds, "holds layers without attention to all keys");
     }
+    if (value_text(kinds->value).find("flash") != std::string::npos) {
+      import.draft.set_stack("megatron-deepspeed-fa2");
+    }
   }
   if (import.on("gpt_j_residual")) {
     import.draft.note(

@@ -311,7 +311,9 @@ void read_megatron(Import& import, const std::vector<std::string>& prefixes) {
   read_megatron_step(keys);
   read_megatron_run(keys);
   if (keys.on("deepspeed")) {
-    import.draft.set_stack("megatron-deepspeed");
+    const bool flash = keys.on("use_flash_attn") || keys.on("use_flash_attn_v2") ||
+                       keys.on("use_flash_attn_builder") || keys.on("use_flash_attn_triton");
+    import.draft.set_stack(flash ? "megatron-deepspeed-fa2" : "megatron-deepspeed");
   }
 }
 

@@ -304,6 +304,11 @@ class Judge {
         judge(item);
       }
     }
+    if (reader_.format == ConfigFormat::megatron_args ||
+        reader_.format == ConfigFormat::torchtitan_command ||
+        reader_.format == ConfigFormat::trainer_args) {
+      judge_passed_over();
+    }
   }
 
  private:
@@ -399,14 +404,44 @@ class Judge {
            import_.draft.find("model.moe.num_experts") == nullptr;
   }
 
+  // What cannot be read matters where no other file and no caller says it: the program's default is
+  // not what it would have been. `auto` is settled elsewhere, and what counts is asked for anyway.
+  void judge_unread(LeftOutKey& key, const std::optional<KeyFate>& fate) const {
+    key.effect = Effect::unread;
+    if (!fate || key.value == "auto") {
+      return;
+    }
+    const bool set = fate->fate == Fate::sets || fate->fate == Fate::takes;
+    if (set && !fate->why.starts_with("@") && has(fate->needs)) {
+      const ImportedSetting* setting = import_.draft.find(fate->why);
+      const bool said = setting != nullptr && setting->origin.kind != OriginKind::by_default &&
+                        setting->origin.kind != OriginKind::assumed;
+      key.effect =
+          said || import_.draft.open(fate->why) != nullptr ? Effect::unread : Effect::large;
+      key.states = fate->why;
+    } else if (!set && fate->fate != Fate::none && fate->fate != Fate::small) {
+      key.effect = Effect::large;
+      key.why += "; " + std::string(fate->why);
+    }
+  }
+
+  // Arguments of a script that stand where it could not be followed.
+  void judge_passed_over() {
+    for (LeftOutKey& key : import_.left_out) {
+      if (key.effect == Effect::unread && key.key.starts_with("--")) {
+        judge_unread(key, tables_.find(normalised_key(key.key)));
+      }
+    }
+  }
+
   void judge(const SourceItem& item) {
     const auto fate = tables_.find(item.path);
     LeftOutKey key{item.where, item.shown, value_text(item.value), Effect::none, "", ""};
     const std::string unread = unread_reason(item.value);
     const bool set = fate && (fate->fate == Fate::sets || fate->fate == Fate::takes);
     if (!unread.empty() && (item.used || !fate || fate->fate != Fate::none)) {
-      key.effect = Effect::unread;
       key.why = unread;
+      judge_unread(key, fate);
     } else if (is_empty(item.value) || is_switched_off(import_.keys, item.path) ||
                (fate && unread.empty() && is_neutral(item.value, fate->neutral))) {
       key.why = "as if it were absent";

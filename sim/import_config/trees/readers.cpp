@@ -56,7 +56,7 @@ constexpr std::array<FormatReader, 18> kReaders = {{
     {ConfigFormat::gpt_neox, "GPT-NeoX", "gpt-neox deepspeed megatron-lm", read_gpt_neox},
     {ConfigFormat::trainer_yaml, "transformers", "", read_trainer_yaml},
     {ConfigFormat::trainer_args, "transformers", "", read_trainer_yaml},
-    {ConfigFormat::trainer_log, "transformers", "", read_trainer_log},
+    {ConfigFormat::trainer_log, "transformers", "hf-trainer", read_trainer_log},
     {ConfigFormat::nanotron, "nanotron", "nanotron", read_nanotron},
     {ConfigFormat::torchtitan, "torchtitan", "torchtitan launchers", read_torchtitan},
     {ConfigFormat::torchtitan_command, "torchtitan", "torchtitan launchers", read_torchtitan},

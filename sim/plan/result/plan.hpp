@@ -90,7 +90,8 @@ struct Finalist {
   Objective behind_in = Objective::step_time;
   bool paired = false;  // false: nothing varies over trials, or the simulation was cut short
   Standing standing = Standing::behind;
-  std::string reason;  // why it loses; empty for the winner
+  std::string reason;   // why it loses; empty for the winner
+  std::string problem;  // why it may not win at all, of the scenario as it stands: deadline, budget
 };
 
 // Something that was simulated in full, finalist or not.

@@ -176,10 +176,17 @@ std::string switch_words(const Plan& plan) {
   for (const scenario::KeyValue& one : plan.switches.keys) {
     keys += fmt::format("{}`{}: {}`", keys.empty() ? "" : ", ", one.key, one.value);
   }
-  return fmt::format(
-      "with {}, as recipes of this stack have it; without, the best layout takes {} a step",
-      keys,
-      format_time(seconds(plan.switches.before)));
+  // Steps of clusters of different sizes do not compare.
+  const auto nodes = plan.finalists.front().proposal.candidate.nodes;
+  const bool one_size =
+      std::all_of(plan.finalists.begin(), plan.finalists.end(), [nodes](const Finalist& finalist) {
+        return finalist.proposal.candidate.nodes == nodes;
+      });
+  return fmt::format("with {}, as recipes of this stack have it{}",
+                     keys,
+                     one_size ? fmt::format("; without, the best layout takes {} a step",
+                                            format_time(seconds(plan.switches.before)))
+                              : std::string());
 }
 
 std::string current_words(const Plan& plan) {
@@ -195,6 +202,9 @@ std::string current_words(const Plan& plan) {
   if (!evaluation.feasible) {
     return fmt::format("the scenario as it stands does not fit: {}",
                        evaluation.reasons.empty() ? "memory" : evaluation.reasons.front());
+  }
+  if (!current.problem.empty()) {
+    return "the scenario as it stands is no answer: " + current.problem;
   }
   const Bytes free = evaluation.step.feasibility.headroom;
   const std::string tight = in_bytes(free) < plan.headroom.bytes

@@ -113,7 +113,10 @@ void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
   if (text.empty()) {
     return;
   }
-  page.line(text);
+  const auto mfu = shown_value(evaluation, used.id);
+  const auto hfu = shown_value(evaluation, MetricId::hfu);
+  page.line(text +
+            (mfu && hfu && *hfu < *mfu ? ": masked attention counts in the first only" : ""));
   if (used.id == MetricId::mfu_causal) {
     page.line(
         page.paint(Ink::faint,

@@ -76,7 +76,8 @@ SaveTimes storage_times(const CheckpointSpec& spec, const StepInput& step, Findi
   findings.require(!spec.durable || !spec.stall || *spec.durable == *spec.stall,
                    "checkpoint.durable",
                    "a synchronous save protects when its stall is over");
-  const Seconds computed = std::max(write_time(spec, step, {}), copy);  // the slower stream
+  // The slower stream; what a save takes whatever its size, it takes in both modes.
+  const Seconds computed = std::max({write_time(spec, step, {}), copy, spec.least_stall});
   const Seconds stall = spec.stall ? *spec.stall : spec.durable.value_or(computed);
   return {stall, stall};
 }

@@ -83,7 +83,22 @@ done
 python train.py $ARGS )") + kModel);
   EXPECT_EQ(imported.value("layout.tensor"), "2");
   EXPECT_EQ(imported.value("layout.pipeline"), "");
-  EXPECT_EQ(imported.effect("--pipeline-model-parallel-size"), "unread");
+  EXPECT_EQ(imported.effect("--pipeline-model-parallel-size"), "large");
+  EXPECT_NE(imported.problems().find("--set layout.pipeline=VALUE, or --ignore KEY"),
+            std::string::npos);
+  EXPECT_EQ(imported.result.scenario, "");
+}
+
+TEST(ShellScripts, WhatACallerStatesInPlaceOfAConditionCounts) {
+  const std::string script = std::string(R"(
+[ -f /etc/big ] && ARGS="--pipeline-model-parallel-size 8"
+python train.py $ARGS --swiglu $(echo) )") +
+                             kModel;
+  EXPECT_NE(import_script(script).problems().find("--swiglu"), std::string::npos);
+  Given given = machines(8);
+  given.push_back({"layout.pipeline", "4", "--set"});
+  given.push_back({"model.activation", "swiglu", "--set"});
+  EXPECT_EQ(import_texts({{"run.sh", script}}, given).problems(), "");
 }
 
 TEST(ShellScripts, VariablesWithoutValueAreAskedFor) {

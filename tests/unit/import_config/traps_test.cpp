@@ -359,6 +359,48 @@ TEST(UnknownKeys, StopTheImportUnlessTheyAreIgnored) {
   EXPECT_FALSE(none.has_errors());
 }
 
+TEST(Attention, OfMegatronDeepSpeedIsUnfusedUnlessItIsFlash) {
+  const std::string deepspeed = "--deepspeed --zero-stage 1 --no-pipeline-parallel ";
+  EXPECT_EQ(import_command(deepspeed).value("software.name"), "megatron-deepspeed");
+  EXPECT_EQ(import_command(deepspeed + "--use-flash-attn-v2").value("software.name"),
+            "megatron-deepspeed-fa2");
+}
+
+TEST(DenseLayers, AreThoseThatAnyKeyNames) {
+  const auto dense = [](const std::string& keys) {
+    return import_texts({{"config.json",
+                          R"({"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
+                              "hidden_size": 2048, "num_hidden_layers": 48, "num_experts": 128,
+                              "num_attention_heads": 32, "num_experts_per_tok": 8,
+                              "intermediate_size": 6144, "moe_intermediate_size": 768,
+                              "vocab_size": 151936, )" +
+                              keys + "}"}},
+                        machines(8))
+        .value("model.moe.dense_layers");
+  };
+  EXPECT_EQ(dense(R"("decoder_sparse_step": 2)"), "24");
+  EXPECT_EQ(dense(R"("decoder_sparse_step": 2, "mlp_only_layers": [0, 1, 2, 3])"), "26");
+  EXPECT_EQ(dense(R"("decoder_sparse_step": 1, "mlp_only_layers": [0, 1])"), "2");
+}
+
+TEST(ShardGroups, HoldTheContextRanksToo) {
+  const auto imported = [](const std::string& degrees) {
+    return import_texts(
+        {{"train.toml",
+          "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n"
+          "local_batch_size = 1\nglobal_batch_size = 32\n[parallelism]\n" +
+              degrees}},
+        machines(8));
+  };
+  EXPECT_EQ(imported("data_parallel_replicate_degree = 4\ndata_parallel_shard_degree = 8\n"
+                     "context_parallel_degree = 2\n")
+                .value("layout.shard_group"),
+            "16");
+  EXPECT_TRUE(has(
+      imported("data_parallel_replicate_degree = 4\ndata_parallel_shard_degree = 8\n").problems(),
+      "8 x 4 copies are not the 64 data-parallel ranks of the job"));
+}
+
 TEST(UnknownKeys, AreResolvedByStatingWhatTheySay) {
   const std::string muon = "--optimizer muon";
   EXPECT_TRUE(has(import_command(muon).problems(), "--optimizer: an optimizer that"));
