@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
 #include "sim/import_config/trees/adapters.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
@@ -15,9 +17,11 @@ namespace {
 // The trainer's bf16 stands beside 8-bit formats of the model, which say more.
 void read_trainer_precision(Import& import) {
   SourceKeys& keys = import.keys;
-  const auto precision = keys.text("trainer.precision");
+  const std::string_view name =
+      first_of(import, {"trainer.precision", "trainer.plugins.precision"});
+  const auto precision = keys.text(name);
   if (precision && import.draft.find("precision.compute") == nullptr) {
-    const SourceItem& item = *keys.find("trainer.precision");
+    const SourceItem& item = *keys.find(name);
     if (precision->starts_with("bf16")) {
       import.draft.set("precision.compute", "bf16", read_from(item));
     } else if (precision->starts_with("16")) {
@@ -46,6 +50,67 @@ void read_nemo_sharding(Import& import) {
   const SourceItem* optimizer = keys.find("model.optim.name");
   if (optimizer != nullptr && optimizer->value.text.find("distributed") != std::string::npos) {
     import.draft.set("layout.sharding", "zero1", read_from(*optimizer));
+  }
+}
+
+// NeMo 2 builds its model by a class, whose switches stand in NeMo's code; what the trainer does
+// beside it stands with its optimizer, its callbacks and its plugins.
+constexpr std::array<std::string_view, 4> kLlamaClasses = {
+    "llama", "mistral", "mixtral", "codellama"};
+
+struct Switch {
+  std::string_view key;
+  std::string_view of_llama;
+};
+
+constexpr std::array<Switch, 5> kSwitches = {{{"model.activation", "swiglu"},
+                                              {"model.norm", "rms_norm"},
+                                              {"model.position", "rotary"},
+                                              {"model.tie_embeddings", "false"},
+                                              {"model.linear_bias", "false"}}};
+
+void take_callbacks(Import& import) {
+  const SourceItem* item = import.keys.find("trainer.callbacks");
+  if (item == nullptr) {
+    return;
+  }
+  yaml::Value inner;
+  inner.kind = yaml::Value::Kind::mapping;
+  inner.where = item->where;
+  for (const yaml::Value& callback : item->value.items) {
+    for (const yaml::Entry& entry : callback.entries) {
+      if (entry.key.find("overlap") != std::string::npos) {
+        inner.entries.push_back(entry);
+      }
+    }
+  }
+  if (!inner.entries.empty()) {
+    yaml::Value outer;
+    outer.kind = yaml::Value::Kind::mapping;
+    outer.where = inner.where;
+    outer.entries.push_back({"callbacks", inner.where, std::move(inner)});
+    import.keys.add(outer);
+  }
+}
+
+void set_switches_of_class(Import& import) {
+  const SourceItem* built = import.keys.find("model.config._target_");
+  const std::string name = lower_case(built->value.text.substr(built->value.text.rfind('.') + 1));
+  const bool llama = std::any_of(kLlamaClasses.begin(), kLlamaClasses.end(), [&name](auto start) {
+    return name.starts_with(start);
+  });
+  for (const Switch& one : kSwitches) {
+    const ImportedSetting* setting = import.draft.find(one.key);
+    if (setting != nullptr && setting->origin.kind != OriginKind::by_default) {
+      continue;
+    }
+    import.draft.erase(one.key);
+    if (llama) {
+      import.draft.set(
+          one.key, std::string(one.of_llama), derived_from(*built, "as its class has it"));
+    } else {
+      import.draft.leave_open(one.key, *built, "the class of the model sets it in NeMo's code");
+    }
   }
 }
 
@@ -92,8 +157,25 @@ void read_nemo(Import& import) {
                fmt::format("{} steps", *every),
                "exp_manager.checkpoint_callback_params.every_n_train_steps");
   }
-  MegatronKeys keys{import, {"model.", "model.config.", "trainer.strategy.", "strategy.", "data."}};
+  const bool second = import.keys.find("model.config._target_") != nullptr;
+  if (second) {
+    take_callbacks(import);
+    import.keys.rename("trainer.plugins.fp8_params", "trainer.plugins.fp8_param_gather");
+  }
+  MegatronKeys keys{import,
+                    {"model.",
+                     "model.config.",
+                     "trainer.strategy.",
+                     "strategy.",
+                     "data.",
+                     "optim.config.",
+                     "callbacks.",
+                     "trainer.plugins.",
+                     "trainer.strategy.ddp."}};
   read_megatron_model(keys);
+  if (second) {
+    set_switches_of_class(import);
+  }
   read_megatron_layout(keys);
   read_megatron_step(keys);
   read_trainer_precision(import);

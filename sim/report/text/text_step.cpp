@@ -115,8 +115,7 @@ void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
   }
   const auto mfu = shown_value(evaluation, used.id);
   const auto hfu = shown_value(evaluation, MetricId::hfu);
-  page.line(text +
-            (mfu && hfu && *hfu < *mfu ? ": masked attention counts in the first only" : ""));
+  page.line(text + (mfu && hfu && *hfu < *mfu ? " without masked attention" : ""));
   if (used.id == MetricId::mfu_causal) {
     page.line(
         page.paint(Ink::faint,

@@ -401,6 +401,34 @@ TEST(ShardGroups, HoldTheContextRanksToo) {
       "8 x 4 copies are not the 64 data-parallel ranks of the job"));
 }
 
+TEST(Nemo2, BuildsTheModelOfItsClass) {
+  const auto imported = [](const std::string& name) {
+    return import_texts(
+        {{"config.yaml",
+          "data: {seq_length: 8192, global_batch_size: 512, micro_batch_size: 1}\n"
+          "model:\n  _target_: nemo.collections.llm.LlamaModel\n"
+          "  config: {_target_: nemo.collections.llm." +
+              name +
+              ", num_layers: 32, hidden_size: 4096, ffn_hidden_size: 14336, num_attention_heads: "
+              "32,"
+              " num_query_groups: 8, vocab_size: 128256}\n"
+              "optim: {config: {use_distributed_optimizer: true}}\n"
+              "trainer:\n  devices: 8\n  num_nodes: 8\n"
+              "  callbacks: [{_target_: x.MegatronCommOverlapCallback, tp_comm_overlap: true}]\n"
+              "  plugins: {precision: bf16-mixed, fp8: hybrid, fp8_recipe: tensorwise}\n"
+              "  strategy: {tensor_model_parallel_size: 4, sequence_parallel: true}\n"}},
+        machines(8));
+  };
+  const Imported llama = imported("Llama3Config8B");
+  EXPECT_EQ(llama.problems(), "");
+  EXPECT_EQ(llama.value("model.activation"), "swiglu");
+  EXPECT_EQ(llama.value("model.linear_bias"), "false");
+  EXPECT_EQ(llama.value("layout.sharding"), "zero1");
+  EXPECT_EQ(llama.value("overlap.tensor"), "true");
+  EXPECT_EQ(llama.value("precision.compute"), "fp8-tensorwise");
+  EXPECT_TRUE(imported("NemotronConfig8B").asks("model.activation"));
+}
+
 TEST(UnknownKeys, AreResolvedByStatingWhatTheySay) {
   const std::string muon = "--optimizer muon";
   EXPECT_TRUE(has(import_command(muon).problems(), "--optimizer: an optimizer that"));
