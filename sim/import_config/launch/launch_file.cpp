@@ -35,8 +35,15 @@ constexpr std::array<Program, 5> kPrograms = {{
 }};
 
 // What a launch file says of a scenario; the run and the machines are not its.
-constexpr std::array<std::string_view, 8> kSections = {
-    "model", "layout", "batch", "precision", "recompute", "overlap", "software_options", "offload"};
+constexpr std::array<std::string_view, 9> kSections = {"model",
+                                                       "layout",
+                                                       "batch",
+                                                       "precision",
+                                                       "recompute",
+                                                       "compile",
+                                                       "overlap",
+                                                       "software_options",
+                                                       "offload"};
 
 // Facts of the machine, which no launch file states.
 constexpr std::array<std::string_view, 5> kOfTheMachine = {"offload.link",
@@ -139,7 +146,8 @@ std::string text_of(const Scenario& scenario, LaunchProgram program) {
 bool is_of_the_code(std::string_view key) {
   return key.starts_with("model.") || key.starts_with("recompute") ||
          key.starts_with("software_options.") || key == "layout.schedule" ||
-         key == "layout.sequence_parallel" || key.starts_with("precision.optimizer");
+         key == "layout.sequence_parallel" || key == "compile" ||
+         key.starts_with("precision.optimizer");
 }
 
 // What the scenario says of these sections, by the file or by recipes.
