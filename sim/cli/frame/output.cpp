@@ -108,7 +108,6 @@ void prepare_streams() {
 
 // A thread's stack is as large as the shell's limit says, which may be too little for any work.
 void prepare_threads() {
-  constexpr std::size_t kStackBytes = std::size_t{8} << 20U;
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) == 0) {
     if (pthread_attr_setstacksize(&attributes, kStackBytes) == 0) {

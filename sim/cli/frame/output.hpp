@@ -5,6 +5,7 @@
 // A write that fails is never silent: data that did not arrive is an Error(io), exit code 6. A
 // closed pipe (`orrery ... | head`) is no news to its reader and ends without a message.
 
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -43,7 +44,8 @@ void message_block(std::string_view text);
 // into an error of the write that meets it. To be called first.
 void prepare_streams();
 
-// Threads get a stack of 8 MiB, whatever the limit of the shell.
+// Threads get such a stack, whatever the limit of the shell.
+inline constexpr std::size_t kStackBytes = std::size_t{8} << 20U;
 void prepare_threads();
 
 }  // namespace orrery::cli

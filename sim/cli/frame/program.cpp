@@ -1,6 +1,7 @@
 #include "sim/cli/frame/program.hpp"
 
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -12,6 +13,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "sim/base/error.hpp"
 #include "sim/cli/frame/command_table.hpp"
@@ -100,6 +102,13 @@ int run_guarded(const std::function<ExitCode()>& body) {
   prepare_threads();
   static_cast<void>(std::signal(SIGABRT, exit_as_internal));
   std::set_terminate(end_at_once);
+  // The main thread has the stack that the shell gave it.
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kStackBytes) {
+    int code = 0;
+    std::thread([&] { code = static_cast<int>(ending_of(body)); }).join();
+    return code;
+  }
   return static_cast<int>(ending_of(body));
 }
 
