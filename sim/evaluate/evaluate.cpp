@@ -313,6 +313,13 @@ void find_what_ifs(const scenario::Scenario& scenario,
   }
 }
 
+// Compute is a number of tokens of this model; money stays a window (run/prices/plan_prices.hpp).
+void settle_budget(const model::ParameterCounts& parameters, run::TrainingSpec& training) {
+  if (const auto* compute = training.budget ? std::get_if<Flop>(&*training.budget) : nullptr) {
+    training.tokens = run::tokens_for(*compute, static_cast<double>(parameters.active));
+  }
+}
+
 bool run_whole(const scenario::Scenario& scenario,
                const StepAnswer& answer,
                const EvaluateOptions& options,
@@ -334,6 +341,7 @@ bool run_whole(const scenario::Scenario& scenario,
     spec.checkpoint.least_interval = minutes(5.0);
   }
   spec.checkpoint.least_stall = seconds(1.0);
+  settle_budget(evaluation.echo.parameters, spec.training);
   spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
   run::StepInput step = {.step_time = evaluation.step.step_time,
@@ -385,6 +393,21 @@ bool run_whole(const scenario::Scenario& scenario,
   fill_run_metrics(mean_power_watts(scenario, resolved), spec.training.start, evaluation);
   find_what_ifs(scenario, spec, step, options, evaluation);
   return true;
+}
+
+// Schedules without a flush trade the bubble for older weights.
+std::optional<std::string> stale_weights(const scenario::Scenario& scenario,
+                                         const Resolved& resolved) {
+  const schedule::ScheduleKind kind = scenario.step.schedule;
+  if (!schedule::traits_of(kind).stale || resolved.layout.pipeline < 2) {
+    return std::nullopt;
+  }
+  const std::int64_t versions =
+      schedule::weight_versions(kind, resolved.layout.pipeline, resolved.layout.micro_batches);
+  return fmt::format(
+      "{} trains with weights up to {} old: what that does to learning is in no figure",
+      schedule::to_string(kind),
+      versions == 2 ? "one update" : fmt::format("{} updates", versions - 1));
 }
 
 bool judge_expectations(const scenario::Scenario& scenario,
@@ -455,6 +478,9 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     evaluation.rollout = rollout_step(scenario, *resolved, evaluation.step);
     fill_rollout_metrics(evaluation);
   }
+  if (auto caveat = stale_weights(scenario, *resolved)) {
+    evaluation.caveats.push_back(*std::move(caveat));
+  }
   if (auto caveat = impossible_step(evaluation)) {
     evaluation.caveats.push_back(*std::move(caveat));
   }
@@ -509,6 +535,7 @@ std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,
   if (scenario.run && !run_whole(scenario, step, options, evaluation, diagnostics)) {
     return std::nullopt;
   }
+  fill_budget(scenario, evaluation);
   if (!judge_expectations(scenario, evaluation, diagnostics)) {
     return std::nullopt;
   }

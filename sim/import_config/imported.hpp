@@ -1,6 +1,6 @@
 #pragma once
 
-// Words of an import: files and their formats, where a value comes from, what is left out or asked for.
+// Words of an import: files, formats, where a value comes from, what is left out or asked for.
 //
 // where a value comes from | meaning
 // -------------------------|-----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #pragma once
 
-// What frozen weights and low-rank adapters make of the passes of a layer. Used inside model/ only.
+// What frozen weights, low-rank adapters and a reference model make of the passes of a layer. Used
+// inside model/ only.
 //
 //   Y = X W + s (X A) B      A: k x r, B: r x n;  W is frozen
 //
@@ -14,6 +15,9 @@
 // T r between them; a row-parallel one sums T r and gathers the T n results of B. What only weight
 // gradients need goes: second gathers of the input, transposed 8-bit copies, the backward of the
 // embedding. 4-bit weights are unpacked before each product, forward and backward.
+//
+// A reference model is a frozen one of the same shape: its forward, without dropout, follows that
+// of the trained one. With adapters it is the same model, without them.
 //
 // symbol | meaning                                  | unit     | origin
 // -------|------------------------------------------|----------|------------------
@@ -34,5 +38,19 @@ enum class FrozenPart { layer, embedding, head };
 // Without effect unless the model has adapters.
 void freeze_forward(Pass& pass, const LayerContext& context, FrozenPart part);
 void freeze_backward(LayerPasses& passes, const LayerContext& context, FrozenPart part);
+
+// The passes that `passes_of(model, options)` gives, the reference's forward behind the forward.
+template <typename PassesOf>
+LayerPasses with_reference(ModelSpec model, OpOptions options, const PassesOf& passes_of) {
+  model.reference = false;
+  LayerPasses passes = passes_of(model, options);
+  if (model.lora) {
+    model.lora->targets = {false, false, false, false};
+  }
+  options.dropout = false;
+  const Pass reference = passes_of(model, options).forward;
+  passes.forward.insert(passes.forward.end(), reference.begin(), reference.end());
+  return passes;
+}
 
 }  // namespace orrery::model

@@ -154,6 +154,9 @@ void mtp_backward(LayerPasses& passes, const LayerContext& context, const LayerP
 }  // namespace
 
 LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options) {
+  if (model.reference) {
+    return with_reference(model, options, embedding_passes);
+  }
   const LayerContext context{model, options, shard_dims(model, options)};
   const ShardDims& dims = context.dims;
   const double elements = product(dims.local_tokens, dims.hidden);
@@ -188,6 +191,9 @@ LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options) {
 }
 
 LayerPasses head_passes(const ModelSpec& model, const OpOptions& options) {
+  if (model.reference) {
+    return with_reference(model, options, head_passes);
+  }
   const LayerContext context{model, options, shard_dims(model, options)};
   LayerPasses layer;
   if (model.mtp_layers > 0) {

@@ -95,17 +95,17 @@ double multiplied_parameters(const ModelSpec& model) {
 }
 
 Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
-  // Frozen weights have no gradient: 4 N, and 6 of the adapters.
-  const double per_weight = model.lora ? kFrozenFactor : kTrainingFactor;
+  // Frozen weights have no gradient: 4 N, and 6 of the adapters. A reference model: 2 N.
+  const double reference = model.reference ? kForwardFactor : 0.0;
+  const double per_weight = (model.lora ? kFrozenFactor : kTrainingFactor) + reference;
+  const double per_forward = (kTrainingFactor + reference) / kForwardFactor;
   const double adapters = kTrainingFactor * product(count_parameters(model).adapters);
   if (convention == FlopConvention::six_nd) {
     return flop(per_weight * product(count_parameters(model).active) + adapters);
   }
-  const double attention = kTrainingFactor / kForwardFactor *
-                           product(model.num_layers + model.mtp_layers) *
+  const double attention = per_forward * product(model.num_layers + model.mtp_layers) *
                            attention_forward(model, convention);
-  const double scans =
-      kTrainingFactor / kForwardFactor * scan_flop_per_token(model, 0, model.num_layers);
+  const double scans = per_forward * scan_flop_per_token(model, 0, model.num_layers);
   return flop(per_weight * multiplied_parameters(model) + adapters + attention + scans);
 }
 

@@ -350,6 +350,39 @@ double kept_layer(const Activations& a, std::int64_t layer) {
   return 0.0;  // not reached: every enumerator returns above
 }
 
+// Of what the layer keeps, the inputs of the modules that are moved away. A tensor that two modules
+// share is moved once; what recomputation gives up is not there.
+double offloaded(const Activations& a, const OffloadModules& modules, std::int64_t layer) {
+  const bool by_module = a.options.recompute == Recompute::modules;
+  if (a.options.recompute == Recompute::full) {  // the layer's input alone is kept
+    return modules.attn_norm ? local(a, a.dims.hidden, a.dims.element_bytes) : 0.0;
+  }
+  const RecomputeModules again = by_module ? a.options.ops.recompute_modules : RecomputeModules{};
+  const LayerKind kind = a.model.kind_of(layer);
+  const double stream = local(a, a.dims.hidden, a.dims.element_bytes);
+  double total = 0.0;
+  if (kind.attention) {
+    const bool up = again.mla_up_projection && a.model.mla;
+    const double operands = queries_keys_values(a);
+    total += modules.attn_norm ? stream : 0.0;
+    total += modules.qkv_linear && !again.layernorm ? projection_input(a, &AdapterTargets::qkv) : 0;
+    total += modules.core_attn && !up ? operands : 0.0;
+    total += modules.attn_proj ? attention_operands(a) - operands : 0.0;
+  }
+  if (kind.mlp != Mlp::none) {
+    total += modules.mlp_norm ? stream : 0.0;
+  }
+  if (kind.mlp == Mlp::moe && !again.moe) {
+    const double rows = product(a.dims.expert_rows);
+    const double input = a.model.lora ? 0.0 : a.dims.linear_input_bytes;
+    total += modules.expert_fc1 ? rows * product(a.dims.expert_hidden) * input : 0.0;
+    total += modules.moe_act
+                 ? activation_input(a.dims, rows, a.dims.expert_ffn, expert_input_bytes(a))
+                 : 0.0;
+  }
+  return total;
+}
+
 // Final norm's input, the logits layer's input (16 bit) and the logits in fp32.
 double main_head(const Activations& a) {
   const double inputs = a.model.lora ? 1.0 : 2.0;  // a frozen product keeps none
@@ -414,6 +447,14 @@ Bytes layer_activation_bytes(const ModelSpec& model,
                              std::int64_t layer) {
   const ModelSpec own = model.of_layer(layer);
   return bytes(kept_layer(activations(own, options), layer));
+}
+
+Bytes layer_offloaded_bytes(const ModelSpec& model,
+                            const ActivationOptions& options,
+                            const OffloadModules& modules,
+                            std::int64_t layer) {
+  const ModelSpec own = model.of_layer(layer);
+  return bytes(offloaded(activations(own, options), modules, layer));
 }
 
 Bytes embedding_activation_bytes(const ModelSpec& model, const ActivationOptions& options) {

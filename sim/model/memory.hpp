@@ -34,7 +34,9 @@
 //                 | recompute: the layer's own activations; by module:   |       |
 //                 | of the attention or of the MLP)                      |       |
 
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include "sim/model/transformer_ops.hpp"
 
@@ -48,12 +50,46 @@ struct ActivationOptions {
       std::nullopt;  // alive at the peak of the loss, per logit of the rank
 };
 
+// Modules whose input waits in host memory instead, under the names of Megatron-Core's
+// --offload-modules. Recomputation comes first: what it gives up is not there to be moved.
+struct OffloadModules {
+  bool attn_norm = false;   // the residual stream
+  bool qkv_linear = false;  // result of the norm, or the latents of latent attention
+  bool core_attn = false;   // Q, K and V
+  bool attn_proj = false;   // the core's output
+  bool mlp_norm = false;    // the residual stream
+  bool expert_fc1 = false;  // rows of the routed experts
+  bool moe_act = false;     // what the experts' activation starts from
+
+  friend bool operator==(const OffloadModules&, const OffloadModules&) = default;
+};
+
+struct OffloadModuleWord {
+  std::string_view name;
+  bool OffloadModules::*member;
+};
+
+inline constexpr std::array<OffloadModuleWord, 7> kOffloadModuleWords = {
+    {{"attn_norm", &OffloadModules::attn_norm},
+     {"qkv_linear", &OffloadModules::qkv_linear},
+     {"core_attn", &OffloadModules::core_attn},
+     {"attn_proj", &OffloadModules::attn_proj},
+     {"mlp_norm", &OffloadModules::mlp_norm},
+     {"expert_fc1", &OffloadModules::expert_fc1},
+     {"moe_act", &OffloadModules::moe_act}}};
+
 [[nodiscard]] Bytes layer_activation_bytes(const ModelSpec& model,
                                            const ActivationOptions& options,
                                            std::int64_t layer);
 [[nodiscard]] Bytes embedding_activation_bytes(const ModelSpec& model,
                                                const ActivationOptions& options);
 [[nodiscard]] Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& options);
+
+// Of them, what waits in host memory.
+[[nodiscard]] Bytes layer_offloaded_bytes(const ModelSpec& model,
+                                          const ActivationOptions& options,
+                                          const OffloadModules& modules,
+                                          std::int64_t layer);
 
 // Extra bytes that exist only while one layer's backward runs.
 [[nodiscard]] Bytes layer_working_bytes(const ModelSpec& model,

@@ -243,6 +243,7 @@ struct ModelSpec {
   std::int64_t mtp_layers = 0;      // multi-token-prediction modules after the last layer
   bool mtp_shared = false;          // all of them with one set of weights (Nemotron 3)
   std::optional<AdapterSpec> lora;  // absent: all weights are trained
+  bool reference = false;           // a frozen model of the same shape runs its forward too (DPO)
 
   [[nodiscard]] bool gated_mlp() const {
     return activation == Activation::swiglu;

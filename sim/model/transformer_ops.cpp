@@ -97,6 +97,11 @@ Pass without_saved(const Pass& forward, const LayerContext& context) {
 }  // namespace
 
 LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::int64_t layer) {
+  if (model.reference) {
+    return with_reference(model, options, [layer](const ModelSpec& one, const OpOptions& how) {
+      return layer_passes(one, how, layer);
+    });
+  }
   const ModelSpec own = model.of_layer(layer);
   const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   LayerPasses passes;

@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <variant>
+
+#include "sim/model/parameters.hpp"
+#include "sim/run/theory/scaling_law.hpp"
 
 namespace orrery::plan {
 
@@ -17,8 +21,13 @@ bool is_priced(const scenario::Scenario& scenario) {
          prices.spot_gpu_hour;
 }
 
+// Money is a window, too.
 bool is_window(const scenario::Scenario& scenario) {
-  return scenario.run && scenario.run->training.duration.has_value();
+  if (!scenario.run) {
+    return false;
+  }
+  const auto& budget = scenario.run->training.budget;
+  return scenario.run->training.duration || (budget && std::holds_alternative<Dollars>(*budget));
 }
 
 bool needs_price(Objective objective) {
@@ -174,8 +183,13 @@ std::optional<double> sequences_of(const scenario::Scenario& scenario) {
     return std::nullopt;
   }
   const run::TrainingSpec& training = scenario.run->training;
-  if (training.tokens) {
-    return in_tokens(*training.tokens) / static_cast<double>(scenario.model.sequence_length);
+  std::optional<Tokens> target = training.tokens;
+  if (const auto* compute = training.budget ? std::get_if<Flop>(&*training.budget) : nullptr) {
+    target = run::tokens_for(*compute,
+                             static_cast<double>(model::count_parameters(scenario.model).active));
+  }
+  if (target) {
+    return in_tokens(*target) / static_cast<double>(scenario.model.sequence_length);
   }
   return training.steps ? std::optional(static_cast<double>(*training.steps) *
                                         static_cast<double>(scenario.batch.global))

@@ -35,6 +35,7 @@
 #include "sim/run/rollout/rollout.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_timeline.hpp"
+#include "sim/run/theory/scaling_law.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::report {
@@ -107,6 +108,7 @@ struct Evaluation {
   step::StepResult step;
   std::optional<StepBand> band;
   std::optional<run::RolloutResult> rollout;
+  std::optional<run::BudgetAnswer> budget;  // of a run whose training.budget is stated
   std::optional<run::RunPlan> plan;
   std::optional<run::MonteCarloResult> run;
   run::RunTimeline timeline;

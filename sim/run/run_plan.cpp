@@ -307,6 +307,20 @@ void plan_simulation(const SimulationSpec& spec, RunPlan& plan, Findings& findin
   plan.simulation = spec;
 }
 
+// Money is a window, as long as it pays for the nodes of this step.
+TrainingSpec with_window(const RunSpec& spec, const StepInput& step, Findings& findings) {
+  TrainingSpec training = spec.training;
+  const auto* money = training.budget ? std::get_if<Dollars>(&*training.budget) : nullptr;
+  if (money != nullptr) {
+    training.duration = budget_window(*money, spec, step);
+    findings.require(training.duration.has_value(),
+                     "training.budget",
+                     "in money needs one price of a GPU: none owned, reserved, spot or later",
+                     "prices.gpu_hour");
+  }
+  return training;
+}
+
 }  // namespace
 
 std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
@@ -356,17 +370,18 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec,
   plan_prices(spec, plan, findings);
   plan_evaluation(spec.evaluation, plan, findings);
   plan_stops(failures, plan, findings);
+  const TrainingSpec training = with_window(spec, step, findings);
   if (findings.sound()) {
-    plan_phases(spec.training, plan, findings);
+    plan_phases(training, plan, findings);
     fit_capacity_to_phases(plan);
   }
   if (findings.sound()) {
-    plan_rework(spec.training, plan, findings);
+    plan_rework(training, plan, findings);
     plan_tiers(spec.checkpoint, plan, findings);
   }
   if (findings.sound()) {
-    plan_interval(spec.checkpoint, spec.training, plan, findings);
-    plan_target(spec.training, plan, findings);
+    plan_interval(spec.checkpoint, training, plan, findings);
+    plan_target(training, plan, findings);
   }
   if (findings.sound()) {
     check_events(plan, findings);

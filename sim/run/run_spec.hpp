@@ -116,14 +116,15 @@ struct PricePreset {
 // ----------------|----------------------------------------------------------|---------|---------
 // duration        | wall-clock window; the answer is what was done in it     | s       | scenario
 // tokens, steps   | target; the answer is when it is reached                 | tok, -  | scenario
+// budget          | what may be spent: compute makes tokens, money a window  | FLOP, $ | scenario
 // until           | progress at which a phase ends: steps done, tokens       | -,tok,s | scenario
 //                 | consumed, or fault-free training time since the start    |         |
 // start,increment | batch ramp: first batch, and what each rise adds         | seq     | scenario
 // samples         | sequences over which the batch rises, in equal shares    | seq     | scenario
 // discard         | training thrown away on purpose when `at` is reached     | -,tok,s | scenario
 //
-// Exactly one of duration, tokens and steps is stated. What a phase does not state is as in the
-// scenario, not as in the phase before. The last phase states no end. A batch ramp is that of
+// Exactly one of duration, tokens, steps and budget is stated. What a phase does not state is as in
+// the scenario, not as in the phase before. The last phase states no end. A batch ramp is that of
 // Megatron's --rampup-batch-size: n = (batch - start) / increment rises, each after samples / n
 // sequences; it becomes phases of its own (phases_of).
 
@@ -137,6 +138,9 @@ struct PhaseSpec {
   std::optional<std::int64_t> micro_batch;
   std::optional<std::int64_t> sequence_length;
   std::optional<std::int64_t> context;  // degree of context parallelism
+  std::optional<std::int64_t> tensor;
+  std::optional<std::int64_t> pipeline;
+  std::optional<std::int64_t> virtual_stages;
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus;  // the same in GPUs; not both
   std::optional<Seconds> step_time;  // replaces the one that the step stage computes
@@ -151,6 +155,9 @@ struct BatchRampSpec {
 
 struct DiscardAll {};
 
+// Compute of the model, 6 N D, or money.
+using Budget = std::variant<Flop, Dollars>;
+
 struct ReworkSpec {
   std::string name;
   Progress at;
@@ -162,6 +169,7 @@ struct TrainingSpec {
   std::optional<Seconds> duration;
   std::optional<Tokens> tokens;
   std::optional<std::int64_t> steps;
+  std::optional<Budget> budget;
   std::optional<std::int64_t> start;  // seconds since 1970-01-01T00:00Z; only dates depend on it
   std::optional<BatchRampSpec> batch_ramp;
   std::vector<PhaseSpec> phases;  // empty: one phase, as the scenario says

@@ -24,6 +24,7 @@ using Refusal = std::optional<ScheduleRefusal>;
 
 // one_f_one_b.cpp
 [[nodiscard]] Refusal validate_none(const ScheduleRequest& request);
+[[nodiscard]] Refusal validate_2bw(const ScheduleRequest& request);
 [[nodiscard]] Schedule generate_1f1b(const ScheduleRequest& request);
 [[nodiscard]] Schedule generate_eager_1f1b(const ScheduleRequest& request);
 

@@ -34,6 +34,20 @@ Refusal validate_none(const ScheduleRequest& request) {
   return std::nullopt;
 }
 
+// Two versions suffice while no micro-batch is in flight over two updates.
+Refusal validate_2bw(const ScheduleRequest& request) {
+  if (Refusal refusal = check_one_chunk(request)) {
+    return refusal;
+  }
+  if (request.micro_batches < request.devices) {
+    return ScheduleRefusal{
+        fmt::format(
+            "pipedream-2bw needs m >= p: m = {}, p = {}", request.micro_batches, request.devices),
+        fmt::format("m = {}, or pipedream", request.devices)};
+  }
+  return std::nullopt;
+}
+
 Schedule generate_1f1b(const ScheduleRequest& request) {
   return one_f_one_b(request, 1);
 }

@@ -37,7 +37,9 @@ enum class ScheduleKind : std::uint8_t {
   dualpipe,
   dualpipev,
   interleaved_combined,
-  eager_1f1b
+  eager_1f1b,
+  pipedream,
+  pipedream_2bw
 };
 
 // Chunks per device that a schedule runs.
@@ -52,6 +54,7 @@ struct ScheduleTraits {
   bool fills = false;     // the first task of device d is behind chunk 0 of the devices before it
   bool drains = false;    // the last one is ahead of them
   bool combines = false;  // runs a forward and a backward as one step, to hide all-to-all
+  bool stale = false;     // no flush: the next step begins with older weights
   bool fuses = false;     // F and B of one chunk in turn, or no steady state: rendezvous_fused
 };
 
@@ -117,6 +120,13 @@ inline constexpr auto kScheduleTraits = std::to_array<ScheduleTraits>({
      .fills = true,
      .drains = true,
      .fuses = true},
+    {.name = "pipedream",
+     .summary =
+         "1F1B without a flush: no bubble, a version of the weights per micro-batch in flight",
+     .stale = true},
+    {.name = "pipedream-2bw",
+     .summary = "1F1B without a flush: no bubble, two versions of the weights, one step old",
+     .stale = true},
 });
 
 inline constexpr std::size_t kScheduleKinds = kScheduleTraits.size();
@@ -135,6 +145,17 @@ inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames = [
 
 [[nodiscard]] constexpr std::string_view to_string(ScheduleKind kind) {
   return traits_of(kind).name;
+}
+
+// Versions of its weights that a device keeps. Of n micro-batches in flight the oldest began before
+// (n - 1) / m updates, rounded up (PipeDream: m = 1); PipeDream-2BW keeps two everywhere.
+[[nodiscard]] constexpr std::int64_t weight_versions(ScheduleKind kind,
+                                                     std::int64_t in_flight,
+                                                     std::int64_t micro_batches) {
+  if (kind == ScheduleKind::pipedream) {
+    return 1 + (in_flight - 1 + micro_batches - 1) / micro_batches;
+  }
+  return kind == ScheduleKind::pipedream_2bw ? 2 : 1;
 }
 
 // Combined steps need no second chunk where there is no pipeline.

@@ -27,6 +27,8 @@ constexpr std::array<ScheduleFamily, kScheduleKinds> kFamilies = {{
     {ScheduleKind::dualpipev, validate_dualpipev, generate_dualpipev},
     {ScheduleKind::interleaved_combined, validate_combined, generate_combined},
     {ScheduleKind::eager_1f1b, check_one_chunk, generate_eager_1f1b},
+    {ScheduleKind::pipedream, check_one_chunk, generate_1f1b},
+    {ScheduleKind::pipedream_2bw, validate_2bw, generate_1f1b},
 }};
 
 }  // namespace

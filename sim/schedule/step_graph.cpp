@@ -277,6 +277,9 @@ void Transfers::connect(const Hop& hop,
     writer_.add_edge(producer, consumer);
     return;
   }
+  if (traits_of(schedule_.kind).stale) {
+    return;  // what a pass needs came while the step before was still running
+  }
   switch (mode_) {
     case P2pMode::none:
       writer_.add_edge(producer, consumer);

@@ -7,6 +7,7 @@
 // optimizer      | where states are kept and updated; nvme: updated by the host | -      | scenario
 // parameters     | where the 16-bit parameters are kept between their uses      | -      | scenario
 // activations    | share of what a pass keeps that waits in host memory         | 1      | scenario
+// modules        | or the modules whose inputs do                               | -      | scenario
 // link           | copy rate between one GPU and its host, each direction       | byte/s | scenario
 // host_bandwidth | memory traffic that the host update of one node reaches      | byte/s | scenario
 // nvme_read, nvme_write | rates of all drives of one node                       | byte/s | scenario
@@ -19,6 +20,7 @@
 #include <optional>
 
 #include "sim/base/units.hpp"
+#include "sim/model/memory.hpp"
 
 namespace orrery::step {
 
@@ -30,6 +32,7 @@ struct OffloadSpec {
   OffloadTarget optimizer = OffloadTarget::none;
   OffloadTarget parameters = OffloadTarget::none;
   double activations = 0.0;
+  model::OffloadModules modules = {};
   std::optional<BytesPerSecond> link;            // absent: host_bandwidth of the GPU profile
   std::optional<BytesPerSecond> host_bandwidth;  // absent: kHostUpdateBandwidth
   std::optional<BytesPerSecond> nvme_read;
@@ -39,7 +42,11 @@ struct OffloadSpec {
 
   [[nodiscard]] bool any() const {
     return optimizer != OffloadTarget::none || parameters != OffloadTarget::none ||
-           activations > 0.0;
+           moves_activations();
+  }
+
+  [[nodiscard]] bool moves_activations() const {
+    return activations > 0.0 || modules != model::OffloadModules{};
   }
 };
 

@@ -147,12 +147,13 @@ bool has_replicas(const StepInput& input) {
 
 // Sequence parallelism leaves each rank its own slice; without it, Megatron scatters the message
 // over the tensor group and gathers it behind the wire.
-Bytes message_bytes(const StepInput& input) {
+Bytes message_bytes(const StepInput& input, bool gradient) {
+  const double models = input.model.reference && !gradient ? 2.0 : 1.0;
   const double tokens = static_cast<double>(input.layout.micro_batch) *
                         static_cast<double>(input.model.sequence_length) /
                         static_cast<double>(input.layout.context);
   return model::bytes_per_element(input.spec.precision.activation) *
-         (tokens * static_cast<double>(input.model.hidden_size) /
+         (models * tokens * static_cast<double>(input.model.hidden_size) /
           static_cast<double>(input.layout.tensor));
 }
 

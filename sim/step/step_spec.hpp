@@ -17,6 +17,7 @@
 // offload    | what is kept in host memory or on NVMe                        | -    | scenario
 // local_steps | how rarely islands of GPUs synchronise                       | -    | scenario
 // variation  | how unequal the GPUs are                                      | -    | scenario
+// critic     | states of a value model beside the model's own, as a share    | 1    | scenario
 // data       | what is read, and how full the sequences are                  | -    | scenario
 
 #include <cstdint>
@@ -162,6 +163,7 @@ struct StepSpec {
   LocalStepsSpec local_steps;
   VariationSpec variation;
   DataSpec data;
+  double critic = 0.0;
 };
 
 }  // namespace orrery::step

@@ -120,7 +120,9 @@ schedule::P2pMode p2p_mode(const StepInput& input, const cost::CostModel& costs)
     return named(costs.software().plain_1f1b_transfer);
   }
   // Without overlap the copy occupies the sender; with it only the latency is seen.
-  const schedule::P2pMode wanted = named(costs.software().interleaved_transfer);
+  const schedule::P2pMode wanted = schedule::traits_of(input.spec.schedule).stale
+                                       ? schedule::P2pMode::latency
+                                       : named(costs.software().interleaved_transfer);
   return input.spec.overlap.pipeline && schedule::p2p_mode_applies(wanted, input.spec.schedule)
              ? wanted
              : schedule::P2pMode::occupying;

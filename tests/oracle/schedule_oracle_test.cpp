@@ -40,6 +40,29 @@ int sweep(ScheduleKind kind, P2pMode mode, int least_p, Applies applies, Expecte
 
 const auto always = [](Int, Int, const Costs&) { return true; };
 
+// Without a flush every device runs all the time: m (F + B), however long messages take.
+TEST(PipeDream, HasNoBubble) {
+  const auto expected = [](Int, Int m, const Costs& c) { return m * (c.forward + c.backward); };
+  const auto enough = [](Int p, Int m, const Costs&) { return m >= p; };
+  for (const P2pMode mode : {P2pMode::none, P2pMode::latency, P2pMode::link}) {
+    EXPECT_GT(sweep(ScheduleKind::pipedream, mode, 2, always, expected), 400);
+    EXPECT_GT(sweep(ScheduleKind::pipedream_2bw, mode, 2, enough, expected), 200);
+  }
+}
+
+// PipeDream: as many versions as micro-batches in flight when each is an update; with m >= p an
+// update apart, as 2BW.
+TEST(PipeDream, KeepsAVersionForEveryUpdateInFlight) {
+  for (int p = 2; p <= 9; ++p) {
+    for (int d = 0; d < p; ++d) {
+      EXPECT_EQ(weight_versions(ScheduleKind::pipedream, p - d, 1), p - d);
+      EXPECT_EQ(weight_versions(ScheduleKind::pipedream, p - d, p), d == p - 1 ? 1 : 2);
+      EXPECT_EQ(weight_versions(ScheduleKind::pipedream_2bw, p - d, p), 2);
+      EXPECT_EQ(weight_versions(ScheduleKind::one_f_one_b, p - d, p), 1);
+    }
+  }
+}
+
 // All forwards, then all backwards: both waves cross p - 1 hops once.
 TEST(GPipe, TakesOneFillAndOneDrainWithAnyLatency) {
   const auto expected = [](Int p, Int m, const Costs& c) {

@@ -46,6 +46,10 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
      "max(generation + reward, the rest) + weight_sync"},
     {MetricId::gpu_seconds_per_answer,
      "rollout_step_time x (GPUs of the trainer + rollout.gpus) / (prompts x samples)"},
+    {MetricId::budget_compute, "6 x active parameters x tokens_trained"},
+    {MetricId::optimal_parameters,
+     "(alpha A / (beta B))^(1 / (alpha + beta)) x (budget_compute / 6)^(beta / (alpha + beta))"},
+    {MetricId::optimal_tokens, "budget_compute / (6 x optimal_parameters)"},
     {MetricId::finish_time, "end of the simulated run, over all trials"},
     {MetricId::finish_date, "training.start + finish_time"},
     {MetricId::steps_done, "steps completed and kept, over all trials"},
@@ -113,7 +117,8 @@ bool is_memory(MetricId id) {
 bool is_run(const report::MetricInfo& metric) {
   return metric.stochastic || metric.id == MetricId::mtbf ||
          metric.id == MetricId::checkpoint_interval || metric.id == MetricId::checkpoint_stall ||
-         metric.id == MetricId::checkpoint_durable;
+         metric.id == MetricId::checkpoint_durable || metric.id == MetricId::budget_compute ||
+         metric.id == MetricId::optimal_parameters || metric.id == MetricId::optimal_tokens;
 }
 
 std::string flop_lines(const scenario::Scenario& scenario, const Resolved& resolved) {
@@ -121,12 +126,13 @@ std::string flop_lines(const scenario::Scenario& scenario, const Resolved& resol
     return in_gigaflop(model::model_flop_per_token(scenario.model, convention));
   };
   return fmt::format(
-      "FLOP per token: 6 N + 12 L H Q T = {:.1f} GFLOP, causal {:.1f}, 6 N {:.1f}\n"
+      "FLOP per token: 6 N + 12 L H Q T = {:.1f} GFLOP, causal {:.1f}, 6 N {:.1f}{}\n"
       "  N = {} parameters that a token is multiplied with, {} tokens per step\n"
       "  dense peak of one GPU in this precision: {}\n",
       giga(model::FlopConvention::palm),
       giga(model::FlopConvention::palm_causal),
       giga(model::FlopConvention::six_nd),
+      scenario.model.reference ? ", the reference's forward counted" : "",
       format_count(model::multiplied_parameters(scenario.model)),
       format_count(in_tokens(tokens_per_step(scenario))),
       format_flop_rate(dense_peak(resolved.costs.gpu(), scenario.step.precision.compute)));

@@ -180,6 +180,21 @@ void fill_rollout_metrics(report::Evaluation& evaluation) {
           static_cast<double>(rollout.answers));
 }
 
+void fill_budget(const scenario::Scenario& scenario, report::Evaluation& evaluation) {
+  const report::MetricValue* trained = evaluation.metrics.find(MetricId::tokens_trained);
+  if (!scenario.run || !scenario.run->training.budget || trained == nullptr ||
+      !(trained->value > 0.0)) {
+    return;
+  }
+  const auto active = static_cast<double>(model::count_parameters(scenario.model).active);
+  const Flop compute = flop(run::kFlopOfTraining * active * trained->value);
+  evaluation.budget = run::BudgetAnswer{compute, active, trained->value};
+  const run::LawOptimum best = run::optimum(run::kScalingLaws.front(), compute);
+  set(evaluation, MetricId::budget_compute, in_flop(compute));
+  set(evaluation, MetricId::optimal_parameters, best.parameters);
+  set(evaluation, MetricId::optimal_tokens, best.tokens);
+}
+
 void fill_run_metrics(double watts,
                       std::optional<std::int64_t> start,
                       report::Evaluation& evaluation) {

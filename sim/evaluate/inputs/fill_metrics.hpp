@@ -46,6 +46,7 @@ void fill_step_metrics(const scenario::Scenario& scenario,
 // Needs evaluation.plan and evaluation.run. `watts`: board power limit of one GPU. `start`: seconds
 // since 1970-01-01T00:00Z, for dates.
 void fill_rollout_metrics(report::Evaluation& evaluation);
+void fill_budget(const scenario::Scenario& scenario, report::Evaluation& evaluation);
 
 void fill_run_metrics(double watts,
                       std::optional<std::int64_t> start,

@@ -9,6 +9,7 @@
 
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/parallel.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/evaluate/inputs/fill_metrics.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/step/step_simulator.hpp"
@@ -26,8 +27,11 @@ PhaseShape shape_of(const Scenario& scenario) {
   return {scenario.batch.global,
           scenario.batch.micro,
           scenario.model.sequence_length,
+          scenario.cluster.nodes,
           scenario.layout.context,
-          scenario.cluster.nodes};
+          scenario.layout.tensor,
+          scenario.layout.pipeline,
+          scenario.layout.virtual_stages};
 }
 
 bool fail(const Scenario& scenario,
@@ -66,20 +70,36 @@ bool apply(const PhaseSpec& phase, Scenario& scenario, Diagnostics& diagnostics)
                 fmt::format("at most {}", scenario.cluster.nodes),
                 diagnostics);
   }
-  if (nodes != scenario.cluster.nodes || (phase.context && scenario.layout.data)) {
+  const bool other_layout = phase.context || phase.tensor || phase.pipeline;
+  if (nodes != scenario.cluster.nodes || other_layout) {
     scenario.layout.data.reset();  // as many replicas as the nodes of the phase hold
   }
   scenario.cluster.nodes = nodes;
   scenario.batch.global = phase.global_batch.value_or(scenario.batch.global);
   scenario.batch.micro = phase.micro_batch.value_or(scenario.batch.micro);
   scenario.model.sequence_length = phase.sequence_length.value_or(scenario.model.sequence_length);
-  scenario.layout.context = phase.context.value_or(scenario.layout.context);
+  layout::LayoutSpec& layout = scenario.layout;
+  layout.context = phase.context.value_or(layout.context);
+  layout.tensor = phase.tensor.value_or(layout.tensor);
+  layout.pipeline = phase.pipeline.value_or(layout.pipeline);
+  layout.virtual_stages = phase.virtual_stages.value_or(layout.virtual_stages);
+  schedule::ScheduleKind& schedule = scenario.step.schedule;  // as launchers do it
+  if (!schedule::runs_chunks(schedule, layout.virtual_stages, layout.pipeline) ||
+      (schedule == schedule::ScheduleKind::none && layout.pipeline > 1)) {
+    schedule = layout.virtual_stages > 1 ? schedule::ScheduleKind::interleaved
+                                         : schedule::ScheduleKind::one_f_one_b;
+  }
   return true;
 }
 
+struct Simulated {
+  Seconds time;
+  std::string lack;  // of memory; empty: it fits
+};
+
 // The step simulator's time, or why there is none.
-std::variant<Seconds, Diagnostic> simulate(const Scenario& scenario,
-                                           const EvaluateOptions& options) {
+std::variant<Simulated, Diagnostic> simulate(const Scenario& scenario,
+                                             const EvaluateOptions& options) {
   Diagnostics diagnostics;
   const auto first_error = [&diagnostics]() -> Diagnostic {
     for (const Diagnostic& diagnostic : diagnostics.all()) {
@@ -100,7 +120,13 @@ std::variant<Seconds, Diagnostic> simulate(const Scenario& scenario,
         scenario.where(problem->key), problem->key, problem->message, problem->allowed);
     return first_error();
   }
-  return to_seconds(std::get<step::StepResult>(outcome).step_time);
+  const auto& result = std::get<step::StepResult>(outcome);
+  const step::Feasibility& fit = result.feasibility;
+  return Simulated{to_seconds(result.step_time),
+                   fit.fits ? std::string()
+                            : fmt::format("a GPU of stage {} lacks {} in this phase",
+                                          fit.worst_stage,
+                                          format_bytes_binary(Bytes{} - fit.headroom))};
 }
 
 // Adds the step time of every wanted shape to `base.known`.
@@ -111,7 +137,7 @@ bool simulate_all(const std::vector<Scenario>& scenarios,
                   PhaseBase& base,
                   Diagnostics& diagnostics) {
   const std::vector<std::pair<PhaseShape, std::size_t>> list(wanted.begin(), wanted.end());
-  std::vector<std::variant<Seconds, Diagnostic>> outcomes(list.size());
+  std::vector<std::variant<Simulated, Diagnostic>> outcomes(list.size());
   parallel_for(static_cast<std::int64_t>(list.size()),
                {.threads = options.threads, .stop = options.stop},
                [&](std::int64_t begin, std::int64_t end) {
@@ -129,9 +155,35 @@ bool simulate_all(const std::vector<Scenario>& scenarios,
                   problem->allowed,
                   diagnostics);
     }
-    base.known.emplace(list[n].first, std::get<Seconds>(outcomes[n]));
+    const auto& [time, lack] = std::get<Simulated>(outcomes[n]);
+    if (!lack.empty()) {
+      diagnostics.warning(scenarios[list[n].second].where(kKey),
+                          std::string(kKey),
+                          fmt::format("{}: does not fit: {}", phases[list[n].second].name, lack));
+    }
+    base.known.emplace(list[n].first, time);
   }
   return true;
+}
+
+// A layout is changed by a save, a restart and a load that splits the state anew.
+void warn_of_free_changes(const Scenario& scenario,
+                          const std::vector<PhaseSpec>& phases,
+                          const std::vector<Scenario>& scenarios,
+                          Diagnostics& diagnostics) {
+  for (std::size_t i = 1; i < phases.size(); ++i) {
+    const layout::LayoutSpec& before = scenarios[i - 1].layout;
+    const layout::LayoutSpec& here = scenarios[i].layout;
+    const bool same = before.tensor == here.tensor && before.pipeline == here.pipeline &&
+                      before.virtual_stages == here.virtual_stages;
+    if (!same && phases[i].change == Seconds{}) {
+      diagnostics.warning(
+          scenario.where(kKey),
+          std::string(kKey),
+          fmt::format("{}: the layout changes, which takes no time as stated", phases[i].name),
+          "restart: the time of a restart and of loading the checkpoint anew");
+    }
+  }
 }
 
 }  // namespace
@@ -156,6 +208,7 @@ bool add_phase_steps(const Scenario& scenario,
       wanted.emplace(shape, i);
     }
   }
+  warn_of_free_changes(scenario, training.phases, scenarios, diagnostics);
   if (!simulate_all(scenarios, training.phases, wanted, options, base, diagnostics)) {
     return false;
   }

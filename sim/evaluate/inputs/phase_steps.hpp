@@ -27,8 +27,8 @@
 
 namespace orrery::evaluate {
 
-// Global batch, micro-batch, sequence length, degree of context parallelism, nodes.
-using PhaseShape = std::array<std::int64_t, 5>;
+// Global batch, micro-batch, sequence length, nodes; degrees: context, tensor, pipeline, chunks.
+using PhaseShape = std::array<std::int64_t, 8>;
 
 struct PhaseBase {
   Seconds simulated = {};                    // step of the scenario itself, by the step simulator

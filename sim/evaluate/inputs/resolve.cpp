@@ -345,6 +345,9 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
                            .spec = scenario.step,
                            .mixed = resolved.mixed};
   input.spec.recompute.policy = resolved.recompute;
+  if (scenario.rollout && scenario.rollout->critic && !scenario.rollout->critic->offloaded) {
+    input.spec.critic = scenario.rollout->critic->size;
+  }
   step::settle(input, resolved.costs.software());
   return input;
 }

@@ -74,24 +74,55 @@ void read_deepspeed_parts(Import& import) {
   keys.rename("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps");
 }
 
-bool reads_one_model(Import& import) {
+constexpr std::array<std::string_view, 3> kTasks = {"stage", "rl", "rlhf_type"};
+
+// Losses over pairs of answers, two sequences each; those of `kCompared` with a reference model.
+constexpr std::array<std::string_view, 2> kCompared = {"dpo", "ipo"};
+constexpr std::array<std::string_view, 3> kPaired = {"orpo", "simpo", "cpo"};
+
+// The key that says that a step trains on pairs.
+const SourceItem* pairs_key(SourceKeys& keys) {
+  for (const std::string_view name : kTasks) {
+    const std::string task = lower_case(keys.text(name).value_or(""));
+    if (std::count(kCompared.begin(), kCompared.end(), task) > 0 ||
+        std::count(kPaired.begin(), kPaired.end(), task) > 0) {
+      return keys.find(name);
+    }
+  }
+  return nullptr;
+}
+
+// A reference model runs unless its log probabilities are computed before, or the loss needs none.
+bool read_task(Import& import) {
   SourceKeys& keys = import.keys;
-  for (const std::string_view name : {"stage", "rl", "rlhf_type"}) {
+  if (const SourceItem* pairs = pairs_key(keys)) {
+    const std::string loss = lower_case(keys.text("pref_loss").value_or(pairs->value.text));
+    const bool without = std::count(kPaired.begin(), kPaired.end(), loss) > 0;
+    if (import.on("precompute_ref_log_probs")) {
+      import.draft.note(
+          "the reference's log probabilities are computed once, before training: that pass is not "
+          "counted");
+    } else if (!without) {
+      import.set("model.reference", true, pairs->path);
+    }
+    return true;
+  }
+  for (const std::string_view name : kTasks) {
     const auto task = keys.text(name);
     if (task && !task->empty() && *task != "sft" && *task != "pt" && lower_case(*task) != "none" &&
         lower_case(*task) != "false") {
       keys.error(*keys.find(name),
-                 fmt::format("{} compares answers with a second model, or generates text between "
-                             "steps, which a scenario cannot express",
+                 fmt::format("{} scores answers with a second model, or generates text between "
+                             "steps, which an import does not express",
                              yaml::display(*task)),
-                 "sft, pt");
+                 "sft, pt, dpo, ipo, orpo, simpo, cpo");
       return false;
     }
   }
   return true;
 }
 
-// Adapters leave the weights of the model frozen; preferences need a second model.
+// Adapters leave the weights of the model frozen.
 bool read_trained_weights(Import& import, TrainerProgram program) {
   SourceKeys& keys = import.keys;
   for (const std::string_view name : {"finetuning_type",
@@ -119,7 +150,7 @@ bool read_trained_weights(Import& import, TrainerProgram program) {
     if (word == "qlora") {
       import.set("model.lora.base", "nf4", name);
     }
-    return reads_one_model(import);
+    return read_task(import);
   }
   if (program == TrainerProgram::axolotl) {
     for (const std::string_view name : {"lora_r", "lora_dropout", "lora_target_modules"}) {
@@ -135,7 +166,7 @@ bool read_trained_weights(Import& import, TrainerProgram program) {
     silent.path = std::string(kind);
     read_adapters(import, silent, program);
   }
-  return reads_one_model(import);
+  return read_task(import);
 }
 
 // Of a training program: `mixed_precision: no` and neither bf16 nor fp16 are fp32.
@@ -217,7 +248,16 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
   read_first(import,
              {"cutoff_len", "sequence_len", "max_seq_length", "block_size", "max_length"},
              "model.sequence_length");
-  read_first(import, {"per_device_train_batch_size", "micro_batch_size"}, "batch.micro");
+  const SourceItem* pairs = pairs_key(import.keys);
+  for (const std::string_view name : {"per_device_train_batch_size", "micro_batch_size"}) {
+    const auto micro = pairs != nullptr ? import.keys.count(name) : std::nullopt;
+    if (micro && import.draft.find("batch.micro") == nullptr) {
+      import.derive("batch.micro", 2 * *micro, name, "pairs of two sequences");
+    }
+  }
+  if (pairs == nullptr) {
+    read_first(import, {"per_device_train_batch_size", "micro_batch_size"}, "batch.micro");
+  }
   keep_count(import, "gradient_accumulation_steps", import.pending.accumulation, "batch.global");
   if (program == TrainerProgram::accelerate) {
     return;
@@ -225,8 +265,9 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
   const bool axolotl = program == TrainerProgram::axolotl;
   const bool one = axolotl || program == TrainerProgram::swift;
   if (import.draft.find("batch.micro") == nullptr) {
+    const std::int64_t sequences = pairs != nullptr ? 2 : 1;
     import.usual("batch.micro",
-                 std::int64_t{one ? 1 : 8},
+                 sequences * (one ? 1 : 8),
                  one ? "one sequence" : "8 sequences of each device");
   }
   if (!import.pending.accumulation && program != TrainerProgram::swift &&

@@ -72,14 +72,15 @@ constexpr std::array<std::string_view, 18> kAlways = {"model.num_layers",
                                                       "layout.sharding",
                                                       "precision.compute"};
 
-// What a preset may say of the model beyond plain layers of attention and MLP.
-constexpr std::array<std::string_view, 7> kOfItsLayers = {"model.layer_types",
+// What a preset or a scenario may say of the model beyond plain layers of attention and MLP.
+constexpr std::array<std::string_view, 8> kOfItsLayers = {"model.layer_types",
                                                           "model.output_gate",
                                                           "model.attention_window.size",
                                                           "model.full_attention.head_dim",
                                                           "model.sparse_attention.top_k",
                                                           "model.linear_attention.value_heads",
-                                                          "model.lora.rank"};
+                                                          "model.lora.rank",
+                                                          "model.reference"};
 
 const Program& info(LaunchProgram program) {
   return kPrograms[static_cast<std::size_t>(program)];

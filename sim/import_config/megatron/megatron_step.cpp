@@ -272,12 +272,22 @@ void read_absent(const MegatronKeys& keys) {
   }
 }
 
+void read_offload(const MegatronKeys& keys) {
+  const auto modules = keys.import.keys.texts(keys.path("offload_modules"));
+  if (keys.on("fine_grained_activation_offloading") && !modules.empty()) {
+    keys.set("offload.modules",
+             fmt::format("[{}]", fmt::join(modules, ", ")),
+             "fine_grained_activation_offloading");
+  }
+}
+
 }  // namespace
 
 void read_megatron_step(MegatronKeys& keys) {
   read_precision(keys);
   read_optimizer(keys);
   read_recompute(keys);
+  read_offload(keys);
   read_overlap(keys);
 }
 

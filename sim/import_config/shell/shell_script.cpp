@@ -55,6 +55,17 @@ std::vector<ShellWord> split_options(const std::vector<ShellWord>& words,
   return result;
 }
 
+// TRL's tasks beside sft are named by the command alone: `trl dpo`, `dpo.py`.
+std::string_view task_of(std::string_view word, std::string_view before) {
+  constexpr std::array<std::string_view, 7> kTasks = {
+      "dpo", "orpo", "cpo", "kto", "grpo", "rloo", "ppo"};
+  std::string_view name = word.substr(word.rfind('/') + 1);
+  const bool script = name.ends_with(".py");
+  name = name.substr(0, name.find('.'));
+  const bool known = std::find(kTasks.begin(), kTasks.end(), name) != kTasks.end();
+  return known && (script || before == "trl") ? name : std::string_view();
+}
+
 class Arguments {
  public:
   Arguments(std::string_view text, const std::string& file) : file_(file), lines_(text) {
@@ -65,6 +76,10 @@ class Arguments {
   void add(const std::vector<ShellWord>& words, std::string_view prefix) {
     for (std::size_t i = 0; i < words.size() && !is_redirection(words[i].text);) {
       const auto& [word, offset] = words[i++];
+      const std::string_view task = task_of(word, i > 1 ? words[i - 2].text : std::string());
+      if (!task.empty()) {
+        put("rl", offset, {{std::string(task), offset}});
+      }
       const bool nodes = word == "-N" && i < words.size();
       if (!is_option(word) && !nodes) {
         continue;
@@ -144,8 +159,8 @@ class Arguments {
 };
 
 bool names_program(const ShellWord& word) {
-  constexpr std::array<std::string_view, 6> kLaunchers = {
-      "torchrun", "deepspeed", "srun", "mpirun", "accelerate", "sbatch"};
+  constexpr std::array<std::string_view, 7> kLaunchers = {
+      "torchrun", "deepspeed", "srun", "mpirun", "accelerate", "sbatch", "trl"};
   const std::string_view name = std::string_view(word.text).substr(word.text.rfind('/') + 1);
   return name.ends_with(".py") || name.starts_with("python") ||
          std::find(kLaunchers.begin(), kLaunchers.end(), name) != kLaunchers.end();

@@ -202,7 +202,7 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
   const auto offload =
       std::find_if(bench.offloads.begin(), bench.offloads.end(), [&away](const auto& known) {
         return known.spec.optimizer == away.optimizer && known.spec.parameters == away.parameters &&
-               known.spec.activations == away.activations;
+               known.spec.activations == away.activations && known.spec.modules == away.modules;
       });
   if (machine == bench.machines.end() || recompute == bench.recomputes.end() ||
       offload == bench.offloads.end() || gpus % replica != 0) {

@@ -21,7 +21,7 @@ bool same_exchange(const step::StepSpec& one, const step::StepSpec& other) {
 
 bool same_offload(const step::OffloadSpec& one, const step::OffloadSpec& other) {
   return one.optimizer == other.optimizer && one.parameters == other.parameters &&
-         one.activations == other.activations;
+         one.activations == other.activations && one.modules == other.modules;
 }
 
 }  // namespace

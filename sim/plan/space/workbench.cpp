@@ -149,6 +149,7 @@ std::string offload_text(const step::OffloadSpec& spec) {
   }
   const bool sayable = spec.optimizer != OffloadTarget::nvme &&
                        spec.parameters != OffloadTarget::nvme &&
+                       spec.modules == model::OffloadModules{} &&
                        (spec.activations == 0.0 || spec.activations == 1.0);
   return sayable ? fmt::format("{}", fmt::join(words, "+")) : "as_stated";
 }
@@ -158,6 +159,7 @@ std::optional<step::OffloadSpec> parse_offload(std::string_view text, step::Offl
   spec.optimizer = OffloadTarget::none;
   spec.parameters = OffloadTarget::none;
   spec.activations = 0.0;
+  spec.modules = {};
   if (text == "none") {
     return spec;
   }

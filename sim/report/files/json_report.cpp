@@ -142,6 +142,27 @@ Json rollout_json(const Evaluation& evaluation) {
           {"balanced_generators", balanced}};
 }
 
+Json budget_json(const Evaluation& evaluation) {
+  if (!evaluation.budget) {
+    return nullptr;
+  }
+  const Flop compute = evaluation.budget->compute;
+  const run::OptimumSpread spread = run::optimum_spread(compute);
+  return {{"compute_flop", in_flop(compute)},
+          {"active_parameters", evaluation.budget->parameters},
+          {"tokens", evaluation.budget->tokens},
+          {"laws",
+           json_list(run::kScalingLaws,
+                     [compute](const run::ScalingLaw& law) {
+                       const run::LawOptimum best = run::optimum(law, compute);
+                       return Json{{"name", law.name},
+                                   {"parameters", best.parameters},
+                                   {"tokens", best.tokens}};
+                     })},
+          {"parameters_p10", spread.low},
+          {"parameters_p90", spread.high}};
+}
+
 Json levers_json(const std::vector<Lever>& levers, bool priced) {
   return json_list(levers, [priced](const Lever& lever) {
     return with_dollars({{"change", lever.change}, {"delta_s", lever.finish_delta}},
@@ -271,6 +292,7 @@ Json json_of(const Evaluation& evaluation) {
           {"step_ledger", ledger_json(step_ledger_rows(evaluation))},
           {"network", network_json(evaluation)},
           {"rollout", rollout_json(evaluation)},
+          {"budget", budget_json(evaluation)},
           {"run_ledger", ledger_json(run_ledger_rows(evaluation))},
           {"memory", memory_json(evaluation.step.memory)},
           {"step_band", band_json(evaluation.band)},

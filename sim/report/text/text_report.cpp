@@ -275,6 +275,7 @@ std::string to_text(const Evaluation& evaluation, TextStyle style, Detail detail
   add_step(page, evaluation, detail);
   add_network(page, evaluation, detail);
   add_rollout(page, evaluation);
+  add_budget(page, evaluation);
   add_run(page, evaluation, detail);
   add_levers(page, evaluation, detail);
   add_trust(page, evaluation, detail);

@@ -25,6 +25,7 @@ void add_memory(TextPage& page, const Evaluation& evaluation, Detail detail);
 void add_step(TextPage& page, const Evaluation& evaluation, Detail detail);
 void add_network(TextPage& page, const Evaluation& evaluation, Detail detail);
 void add_rollout(TextPage& page, const Evaluation& evaluation);
+void add_budget(TextPage& page, const Evaluation& evaluation);
 void add_run(TextPage& page, const Evaluation& evaluation, Detail detail);
 
 }  // namespace orrery::report

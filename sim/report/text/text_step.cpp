@@ -56,7 +56,9 @@ std::string model_line(const ScenarioEcho& echo) {
   if (echo.parameters.active != echo.parameters.total) {
     text += fmt::format(" ({} active per token)", count(echo.parameters.active));
   }
-  return text + fmt::format(", sequences of {} tokens", format_integer(echo.model.sequence_length));
+  return text + fmt::format(", sequences of {} tokens{}",
+                            format_integer(echo.model.sequence_length),
+                            echo.model.reference ? ", a frozen reference model beside it" : "");
 }
 
 std::string layout_line(const ScenarioEcho& echo) {

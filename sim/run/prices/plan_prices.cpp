@@ -192,6 +192,16 @@ void plan_storage(const StoragePriceSpec& spec, RunPlan& plan, Findings& finding
 
 }  // namespace
 
+std::optional<Seconds> budget_window(Dollars money, const RunSpec& spec, const StepInput& step) {
+  const PriceSpec prices = with_preset(spec.prices);
+  const std::int64_t held = step.nodes + (prices.bill_spares ? spec.capacity.spares : 0);
+  if (!prices.gpu_hour || !is_price(*prices.gpu_hour) || *prices.gpu_hour <= DollarsPerSecond{} ||
+      prices.owned || prices.reserved || !prices.changes.empty() || spec.capacity.spot) {
+    return std::nullopt;
+  }
+  return money / (*prices.gpu_hour * static_cast<double>(held * step.gpus_per_node));
+}
+
 void plan_prices(const RunSpec& run, RunPlan& plan, Findings& findings) {
   const PriceSpec spec = with_preset(run.prices);
   plan.pricing = {};

@@ -65,10 +65,13 @@ RolloutResult compose_rollout(const RolloutSpec& spec, const TrainerTimes& train
   const Seconds old = spec.old_log_probs ? pass : Seconds{};
   const Seconds reference = spec.reference ? pass : Seconds{};
   const Seconds update = trainer.update * (steps * static_cast<double>(spec.epochs));
+  const double critic = spec.critic ? spec.critic->size : 0.0;
+  const Seconds values = pass * critic;
+  const Seconds critic_update = update * critic;
   const Seconds sync = spec.weight_sync.value_or(trainer.weights / kWeightSyncRate);
   const Seconds switching = spec.gpus ? Seconds{} : spec.switching;
   const Seconds made = making + spec.reward;
-  const Seconds trained = old + reference + update;
+  const Seconds trained = old + reference + values + critic_update + update;
   if (!spec.gpus || spec.lag == 0) {
     result.step = made + trained + sync + switching;
     result.generator_waits = spec.gpus ? trained + sync : Seconds{};
@@ -92,6 +95,8 @@ RolloutResult compose_rollout(const RolloutSpec& spec, const TrainerTimes& train
                                     RolloutPhase{"reward", spec.reward},
                                     RolloutPhase{"old log probabilities", old},
                                     RolloutPhase{"reference log probabilities", reference},
+                                    RolloutPhase{"values of the critic", values},
+                                    RolloutPhase{"update of the critic", critic_update},
                                     RolloutPhase{"update", update},
                                     RolloutPhase{"weight synchronisation", sync},
                                     RolloutPhase{"offload and wake", switching}}) {

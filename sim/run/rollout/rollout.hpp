@@ -1,6 +1,6 @@
 #pragma once
 
-// One step of reinforcement learning with rollouts (GRPO, DAPO, PPO without a critic): answers are
+// One step of reinforcement learning with rollouts (GRPO, DAPO, PPO): answers are
 // generated, judged, run through the trainer once for their log probabilities, and trained on.
 //
 //   n        = prompts x samples                        answers of a step
@@ -8,7 +8,7 @@
 //   k        = 1 / r - c / b
 //   T_gen    = L c + (n / G) E k                        the longest answer, and the work of all
 //   L        = min(cap, E exp(sigma^2 / -2 + sigma z)), z: quantile 1 - 1 / n of the normal law
-//   T_train  = logs x T_forward + epochs x T_update
+//   T_train  = (logs + q) x T_forward + epochs x (1 + q) x T_update
 //   colocated, or lag 0:  step = T_gen + T_reward + T_train + T_sync + T_switch
 //   lag 1:                step = max(T_gen + T_reward, T_train) + T_sync
 //   lag >= 2:             step = max(n E / (r G) + T_reward, L c / (1 + lag), T_train) + T_sync
@@ -23,6 +23,7 @@
 // E, sigma | mean of the answers' lengths, spread of their logarithm    | tokens   | scenario
 // T_update | time in which the trainer runs all tokens through its step | s        | step/
 // T_forward| the same for its forward passes alone                      | s        | step/
+// q        | parameters of a critic / those of the policy; 0: none        | -        | scenario
 // logs     | old log probabilities and reference: 0 to 2 passes         | -        | scenario
 //
 // The rate of decoding is an input: rooflines of it are 50 % off on published runs. Left out: what

@@ -9,6 +9,12 @@
 
 namespace orrery::run {
 
+// A value model that the trainer's GPUs hold and train in turn with the policy (PPO).
+struct CriticSpec {
+  double size = 1.0;       // its parameters / those of the policy
+  bool offloaded = false;  // its states leave the GPUs while the policy is trained
+};
+
 struct RolloutSpec {
   std::int64_t prompts = 0;
   std::int64_t samples = 1;  // answers to a prompt
@@ -23,6 +29,7 @@ struct RolloutSpec {
   std::int64_t lag = 0;                   // steps by which generation may be ahead
   bool old_log_probs = true;
   bool reference = false;
+  std::optional<CriticSpec> critic = {};
   std::int64_t epochs = 1;
   Seconds reward = {};
   std::optional<Seconds> weight_sync = {};

@@ -1,5 +1,7 @@
 // Keys of axes beside the layout: `offload`.
 
+#include <fmt/ranges.h>
+
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/step/step_spec.hpp"
@@ -30,6 +32,14 @@ Key offload_rate(KeyText text, Lens<BytesPerSecond> lens) {
       std::move(text), yaml::above(bytes_per_second(0.0)), std::move(lens));
 }
 
+std::vector<std::string_view> offload_words() {
+  std::vector<std::string_view> words;
+  for (const model::OffloadModuleWord& word : model::kOffloadModuleWords) {
+    words.push_back(word.name);
+  }
+  return words;
+}
+
 void add_offload_targets(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "offload",
                               .note = "everything stays on the GPU",
@@ -54,6 +64,33 @@ void add_offload_targets(std::vector<Key>& keys) {
        .example = "0.5"},
       between(0.0, 1.0),
       ORRERY_AT(scenario.step.offload.activations)));
+  keys.push_back(words_key(
+      {.path = "offload.modules",
+       .aliases = {"offload_modules"},
+       .note = "a share of all: offload.activations",
+       .meaning = "Modules whose input waits in host memory, by Megatron-Core's names: attn_norm "
+                  "and mlp_norm the residual stream, qkv_linear the norm's result, core_attn Q, K "
+                  "and V, attn_proj the core's output, expert_fc1 the experts' rows, moe_act what "
+                  "their activation starts from.",
+       .example = "[core_attn, attn_proj]",
+       .idle = {ORRERY_WHEN(!d.scenario.model.moe && (d.scenario.step.offload.modules.expert_fc1 ||
+                                                      d.scenario.step.offload.modules.moe_act),
+                            "expert_fc1, moe_act: the model is dense")}},
+      offload_words(),
+      [](Draft& draft) { draft.scenario.step.offload.modules = {}; },
+      [](Draft& draft, std::size_t word) {
+        draft.scenario.step.offload.modules.*model::kOffloadModuleWords[word].member = true;
+      }));
+  keys.back().print = [](Draft& draft) -> std::optional<std::string> {
+    std::vector<std::string_view> chosen;
+    for (const model::OffloadModuleWord& word : model::kOffloadModuleWords) {
+      if (draft.scenario.step.offload.modules.*word.member) {
+        chosen.push_back(word.name);
+      }
+    }
+    return chosen.empty() ? std::nullopt
+                          : std::optional(fmt::format("[{}]", fmt::join(chosen, ", ")));
+  };
 }
 
 void add_offload_rates(std::vector<Key>& keys) {

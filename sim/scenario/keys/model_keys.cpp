@@ -503,6 +503,17 @@ void add_adapters(std::vector<Key>& keys) {
       ORRERY_AT(scenario.model.lora->base)));
 }
 
+void add_reference(std::vector<Key>& keys) {
+  keys.push_back(flag_key(
+      {.path = "model.reference",
+       .fallback = "false",
+       .meaning = "A frozen model of the same shape runs its forward over every micro-batch, too "
+                  "(DPO, IPO, KTO); with model.lora it is the model without its adapters. A pair "
+                  "of answers is two sequences of the batch.",
+       .example = "true"},
+      ORRERY_AT(scenario.model.reference)));
+}
+
 }  // namespace
 
 std::vector<Key> model_keys() {
@@ -516,6 +527,7 @@ std::vector<Key> model_keys() {
   add_latent_attention(keys);
   add_window(keys);
   add_adapters(keys);
+  add_reference(keys);
   return keys;
 }
 

@@ -116,6 +116,27 @@ void add_phases(std::vector<Key>& keys) {
                            .meaning = "So does a frozen reference model of the same size.",
                            .example = "true"},
                           ORRERY_AT(scenario.rollout->reference)));
+  keys.push_back(section_at(
+      {.path = "rollout.critic",
+       .note = "none: GRPO and its like",
+       .meaning = "A value model beside the policy (PPO): it runs over all answers once and is "
+                  "trained on them like the policy, on the same GPUs, in turn.",
+       .example = "{size: 1}"},
+      ORRERY_AT(scenario.rollout->critic)));
+  keys.push_back(
+      value_key<kind::Number>({.path = "rollout.critic.size",
+                               .fallback = "1",
+                               .meaning = "Its parameters / those of the policy: its times and its "
+                                          "states are that share of the policy's.",
+                               .example = "0.25"},
+                              {0.0, 1.0, true},
+                              ORRERY_AT(scenario.rollout->critic->size)));
+  keys.push_back(flag_key({.path = "rollout.critic.offloaded",
+                           .fallback = "false",
+                           .meaning = "Its states leave the GPUs while the policy is trained; the "
+                                      "copies are part of rollout.switching.",
+                           .example = "true"},
+                          ORRERY_AT(scenario.rollout->critic->offloaded)));
   keys.push_back(count_key({.path = "rollout.epochs",
                             .fallback = "1",
                             .meaning = "Times that the answers are trained on.",

@@ -1,5 +1,7 @@
 // Keys of `training` and `evaluation`: how long the run lasts and what changes on its way.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "sim/scenario/table/idle.hpp"
@@ -11,6 +13,7 @@ namespace orrery::scenario {
 
 namespace {
 
+using run::Budget;
 using run::PhaseSpec;
 using run::Progress;
 using run::ReworkSpec;
@@ -20,22 +23,70 @@ namespace kind = yaml::kind;
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
 constexpr std::int64_t kMostSequencesOfRamp = std::int64_t{1} << 40U;
 
+// `1e25FLOP` or `$5M`; the tree of the file knows rates of FLOP.
+void read_budget(const yaml::Value& value, const std::string& path, Reading& reading) {
+  const auto compute = value.kind == yaml::Value::Kind::scalar && value.text.ends_with("FLOP")
+                           ? yaml::parse_flop_rate(value.text + "/s")
+                           : yaml::Parsed<FlopPerSecond>{};
+  const auto money = value.kind == yaml::Value::Kind::scalar ? yaml::parse_money(value.text)
+                                                             : yaml::Parsed<Dollars>{};
+  std::optional<Budget>& budget = reading.draft.run.training.budget;
+  if (compute.value && in_flop_per_second(*compute.value) >= 1.0) {
+    budget = flop(in_flop_per_second(*compute.value));
+  } else if (money.value && *money.value > Dollars{}) {
+    budget = *money.value;
+  } else {
+    yaml::report(reading.diagnostics,
+                 value.where,
+                 path,
+                 yaml::display(value.text) + " is no compute and no money",
+                 "compute such as `1e25FLOP` or money such as `$5M`");
+  }
+}
+
+Key budget_key() {
+  Key key = key_of(
+      {.path = "training.budget",
+       .note = "one of four",
+       .meaning =
+           "What may be spent: compute, 6 x active parameters x tokens, or money, as long as "
+           "it pays for the nodes. The answer says what scaling laws would train with it.",
+       .example = "1e25FLOP"});
+  Form compute = form_of<kind::Money>({});
+  compute.name = "an amount of compute";
+  compute.example = "1e25FLOP";
+  compute.pattern = "^(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?[MGTPE]?FLOP$";
+  key.forms = {compute, form_of<kind::Money>({})};
+  key.read = read_budget;
+  key.print = [](Draft& draft) -> std::optional<std::string> {
+    const std::optional<Budget>& budget = draft.run.training.budget;
+    if (!budget) {
+      return std::nullopt;
+    }
+    const auto* compute = std::get_if<Flop>(&*budget);
+    return compute != nullptr ? fmt::format("{}FLOP", in_flop(*compute))
+                              : kind::Money::format(std::get<Dollars>(*budget));
+  };
+  return key;
+}
+
 void add_training(std::vector<Key>& keys) {
   keys.push_back(
       section_key({.path = "training",
                    .note = "only the step is asked for, no run",
-                   .meaning = "How long the run lasts: exactly one of duration, tokens and steps.",
+                   .meaning = "How long the run lasts: exactly one of duration, tokens, steps and "
+                              "budget.",
                    .example = "{tokens: 15.6T, start: 2026-11-01}"}));
   keys.push_back(value_key<kind::Time>(
       {.path = "training.duration",
-       .note = "one of three",
+       .note = "one of four",
        .meaning = "A window of wall-clock time; the answer is what was done in it.",
        .example = "54d"},
       kPositiveSpan,
       ORRERY_AT(run.training.duration)));
   keys.push_back(count_key(
       {.path = "training.tokens",
-       .note = "one of three",
+       .note = "one of four",
        .meaning = "Tokens to train on; the answer is when they are done.",
        .example = "15.6T"},
       yaml::at_least<std::int64_t>(1),
@@ -48,11 +99,12 @@ void add_training(std::vector<Key>& keys) {
        }}));
   keys.push_back(count_key({.path = "training.steps",
                             .aliases = {"train_iters"},
-                            .note = "one of three",
+                            .note = "one of four",
                             .meaning = "Optimizer steps to do; the answer is when they are done.",
                             .example = "82072"},
                            {1, kMostSteps},
                            ORRERY_AT(run.training.steps)));
+  keys.push_back(budget_key());
   keys.push_back(value_key<kind::Date>(
       {.path = "training.start",
        .note = "no dates, only durations",
@@ -175,6 +227,27 @@ void add_phase_shapes(std::vector<Key>& keys) {
                             .example = "16"},
                            {1, kMostSequencesOfRamp},
                            ORRERY_AT(run.training.phases.back().context)));
+  keys.push_back(count_key({.path = "training.phases[].tensor",
+                            .aliases = {"tp"},
+                            .note = "layout.tensor",
+                            .meaning = "Degree of tensor parallelism in the phase.",
+                            .example = "4"},
+                           {1, kMostSequencesOfRamp},
+                           ORRERY_AT(run.training.phases.back().tensor)));
+  keys.push_back(count_key({.path = "training.phases[].pipeline",
+                            .aliases = {"pp"},
+                            .note = "layout.pipeline",
+                            .meaning = "Pipeline stages in the phase.",
+                            .example = "16"},
+                           {1, kMostSequencesOfRamp},
+                           ORRERY_AT(run.training.phases.back().pipeline)));
+  keys.push_back(count_key({.path = "training.phases[].virtual_stages",
+                            .aliases = {"vpp"},
+                            .note = "layout.virtual_stages",
+                            .meaning = "Chunks of a pipeline device in the phase.",
+                            .example = "2"},
+                           {1, kMostSequencesOfRamp},
+                           ORRERY_AT(run.training.phases.back().virtual_stages)));
   keys.push_back(count_key({.path = "training.phases[].nodes",
                             .note = "cluster.nodes",
                             .meaning = "Nodes that train in the phase.",
@@ -190,18 +263,19 @@ void add_phase_shapes(std::vector<Key>& keys) {
 }
 
 void add_phases(std::vector<Key>& keys) {
-  keys.push_back(
-      list_key({.path = "training.phases",
-                .note = "one phase, as the scenario says",
-                .meaning = "Parts of the run that differ in batch, sequence length or nodes, in "
-                           "order. What a phase does not state is as in the scenario. The step "
-                           "simulator times each of them. A change of nodes is a planned restart.",
-                .example = "[{until: 252M tokens, global: 1024}, {name: full batch}]"},
-               ORRERY_AT(run.training.phases),
-               [](Draft& draft) {
-                 std::vector<PhaseSpec>& phases = draft.run.training.phases;
-                 phases.back().name = "phase " + std::to_string(phases.size());
-               }));
+  keys.push_back(list_key(
+      {.path = "training.phases",
+       .note = "one phase, as the scenario says",
+       .meaning = "Parts of the run that differ in batch, sequence length, nodes or layout, "
+                  "in order. What a phase does not state is as in the scenario. The step "
+                  "simulator times each of them. A change of nodes or of the layout is a "
+                  "planned restart.",
+       .example = "[{until: 252M tokens, global: 1024}, {name: full batch}]"},
+      ORRERY_AT(run.training.phases),
+      [](Draft& draft) {
+        std::vector<PhaseSpec>& phases = draft.run.training.phases;
+        phases.back().name = "phase " + std::to_string(phases.size());
+      }));
   keys.push_back(text_key({.path = "training.phases[].name",
                            .note = "its number",
                            .meaning = "What reports call the phase.",

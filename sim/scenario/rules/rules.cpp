@@ -38,6 +38,13 @@ void check_schedule(Reading& reading) {
           chunks > 1 ? "such as interleaved" : "such as 1f1b");
     return;
   }
+  const hardware::NetworkDetail detail = reading.draft.scenario.cluster.network.detail;
+  if (schedule::traits_of(kind).stale && detail == hardware::NetworkDetail::flows) {
+    error(reading,
+          "layout.schedule",
+          fmt::format("{} has no flush, so that no single step shows its messages as flows", name),
+          "cluster.network.detail: groups");
+  }
   if (schedule::runs_chunks(kind, chunks, layout.pipeline)) {
     return;
   }
@@ -76,8 +83,8 @@ void check_expert_order(Reading& reading) {
 }
 
 void check_training_target(Reading& reading) {
-  constexpr std::array<std::string_view, 3> kTargets = {
-      "training.duration", "training.tokens", "training.steps"};
+  constexpr std::array<std::string_view, 4> kTargets = {
+      "training.duration", "training.tokens", "training.steps", "training.budget"};
   std::string_view first;
   for (const std::string_view target : kTargets) {
     if (!reading.draft.stated(target)) {
@@ -87,13 +94,13 @@ void check_training_target(Reading& reading) {
       error(reading,
             target,
             fmt::format("is a second target beside {}", first),
-            "one of duration, tokens and steps");
+            "one of duration, tokens, steps and budget");
       return;
     }
     first = target;
   }
   if (first.empty()) {
-    error(reading, "training", "has no target", "one of duration, tokens and steps");
+    error(reading, "training", "has no target", "one of duration, tokens, steps and budget");
   }
 }
 
@@ -118,6 +125,12 @@ void check_checkpoint(Reading& reading) {
 void check_offload(Reading& reading) {
   using step::OffloadTarget;
   const step::OffloadSpec& offload = reading.draft.scenario.step.offload;
+  if (offload.modules != model::OffloadModules{} && reading.draft.stated("offload.activations")) {
+    error(reading,
+          "offload.modules",
+          "names what waits on the host, of which offload.activations states a share",
+          "one of the two");
+  }
   if (is_broken(reading.diagnostics, "offload") ||
       (offload.optimizer != OffloadTarget::nvme && offload.parameters != OffloadTarget::nvme)) {
     return;
@@ -361,6 +374,12 @@ void finish_run(Reading& reading) {
           "training",
           "a scenario with rollout answers one step, not a run",
           "leave training out, or rollout");
+  }
+  if (draft.scenario.rollout && draft.scenario.model.reference) {
+    error(reading,
+          "model.reference",
+          "runs beside every step, but in a rollout it runs once over all answers",
+          "rollout.reference");
   }
   if (!is_broken(reading.diagnostics, "checkpoint")) {
     check_checkpoint(reading);

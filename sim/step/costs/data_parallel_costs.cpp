@@ -224,6 +224,13 @@ void add_gather(ReplicaSink to,
                 double parameters,
                 const ReplicaGroups& groups) {
   add_gather_over(to, costing, parameters, groups.shard);
+  const StepInput& input = costing.input;
+  const bool shards =
+      input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp;
+  // The reference's; with adapters it is the model itself, which is still there unless freed.
+  if (input.model.reference && shards && (!input.model.lora || input.spec.fsdp.reshard)) {
+    add_gather_over(to, costing, parameters, groups.shard);
+  }
 }
 
 void add_gather_again(ReplicaSink to,

@@ -54,8 +54,8 @@ double ring_share(const LayerCosting& costing,
   return remaining_share(costing, time, attention * ((ranks - 1.0) / ranks));
 }
 
-// Frozen weights: the reduction of dX runs beside the weight gradient, which is not computed, and no
-// stack cuts the exchanges of the adapters together with their small products.
+// Frozen weights: the reduction of dX runs beside the weight gradient, which is not computed, and
+// no stack cuts the exchanges of the adapters together with their small products.
 bool has_nothing_beside(const LayerCosting& costing, const model::CollectiveOp& op) {
   return costing.model.lora.has_value() &&
          (op.beside == model::Beside::previous_gemm || op.part == model::Part::adapter_exchange);
@@ -166,7 +166,7 @@ std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names)
     if (is_expert_exchange(entry)) {
       nodes.push_back(seen ? names.second : names.first);
       here = seen ? names.after : names.between;
-      seen = true;
+      seen = !seen;  // a reference model exchanges as well
     } else {
       nodes.push_back(here);
     }
@@ -265,7 +265,11 @@ void hide_in_layer(LayerCosts& costs,
   }
 }
 
-// Full recomputation runs the forward pass again.
+// Full recomputation runs the forward pass again, all of it.
+bool repeats_forward(const LayerCosting& costing) {
+  return !costing.in.options.recompute_stops_early && !costing.model.reference;
+}
+
 Parts as_recomputation(Parts forward) {
   Seconds& compute = forward.by_category[static_cast<std::size_t>(StepCategory::compute)];
   forward.by_category[static_cast<std::size_t>(StepCategory::recompute)] += compute;
@@ -305,7 +309,7 @@ model::Pass repeated_pass(const LayerCosting& costing,
                           const model::Pass& forward,
                           std::int64_t layer,
                           model::Recompute policy) {
-  if (policy != model::Recompute::full || costing.in.options.recompute_stops_early) {
+  if (policy != model::Recompute::full || !repeats_forward(costing)) {
     return model::recompute_pass(costing.model, costing.in.options, layer, policy);
   }
   model::Pass again = forward;
@@ -387,7 +391,7 @@ LayerCosts cost_layer(const LayerCosting& costing,
   const Launches forward_launches = launches_of(costing, passes.forward, PassKind::forward);
   double again = 0.0;
   Launches launches_again;
-  if (policy == model::Recompute::full && !costing.in.options.recompute_stops_early) {
+  if (policy == model::Recompute::full && repeats_forward(costing)) {
     costs.recompute = as_recomputation(costs.forward);
     again = 1.0;
     launches_again = forward_launches;

@@ -18,6 +18,8 @@ double narrow_weight_elements(const StepInput& input,
     return 0.0;  // nothing is narrower than what the optimizer hands over
   }
   const model::OpOptions options = op_options(input, costs);
+  model::ModelSpec trained = input.model;
+  trained.reference = false;
   NarrowElements own;  // layers of one kind are alike
   NarrowElements& known = of_layer != nullptr ? *of_layer : own;
   double sum = 0.0;
@@ -27,8 +29,7 @@ double narrow_weight_elements(const StepInput& input,
       std::optional<double>& elements = known[input.model.shape_index(layer)];
       if (!elements) {
         elements = 0.0;
-        for (const model::PassOp& entry :
-             model::layer_passes(input.model, options, layer).forward) {
+        for (const model::PassOp& entry : model::layer_passes(trained, options, layer).forward) {
           const auto* gemm = std::get_if<model::GemmOp>(&entry.op);
           if (gemm != nullptr && gemm->dtype == precision.compute) {
             *elements += static_cast<double>(gemm->n) * static_cast<double>(gemm->k) *

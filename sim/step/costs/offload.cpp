@@ -80,7 +80,7 @@ bool gradients_wait_on_host(const StepInput& input) {
 void add_copies(BucketCosts& bucket, const Costing& costing, const BucketBytes& moved) {
   const StepInput& input = costing.input;
   const OffloadSpec& spec = input.spec.offload;
-  const Bytes activations = moved.activations * spec.activations;
+  const Bytes activations = moved.activations;
   const Bytes parameters =
       spec.parameters == OffloadTarget::none
           ? Bytes{}

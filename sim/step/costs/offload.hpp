@@ -28,7 +28,7 @@ namespace orrery::step {
 
 // What one bucket moves per micro-batch.
 struct BucketBytes {
-  Bytes activations;     // that its forward leaves behind
+  Bytes activations;     // that its forward leaves behind and that wait on the host
   double held = 0.0;     // parameters of the rank's shard of the model, sharded as they are kept
   double updated = 0.0;  // parameters whose gradients this rank keeps
 };

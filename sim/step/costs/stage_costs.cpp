@@ -226,6 +226,35 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   return bucket;
 }
 
+// Without a flush device d has p - d micro-batches in flight, each of which goes down to the last
+// device and back before the next may take its place. Device and round trip bound the pace:
+//   T = max over d of max(f_d + b_d, sum over k >= d of (f_k + b_k + hops) / (p - d))
+// The step lacks m times what T exceeds the slowest device by.
+void add_round_trips(const StepInput& input, StageCosts& costs) {
+  Seconds slowest;
+  Seconds pace;
+  Seconds trip;
+  for (std::size_t d = costs.devices.size(); d-- > 0;) {
+    Seconds passes;
+    for (const ChunkCosts& chunk : costs.devices[d].chunks) {
+      for (const std::uint32_t bucket : chunk.buckets) {
+        passes += costs.buckets[bucket].forward.total() + costs.buckets[bucket].backward.total();
+      }
+    }
+    trip += passes;
+    if (d + 1 < costs.devices.size()) {
+      trip += costs.send_forward[d].total() + costs.send_backward[d + 1].total();
+    }
+    slowest = std::max(slowest, passes);
+    pace = std::max({pace, passes, trip / static_cast<double>(costs.devices.size() - d)});
+  }
+  const cost::Cost wait = cost::term(
+      (pace - slowest) * static_cast<double>(input.layout.micro_batches), SourceKind::assumed);
+  for (DeviceCosts& device : costs.devices) {
+    device.optimizer.add(StepCategory::exposed_pipeline, wait);
+  }
+}
+
 // Parameters of the rank's shard of the model, before ZeRO.
 model::ShardParameters BucketTable::held_by(const BucketContent& content) const {
   const model::ModelSpec& model = costing_.input.model;
@@ -279,13 +308,16 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
       const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
-      moved.activations +=
-          model::layer_activation_bytes(input.model,
-                                        {.ops = costing_.layer.in.options,
-                                         .recompute = policy,
-                                         .dropout = costing_.layer.in.options.dropout},
-                                        content.example(sort)) *
-          static_cast<double>(content.layers[sort]);
+      const model::ActivationOptions options = {.ops = costing_.layer.in.options,
+                                                .recompute = policy,
+                                                .dropout = costing_.layer.in.options.dropout};
+      const std::int64_t layer = content.example(sort);
+      const OffloadSpec& offload = input.spec.offload;
+      const Bytes one =
+          offload.modules == model::OffloadModules{}
+              ? model::layer_activation_bytes(input.model, options, layer) * offload.activations
+              : model::layer_offloaded_bytes(input.model, options, offload.modules, layer);
+      moved.activations += one * static_cast<double>(content.layers[sort]);
     }
   }
   moved.held = layout::kept_parameters(held, input.layout);
@@ -421,7 +453,6 @@ StageCosts stage_costs(const StepInput& input,
   result.known = memo != nullptr ? &passes : nullptr;
   std::vector<bool> hops_on_network;
   const layout::RankMap map(input.layout);
-  const Bytes message = message_bytes(input);
   for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
     const auto index = static_cast<std::size_t>(d);
     DeviceCosts device;
@@ -443,22 +474,28 @@ StageCosts stage_costs(const StepInput& input,
     }
     result.devices.push_back(std::move(device));
     Parts to_next;
+    Parts back;
     hops_on_network.push_back(false);
     if (input.layout.pipeline > 1) {
       const layout::HopPlacement hop = places != nullptr
                                            ? places->hops[index]
                                            : layout::place_hop(map, input.layout, d, input.cluster);
-      to_next.add(StepCategory::exposed_pipeline, costs.send_receive(message, hop));
+      to_next.add(StepCategory::exposed_pipeline,
+                  costs.send_receive(message_bytes(input, false), hop));
+      back.add(StepCategory::exposed_pipeline, costs.send_receive(message_bytes(input, true), hop));
       hops_on_network.back() = !hop.same_node && !hop.same_domain;
     }
     result.send_forward.push_back(to_next);
+    result.send_backward.push_back(back);
   }
   // A hop takes as long backwards: what device d sends back takes the hop of the device before it.
-  result.send_backward = result.send_forward;
   std::rotate(
       result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
   result.combined = table.combined();
   result.buckets = std::move(table).take();
+  if (replicas == Replicas::costed && schedule::traits_of(input.spec.schedule).stale) {
+    add_round_trips(input, result);
+  }
   const bool flows = costs.cluster().network.detail == hardware::NetworkDetail::flows;
   if (replicas == Replicas::free || flows) {
     return result;

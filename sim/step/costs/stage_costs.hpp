@@ -158,7 +158,7 @@ struct StageCosts {
                                                                  int b);
 
 // Of one message from a pipeline stage to the next.
-[[nodiscard]] Bytes message_bytes(const StepInput& input);
+[[nodiscard]] Bytes message_bytes(const StepInput& input, bool gradient);
 
 // Whether it takes time to keep replicas and what waits on the host in step. `free`: passes and
 // messages alone, which layouts share that differ in how their states are sharded or offloaded.

@@ -246,7 +246,7 @@ TaskNetwork WorkFinder::of_message(const schedule::Message& message, SimTime tot
       layout::place_hop(layout::RankMap(layout), layout, hop, of_.input.cluster);
   const auto use = maker_of(static_cast<std::size_t>(message.from))
                        .costing()
-                       .costs.network_use(message_bytes(of_.input), place);
+                       .costs.network_use(message_bytes(of_.input, message.gradient), place);
   if (!use) {
     return {{}, total};
   }

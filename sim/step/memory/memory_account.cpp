@@ -86,7 +86,15 @@ ChunkBytes chunk_bytes(const StepInput& input,
   for (std::int64_t i = 0; i < part.num_layers; ++i) {
     const LayerBytes& layer = layer_bytes(
         input, costs, part.first_layer + i, recompute_policy(input.spec.recompute, i), layers);
-    const Bytes hosted = layer.kept * input.spec.offload.activations;
+    const OffloadSpec& offload = input.spec.offload;
+    const Bytes hosted =
+        offload.modules == model::OffloadModules{}
+            ? layer.kept * offload.activations
+            : model::layer_offloaded_bytes(
+                  input.model,
+                  activation_options(input, costs, recompute_policy(input.spec.recompute, i)),
+                  offload.modules,
+                  part.first_layer + i);
     sum.kept += layer.kept - hosted;
     sum.hosted += hosted;
     // One layer's copy is on its way while the next one runs.
@@ -212,6 +220,22 @@ struct KnownSizes {
   NarrowElements* narrow;
 };
 
+// A value model beside the policy: its states; it is trained while the policy is not, so that its
+// activations need no place of their own.
+void add_critic(double size, StageMemory& memory) {
+  for (Bytes* states : {&memory.parameters, &memory.gradients, &memory.optimizer}) {
+    *states += *states * size;
+  }
+}
+
+// The weights of a second model, in the parameters' type and split as they are.
+Bytes reference_bytes(const StepInput& input, std::int64_t device) {
+  const model::ShardParameters held =
+      layout::stage_shard_parameters(input.model, input.layout, device);
+  return model::bytes_per_element(input.spec.precision.parameter) *
+         layout::kept_parameters(held, input.layout);
+}
+
 // Everything of one pipeline device; `walk` fills the terms that depend on the moment.
 template <typename Walk>
 StageMemory device_memory(const StepInput& input,
@@ -230,9 +254,13 @@ StageMemory device_memory(const StepInput& input,
       (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
       costs.software().shards_master && !input.spec.offload.any();
   memory.parameters = master_is_shard ? states.frozen : states.parameters;
+  if (input.model.reference && !input.model.lora) {  // with adapters: the model without them
+    memory.parameters += reference_bytes(input, d);
+  }
   memory.parameters += cached_weights(input, costs, d, sizes.narrow);
   memory.gradients = states.gradients;
   memory.optimizer = states.optimizer;
+  add_critic(input.spec.critic, memory);
   const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);
   memory.communication = communication.layer;
   std::vector<ChunkBytes> chunks;
@@ -246,6 +274,15 @@ StageMemory device_memory(const StepInput& input,
         model::bytes_per_element(input.spec.precision.gradient) * held.trained().all();
   }
   walk(chunks, memory);
+  if (schedule::traits_of(input.spec.schedule).stale) {  // of steps before and behind as well
+    const std::int64_t in_flight = input.layout.pipeline - d;
+    const std::int64_t m = input.layout.micro_batches;
+    memory.activations +=
+        chunks.front().kept * static_cast<double>(std::max<std::int64_t>(0, in_flight - m));
+    memory.parameters +=
+        states.parameters *
+        static_cast<double>(schedule::weight_versions(input.spec.schedule, in_flight, m) - 1);
+  }
   move_states(input, stage_costs, d, memory);
   memory.gradients += empty_gradients(input, costs, d, sizes.empty);
   const double fragmentation = costs.software().fragmentation.value();

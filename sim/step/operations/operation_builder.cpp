@@ -280,7 +280,7 @@ std::uint32_t Builder::message_operation(const schedule::Message& message) {
            "{} to stage {}", message.gradient ? "gradients" : "activations", message.to),
        .kind = OperationKind::message,
        .stream = OperationStream::pipeline,
-       .bytes = message_bytes(of_.input),
+       .bytes = message_bytes(of_.input, message.gradient),
        .ranks = 2,
        .nodes = 2});
 }

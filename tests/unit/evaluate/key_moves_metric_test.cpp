@@ -17,6 +17,8 @@ const std::vector<Change> kChanges = {
     {"preset: llama3-8b", "preset: llama3-8b, ffn_hidden_size: 28672", "step_time", Moves::up},
     {"preset: llama3-8b", "preset: llama3-8b, vocab_size: 256000", "peak_memory", Moves::up},
     {"preset: llama3-8b", "preset: llama3-8b, num_query_groups: 32", "step_time", Moves::up},
+    {"preset: llama3-8b", "preset: llama3-8b, reference: true", "step_time", Moves::up},
+    {"preset: llama3-8b", "preset: llama3-8b, reference: true", "peak_memory", Moves::up},
     {"gpu: h100-sxm-80gb", "gpu: a100-sxm-80gb", "step_time", Moves::up},
     {"gpu: h100-sxm-80gb", "gpu: b200-sxm", "step_time", Moves::down},
     {"nodes: 8,", "mixed: [{gpu: a100-sxm-80gb, nodes: 4}], nodes: 8,", "step_time", Moves::up},

@@ -37,6 +37,54 @@ TEST(PhaseSteps, EveryPhaseHasTheStepOfItsOwnShape) {
   EXPECT_EQ(phases[2].step_time, plan_of(phased).step.step_time);
 }
 
+TEST(PhaseSteps, APhaseMayHaveAnotherLayout) {
+  const auto phases =
+      plan_of(must_evaluate(with_training(
+                  "phases: [{until: 1000 steps}, {until: 2000 steps, tensor: 4, pipeline: 2, "
+                  "restart: 10min}, {name: back, restart: 10min}]")))
+          .phases;
+  ASSERT_EQ(phases.size(), 3U);
+  const run::StepInput wide =
+      plan_of(must_evaluate(replaced(
+                  replaced(kBase, "tensor: 2", "tensor: 4"), "pipeline: 4", "pipeline: 2")))
+          .step;
+  EXPECT_EQ(phases[1].step_time, wide.step_time);
+  EXPECT_NE(phases[1].step_time, phases[0].step_time);
+  EXPECT_EQ(phases[2].step_time, phases[0].step_time);
+}
+
+TEST(PhaseSteps, ALayoutThatChangesForNothingAndOneThatDoesNotFitAreWarnedOf) {
+  const auto warnings = [](const std::string& phase) {
+    Diagnostics diagnostics;
+    EXPECT_TRUE(
+        evaluate_text(with_training("phases: [{until: 5 steps}, " + phase + "]"), diagnostics));
+    return to_string(diagnostics);
+  };
+  EXPECT_NE(warnings("{name: wide, tensor: 4}")
+                .find("wide: the layout changes, which takes no time as stated"),
+            std::string::npos);
+  EXPECT_NE(warnings("{name: long, sequence_length: 131072}")
+                .find("long: does not fit: a GPU of stage 0 lacks "),
+            std::string::npos);
+}
+
+// C / (6 N) tokens; money is what the nodes cost until it is spent.
+TEST(Budget, IsTokensOrAWindow) {
+  const auto metrics_of = [](const std::string& budget) {
+    return must_evaluate(replaced(kBase, "tokens: 300B", "budget: " + budget)).metrics;
+  };
+  const auto value = [](const report::MetricSet& metrics, report::MetricId id) {
+    const report::MetricValue* metric = metrics.find(id);
+    return metric != nullptr ? metric->value : 0.0;
+  };
+  const report::MetricSet compute = metrics_of("1e22FLOP");
+  EXPECT_NEAR(value(compute, report::MetricId::budget_compute), 1e22, 1e18);
+  EXPECT_GT(value(compute, report::MetricId::optimal_parameters), 9e9);
+  const report::MetricSet money = metrics_of("$50k");
+  EXPECT_NEAR(value(money, report::MetricId::cost), 50e3, 1.0);
+  EXPECT_EQ(must_evaluate(kBase).metrics.find(report::MetricId::budget_compute), nullptr);
+}
+
 // A measured step time misses by the same factor in every phase; one that is stated for a phase
 // holds as it is.
 TEST(PhaseSteps, AGivenStepTimeScalesThePhases) {

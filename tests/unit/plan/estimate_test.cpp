@@ -68,7 +68,9 @@ PlanSpec wide() {
                                  "zb-v",
                                  "dualpipe",
                                  "dualpipev",
-                                 "eager_1f1b"});
+                                 "eager_1f1b",
+                                 "pipedream",
+                                 "pipedream-2bw"});
   spec[Axis::recompute] = listed({"none",
                                   "selective",
                                   "full",

@@ -26,13 +26,13 @@ std::set<std::string> keys_of(const Json& object) {
 TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
   const Json json = Json::parse(to_json(testing::sample_evaluation()));
   EXPECT_EQ(json["schema"], "orrery-evaluation/1");
-  EXPECT_EQ(
-      keys_of(json),
-      (std::set<std::string>{"schema",    "calibration", "bill",         "causes",     "scenario",
-                             "outcome",   "feasible",    "reasons",      "advice",     "metrics",
-                             "step_band", "step_ledger", "rollout",      "network",    "run_ledger",
-                             "memory",    "trust",       "switches",     "levers",     "caveats",
-                             "assumed",   "recipe",      "expectations", "diagnostics"}));
+  EXPECT_EQ(keys_of(json),
+            (std::set<std::string>{
+                "schema",     "calibration", "bill",    "causes",       "scenario",
+                "outcome",    "feasible",    "reasons", "advice",       "metrics",
+                "step_band",  "step_ledger", "rollout", "budget",       "network",
+                "run_ledger", "memory",      "trust",   "switches",     "levers",
+                "caveats",    "assumed",     "recipe",  "expectations", "diagnostics"}));
   EXPECT_EQ(keys_of(json["scenario"]), (std::set<std::string>{"name", "file", "sha256"}));
   EXPECT_EQ(keys_of(json["step_ledger"][0]),
             (std::set<std::string>{"category", "gpu_s", "share", "usd"}));

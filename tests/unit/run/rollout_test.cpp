@@ -57,6 +57,16 @@ TEST(Rollout, PhasesAddUpWhereAllShareTheGpus) {
   EXPECT_DOUBLE_EQ(in_seconds(result.step), in_seconds(sum));
 }
 
+// A critic of half the size: half a forward and half an update more, whatever else runs.
+TEST(Rollout, ACriticTakesItsShareOfTheTrainersTimes) {
+  RolloutSpec with = spec();
+  with.critic = CriticSpec{.size = 0.5};
+  const RolloutResult result = compose_rollout(with, trainer());
+  EXPECT_DOUBLE_EQ(in_seconds(phase(result, "values of the critic")), 12.0);
+  EXPECT_DOUBLE_EQ(in_seconds(phase(result, "update of the critic")), 40.0);
+  EXPECT_DOUBLE_EQ(in_seconds(result.step - compose_rollout(spec(), trainer()).step), 52.0);
+}
+
 // Answers of one length: the rate alone decides. 16 at once on a GPU, 1,000 tokens/s.
 TEST(Rollout, AnswersOfOneLengthTakeTheRate) {
   RolloutSpec alike = spec();

@@ -35,6 +35,7 @@ const std::vector<Effect>& axis_effects() {
       {"offload.optimizer", "nvme", {}, on_drives},
       {"offload.parameters", "cpu", {}, on_host},
       {"offload.activations", "0.5"},
+      {"offload.modules", "[attn_norm, core_attn]"},
       {"offload.link", "3GB/s", {}, on_host},
       {"offload.host_bandwidth", "250GB/s", {}, on_host},
       {"offload.nvme_read", "20GB/s", {}, on_drives},

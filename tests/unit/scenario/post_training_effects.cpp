@@ -6,6 +6,7 @@
 namespace orrery::scenario {
 
 void dump_post_training(Lines& lines, const Scenario& scenario) {
+  lines.add("model.reference", scenario.model.reference);
   if (const auto& lora = scenario.model.lora) {
     lines.add("model.lora.rank", lora->rank);
     lines.add("model.lora.targets.qkv", lora->targets.qkv);
@@ -29,6 +30,10 @@ void dump_post_training(Lines& lines, const Scenario& scenario) {
     lines.add("rollout.lag", rollout->lag);
     lines.add("rollout.old_log_probs", rollout->old_log_probs);
     lines.add("rollout.reference", rollout->reference);
+    if (rollout->critic) {
+      lines.add("rollout.critic.size", rollout->critic->size);
+      lines.add("rollout.critic.offloaded", rollout->critic->offloaded);
+    }
     lines.add("rollout.epochs", rollout->epochs);
     lines.add("rollout.reward", rollout->reward);
     lines.add("rollout.weight_sync", rollout->weight_sync);
@@ -51,7 +56,15 @@ const std::vector<Effect>& post_training_effects() {
     pairs.emplace_back("rollout.gpus", "16");
     return pairs;
   }();
+  static const Pairs valued = [] {
+    Pairs pairs = answers;
+    pairs.emplace_back("rollout.critic.size", "1");
+    return pairs;
+  }();
   static const std::vector<Effect> effects = {
+      {"model.reference", "true"},
+      {"rollout.critic.size", "0.5", {}, valued},
+      {"rollout.critic.offloaded", "true", {}, valued},
       {"model.lora.rank", "16", {}, adapters},
       {"model.lora.targets",
        "[qkv, proj]",

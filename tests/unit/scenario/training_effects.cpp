@@ -60,6 +60,11 @@ const std::vector<Effect>& training_effects() {
        "training.tokens = 15600000000000 tokens; training.steps = absent",
        {},
        "training"},
+      {"training.budget",
+       "{budget: 1e22FLOP}",
+       "training.steps = absent; training.budget = 1e+22 FLOP",
+       {},
+       "training"},
       {"training.steps", "2k", "training.steps = 2000"},
       // date -u -d 2024-04-01T00:00Z +%s
       {"training.start", "2024-04-01T00:00Z", "training.start = 1711929600"},
@@ -86,6 +91,9 @@ const std::vector<Effect>& training_effects() {
       phase("micro", "2", "micro = 2"),
       phase("sequence_length", "4096", "sequence_length = 4096"),
       phase("context", "2", "context = 2"),
+      phase("tensor", "2", "tensor = 2"),
+      phase("pipeline", "2", "pipeline = 2"),
+      phase("virtual_stages", "2", "virtual_stages = 2"),
       phase("nodes", "1", "nodes = 1"),
       phase("gpus", "8", "gpus = 8"),
       phase("step_time", "47.6s", "step_time = 47.6 s"),
@@ -108,6 +116,13 @@ void dump_training(Lines& lines, const run::RunSpec& run) {
   lines.add("training.duration", training.duration);
   lines.add("training.tokens", training.tokens);
   lines.add("training.steps", training.steps);
+  if (training.budget) {
+    const auto* compute = std::get_if<Flop>(&*training.budget);
+    lines.add("training.budget",
+              compute != nullptr
+                  ? fmt::format("{} FLOP", in_flop(*compute))
+                  : fmt::format("{} dollars", in_dollars(std::get<Dollars>(*training.budget))));
+  }
   lines.add("training.start", training.start);
   if (training.batch_ramp) {
     lines.add("training.batch_ramp.start", training.batch_ramp->start);
@@ -123,6 +138,9 @@ void dump_training(Lines& lines, const run::RunSpec& run) {
     lines.add(field + "micro", phase.micro_batch);
     lines.add(field + "sequence_length", phase.sequence_length);
     lines.add(field + "context", phase.context);
+    lines.add(field + "tensor", phase.tensor);
+    lines.add(field + "pipeline", phase.pipeline);
+    lines.add(field + "virtual_stages", phase.virtual_stages);
     lines.add(field + "nodes", phase.nodes);
     lines.add(field + "gpus", phase.gpus);
     lines.add(field + "step_time", phase.step_time);

@@ -355,14 +355,25 @@ TEST(ListFaults, NameTheFirstWrongOperation) {
   EXPECT_EQ(fault({f, {OpKind::backward, true, 0, 0}}), "device 0: B0 overlaps with nothing");
 }
 
+// Those without a flush run the lists of 1F1B.
 TEST(Schedules, HaveDistinctListsForTheSameSizes) {
   std::set<std::string> seen;
+  std::size_t own = 0;
   for (const ScheduleFamily& family : schedule_families()) {
     if (family.kind != ScheduleKind::none) {
       seen.insert(orders(generated(accepted(family.kind, 4, 8)))[0]);
+      own += traits_of(family.kind).stale ? 0U : 1U;
     }
   }
-  EXPECT_EQ(seen.size(), kScheduleKinds - 1);
+  EXPECT_EQ(seen.size(), own);
+}
+
+TEST(Schedules, TwoVersionsOfTheWeightsNeedAsManyMicroBatchesAsStages) {
+  const auto refused = generate(
+      {.kind = ScheduleKind::pipedream_2bw, .devices = 4, .chunks = 1, .micro_batches = 3});
+  ASSERT_TRUE(std::holds_alternative<ScheduleRefusal>(refused));
+  EXPECT_EQ(std::get<ScheduleRefusal>(refused).message, "pipedream-2bw needs m >= p: m = 3, p = 4");
+  EXPECT_EQ(std::get<ScheduleRefusal>(refused).allowed, "m = 4, or pipedream");
 }
 
 }  // namespace
