@@ -159,7 +159,9 @@ QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor
     highs[i] = end = end + series.y[i];
   }
   bars->set_data(series.x, std::move(lows), std::move(highs));
-  if (series.written && !series.low.empty()) {
+  if (!series.ends.empty()) {
+    bars->set_words(SpanBars::Words::at_end, series.ends);
+  } else if (series.written && !series.low.empty()) {
     bars->set_words(SpanBars::Words::inside, series.names);
     bars->setPen(QPen(palette().color(QPalette::Base), 1.0));
   } else if (series.written) {

@@ -98,7 +98,7 @@ void ChartView::prepare_axes() {
   const bool empty = plot_.series.empty();
   xAxis->setVisible(!empty);
   yAxis->setVisible(!empty);
-  title_->setText(plot_.title);
+  title_->setText(titled_ || empty ? plot_.title : QString());
   if (second_ != nullptr) {
     QCPAxis* names = second_->axis(QCPAxis::atLeft);
     prepare_axis(names, plot_.x);
@@ -169,7 +169,7 @@ void ChartView::fit_names(const QSize& whole) {
   }
   yAxis->setTickLabelFont(names);
   // In a narrow chart the names give way to the bars; the figure at their end stays.
-  constexpr double kMostOfWidth = 0.45;
+  constexpr double kMostOfWidth = 0.52;
   const QFontMetrics metrics(names, this);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < plot_.x.categories.size(); ++i) {
@@ -298,8 +298,10 @@ void ChartView::dress_axis(QCPAxis* axis) {
 
 QString ChartView::save(const QString& path) {
   read_point(std::nullopt);  // the mark is for the screen
+  title_->setText(plot_.title);
   shape({kExportWidth, kExportHeight});
   QString problem = write(path);
+  title_->setText(titled_ ? plot_.title : QString());
   shape(size());
   replot();
   return problem;

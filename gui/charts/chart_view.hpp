@@ -33,6 +33,12 @@ class ChartView : public QCustomPlot {
   explicit ChartView(QWidget* parent = nullptr);
 
   void show_plot(const Plot& plot);
+
+  // Without a title on the screen, where the panel has one; saved and printed with it.
+  void hide_title() {
+    titled_ = false;
+  }
+
   void show_nothing(const QString& sentence);
 
   [[nodiscard]] const Plot& plot() const {
@@ -116,6 +122,7 @@ class ChartView : public QCustomPlot {
   std::vector<double> ends_;                             // of stacked bars so far, by position
   std::vector<std::pair<QCPItemText*, double>> labels_;  // of markers on the first axis
   ChartTitle* title_;
+  bool titled_ = true;
   QCPLayoutGrid* body_;
   LegendPlace legend_place_ = LegendPlace::inside;
   QCPLayoutGrid* holder_ = nullptr;  // of the legend where it is not inside

@@ -258,8 +258,10 @@ class Slide {
     const double low = width_of(qt(card.low_text), {14});
     const double high = width_of(qt(card.high_text), {14});
     // Side by side where the band is narrow.
-    const double left = std::min(band.left() - low / 2, inside.center().x() - low - 8);
-    const double right = std::max(band.right() - high / 2, inside.center().x() + 8);
+    const double left =
+        std::max(std::min(band.left() - low / 2, inside.center().x() - low - 8), inside.left());
+    const double right =
+        std::min(std::max(band.right() - high / 2, inside.center().x() + 8), inside.right() - high);
     text({left, y + 8, low + 4, 24}, qt(card.low_text), {14});
     text({right, y + 8, high + 4, 24}, qt(card.high_text), {14});
   }

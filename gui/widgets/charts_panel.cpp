@@ -24,6 +24,7 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   list_->setMaxVisibleItems(30);
   list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   chart_ = new ChartView(this);
+  chart_->hide_title();
   status_ = new QLabel(this);
   status_->setWordWrap(true);
   status_->hide();
@@ -133,6 +134,7 @@ void ChartsPanel::show_chosen() {
   const auto plot =
       std::find_if(plots_.begin(), plots_.end(), [&name](const Plot& p) { return p.name == name; });
   offer_stages(name);
+  list_->setToolTip(plot != plots_.end() ? plot->title : QString());
   if (plot != plots_.end()) {
     const int choice = stage_->currentIndex();
     chart_->show_plot(stage_->count() > 0 && choice > 0

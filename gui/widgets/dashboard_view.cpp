@@ -299,14 +299,14 @@ void DashboardView::place_cards() {
   }
   placed_in_ = room;
   fill_grid(room.width() / kCardWidth, CardForm::full);
-  constexpr double kMost = 0.2;  // of the window: so much room is made for them
-  const int full = page_->layout()->totalHeightForWidth(room.width());
-  if (full > room.height() && full > kMost * window()->height()) {
+  constexpr double kMost = 0.2;  // of the window
+  if (page_->layout()->totalHeightForWidth(room.width()) > kMost * window()->height()) {
     fill_grid(room.width() / kCardWidth, CardForm::compact);
   }
   updateGeometry();
 }
 
+// In a low window one line of the first cards; the tables have the rest.
 void DashboardView::fill_grid(int fitting, CardForm form) {
   std::vector<const Card*> cards;
   for (const auto* group : {&shown_.step, &shown_.run}) {
@@ -316,6 +316,11 @@ void DashboardView::fill_grid(int fitting, CardForm form) {
   }
   while (cards_.size() < cards.size()) {
     cards_.push_back(new CardView(page_));
+  }
+  constexpr int kLow = 600;
+  const bool one_line = form == CardForm::compact && window()->height() < kLow;
+  if (one_line) {
+    cards.resize(std::min(cards.size(), static_cast<std::size_t>(std::max(fitting, 1))));
   }
   // Rows of equal length.
   const int most = std::clamp(fitting, 1, std::max(static_cast<int>(cards.size()), 1));

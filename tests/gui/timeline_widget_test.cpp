@@ -31,10 +31,10 @@ class TimelineWidget : public ::testing::Test {
     widget_.resize(1000, 500);
     widget_.set_levels(one_level(std::move(store)));
     widget_.set_dark(false);
-    widget_.view().rows().set_row_height(18.0);
-    widget_.view_changed();
     widget_.show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&widget_));
+    widget_.view().rows().set_row_height(18.0);
+    widget_.view_changed();
   }
 
   [[nodiscard]] QPoint in_rows(double share, int y) const {

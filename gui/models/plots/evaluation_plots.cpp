@@ -39,15 +39,17 @@ Plot ledger_plot(const QString& name,
     if (row.gpu_time <= Seconds{}) {
       continue;
     }
-    const QString text = qt(row.label) + "  " + shown(Dimension::fraction, row.share);
+    const QString share = shown(Dimension::fraction, row.share);
     PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
     bar.hue = ledger_hue(row.category);
     bar.x = {place(plot.x.categories.size())};
     bar.low = {before};
     before += row.share;
     bar.y = {before};
-    bar.names = {text + ", " + qt(format_count(in_hours(row.gpu_time))) + " GPU-hours"};
-    plot.x.categories.push_back(text);
+    bar.ends = {share};
+    bar.names = {QString("%1 %2, %3 GPU-hours")
+                     .arg(bar.name, share, qt(format_count(in_hours(row.gpu_time))))};
+    plot.x.categories.push_back(bar.name);
     plot.series.push_back(std::move(bar));
   }
   return plot;
@@ -67,19 +69,20 @@ Plot waterfall_plot(const QString& name,
       {UtilisationRowKind::loss, "lost"},
       {UtilisationRowKind::gain, "counted"}};
   for (const UtilisationRow& row : rows) {
-    const char* sign = row.kind == UtilisationRowKind::loss   ? "-"
-                       : row.kind == UtilisationRowKind::gain ? "+"
-                                                              : "";
-    plot.x.categories.push_back(qt(row.label) + "  " + sign + shown(Dimension::fraction, row.size));
+    plot.x.categories.push_back(qt(row.label));
   }
   for (const auto& [kind, word] : kinds) {
+    const char* sign = kind == UtilisationRowKind::loss   ? "-"
+                       : kind == UtilisationRowKind::gain ? "+"
+                                                          : "";
     PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = word};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].kind == kind) {
         bars.x.push_back(place(i));
         bars.low.push_back(std::min(rows[i].before, rows[i].after));
         bars.y.push_back(std::max(rows[i].before, rows[i].after));
-        bars.names.push_back(plot.x.categories[i]);
+        bars.ends.push_back(sign + shown(Dimension::fraction, rows[i].size));
+        bars.names.push_back(plot.x.categories[i] + " " + bars.ends.back());
       }
     }
     if (!bars.x.empty()) {

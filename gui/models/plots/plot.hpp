@@ -42,6 +42,7 @@ struct PlotSeries {
   std::vector<double> y = {};
   std::vector<double> low = {};
   std::vector<QString> names = {};  // what is said of each point; empty: its numbers
+  std::vector<QString> ends = {};   // what stands at the end of each bar, in place of its value
   double width = 0.75;              // of bars, in x
   bool marked = false;              // a dot at each point of a line
   PlotMark mark = PlotMark::disc;   // of points

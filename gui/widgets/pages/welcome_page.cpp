@@ -158,9 +158,13 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
     examples_->scrollToItem(examples_->item(row.toInt()), QAbstractItemView::PositionAtTop);
     examples_->setFocus();
   });
-  connect(search_, &QLineEdit::returnPressed, examples_, [this] { examples_->setFocus(); });
   connect(examples_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
     emit example_chosen(item->data(Qt::UserRole).toString());
+  });
+  connect(search_, &QLineEdit::returnPressed, this, [this] {
+    if (QListWidgetItem* found = examples_->currentItem()) {
+      emit examples_->itemActivated(found);
+    }
   });
   connect(recent_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
     emit file_chosen(item->data(Qt::UserRole).toString());
@@ -173,6 +177,9 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
 
 void WelcomePage::set_recent(const QStringList& files) {
   recent_->clear();
+  if (files.isEmpty()) {
+    (new QListWidgetItem("Files that you open stand here.", recent_))->setFlags(Qt::NoItemFlags);
+  }
   for (const QString& path : files) {
     const QFileInfo info(path);
     auto* item = new QListWidgetItem(info.fileName(), recent_);

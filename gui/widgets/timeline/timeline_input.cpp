@@ -163,6 +163,7 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
   const Qt::KeyboardModifiers keys = event->modifiers();
   timeline::RowLayout& rows = view_.rows();
   if ((keys & Qt::ControlModifier) && (keys & Qt::ShiftModifier)) {
+    row_height_ = RowHeight::chosen;
     rows.zoom_rows(row_y_of(*cursor_), std::pow(kWheelZoom, -notches));
   } else if (keys & Qt::ControlModifier) {
     view_.zoom_at(zoom_column(), std::pow(kWheelZoom, notches));

@@ -25,7 +25,7 @@ constexpr int kMinimapHeight = 22;
 constexpr int kAxisHeight = 24;
 constexpr int kMarksHeight = 18;
 constexpr int kLegendHeight = 24;
-constexpr int kLeastNamesWidth = 130;
+constexpr int kLeastNamesWidth = 136;
 constexpr int kMostNamesWidth = 230;
 constexpr double kZoomStep = 0.8;
 
@@ -87,7 +87,7 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   layout_regions();
   view_.frame_all();
   view_.set_readable_rows();
-  fits_rows_ = false;
+  row_height_ = RowHeight::readable;
   if (place && place->begin >= view_.occurrence(0).range.begin &&
       place->end <= view_.occurrence(0).range.end) {
     view_.set_window(*place);
@@ -223,7 +223,9 @@ void TimelineView::view_changed() {
 
 void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
   layout_regions();
-  if (fits_rows_ && !view_.empty()) {
+  if (row_height_ == RowHeight::readable) {
+    view_.set_readable_rows();
+  } else if (row_height_ == RowHeight::all_fit && !view_.empty()) {
     view_.rows().fit_all();
   }
   minimap_ = {};
@@ -340,10 +342,11 @@ void TimelineView::toggle_fit_rows() {
     return;
   }
   timeline::RowLayout& rows = view_.rows();
-  fits_rows_ = rows.row_height() >= timeline::RowLayout::kUsualHeight;
-  if (fits_rows_) {
+  if (row_height_ != RowHeight::all_fit) {
+    row_height_ = RowHeight::all_fit;
     rows.fit_all();
   } else {
+    row_height_ = RowHeight::readable;
     rows.set_readable_height();
   }
   changed();

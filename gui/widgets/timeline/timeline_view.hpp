@@ -152,7 +152,7 @@ class TimelineView : public QWidget {
   TimelineRegions regions_;
   QImage raster_;
   QImage minimap_;
-  bool fits_rows_ = false;  // all on the screen, whatever its height becomes
+  enum class RowHeight { readable, all_fit, chosen } row_height_ = RowHeight::readable;
   bool raster_stale_ = true;
   QScrollBar* scroll_bar_ = nullptr;
   std::size_t shown_level_ = 0;
