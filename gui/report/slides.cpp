@@ -1,4 +1,4 @@
-#include "gui/report/slides.hpp"
+#include "sim/report/text/slides.hpp"
 
 #include <QBuffer>
 #include <QFontMetricsF>
@@ -11,8 +11,8 @@
 #include "gui/charts/chart_colors.hpp"
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "gui/report/report_page.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/text/slides.hpp"
 
 namespace orrery::gui {
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gui/models/plots/hues.hpp"
-#include "gui/models/plots/operation_plots.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/export/step_counters.hpp"
@@ -191,23 +190,20 @@ Plot causes_plot(const report::Evaluation& evaluation) {
   plot.name = "Causes of failure";
   plot.title = "How often each cause strikes in a run, and the GPU time that it takes";
   plot.horizontal = true;
-  plot.y = {.label = "events", .dimension = Dimension::count};
-  plot.second = PlotAxis{.label = "GPU-hours lost", .dimension = Dimension::count};
-  PlotSeries failures{.kind = PlotSeries::Kind::bars, .name = "events", .written = true};
-  PlotSeries hours{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
-  hours.second = true;
-  hours.written = true;
+  plot.y = {.label = "GPU-hours lost", .dimension = Dimension::count};
+  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
   for (const report::CauseRow& cause : main_cause_rows(evaluation, kMostCauses)) {
-    const double at = place(plot.x.categories.size());
     const double lost = in_hours(cause.gpu_time);
+    const auto count = [](double value) { return shown(Dimension::count, value); };
+    bars.x.push_back(place(plot.x.categories.size()));
+    bars.y.push_back(lost);
+    bars.ends.push_back(count(cause.events) + " times");
+    bars.names.push_back(QString("%1: %2 times, %3 GPU-hours lost")
+                             .arg(qt(cause.cause), count(cause.events), count(lost)));
     plot.x.categories.push_back(qt(cause.cause));
-    failures.x.push_back(at);
-    failures.y.push_back(cause.events);
-    hours.x.push_back(at);
-    hours.y.push_back(lost);
   }
-  if (!plot.x.categories.empty()) {
-    plot.series = {std::move(failures), std::move(hours)};
+  if (!bars.x.empty()) {
+    plot.series = {std::move(bars)};
   }
   return plot;
 }
@@ -248,13 +244,20 @@ std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
                              step_utilisation_plot(evaluation),
                              operation_flame_plot(evaluation),
                              layer_flame_plot(evaluation),
+                             rollout_plot(evaluation),
                              communication_plot(evaluation),
+                             links_plot(evaluation),
+                             links_map(evaluation),
                              roofline_plot(evaluation),
                              memory_plot(evaluation),
                              memory_course_plot(evaluation),
                              run_ledger_plot(evaluation),
                              run_utilisation_plot(evaluation),
-                             causes_plot(evaluation)};
+                             causes_plot(evaluation),
+                             stops_map(evaluation)};
+  for (Plot& map : rank_maps(evaluation)) {
+    plots.push_back(std::move(map));
+  }
   for (const MetricId id : {MetricId::finish_date,
                             MetricId::finish_time,
                             MetricId::tokens_trained,
@@ -268,7 +271,8 @@ std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
       plots.push_back(spread_plot(evaluation, id));
     }
   }
-  std::erase_if(plots, [](const Plot& plot) { return plot.series.empty(); });
+  std::erase_if(plots,
+                [](const Plot& plot) { return plot.series.empty() || plot.series[0].x.empty(); });
   return plots;
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSummaryRole = Qt::UserRole + 1;
 constexpr int kAir = 6;
+constexpr auto kKey = "recent_files";
 
 bool is_heading(const QModelIndex& index) {
   return !index.data(Qt::UserRole).isValid();
@@ -100,6 +101,20 @@ QString fill(QListWidget& list) {
 }
 
 }  // namespace
+
+QStringList recent_files(const QSettings& settings) {
+  QStringList files = settings.value(kKey).toStringList();
+  files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+  return files;
+}
+
+void add_recent_file(QSettings& settings, const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  QStringList files = settings.value(kKey).toStringList();
+  files.removeAll(absolute);
+  files.prepend(absolute);
+  settings.setValue(kKey, files.mid(0, kMostRecentFiles));
+}
 
 WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   constexpr double kTitle = 1.8;

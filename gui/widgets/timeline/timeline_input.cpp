@@ -269,7 +269,9 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
   if (!moved_) {
     click_at(event->position().toPoint());
   } else if (drag == Drag::area) {
-    start_statistics();
+    const std::optional<timeline::Area> area = view_.local_area();
+    statistics_ =
+        area ? std::optional(timeline::area_statistics(view_.store(), *area)) : std::nullopt;
     report_selection();
   }
 }

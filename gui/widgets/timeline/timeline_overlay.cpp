@@ -352,10 +352,10 @@ void TimelinePainter::paint_hover() {
 }
 
 void TimelinePainter::paint_statistics() {
-  if (!view_.area() || !widget_.statistics_ || widget_.statistics_->all.count == 0) {
+  if (!view_.area() || !widget_.statistics_ || widget_.statistics_->count == 0) {
     return;
   }
-  const timeline::DurationStatistics& all = widget_.statistics_->all;
+  const timeline::AreaStatistics& all = *widget_.statistics_;
   const auto time = [](std::int64_t ns) {
     return QString::fromStdString(timeline::duration_text(ns));
   };
@@ -370,12 +370,12 @@ void TimelinePainter::paint_statistics() {
                     time(all.p50),
                     time(all.p99));
   constexpr std::size_t kMostNames = 3;
-  const auto& names = widget_.statistics_->by_name;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  for (std::size_t i = 0; i < std::min(all.by_name.size(), kMostNames); ++i) {
+    const timeline::NamedStatistics& one = all.by_name[i];
     lines << TimelineView::tr("%1: %L2 x, %3")
-                 .arg(QString::fromStdString(view_.store().names()[names[i].name]))
-                 .arg(names[i].durations.count)
-                 .arg(time(names[i].durations.total));
+                 .arg(QString::fromStdString(view_.store().names()[one.name]))
+                 .arg(one.count)
+                 .arg(time(one.total));
   }
   // Below the area or above it, so that what was selected is seen; box_of_text() chooses.
   const QRect area = area_place().toRect().intersected(at_.rows);

@@ -74,9 +74,7 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
     selected = view_.store().slices()[*view_.selected()];
     selected_row = view_.store().tracks()[view_.store().track_of(*view_.selected())].row;
   }
-  statistics_thread_ = {};
   search_->cancel();
-  ++statistics_generation_;
   statistics_.reset();
   hover_ = {};
   hover_lines_.clear();
@@ -324,8 +322,6 @@ void TimelineView::previous_slice() {
 void TimelineView::clear_selection() {
   view_.clear_selection();
   light(0, {});
-  statistics_thread_ = {};
-  ++statistics_generation_;
   statistics_.reset();
   report_selection();
 }
@@ -367,33 +363,6 @@ void TimelineView::report_selection() {
   }
   changed();
   Q_EMIT selection_changed(text);
-}
-
-void TimelineView::start_statistics() {
-  statistics_.reset();
-  const quint64 generation = ++statistics_generation_;
-  const std::optional<timeline::Area> area = view_.local_area();
-  if (!area) {
-    return;
-  }
-  statistics_thread_ = std::jthread(
-      [this, generation, area = *area, store = view_.shared_store()](std::stop_token stop) {
-        auto result = timeline::area_statistics(*store, area, stop);
-        if (!result) {
-          return;
-        }
-        // The thread is joined before the widget goes, so `this` is alive here.
-        QMetaObject::invokeMethod(
-            this,
-            [this, generation, found = std::move(*result)]() mutable {
-              if (generation == statistics_generation_) {
-                statistics_ = std::move(found);
-                update();
-                Q_EMIT statistics_ready();
-              }
-            },
-            Qt::QueuedConnection);
-      });
 }
 
 }  // namespace orrery::gui

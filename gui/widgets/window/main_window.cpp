@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gui/models/recent_files.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
@@ -28,7 +27,6 @@
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/problems_view.hpp"
-#include "gui/widgets/stale_veil.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
