@@ -12,7 +12,6 @@
 
 #include "gui/report/report_page.hpp"
 #include "gui/widgets/window/main_window.hpp"
-#include "gui/widgets/window/recovery_bar.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cli/frame/command_table.hpp"
 #include "sim/cli/frame/evaluating.hpp"

@@ -27,6 +27,19 @@ QBrush fill_of(const QColor& color, bool waits) {
   return waits ? QBrush(color, Qt::BDiagPattern) : QBrush(color);
 }
 
+QCPColorGradient map_gradient(MapHue hue) {
+  static const std::array<std::array<const char*, 3>, 3> kHues = {{
+      {"#e8f3ec", "#7a99a1", "#0b3f55"},
+      {"#f1e9fa", "#977fae", "#3c1d63"},
+      {"#0b5cad", "#f4f4f2", "#b3420a"},
+  }};
+  QCPColorGradient gradient;
+  const auto& stops = kHues[static_cast<std::size_t>(hue)];
+  gradient.setColorStops(
+      {{0.0, QColor(stops[0])}, {0.5, QColor(stops[1])}, {1.0, QColor(stops[2])}});
+  return gradient;
+}
+
 QColor scale_color(std::size_t i, std::size_t count, bool dark) {
   static const std::array<const char*, 9> kScale = {"#440154",
                                                     "#472d7b",
@@ -37,21 +50,21 @@ QColor scale_color(std::size_t i, std::size_t count, bool dark) {
                                                     "#5ec962",
                                                     "#addc30",
                                                     "#fde725"};
+  static const QCPColorGradient kGradient = [] {
+    QCPColorGradient gradient;
+    gradient.clearColorStops();
+    for (std::size_t stop = 0; stop < kScale.size(); ++stop) {
+      gradient.setColorStopAt(static_cast<double>(stop) / (kScale.size() - 1), kScale[stop]);
+    }
+    return gradient;
+  }();
   constexpr double kDarkest = 0.3;    // on a dark ground
   constexpr double kLightest = 0.82;  // on a light one
   const double from = dark ? kDarkest : 0.0;
   const double to = dark ? 1.0 : kLightest;
   const double share =
       count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : (dark ? 0.5 : 0.25);
-  const double at = (from + (to - from) * share) * static_cast<double>(kScale.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(at), kScale.size() - 2);
-  const auto part = static_cast<float>(at - static_cast<double>(below));
-  const QColor low(kScale[below]);
-  const QColor high(kScale[below + 1]);
-  const auto mix = [part](float a, float b) { return a + (b - a) * part; };
-  return QColor::fromRgbF(mix(low.redF(), high.redF()),
-                          mix(low.greenF(), high.greenF()),
-                          mix(low.blueF(), high.blueF()));
+  return QColor(QCPColorGradient(kGradient).color(from + (to - from) * share, {0.0, 1.0}));
 }
 
 }  // namespace orrery::gui

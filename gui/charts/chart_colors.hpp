@@ -9,8 +9,9 @@
 // Sources: hues of M. Okabe, K. Ito, "Color Universal Design", 2008; the scale "viridis" of
 // S. van der Walt, N. Smith, 2015.
 
-#include <QBrush>
-#include <QColor>
+#include <qcustomplot.h>
+
+#include "gui/models/plots/plot.hpp"
 
 namespace orrery::gui {
 
@@ -18,6 +19,9 @@ namespace orrery::gui {
 
 // Solid works, hatched waits.
 [[nodiscard]] QBrush fill_of(const QColor& color, bool waits);
+
+// Of the cells of a map.
+[[nodiscard]] QCPColorGradient map_gradient(MapHue hue);
 
 // The colour of series i of `count`.
 [[nodiscard]] QColor scale_color(std::size_t i, std::size_t count, bool dark);

@@ -47,8 +47,8 @@ QPointF ChartView::position_of(PlotPoint point) const {
 double ChartView::distance_to(const PlotSeries& series,
                               const QPointF& position,
                               std::size_t& index) const {
-  const QCPAxis* keys = keys_of(series);
-  const QCPAxis* values = values_of(series);
+  const QCPAxis* keys = this->keys();
+  const QCPAxis* values = this->values();
   if (series.kind == PlotSeries::Kind::steps) {
     const auto after =
         std::upper_bound(series.x.begin(), series.x.end(), keys->pixelToCoord(position.x()));
@@ -84,6 +84,22 @@ std::optional<PlotPoint> ChartView::point_at(const QPointF& position) const {
       }
       continue;
     }
+    if (auto* map = dynamic_cast<QCPColorMap*>(drawn_[s])) {
+      double row = 0.0;
+      double column = 0.0;
+      map->pixelsToCoords(position, row, column);
+      int at_row = -1;
+      int at_column = -1;
+      map->data()->coordToCell(row, column, &at_row, &at_column);
+      const int columns = map->data()->valueSize();
+      const std::ptrdiff_t cell = std::ptrdiff_t{at_row} * columns + at_column;
+      const bool inside = map->keyAxis()->axisRect()->rect().contains(position.toPoint()) &&
+                          at_row >= 0 && at_column >= 0 && at_column < columns;
+      if (inside && cell < std::ssize(plot_.series[s].x)) {
+        return PlotPoint{s, static_cast<std::size_t>(cell)};
+      }
+      continue;
+    }
     std::size_t index = 0;
     const double distance = distance_to(plot_.series[s], position, index);
     if (distance < best) {
@@ -105,7 +121,6 @@ void ChartView::read_point(const std::optional<PlotPoint>& point) {
   words_ = nullptr;
   read_ = point;
   if (point) {
-    const PlotSeries& series = plot_.series[point->series];
     const QPointF place = position_of(*point);
     const QColor ink = palette().color(QPalette::Text);
     ring_ = new QCPItemTracer(this);
@@ -114,8 +129,7 @@ void ChartView::read_point(const std::optional<PlotPoint>& point) {
     constexpr double kRing = 11.0;
     ring_->setSize(kRing);
     ring_->setClipToAxisRect(false);
-    ring_->position->setAxes(plot_.horizontal ? values_of(series) : keys_of(series),
-                             plot_.horizontal ? keys_of(series) : values_of(series));
+    ring_->position->setAxes(xAxis, yAxis);
     ring_->position->setPixelPosition(place);
     words_ = new QCPItemText(this);
     words_->setText(point_text(plot_, *point));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "gui/charts/chart_colors.hpp"
@@ -62,20 +63,6 @@ QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edg
 
 }  // namespace
 
-QCPAxis* ChartView::keys_of(const PlotSeries& series) const {
-  if (series.second && second_ != nullptr) {
-    return second_->axis(QCPAxis::atLeft);
-  }
-  return plot_.horizontal ? yAxis : xAxis;
-}
-
-QCPAxis* ChartView::values_of(const PlotSeries& series) const {
-  if (series.second && second_ != nullptr) {
-    return second_->axis(QCPAxis::atBottom);
-  }
-  return plot_.horizontal ? xAxis : yAxis;
-}
-
 QColor ChartView::color_of(std::size_t series) const {
   if (plot_.ordered) {
     return scale_color(series, plot_.series.size(), dark());
@@ -102,6 +89,9 @@ void ChartView::add_series() {
       case PlotSeries::Kind::bars:
         drawn_.push_back(add_bars(series, color));
         break;
+      case PlotSeries::Kind::map:
+        drawn_.push_back(add_map(series));
+        break;
     }
   }
 }
@@ -110,7 +100,7 @@ QCPAbstractPlottable* ChartView::add_line(const PlotSeries& series, const QColor
   constexpr double kThick = 2.0;
   constexpr double kThin = 1.4;
   constexpr double kDot = 5.0;
-  auto* line = new QCPGraph(keys_of(series), values_of(series));
+  auto* line = new QCPGraph(keys(), values());
   line->setData(vector_of(series.x), vector_of(series.y), true);
   line->setName(series.name);
   line->setPen(QPen(color, plot_.ordered ? kThin : kThick));
@@ -142,7 +132,7 @@ QCPAbstractPlottable* ChartView::add_band(const PlotSeries& series, const QColor
 }
 
 QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor& color) {
-  auto* bars = new SpanBars(keys_of(series), values_of(series));
+  auto* bars = new SpanBars(keys(), values());
   bars->setName(series.name);
   bars->setPen(Qt::NoPen);
   bars->setBrush(fill_of(color, is_wait_hue(series.hue) && !series.written));
@@ -159,18 +149,62 @@ QCPAbstractPlottable* ChartView::add_bars(const PlotSeries& series, const QColor
     highs[i] = end = end + series.y[i];
   }
   bars->set_data(series.x, std::move(lows), std::move(highs));
-  if (series.written && !series.low.empty()) {
+  if (!series.ends.empty()) {
+    bars->set_words(SpanBars::Words::at_end, series.ends);
+  } else if (series.written) {
     bars->set_words(SpanBars::Words::inside, series.names);
     bars->setPen(QPen(palette().color(QPalette::Base), 1.0));
-  } else if (series.written) {
-    const PlotAxis& axis = series.second && plot_.second ? *plot_.second : plot_.y;
-    std::vector<QString> texts;
-    for (const double y : series.y) {
-      texts.push_back(axis.dimension ? shown(*axis.dimension, y) : QString::number(y));
-    }
-    bars->set_words(SpanBars::Words::at_end, std::move(texts));
   }
   return bars;
+}
+
+// Cells stand at equal distances, row by row; the last row may have fewer.
+QCPAbstractPlottable* ChartView::add_map(const PlotSeries& series) {
+  const auto columns = std::count(series.x.begin(), series.x.end(), series.x.front());
+  const auto cells = static_cast<std::ptrdiff_t>(series.x.size());
+  const int rows = static_cast<int>((cells + columns - 1) / columns);
+  auto* map = new QCPColorMap(keys(), values());
+  map->data()->setSize(rows, static_cast<int>(columns));
+  // Of the middles of the cells; a single row or column is one unit wide.
+  const auto range_of = [](double first, double last) {
+    return last > first ? QCPRange(first, last) : QCPRange(first - 0.5, first + 0.5);
+  };
+  map->data()->setRange(
+      range_of(series.x.front(), series.x.back()),
+      range_of(series.y.front(), series.y[static_cast<std::size_t>(columns - 1)]));
+  map->data()->fillAlpha(0);
+  const auto [low, high] = std::minmax_element(series.low.begin(), series.low.end());
+  for (std::size_t i = 0; i < series.low.size(); ++i) {
+    const auto place = static_cast<std::ptrdiff_t>(i);
+    const int row = static_cast<int>(place / columns);
+    const int column = static_cast<int>(place % columns);
+    map->data()->setCell(row, column, series.low[i]);
+    map->data()->setAlpha(row, column, std::numeric_limits<unsigned char>::max());
+  }
+  map->setInterpolate(false);
+  map->setTightBoundary(false);
+  QCPRange range(*low, *high);
+  if (series.hue == static_cast<int>(MapHue::speed)) {
+    const double half = std::max(*high - 1.0, 1.0 - *low);
+    range = {1.0 - half, 1.0 + half};
+  } else if (range.size() <= 0.0) {
+    range.expand(0.0);
+  }
+  scale_ = new QCPColorScale(this);
+  scale_->setType(QCPAxis::atBottom);
+  constexpr int kBar = 10;
+  scale_->setBarWidth(kBar);
+  map->setColorScale(scale_);  // whose colours it takes
+  map->setGradient(map_gradient(static_cast<MapHue>(series.hue)));
+  map->setDataRange(range);
+  body_->addElement(1, 0, scale_);
+  constexpr double kAsSmallAsPossible = 0.001;
+  body_->setRowStretchFactor(1, kAsSmallAsPossible);
+  prepare_axis(scale_->axis(), *plot_.scale);
+  dress_axis(scale_->axis());
+  constexpr int kFewTicks = 3;
+  scale_->axis()->ticker()->setTickCount(kFewTicks);
+  return map;
 }
 
 void ChartView::add_markers() {

@@ -17,11 +17,12 @@ class ChartTitle : public QCPTextElement {
 
  protected:
   [[nodiscard]] QSize minimumOuterSizeHint() const override {
-    return {0, QCPTextElement::minimumOuterSizeHint().height()};
+    return {0, mText.isEmpty() ? 0 : QCPTextElement::minimumOuterSizeHint().height()};
   }
 
   [[nodiscard]] QSize maximumOuterSizeHint() const override {
-    return {QWIDGETSIZE_MAX, QCPTextElement::maximumOuterSizeHint().height()};
+    const int most = mText.isEmpty() ? 0 : QCPTextElement::maximumOuterSizeHint().height();
+    return {QWIDGETSIZE_MAX, most};
   }
 
   void draw(QCPPainter* painter) override {

@@ -20,8 +20,6 @@ namespace {
 constexpr int kExportWidth = 1000;
 constexpr int kExportHeight = 620;
 constexpr double kAir = 0.06;            // of the range, around the data
-constexpr double kRoomForWords = 0.4;    // the same, where words follow the bars
-constexpr double kRoomInPanel = 0.65;    // where two panels share the width
 constexpr double kRoomForMarker = 0.17;  // and above a line with its label
 
 void fit_logarithmic(QCPAxis* axis) {
@@ -54,12 +52,8 @@ void ChartView::show_plot(const Plot& plot) {
   clearItems();
   plot_ = plot;
   const bool spans = plot.horizontal && !plot.series.empty() && !plot.series[0].low.empty();
-  const bool named = plot.named || (plot.series.size() > 1 && !plot.second && !spans);
-  remove_second();
-  legend->setVisible(named);
-  if (plot.second && plot.horizontal) {
-    add_second();
-  }
+  remove_scale();
+  legend->setVisible(plot.named || (plot.series.size() > 1 && !spans));
   prepare_axes();
   add_series();
   add_markers();
@@ -98,50 +92,25 @@ void ChartView::prepare_axes() {
   const bool empty = plot_.series.empty();
   xAxis->setVisible(!empty);
   yAxis->setVisible(!empty);
-  title_->setText(plot_.title);
-  if (second_ != nullptr) {
-    QCPAxis* names = second_->axis(QCPAxis::atLeft);
-    prepare_axis(names, plot_.x);
-    names->setRangeReversed(true);
-    names->setTickLabels(false);
-    names->setLabel({});
-    prepare_axis(second_->axis(QCPAxis::atBottom), *plot_.second);
-    constexpr int kFewTicks = 2;
-    second_->axis(QCPAxis::atBottom)->ticker()->setTickCount(kFewTicks);
-    xAxis->ticker()->setTickCount(kFewTicks);
-  }
+  title_->setText(titled_ || empty ? plot_.title : QString());
 }
 
-// A panel to the right with the same categories; moving one moves the other.
-void ChartView::add_second() {
-  second_ = new QCPAxisRect(this);
-  body_->addElement(0, 1, second_);
-  QCPAxis* names = second_->axis(QCPAxis::atLeft);
-  const auto follow = qOverload<const QCPRange&>(&QCPAxis::setRange);
-  connect(yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), names, follow);
-  connect(names, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), yAxis, follow);
-}
-
-void ChartView::remove_second() {
-  if (second_ != nullptr) {
-    body_->remove(second_);
+void ChartView::remove_scale() {
+  if (scale_ != nullptr) {
+    body_->remove(scale_);
     body_->simplify();
-    second_ = nullptr;
+    scale_ = nullptr;
   }
 }
 
 // What depends on the size of the drawing.
 void ChartView::shape(const QSize& whole) {
-  if (plot_.horizontal && second_ == nullptr) {
+  if (plot_.horizontal) {
     constexpr int kRoomPerTick = 110;  // half of it is taken by the names
     xAxis->ticker()->setTickCount(std::clamp(whole.width() / kRoomPerTick, 2, 5));
   }
   shape_legend(whole);
   fit_names(whole);
-  fit_panels(whole);
-  if (legend_place_ == LegendPlace::inside && legend->visible()) {
-    axisRect()->insetLayout()->setInsetAlignment(0, emptiest_corner(whole));
-  }
 }
 
 // Names of many categories in a low chart: smaller before they cover each other, and at last the
@@ -155,13 +124,12 @@ void ChartView::fit_names(const QSize& whole) {
   constexpr int kLinesAround = 5;  // title, ticks and label of the other axis
   QFont names = font();
   const int line = QFontMetrics(names, this).height();
-  const double legend_below =
-      legend_place_ == LegendPlace::below ? legend->minimumOuterSizeHint().height() : 0.0;
+  const double legend_below = holder_ != nullptr ? legend->minimumOuterSizeHint().height() : 0.0;
   const auto room_of = [&](int lines_around) {
     return (whole.height() - lines_around * line - legend_below) /
            static_cast<double>(plot_.x.categories.size());
   };
-  const bool labelled = room_of(kLinesAround) >= kLeast || second_ != nullptr;
+  const bool labelled = room_of(kLinesAround) >= kLeast;
   xAxis->setLabel(labelled ? plot_.y.label : QString());
   const double room = room_of(labelled ? kLinesAround : kLinesAround - 1);
   if (room < line) {
@@ -169,7 +137,7 @@ void ChartView::fit_names(const QSize& whole) {
   }
   yAxis->setTickLabelFont(names);
   // In a narrow chart the names give way to the bars; the figure at their end stays.
-  constexpr double kMostOfWidth = 0.45;
+  constexpr double kMostOfWidth = 0.52;
   const QFontMetrics metrics(names, this);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < plot_.x.categories.size(); ++i) {
@@ -182,27 +150,21 @@ void ChartView::fit_names(const QSize& whole) {
   yAxis->setTicker(ticker);
 }
 
-// Both panels have the same room for their bars; the first has the names of the categories too.
-void ChartView::fit_panels(const QSize& whole) {
-  if (second_ == nullptr) {
-    return;
-  }
-  constexpr double kBesideNames = 14.0;  // ticks and air
-  constexpr double kLeast = 40.0;
-  const QFontMetricsF metrics(yAxis->tickLabelFont(), this);
-  double names = 0.0;
-  for (const QString& category : plot_.x.categories) {
-    names = std::max(names, metrics.horizontalAdvance(category));
-  }
-  names += kBesideNames;
-  const double panel = std::max((whole.width() - names) / 2.0, kLeast);
-  body_->setColumnStretchFactor(0, names + panel);
-  body_->setColumnStretchFactor(1, panel);
-}
-
 void ChartView::fit() {
   rescaleAxes();
-  QCPAxis* keys = plot_.horizontal ? yAxis : xAxis;
+  if (scale_ != nullptr) {
+    // With the outer halves of the cells at the edges.
+    const QCPColorMapData& cells = *static_cast<QCPColorMap*>(drawn_.front())->data();
+    const auto widen = [](QCPAxis* axis, int count) {
+      const QCPRange range = axis->range();
+      const double half = count > 1 ? range.size() / (count - 1) / 2.0 : 0.0;
+      axis->setRange(range.lower - half, range.upper + half);
+    };
+    widen(keys(), cells.keySize());
+    widen(values(), cells.valueSize());
+    return;
+  }
+  QCPAxis* keys = this->keys();
   if (!plot_.x.categories.empty()) {
     keys->setRange(-0.6, static_cast<double>(plot_.x.categories.size()) - 0.4);
   } else if (plot_.x.logarithmic) {
@@ -214,26 +176,19 @@ void ChartView::fit() {
     const QCPRange range = keys->range();
     keys->setRange(range.lower - range.size() * kAir, range.upper + range.size() * kAir);
   }
-  fit_values(plot_.horizontal ? xAxis : yAxis, false);
-  if (second_ != nullptr) {
-    fit_values(second_->axis(QCPAxis::atBottom), true);
-  }
+  fit_values(values());
   turn_labels();
 }
 
-void ChartView::fit_values(QCPAxis* values, bool second) {
-  if ((second ? plot_.second->logarithmic : plot_.y.logarithmic)) {
+void ChartView::fit_values(QCPAxis* values) {
+  if (plot_.y.logarithmic) {
     fit_logarithmic(values);
     return;
   }
-  bool written = false;
-  for (const PlotSeries& series : plot_.series) {
-    written = written || (series.written && series.low.empty() && series.second == second);
-  }
   QCPRange range = values->range();
-  double air = written ? (plot_.second ? kRoomInPanel : kRoomForWords) : kAir;
+  double air = kAir;
   for (const PlotMarker& marker : plot_.markers) {
-    if (!marker.on_x && !second) {
+    if (marker.on_x == plot_.horizontal) {
       range.expand(marker.at);
       air = std::max(air, kRoomForMarker);
     }
@@ -244,11 +199,8 @@ void ChartView::fit_values(QCPAxis* values, bool second) {
 }
 
 void ChartView::zoom(double factor) {
-  for (QCPAxisRect* rect : axisRects()) {
-    for (QCPAxis* axis : {rect->axis(QCPAxis::atLeft), rect->axis(QCPAxis::atBottom)}) {
-      axis->scaleRange(factor);
-    }
-  }
+  xAxis->scaleRange(factor);
+  yAxis->scaleRange(factor);
   replot();
 }
 
@@ -258,15 +210,10 @@ void ChartView::dress() {
   QColor faint = ink;
   faint.setAlphaF(0.15F);
   setBackground(palette().color(QPalette::Base));
-  for (QCPAxisRect* rect : axisRects()) {
-    dress_axis(rect->axis(QCPAxis::atLeft));
-    dress_axis(rect->axis(QCPAxis::atBottom));
-  }
+  dress_axis(xAxis);
+  dress_axis(yAxis);
   QFont small = font();
-  constexpr double kSmaller = 0.9;
-  if (small.pointSizeF() > 0.0) {
-    small.setPointSizeF(small.pointSizeF() * kSmaller);
-  }
+  small.setPointSizeF(small.pointSizeF() * 0.9);
   legend->setFont(small);
   constexpr int kIcon = 14;
   legend->setIconSize(kIcon, kIcon * 2 / 3);
@@ -298,8 +245,10 @@ void ChartView::dress_axis(QCPAxis* axis) {
 
 QString ChartView::save(const QString& path) {
   read_point(std::nullopt);  // the mark is for the screen
+  title_->setText(plot_.title);
   shape({kExportWidth, kExportHeight});
   QString problem = write(path);
+  title_->setText(titled_ ? plot_.title : QString());
   shape(size());
   replot();
   return problem;

@@ -33,6 +33,12 @@ class ChartView : public QCustomPlot {
   explicit ChartView(QWidget* parent = nullptr);
 
   void show_plot(const Plot& plot);
+
+  // Without a title on the screen, where the panel has one; saved and printed with it.
+  void hide_title() {
+    titled_ = false;
+  }
+
   void show_nothing(const QString& sentence);
 
   [[nodiscard]] const Plot& plot() const {
@@ -71,38 +77,40 @@ class ChartView : public QCustomPlot {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
 
  private:
-  enum class LegendPlace { inside, beside, below };
-
   // chart_view.cpp
   [[nodiscard]] bool dark() const;
   void prepare_axes();
   void prepare_axis(QCPAxis* axis, const PlotAxis& model);
-  void add_second();
-  void remove_second();
+  void remove_scale();
   void shape(const QSize& whole);
   void fit_names(const QSize& whole);
-  void fit_panels(const QSize& whole);
   [[nodiscard]] QString write(const QString& path);
   void dress();
   void dress_axis(QCPAxis* axis);
   void fit();
-  void fit_values(QCPAxis* values, bool second);
+  void fit_values(QCPAxis* values);
   void zoom(double factor);
 
   // chart_legend.cpp
   void shape_legend(const QSize& whole);
-  void place_legend(LegendPlace place);
-  [[nodiscard]] Qt::Alignment emptiest_corner(const QSize& whole) const;
+  void show_legend(bool seen);
   void turn_labels();
 
   // chart_series.cpp
-  [[nodiscard]] QCPAxis* keys_of(const PlotSeries& series) const;
-  [[nodiscard]] QCPAxis* values_of(const PlotSeries& series) const;
+  [[nodiscard]] QCPAxis* keys() const {
+    return plot_.horizontal ? yAxis : xAxis;
+  }
+
+  [[nodiscard]] QCPAxis* values() const {
+    return plot_.horizontal ? xAxis : yAxis;
+  }
+
   [[nodiscard]] QColor color_of(std::size_t series) const;
   void add_series();
   QCPAbstractPlottable* add_line(const PlotSeries& series, const QColor& color);
   QCPAbstractPlottable* add_band(const PlotSeries& series, const QColor& color);
   QCPAbstractPlottable* add_bars(const PlotSeries& series, const QColor& color);
+  QCPAbstractPlottable* add_map(const PlotSeries& series);
   void add_markers();
 
   // chart_reading.cpp
@@ -116,10 +124,10 @@ class ChartView : public QCustomPlot {
   std::vector<double> ends_;                             // of stacked bars so far, by position
   std::vector<std::pair<QCPItemText*, double>> labels_;  // of markers on the first axis
   ChartTitle* title_;
+  bool titled_ = true;
   QCPLayoutGrid* body_;
-  LegendPlace legend_place_ = LegendPlace::inside;
-  QCPLayoutGrid* holder_ = nullptr;  // of the legend where it is not inside
-  QCPAxisRect* second_ = nullptr;
+  QCPLayoutGrid* holder_ = nullptr;  // of the legend where it is seen
+  QCPColorScale* scale_ = nullptr;   // of a map
   std::optional<PlotPoint> read_;
   QPointF pressed_;
   QCPItemTracer* ring_ = nullptr;

@@ -106,18 +106,28 @@ void SpanBars::draw(QCPPainter* painter) {
 }
 
 void SpanBars::draw_words(QCPPainter* painter, const QRectF& place, const QString& text) const {
-  painter->setFont(parentPlot()->font());
+  painter->setFont(words_ == Words::at_end ? mKeyAxis->tickLabelFont() : parentPlot()->font());
   const QFontMetricsF metrics(painter->font(), parentPlot());
+  const QColor on_bar = mBrush.color().lightness() > kMiddle ? Qt::black : Qt::white;
   if (words_ == Words::at_end) {
-    painter->setPen(parentPlot()->palette().color(QPalette::Text));
-    const bool lies = mKeyAxis->orientation() == Qt::Vertical;
-    const QPointF at = lies ? QPointF(place.right() + kWordAir, place.center().y())
-                            : QPointF(place.center().x(), place.top() - kWordAir);
-    constexpr double kRoom = 400.0;
-    const QRectF room = lies ? QRectF(at.x(), at.y() - kRoom / 2, kRoom, kRoom)
-                             : QRectF(at.x() - kRoom / 2, at.y() - kRoom, kRoom, kRoom);
-    const Qt::Alignment side =
-        lies ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignHCenter | Qt::AlignBottom;
+    const double wide = metrics.horizontalAdvance(text) + kWordAir;
+    QRectF room(
+        place.center().x() - wide, place.top() - metrics.height(), 2 * wide, metrics.height());
+    Qt::Alignment side = Qt::AlignHCenter | Qt::AlignVCenter;
+    QColor ink = parentPlot()->palette().color(QPalette::Text);
+    if (mKeyAxis->orientation() == Qt::Vertical) {
+      // Behind the bar, else before it, else in it.
+      const bool behind = place.right() + wide <= clipRect().right();
+      const bool before = !behind && place.left() - wide >= clipRect().left();
+      side = Qt::AlignVCenter | (behind ? Qt::AlignLeft : Qt::AlignRight);
+      room = place.adjusted(0, -metrics.height(), 0, metrics.height());
+      room.setLeft(behind ? place.right() + kWordAir : room.left() - (before ? wide : 0.0));
+      room.setRight(behind   ? room.left() + wide
+                    : before ? place.left() - kWordAir
+                             : place.right() - kWordAir);
+      ink = behind || before ? ink : on_bar;
+    }
+    painter->setPen(ink);
     painter->drawText(room, static_cast<int>(side.toInt()), text);
     return;
   }
@@ -128,7 +138,7 @@ void SpanBars::draw_words(QCPPainter* painter, const QRectF& place, const QStrin
     return;
   }
   const QString words = metrics.elidedText(text, Qt::ElideRight, inside.width());
-  painter->setPen(mBrush.color().lightness() > kMiddle ? Qt::black : Qt::white);
+  painter->setPen(on_bar);
   painter->drawText(inside, Qt::AlignLeft | Qt::AlignVCenter, words);
 }
 

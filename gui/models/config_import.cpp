@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gui/models/key_choices.hpp"
+#include "gui/models/form_model.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "gui/report/report_page.hpp"
-#include "gui/report/slides.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/evaluating.hpp"

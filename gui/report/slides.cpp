@@ -1,4 +1,4 @@
-#include "gui/report/slides.hpp"
+#include "sim/report/text/slides.hpp"
 
 #include <QBuffer>
 #include <QFontMetricsF>
@@ -11,8 +11,8 @@
 #include "gui/charts/chart_colors.hpp"
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "gui/report/report_page.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/text/slides.hpp"
 
 namespace orrery::gui {
 
@@ -258,8 +258,10 @@ class Slide {
     const double low = width_of(qt(card.low_text), {14});
     const double high = width_of(qt(card.high_text), {14});
     // Side by side where the band is narrow.
-    const double left = std::min(band.left() - low / 2, inside.center().x() - low - 8);
-    const double right = std::max(band.right() - high / 2, inside.center().x() + 8);
+    const double left =
+        std::max(std::min(band.left() - low / 2, inside.center().x() - low - 8), inside.left());
+    const double right =
+        std::min(std::max(band.right() - high / 2, inside.center().x() + 8), inside.right() - high);
     text({left, y + 8, low + 4, 24}, qt(card.low_text), {14});
     text({right, y + 8, high + 4, 24}, qt(card.high_text), {14});
   }

@@ -47,14 +47,14 @@ std::optional<Finding> find_in_levels(const Levels& levels,
   }
   for (const std::size_t level : order) {
     const Store& store = *levels[level].store;
-    const SearchResult result = search(store, request.text, store.slices().size(), stop);
+    const std::vector<SliceId> found = search(store, request.text, stop);
     if (stop.stop_requested()) {
       return std::nullopt;
     }
-    if (!result.slices.empty()) {
+    if (!found.empty()) {
       const auto after = level == request.level ? request.after : std::nullopt;
-      const SliceId next = next_in_time(store, result.slices, after);
-      return Finding{level, next, result.found, place_in_time(store, result.slices, next)};
+      const SliceId next = next_in_time(store, found, after);
+      return Finding{level, next, found.size(), place_in_time(store, found, next)};
     }
   }
   return std::nullopt;

@@ -117,7 +117,7 @@ void RowLayout::set_view_height(double pixels) {
 void RowLayout::set_readable_height() {
   const double units = total_units(scrolled_) + total_units(pinned_);
   const double fitting = units == 0.0 ? kUsualHeight : view_height_ / units;
-  set_row_height(std::clamp(fitting, kUsualHeight, kGenerousHeight));
+  set_row_height(std::clamp(fitting, kReadableHeight, kGenerousHeight));
 }
 
 void RowLayout::set_row_height(double pixels) {

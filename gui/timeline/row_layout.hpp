@@ -75,6 +75,7 @@ class RowLayout {
  public:
   static constexpr double kLeastHeight = 1e-4;
   static constexpr double kMostHeight = 96.0;
+  static constexpr double kReadableHeight = 13.0;
   static constexpr double kUsualHeight = 18.0;
   static constexpr double kGenerousHeight = 32.0;  // when there are few rows
 
@@ -100,7 +101,7 @@ class RowLayout {
   // Height of the part of the widget that shows rows.
   void set_view_height(double pixels);
 
-  // The usual height, more when all rows fit at more.
+  // The height at which all rows fit, as long as their names can be read.
   void set_readable_height();
   void set_row_height(double pixels);
 

@@ -171,18 +171,7 @@ Labels long_labels(TimeRange window, std::int64_t distance, bool dated) {
 }  // namespace
 
 std::string duration_text(std::int64_t ns) {
-  const std::int64_t magnitude = ns < 0 ? -ns : ns;
-  if (magnitude >= 2 * kMinute) {
-    return format_time(to_seconds({ns}), {.significant = 4, .trim = true});
-  }
-  for (const Unit& unit : kUnits) {
-    if (unit.ns <= kSecond && magnitude >= unit.ns) {
-      const double value = static_cast<double>(ns) / static_cast<double>(unit.ns);
-      return fmt::format(
-          "{} {}", format_number(value, {.significant = 4, .trim = true}), unit.name);
-    }
-  }
-  return "0 ns";
+  return ns == 0 ? "0 ns" : format_time(to_seconds({ns}), {.significant = 4, .trim = true});
 }
 
 std::string moment_text(std::int64_t ns, std::optional<std::int64_t> unix_start) {

@@ -9,14 +9,20 @@
 #include <algorithm>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/plots/answer_plot.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/plots/hues.hpp"
-#include "gui/models/plots/operation_plots.hpp"
 #include "gui/models/tables/text.hpp"
-#include "gui/widgets/save_chart.hpp"
+#include "gui/widgets/table_view.hpp"
 
 namespace orrery::gui {
+
+void save_chart_with_dialog(QWidget* parent, ChartView& chart) {
+  save_with_dialog(parent,
+                   "Save chart",
+                   chart.plot().name,
+                   "PNG image (*.png);;SVG drawing (*.svg);;PDF page (*.pdf);;CSV table (*.csv)",
+                   [&chart](const QString& path) { return chart.save(path); });
+}
 
 ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   list_ = new QComboBox(this);
@@ -24,6 +30,7 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   list_->setMaxVisibleItems(30);
   list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   chart_ = new ChartView(this);
+  chart_->hide_title();
   status_ = new QLabel(this);
   status_->setWordWrap(true);
   status_->hide();
@@ -57,7 +64,13 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   });
   connect(chart_, &ChartView::point_chosen, this, [this](PlotPoint point) {
     const PlotSeries& series = chart_->plot().series[point.series];
-    if (lit_by(series.hue) != 0) {
+    const PlotTarget target =
+        point.index < series.targets.size() ? series.targets[point.index] : PlotTarget{};
+    if (target.kind == PlotTarget::Kind::rank) {
+      emit rank_wanted(target.at);
+    } else if (target.kind == PlotTarget::Kind::event) {
+      emit event_wanted(target.at, target.length);
+    } else if (lit_by(series.hue) != 0) {
       emit loss_chosen(series.hue, series.name);
     }
   });
@@ -133,7 +146,9 @@ void ChartsPanel::show_chosen() {
   const auto plot =
       std::find_if(plots_.begin(), plots_.end(), [&name](const Plot& p) { return p.name == name; });
   offer_stages(name);
+  list_->setToolTip(plot != plots_.end() ? plot->title : QString());
   if (plot != plots_.end()) {
+    say(plot->note);
     const int choice = stage_->currentIndex();
     chart_->show_plot(stage_->count() > 0 && choice > 0
                           ? flame_plot(*outcome_->evaluation, name, choice)

@@ -20,6 +20,9 @@ namespace orrery::gui {
 
 class ChartView;
 
+// Asks for the file and the format.
+void save_chart_with_dialog(QWidget* parent, ChartView& chart);
+
 class ChartsPanel : public QWidget {
   Q_OBJECT
 
@@ -43,6 +46,8 @@ class ChartsPanel : public QWidget {
 
  signals:
   void loss_chosen(int hue, const QString& name);  // a bar in the colour of a loss
+  void rank_wanted(qint64 rank);
+  void event_wanted(qint64 begin, qint64 length);  // a stop of the run, in nanoseconds
 
  public slots:
   void save_chart();

@@ -130,10 +130,14 @@ void CompareView::compare() {
   } else if (pending > 0) {
     hint = QString("%1 of these have no answer (yet): their figures are missing.").arg(pending);
   }
+  Table differences = differences_table(chosen);
+  if (hint.isEmpty() && differences.rows.empty()) {
+    hint = "No figure differs.";
+  }
   hint_->setText(hint);
   hint_->setVisible(!hint.isEmpty());
   keys_->set(differing_keys_table(chosen));
-  differences_->set(differences_table(chosen));
+  differences_->set(std::move(differences));
   chosen_ = std::move(chosen);
   show_timelines();
 }

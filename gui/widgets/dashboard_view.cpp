@@ -5,12 +5,12 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "gui/widgets/stale_veil.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
@@ -22,6 +22,37 @@ constexpr double kHeadSize = 1.1;
 constexpr double kVerdictSize = 1.05;
 constexpr double kValueSize = 1.25;
 constexpr double kDetailSize = 0.85;
+
+constexpr auto kVeilName = "stale";
+
+// As large as what it covers. An opacity effect would not reach children with a ground of their
+// own, as cards and charts are.
+class StaleVeil : public QWidget {
+ public:
+  explicit StaleVeil(QWidget* panel) : QWidget(panel) {
+    setObjectName(kVeilName);
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    panel->installEventFilter(this);
+    resize(panel->size());
+  }
+
+ protected:
+  bool eventFilter(QObject* /*panel*/, QEvent* event) override {
+    if (event->type() == QEvent::Resize) {
+      resize(parentWidget()->size());
+    } else if (event->type() == QEvent::ChildAdded) {
+      raise();
+    }
+    return false;
+  }
+
+  void paintEvent(QPaintEvent* /*event*/) override {
+    constexpr int kDense = 160;  // of 255
+    QColor ground = palette().color(QPalette::Window);
+    ground.setAlpha(kDense);
+    QPainter(this).fillRect(rect(), ground);
+  }
+};
 
 QFont scaled(QFont font, double factor, bool bold) {
   font.setPointSizeF(font.pointSizeF() * factor);
@@ -38,6 +69,17 @@ QPalette in_tone(Tone tone, const QPalette& palette) {
 }
 
 }  // namespace
+
+void set_veiled(QWidget* panel, bool veiled) {
+  auto* veil = panel->findChild<QWidget*>(kVeilName, Qt::FindDirectChildrenOnly);
+  if (!veiled) {
+    delete veil;
+  } else if (veil == nullptr) {
+    veil = new StaleVeil(panel);
+    veil->show();
+    veil->raise();
+  }
+}
 
 // A change stands beside the name where both can be read, else beside the value, else on a line of
 // its own.
@@ -299,14 +341,14 @@ void DashboardView::place_cards() {
   }
   placed_in_ = room;
   fill_grid(room.width() / kCardWidth, CardForm::full);
-  constexpr double kMost = 0.2;  // of the window: so much room is made for them
-  const int full = page_->layout()->totalHeightForWidth(room.width());
-  if (full > room.height() && full > kMost * window()->height()) {
+  constexpr double kMost = 0.2;  // of the window
+  if (page_->layout()->totalHeightForWidth(room.width()) > kMost * window()->height()) {
     fill_grid(room.width() / kCardWidth, CardForm::compact);
   }
   updateGeometry();
 }
 
+// In a low window one line of the first cards; the tables have the rest.
 void DashboardView::fill_grid(int fitting, CardForm form) {
   std::vector<const Card*> cards;
   for (const auto* group : {&shown_.step, &shown_.run}) {
@@ -316,6 +358,9 @@ void DashboardView::fill_grid(int fitting, CardForm form) {
   }
   while (cards_.size() < cards.size()) {
     cards_.push_back(new CardView(page_));
+  }
+  if (constexpr int kLow = 600; form == CardForm::compact && window()->height() < kLow) {
+    cards.resize(std::min(cards.size(), static_cast<std::size_t>(std::max(fitting, 1))));
   }
   // Rows of equal length.
   const int most = std::clamp(fitting, 1, std::max(static_cast<int>(cards.size()), 1));

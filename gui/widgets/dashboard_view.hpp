@@ -12,6 +12,10 @@ class QLabel;
 
 namespace orrery::gui {
 
+// Lays a veil over a panel whose content belongs to an older text, or takes it away; below it the
+// panel works on.
+void set_veiled(QWidget* panel, bool veiled);
+
 class CardView;
 
 // Where full ones do not fit, cards leave their detail to the tooltip.

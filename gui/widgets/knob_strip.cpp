@@ -15,7 +15,7 @@
 #include <array>
 #include <utility>
 
-#include "gui/models/key_choices.hpp"
+#include "gui/models/form_model.hpp"
 #include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/window/theme.hpp"

@@ -29,7 +29,7 @@ QString title_of(PlanOption::Group group) {
 
 // "fewest GPUs" for "fewest_gpus".
 QString in_words(const QString& name) {
-  return spoken(name.toStdString()).replace("gpus", "GPUs");
+  return spoken(name.toStdString());
 }
 
 QString key_of(const QComboBox* box) {

@@ -17,7 +17,7 @@
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/tables/text.hpp"
-#include "gui/widgets/save_chart.hpp"
+#include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "sim/plan/result/plan_words.hpp"
 
@@ -213,13 +213,11 @@ const plan::Front* PlanResultView::front() const {
 void PlanResultView::show_front() {
   const plan::Front* shown = front();
   if (shown == nullptr) {
-    plot_ = {};
     chart_->show_nothing("Nothing is traded: one plan is best in every figure.");
     fill(trade_off, {}, "Nothing is traded: one plan is best in every figure.");
     return;
   }
-  plot_ = front_plot(*outcome_->plan, *shown);
-  chart_->show_plot(plot_.plot);
+  chart_->show_plot(front_plot(*outcome_->plan, *shown));
   fill(trade_off,
        trade_off_table(*outcome_->plan, *shown),
        shown->simulated ? "Simulated plans that no other beats in both figures."
@@ -247,7 +245,7 @@ void PlanResultView::choose(const plan::Proposal& proposal) {
 
 void PlanResultView::mark_chosen() {
   const plan::Front* drawn = front();
-  chart_->read_point(drawn != nullptr && chosen_ ? point_of(plot_, *drawn, chosen_->tag)
+  chart_->read_point(drawn != nullptr && chosen_ ? point_of(chart_->plot(), *drawn, chosen_->tag)
                                                  : std::nullopt);
 }
 
@@ -261,10 +259,11 @@ void PlanResultView::choose_row(Part part, int row) {
 
 const plan::FrontPoint* PlanResultView::front_point(PlotPoint point) const {
   const plan::Front* drawn = front();
-  if (drawn == nullptr || point.series >= plot_.points.size()) {
+  const std::vector<PlotSeries>& series = chart_->plot().series;
+  if (drawn == nullptr || point.series >= series.size()) {
     return nullptr;
   }
-  return &drawn->points[plot_.points[point.series][point.index]];
+  return &drawn->points[static_cast<std::size_t>(series[point.series].targets[point.index].at)];
 }
 
 void PlanResultView::choose_point(PlotPoint point) {

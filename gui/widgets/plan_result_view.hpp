@@ -84,7 +84,6 @@ class PlanResultView : public QWidget {
   [[nodiscard]] const plan::FrontPoint* front_point(PlotPoint point) const;
 
   PlanPtr outcome_;
-  PlanPlot plot_;
   std::optional<plan::Proposal> chosen_;
   bool choosing_ = false;
   QLabel* title_;

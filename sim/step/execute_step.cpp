@@ -14,6 +14,7 @@ namespace {
 struct Draw {
   SimTime time;
   std::vector<DeviceSpeed> speeds;
+  std::int64_t number = 0;
 };
 
 // What a slow GPU costs beyond the jitter, which its passes hold already.
@@ -93,7 +94,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
       std::vector<DeviceSpeed> of_group = group_speeds(drawn, group, jitter, of.stages);
       const SimTime time = replays.makespan(of_group);
       if (time > slowest.time) {
-        slowest = {time, std::move(of_group)};
+        slowest = {.time = time, .speeds = std::move(of_group)};
       }
     }
     if (of.network != nullptr) {
@@ -106,6 +107,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
         GroupReplays replays(of.graph, of.stages, of.slowdown);
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
           draws[i] = slowest_of(speeds[i], replays);
+          draws[i].number = static_cast<std::int64_t>(i);
         }
       });
   if (!complete) {
@@ -114,7 +116,9 @@ SlowestReplica find_slowest_replica(const StepInput& input,
   std::stable_sort(
       draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.time < b.time; });
   SlowestReplica result;
-  result.speeds = draws[(draws.size() - 1) / 2].speeds;
+  const Draw& median = draws[(draws.size() - 1) / 2];
+  result.speeds = median.speeds;
+  result.draw = median.number;
   for (const Draw& draw : draws) {
     result.draws.push_back(draw.time);
   }

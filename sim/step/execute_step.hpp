@@ -30,6 +30,7 @@ namespace orrery::step {
 struct SlowestReplica {
   std::vector<DeviceSpeed> speeds;  // empty: all GPUs are alike
   std::vector<SimTime> draws;       // empty: nothing is drawn
+  std::int64_t draw = 0;            // the one that `speeds` are of
 };
 
 [[nodiscard]] SlowestReplica find_slowest_replica(const StepInput& input,

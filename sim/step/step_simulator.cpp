@@ -262,7 +262,8 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
                                                           .stages = stages,
                                                           .run = run,
                                                           .speeds = slowest.speeds,
-                                                          .waits = std::move(waits)});
+                                                          .waits = std::move(waits),
+                                                          .draw = slowest.draw});
   }
   wait_for_data(result, input);
   if (options.timeline) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "gui/models/jobs/worker_job.hpp"
+#include "gui/models/jobs/latest_task.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/sweep/answer.hpp"
 
@@ -31,11 +31,11 @@ using AnswerPtr = std::shared_ptr<const AnswerOutcome>;
                                     const std::stop_token& stop = {},
                                     const LatestTask::Report& report = {});
 
-class AnswerJob : public WorkerJob {
+class AnswerJob : public LatestTask {
   Q_OBJECT
 
  public:
-  using WorkerJob::WorkerJob;
+  using LatestTask::LatestTask;
 
   void request(AnswerRequest request);
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "gui/models/jobs/worker_job.hpp"
+#include "gui/models/jobs/latest_task.hpp"
 #include "gui/timeline/store/levels.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/report/evaluation.hpp"
@@ -45,11 +45,11 @@ using OutcomePtr = std::shared_ptr<const EvaluationOutcome>;
                                        const std::stop_token& stop = {},
                                        const LatestTask::Report& report = {});
 
-class EvaluationJob : public WorkerJob {
+class EvaluationJob : public LatestTask {
   Q_OBJECT
 
  public:
-  using WorkerJob::WorkerJob;
+  using LatestTask::LatestTask;
 
   void request(EvaluationRequest request);
 

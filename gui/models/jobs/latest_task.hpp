@@ -15,6 +15,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 namespace orrery::gui {
 
@@ -41,6 +42,17 @@ class LatestTask : public QObject {
   void progressed(qint64 done, qint64 all);
   void cancelled();
   void failed(const QString& sentence);
+
+ protected:
+  // For jobs, which add their request and the signal that delivers its result: `produce(stop,
+  // report)` runs on the worker, `deliver(result)` on the thread of this object.
+  template <typename Produce, typename Deliver>
+  void run(Produce produce, Deliver deliver) {
+    start([produce = std::move(produce), deliver = std::move(deliver)](
+              const std::stop_token& stop, const Report& report) mutable {
+      return Delivery([deliver, result = produce(stop, report)] { deliver(result); });
+    });
+  }
 
  private:
   struct Request {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/models/jobs/worker_job.hpp"
+#include "gui/models/jobs/latest_task.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/units.hpp"
 #include "sim/plan/make_plan.hpp"
@@ -53,11 +53,11 @@ struct PlanProgress {
                                 const std::stop_token& stop = {},
                                 const std::function<void(const PlanProgress&)>& report = {});
 
-class PlanJob : public WorkerJob {
+class PlanJob : public LatestTask {
   Q_OBJECT
 
  public:
-  using WorkerJob::WorkerJob;
+  using LatestTask::LatestTask;
 
   void request(PlanRequest request);
   void keep_best();
@@ -85,11 +85,11 @@ struct PlanFile {
 
 [[nodiscard]] PlanFile plan_file(const PlanFileRequest& request);
 
-class PlanFileJob : public WorkerJob {
+class PlanFileJob : public LatestTask {
   Q_OBJECT
 
  public:
-  using WorkerJob::WorkerJob;
+  using LatestTask::LatestTask;
 
   void request(PlanFileRequest request);
 

@@ -1,10 +1,9 @@
 // Charts of the answers of sim/sweep: fan, checkpoint interval, tornado.
 
-#include "gui/models/plots/answer_plot.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/text.hpp"
 
 namespace orrery::gui {

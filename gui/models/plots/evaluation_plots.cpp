@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gui/models/plots/hues.hpp"
-#include "gui/models/plots/operation_plots.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/export/step_counters.hpp"
@@ -39,15 +38,17 @@ Plot ledger_plot(const QString& name,
     if (row.gpu_time <= Seconds{}) {
       continue;
     }
-    const QString text = qt(row.label) + "  " + shown(Dimension::fraction, row.share);
+    const QString share = shown(Dimension::fraction, row.share);
     PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
     bar.hue = ledger_hue(row.category);
     bar.x = {place(plot.x.categories.size())};
     bar.low = {before};
     before += row.share;
     bar.y = {before};
-    bar.names = {text + ", " + qt(format_count(in_hours(row.gpu_time))) + " GPU-hours"};
-    plot.x.categories.push_back(text);
+    bar.ends = {share};
+    bar.names = {QString("%1 %2, %3 GPU-hours")
+                     .arg(bar.name, share, qt(format_count(in_hours(row.gpu_time))))};
+    plot.x.categories.push_back(bar.name);
     plot.series.push_back(std::move(bar));
   }
   return plot;
@@ -67,19 +68,20 @@ Plot waterfall_plot(const QString& name,
       {UtilisationRowKind::loss, "lost"},
       {UtilisationRowKind::gain, "counted"}};
   for (const UtilisationRow& row : rows) {
-    const char* sign = row.kind == UtilisationRowKind::loss   ? "-"
-                       : row.kind == UtilisationRowKind::gain ? "+"
-                                                              : "";
-    plot.x.categories.push_back(qt(row.label) + "  " + sign + shown(Dimension::fraction, row.size));
+    plot.x.categories.push_back(qt(row.label));
   }
   for (const auto& [kind, word] : kinds) {
+    const char* sign = kind == UtilisationRowKind::loss   ? "-"
+                       : kind == UtilisationRowKind::gain ? "+"
+                                                          : "";
     PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = word};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].kind == kind) {
         bars.x.push_back(place(i));
         bars.low.push_back(std::min(rows[i].before, rows[i].after));
         bars.y.push_back(std::max(rows[i].before, rows[i].after));
-        bars.names.push_back(plot.x.categories[i]);
+        bars.ends.push_back(sign + shown(Dimension::fraction, rows[i].size));
+        bars.names.push_back(plot.x.categories[i] + " " + bars.ends.back());
       }
     }
     if (!bars.x.empty()) {
@@ -188,23 +190,20 @@ Plot causes_plot(const report::Evaluation& evaluation) {
   plot.name = "Causes of failure";
   plot.title = "How often each cause strikes in a run, and the GPU time that it takes";
   plot.horizontal = true;
-  plot.y = {.label = "events", .dimension = Dimension::count};
-  plot.second = PlotAxis{.label = "GPU-hours lost", .dimension = Dimension::count};
-  PlotSeries failures{.kind = PlotSeries::Kind::bars, .name = "events", .written = true};
-  PlotSeries hours{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
-  hours.second = true;
-  hours.written = true;
+  plot.y = {.label = "GPU-hours lost", .dimension = Dimension::count};
+  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
   for (const report::CauseRow& cause : main_cause_rows(evaluation, kMostCauses)) {
-    const double at = place(plot.x.categories.size());
     const double lost = in_hours(cause.gpu_time);
+    const auto count = [](double value) { return shown(Dimension::count, value); };
+    bars.x.push_back(place(plot.x.categories.size()));
+    bars.y.push_back(lost);
+    bars.ends.push_back(count(cause.events) + " times");
+    bars.names.push_back(QString("%1: %2 times, %3 GPU-hours lost")
+                             .arg(qt(cause.cause), count(cause.events), count(lost)));
     plot.x.categories.push_back(qt(cause.cause));
-    failures.x.push_back(at);
-    failures.y.push_back(cause.events);
-    hours.x.push_back(at);
-    hours.y.push_back(lost);
   }
-  if (!plot.x.categories.empty()) {
-    plot.series = {std::move(failures), std::move(hours)};
+  if (!bars.x.empty()) {
+    plot.series = {std::move(bars)};
   }
   return plot;
 }
@@ -245,13 +244,20 @@ std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
                              step_utilisation_plot(evaluation),
                              operation_flame_plot(evaluation),
                              layer_flame_plot(evaluation),
+                             rollout_plot(evaluation),
                              communication_plot(evaluation),
+                             links_plot(evaluation),
+                             links_map(evaluation),
                              roofline_plot(evaluation),
                              memory_plot(evaluation),
                              memory_course_plot(evaluation),
                              run_ledger_plot(evaluation),
                              run_utilisation_plot(evaluation),
-                             causes_plot(evaluation)};
+                             causes_plot(evaluation),
+                             stops_map(evaluation)};
+  for (Plot& map : rank_maps(evaluation)) {
+    plots.push_back(std::move(map));
+  }
   for (const MetricId id : {MetricId::finish_date,
                             MetricId::finish_time,
                             MetricId::tokens_trained,
@@ -265,7 +271,8 @@ std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
       plots.push_back(spread_plot(evaluation, id));
     }
   }
-  std::erase_if(plots, [](const Plot& plot) { return plot.series.empty(); });
+  std::erase_if(plots,
+                [](const Plot& plot) { return plot.series.empty() || plot.series[0].x.empty(); });
   return plots;
 }
 

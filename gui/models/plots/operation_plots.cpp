@@ -1,9 +1,8 @@
-#include "gui/models/plots/operation_plots.hpp"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"

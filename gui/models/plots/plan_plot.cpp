@@ -86,9 +86,8 @@ QString front_name(const plan::Front& front) {
   return qt(front.y.title) + " against " + qt(front.x.title);
 }
 
-PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front) {
-  PlanPlot shown;
-  Plot& plot = shown.plot;
+Plot front_plot(const plan::Plan& plan, const plan::Front& front) {
+  Plot plot;
   plot.name = front_name(front);
   plot.title =
       capital(front_name(front)) + (front.simulated ? ": simulated plans, lower left is better"
@@ -97,7 +96,6 @@ PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front) {
   plot.y = {.label = qt(front.y.title), .dimension = front.y.dimension};
   plot.named = true;
   std::array<PlotSeries, kinds> series;
-  std::array<std::vector<std::size_t>, kinds> places;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     series[kind].kind = kind == line ? PlotSeries::Kind::line : PlotSeries::Kind::points;
     series[kind].name = kDress[kind].name;
@@ -111,7 +109,7 @@ PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front) {
       series[kind].x.push_back(point.x);
       series[kind].y.push_back(point.y);
       series[kind].names.push_back(words_of(front, point, place));
-      places[kind].push_back(i);
+      series[kind].targets.push_back({.at = static_cast<std::int64_t>(i)});
     };
     add(place.kind);
     if (point.on_front) {
@@ -121,18 +119,18 @@ PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front) {
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     if (!series[kind].x.empty()) {
       plot.series.push_back(std::move(series[kind]));
-      shown.points.push_back(std::move(places[kind]));
     }
   }
-  return shown;
+  return plot;
 }
 
-std::optional<PlotPoint> point_of(const PlanPlot& shown,
+std::optional<PlotPoint> point_of(const Plot& shown,
                                   const plan::Front& front,
                                   const std::string& tag) {
-  for (std::size_t s = shown.points.size(); s-- > 0;) {
-    for (std::size_t i = 0; i < shown.points[s].size(); ++i) {
-      if (front.points[shown.points[s][i]].proposal.tag == tag) {
+  for (std::size_t s = shown.series.size(); s-- > 0;) {
+    const std::vector<PlotTarget>& targets = shown.series[s].targets;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (front.points[static_cast<std::size_t>(targets[i].at)].proposal.tag == tag) {
         return PlotPoint{s, i};
       }
     }

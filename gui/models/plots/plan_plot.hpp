@@ -19,18 +19,14 @@
 
 namespace orrery::gui {
 
-struct PlanPlot {
-  Plot plot;
-  std::vector<std::vector<std::size_t>> points;  // by series and point: place in the front's points
-};
-
-[[nodiscard]] PlanPlot front_plot(const plan::Plan& plan, const plan::Front& front);
+// The target of a point is its place in the front's points.
+[[nodiscard]] Plot front_plot(const plan::Plan& plan, const plan::Front& front);
 
 // "cost against finish".
 [[nodiscard]] QString front_name(const plan::Front& front);
 
 // The first point that shows this plan, of the series that come last, which are drawn on top.
-[[nodiscard]] std::optional<PlotPoint> point_of(const PlanPlot& shown,
+[[nodiscard]] std::optional<PlotPoint> point_of(const Plot& shown,
                                                 const plan::Front& front,
                                                 const std::string& tag);
 

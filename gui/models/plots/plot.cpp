@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
@@ -33,12 +32,11 @@ double x_of(const Plot& plot, PlotPoint point) {
 // Where a bar is looked at: its middle.
 double middle_of(const Plot& plot, PlotPoint point) {
   const PlotSeries& series = plot.series[point.series];
+  if (series.kind == PlotSeries::Kind::map) {
+    return series.y[point.index];
+  }
   const double low = point.index < series.low.size() ? series.low[point.index] : 0.0;
   return (low + series.y[point.index]) / 2;
-}
-
-bool in_second(const Plot& plot, PlotPoint point) {
-  return plot.series[point.series].second;
 }
 
 template <typename Visitor>
@@ -68,16 +66,14 @@ PlotPoint next_series(const Plot& plot, PlotPoint point, int direction) {
   return {static_cast<std::size_t>(wanted), static_cast<std::size_t>(nearest - x.begin())};
 }
 
-// Of the nearest category that way the bar nearest to here, in this panel if there is one.
+// Of the nearest category that way the bar nearest to here.
 PlotPoint next_category(const Plot& plot, PlotPoint from, Way way) {
-  using Order = std::tuple<double, bool, double>;
+  using Order = std::pair<double, double>;
   const double sign = way == Way::down ? 1.0 : -1.0;  // the first category is on top
   std::optional<std::pair<Order, PlotPoint>> best;
   for_each_point(plot, [&](PlotPoint point) {
     const double away = sign * (x_of(plot, point) - x_of(plot, from));
-    const Order order{away,
-                      in_second(plot, point) != in_second(plot, from),
-                      std::abs(middle_of(plot, point) - middle_of(plot, from))};
+    const Order order{away, std::abs(middle_of(plot, point) - middle_of(plot, from))};
     if (away > 0.0 && (!best || order < best->first)) {
       best = {order, point};
     }
@@ -87,9 +83,7 @@ PlotPoint next_category(const Plot& plot, PlotPoint from, Way way) {
 
 PlotPoint next_in_category(const Plot& plot, PlotPoint from, Way way) {
   const double sign = way == Way::right ? 1.0 : -1.0;
-  const auto order_of = [&](PlotPoint point) {
-    return std::pair(in_second(plot, point) ? sign : 0.0, sign * middle_of(plot, point));
-  };
+  const auto order_of = [&](PlotPoint point) { return sign * middle_of(plot, point); };
   std::optional<PlotPoint> best;
   for_each_point(plot, [&](PlotPoint point) {
     if (x_of(plot, point) == x_of(plot, from) && order_of(point) > order_of(from) &&
@@ -108,13 +102,15 @@ QString point_text(const Plot& plot, PlotPoint point) {
   }
   const PlotSeries& series = plot.series[point.series];
   const std::size_t i = point.index;
+  if (series.tell) {
+    return series.tell(i);
+  }
   if (i < series.names.size()) {
     return series.names[i];
   }
-  const PlotAxis& values = series.second && plot.second ? *plot.second : plot.y;
-  QString value = number_text(values, series.y[i]);
+  QString value = number_text(plot.y, series.y[i]);
   if (i < series.low.size()) {
-    value = number_text(values, series.low[i]) + " to " + value;
+    value = number_text(plot.y, series.low[i]) + " to " + value;
   }
   const QString name = plot.series.size() > 1 ? series.name + ", " : QString();
   return name + position_text(plot.x, series.x[i]) + ": " + value;
@@ -146,7 +142,11 @@ QString to_csv(const Plot& plot) {
            series.x[i],
            series.y[i],
            i < series.low.size() ? report::Cell(series.low[i]) : report::Cell(),
-           i < series.names.size() ? report::Cell(series.names[i].toStdString()) : report::Cell()});
+           series.tell || i < series.names.size()
+               ? report::Cell(
+                     point_text(plot, {static_cast<std::size_t>(&series - plot.series.data()), i})
+                         .toStdString())
+               : report::Cell()});
     }
   }
   return qt(report::to_csv(table));

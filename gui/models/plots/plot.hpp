@@ -11,12 +11,13 @@
 // band        | position   | upper edge      | lower edge
 // bars        | position   | end of the bar  | where the bar begins; empty: at 0, or on the series
 //             |            |                 | before it when the plot is stacked
+// map         | row        | column          | value of the cell, on the axis `scale`
 //
-// In a horizontal plot x runs upwards: categories are on the vertical axis, the first on top. It
-// may have a second panel of bars beside the first, with the same categories and an axis of its
-// own.
+// In a horizontal plot x runs upwards: categories are on the vertical axis, the first on top.
 
 #include <QString>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,21 +34,32 @@ struct PlotAxis {
 
 enum class PlotMark { disc, diamond, square, star, cross };
 
+enum class MapHue { memory, waiting, speed };  // speed: from fast to slow, white in the middle
+
+// Where a click on a point leads: a rank by its number, a stop of the run by its begin and length.
+struct PlotTarget {
+  enum class Kind { none, rank, event } kind = Kind::none;
+  std::int64_t at = 0;
+  std::int64_t length = 0;  // ns
+};
+
 struct PlotSeries {
-  enum class Kind { line, steps, points, band, bars };
+  enum class Kind { line, steps, points, band, bars, map };
 
   Kind kind = Kind::line;
   QString name = {};
   std::vector<double> x = {};
   std::vector<double> y = {};
   std::vector<double> low = {};
-  std::vector<QString> names = {};  // what is said of each point; empty: its numbers
-  double width = 0.75;              // of bars, in x
-  bool marked = false;              // a dot at each point of a line
-  PlotMark mark = PlotMark::disc;   // of points
-  bool second = false;              // in the second panel
-  bool written = false;             // the names of bars stand in them or at their ends
-  int hue = -1;                     // place in the colours; -1: that of the series
+  std::vector<QString> names = {};                // what is said of each point; empty: its numbers
+  std::function<QString(std::size_t)> tell = {};  // the same, where there are very many
+  std::vector<PlotTarget> targets = {};
+  std::vector<QString> ends = {};  // what stands at the end of each bar
+  double width = 0.75;             // of bars, in x
+  bool marked = false;             // a dot at each point of a line
+  PlotMark mark = PlotMark::disc;  // of points
+  bool written = false;            // the names of bars stand in them
+  int hue = -1;                    // place in the colours; -1: that of the series; of a map MapHue
 };
 
 struct PlotMarker {
@@ -61,13 +73,14 @@ struct Plot {
   QString title = {};  // what it answers
   PlotAxis x = {};
   PlotAxis y = {};
-  std::optional<PlotAxis> second = {};  // values of the second panel
+  std::optional<PlotAxis> scale = {};  // of the cells of a map
   bool horizontal = false;
   bool stacked = false;
   bool ordered = false;  // colours run from the first series to the last
   bool named = false;    // a legend names the series also where bars begin anywhere
   std::vector<PlotSeries> series = {};
   std::vector<PlotMarker> markers = {};
+  QString note = {};  // what it comes to, in a sentence
 };
 
 // A point of a plot, for reading it by mouse or keyboard.
@@ -85,7 +98,7 @@ enum class Way { left, right, up, down };
 
 // The point that lies next that way; the point itself where there is none. Left and right go along
 // a series, up and down to the next series with points. In a horizontal plot up and down go to the
-// next category, left and right along the bars of a category and into the other panel.
+// next category, left and right along the bars of a category.
 [[nodiscard]] PlotPoint next_point(const Plot& plot, PlotPoint point, Way way);
 
 // series,x,y,low,name with all digits.

@@ -148,6 +148,10 @@ Table differences_table(std::span<const Candidate> candidates) {
     }
   }
   for (const report::DifferenceRow& row : report::differences(answers)) {
+    const auto moves = [](const report::Compared& cell) { return cell.change != 0.0; };
+    if (row.values.size() > 1 && std::none_of(row.values.begin() + 1, row.values.end(), moves)) {
+      continue;
+    }
     const bool metric = row.group == "metric";  // the others are rows of a ledger
     std::vector<Cell> cells = {
         {.text = metric ? spoken(row.name) : qt(row.group) + ": " + qt(row.name)}};
@@ -157,10 +161,9 @@ Table differences_table(std::span<const Candidate> candidates) {
                           ? Cell{.text = shown(row.dimension, *cell.value), .order = *cell.value}
                           : Cell{});
       if (i > 0) {
-        const bool moved = cell.change && *cell.change != 0.0;
         cells.push_back({.text = change_text(row.dimension, cell),
                          .order = cell.relative ? cell.relative : cell.change,
-                         .tone = moved ? Tone::strong : Tone::faint});
+                         .tone = moves(cell) ? Tone::strong : Tone::faint});
       }
     }
     table.rows.push_back(std::move(cells));

@@ -12,7 +12,12 @@ QString shown(report::Dimension dimension, double value) {
 }
 
 QString spoken(std::string_view metric_name) {
-  return qt(metric_name).replace('_', ' ');
+  QStringList words = qt(metric_name).split('_');
+  for (QString& word : words) {
+    static const QStringList kShort = {"mfu", "hfu", "gpu", "p2p", "nic", "ettr"};
+    word = kShort.contains(word) ? word.toUpper() : word == "gpus" ? "GPUs" : word;
+  }
+  return words.join(' ');
 }
 
 }  // namespace orrery::gui

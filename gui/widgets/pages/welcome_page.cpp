@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSummaryRole = Qt::UserRole + 1;
 constexpr int kAir = 6;
+constexpr auto kKey = "recent_files";
 
 bool is_heading(const QModelIndex& index) {
   return !index.data(Qt::UserRole).isValid();
@@ -101,6 +102,20 @@ QString fill(QListWidget& list) {
 
 }  // namespace
 
+QStringList recent_files(const QSettings& settings) {
+  QStringList files = settings.value(kKey).toStringList();
+  files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+  return files;
+}
+
+void add_recent_file(QSettings& settings, const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  QStringList files = settings.value(kKey).toStringList();
+  files.removeAll(absolute);
+  files.prepend(absolute);
+  settings.setValue(kKey, files.mid(0, kMostRecentFiles));
+}
+
 WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   constexpr double kTitle = 1.8;
   constexpr double kHead = 1.1;
@@ -158,9 +173,13 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
     examples_->scrollToItem(examples_->item(row.toInt()), QAbstractItemView::PositionAtTop);
     examples_->setFocus();
   });
-  connect(search_, &QLineEdit::returnPressed, examples_, [this] { examples_->setFocus(); });
   connect(examples_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
     emit example_chosen(item->data(Qt::UserRole).toString());
+  });
+  connect(search_, &QLineEdit::returnPressed, this, [this] {
+    if (QListWidgetItem* found = examples_->currentItem()) {
+      emit examples_->itemActivated(found);
+    }
   });
   connect(recent_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
     emit file_chosen(item->data(Qt::UserRole).toString());
@@ -173,6 +192,9 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
 
 void WelcomePage::set_recent(const QStringList& files) {
   recent_->clear();
+  if (files.isEmpty()) {
+    (new QListWidgetItem("Files that you open stand here.", recent_))->setFlags(Qt::NoItemFlags);
+  }
   for (const QString& path : files) {
     const QFileInfo info(path);
     auto* item = new QListWidgetItem(info.fileName(), recent_);

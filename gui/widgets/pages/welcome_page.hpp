@@ -2,6 +2,7 @@
 
 // The welcome page: shipped scenarios with a line each, and recently opened files.
 
+#include <QSettings>
 #include <QStringList>
 #include <QWidget>
 
@@ -10,6 +11,12 @@ class QListWidget;
 class QListWidgetItem;
 
 namespace orrery::gui {
+
+inline constexpr int kMostRecentFiles = 10;
+
+// The files opened last, newest first, kept in the settings; those that no longer exist are left out.
+[[nodiscard]] QStringList recent_files(const QSettings& settings);
+void add_recent_file(QSettings& settings, const QString& path);
 
 class WelcomePage : public QWidget {
   Q_OBJECT

@@ -163,6 +163,7 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
   const Qt::KeyboardModifiers keys = event->modifiers();
   timeline::RowLayout& rows = view_.rows();
   if ((keys & Qt::ControlModifier) && (keys & Qt::ShiftModifier)) {
+    row_height_ = RowHeight::chosen;
     rows.zoom_rows(row_y_of(*cursor_), std::pow(kWheelZoom, -notches));
   } else if (keys & Qt::ControlModifier) {
     view_.zoom_at(zoom_column(), std::pow(kWheelZoom, notches));
@@ -268,7 +269,9 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
   if (!moved_) {
     click_at(event->position().toPoint());
   } else if (drag == Drag::area) {
-    start_statistics();
+    const std::optional<timeline::Area> area = view_.local_area();
+    statistics_ =
+        area ? std::optional(timeline::area_statistics(view_.store(), *area)) : std::nullopt;
     report_selection();
   }
 }

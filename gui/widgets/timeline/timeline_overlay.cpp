@@ -20,6 +20,8 @@ using timeline::Slice;
 using timeline::Store;
 
 constexpr double kLegibleWidth = 22.0;
+constexpr int kBeside = 14;  // from the cursor to what is said of it
+constexpr int kBelow = 18;
 
 QString text_of(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -204,12 +206,8 @@ void TimelinePainter::paint_selection() {
   }
 }
 
-void TimelinePainter::paint_area() {
-  if (!view_.area()) {
-    return;
-  }
-  const double left = x_of(view_.area()->range.begin);
-  const double right = x_of(view_.area()->range.end);
+// Where the area lies on the screen; null where its rows are out of sight.
+QRectF TimelinePainter::area_place() const {
   double top = at_.rows.bottom();
   double bottom = at_.rows.top();
   for (const LaidLine& line : visible_rows()) {
@@ -219,8 +217,13 @@ void TimelinePainter::paint_area() {
       bottom = std::max(bottom, line.top + view_.rows().height_of(*line.row));
     }
   }
-  if (top < bottom) {
-    const QRectF area(left, top, right - left, bottom - top);
+  const QPointF from(x_of(view_.area()->range.begin), top);
+  return top < bottom ? QRectF(from, QPointF(x_of(view_.area()->range.end), bottom)) : QRectF();
+}
+
+void TimelinePainter::paint_area() {
+  const QRectF area = view_.area() ? area_place() : QRectF();
+  if (!area.isNull()) {
     painter_.fillRect(area, color(palette_.selection, 28));
     painter_.setPen(QPen(color(palette_.selection), 1.5));
     painter_.setBrush(Qt::NoBrush);
@@ -313,7 +316,8 @@ void TimelinePainter::paint_legend() {
   }
 }
 
-void TimelinePainter::box_of_text(const QStringList& lines, QPoint near) {
+// Below a point and to its right; above `top`, that of what it is about, where there is no room.
+void TimelinePainter::box_of_text(const QStringList& lines, QPoint near, std::optional<int> top) {
   const QFontMetrics metrics = painter_.fontMetrics();
   int width = 0;
   for (const QString& line : lines) {
@@ -322,9 +326,9 @@ void TimelinePainter::box_of_text(const QStringList& lines, QPoint near) {
   constexpr int kRounding = 2;  // of widths that are no whole pixels: no line is cut for them
   width = std::min(width + 16 + kRounding, widget_.width() - 8);
   const int height = static_cast<int>(lines.size()) * metrics.height() + 10;
-  const int x = std::clamp(near.x() + 14, 4, std::max(widget_.width() - width - 4, 4));
-  const bool below = near.y() + 18 + height < widget_.height();
-  const int y = below ? near.y() + 18 : std::max(near.y() - height - 8, 4);
+  const int x = std::clamp(near.x() + kBeside, 4, std::max(widget_.width() - width - 4, 4));
+  const bool below = near.y() + kBelow + height < widget_.height();
+  const int y = below ? near.y() + kBelow : std::max(top.value_or(near.y()) - height - 8, 4);
   const QRect box(x, y, width, height);
   painter_.fillRect(box, color(palette_.panel, 245));
   painter_.setPen(color(palette_.faint_text));
@@ -341,17 +345,17 @@ void TimelinePainter::box_of_text(const QStringList& lines, QPoint near) {
 }
 
 void TimelinePainter::paint_hover() {
-  if (widget_.cursor_ && !widget_.hover_lines_.isEmpty() &&
+  if (widget_.cursor_ && !widget_.hover_lines_.isEmpty() && !widget_.statistics_ &&
       widget_.drag_ == TimelineView::Drag::none) {
     box_of_text(widget_.hover_lines_, *widget_.cursor_);
   }
 }
 
 void TimelinePainter::paint_statistics() {
-  if (!view_.area() || !widget_.statistics_) {
+  if (!view_.area() || !widget_.statistics_ || widget_.statistics_->count == 0) {
     return;
   }
-  const timeline::DurationStatistics& all = widget_.statistics_->all;
+  const timeline::AreaStatistics& all = *widget_.statistics_;
   const auto time = [](std::int64_t ns) {
     return QString::fromStdString(timeline::duration_text(ns));
   };
@@ -365,18 +369,17 @@ void TimelinePainter::paint_statistics() {
                     time(all.greatest),
                     time(all.p50),
                     time(all.p99));
-  constexpr std::size_t kMostNames = 6;
-  const auto& names = widget_.statistics_->by_name;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  constexpr std::size_t kMostNames = 3;
+  for (std::size_t i = 0; i < std::min(all.by_name.size(), kMostNames); ++i) {
+    const timeline::NamedStatistics& one = all.by_name[i];
     lines << TimelineView::tr("%1: %L2 x, %3")
-                 .arg(QString::fromStdString(view_.store().names()[names[i].name]))
-                 .arg(names[i].durations.count)
-                 .arg(time(names[i].durations.total));
+                 .arg(QString::fromStdString(view_.store().names()[one.name]))
+                 .arg(one.count)
+                 .arg(time(one.total));
   }
-  const double right = x_of(view_.area()->range.end);
-  const int x = static_cast<int>(std::clamp(
-      right, static_cast<double>(at_.rows.left()), static_cast<double>(at_.rows.right())));
-  box_of_text(lines, {x - 10, at_.rows.top()});
+  // Below the area or above it, so that what was selected is seen; box_of_text() chooses.
+  const QRect area = area_place().toRect().intersected(at_.rows);
+  box_of_text(lines, {area.left() - kBeside, area.bottom() - kBelow}, area.top());
 }
 
 }  // namespace orrery::gui

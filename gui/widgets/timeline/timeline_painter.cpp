@@ -442,7 +442,8 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   font.setBold(group && own);
   painter_.setFont(font);
   painter_.setPen(color(palette_.text));
-  const double room = at_.names.right() - kPinWidth - x;
+  const bool with_pin = (hovered && own) || line.pinned;
+  const double room = at_.names.right() - (with_pin ? kPinWidth : 4) - x;
   QString name = QString::fromStdString(row_name(view_.store(), place));
   const double half = view_.rows().row_height();
   const auto write = [&](double top, double tall, const QString& words) {
@@ -465,7 +466,7 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   } else {
     write(line.top, std::min(height, 2.0 * half), name);
   }
-  if ((hovered && own) || line.pinned) {
+  if (with_pin) {
     const QPointF pin(at_.names.right() - kPinWidth / 2.0,
                       line.top + view_.rows().row_height() / 2.0);
     painter_.setRenderHint(QPainter::Antialiasing);

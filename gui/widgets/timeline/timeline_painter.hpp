@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QRect>
 #include <QStringList>
+#include <optional>
 #include <vector>
 
 #include "gui/widgets/timeline/timeline_view.hpp"
@@ -63,7 +64,8 @@ class TimelinePainter {
   [[nodiscard]] std::vector<LaidLine> visible_rows() const;
   [[nodiscard]] std::optional<QRectF> place_of(timeline::SliceId slice) const;
   [[nodiscard]] double x_of(std::int64_t time) const;
-  void box_of_text(const QStringList& lines, QPoint near);
+  [[nodiscard]] QRectF area_place() const;
+  void box_of_text(const QStringList& lines, QPoint near, std::optional<int> top = {});
 
   const TimelineView& widget_;
   const timeline::View& view_;

@@ -30,28 +30,11 @@ void TimelineSearch::start(const QString& words) {
   }
 }
 
-void TimelineSearch::cancel() {
-  thread_ = {};
-  ++generation_;
-}
-
 void TimelineSearch::find(const timeline::Levels& levels, timeline::FindRequest request) {
-  cancel();
-  thread_ = std::jthread([this, generation = generation_, request = std::move(request), levels](
-                             const std::stop_token& stop) {
+  task_.start([this, request = std::move(request), levels](const std::stop_token& stop,
+                                                           const LatestTask::Report&) {
     const auto finding = timeline::find_in_levels(levels, request, stop);
-    if (stop.stop_requested()) {
-      return;
-    }
-    // The thread is joined before the widget goes, so `this` is alive here.
-    QMetaObject::invokeMethod(
-        this,
-        [this, generation, finding] {
-          if (generation == generation_) {
-            report(finding);
-          }
-        },
-        Qt::QueuedConnection);
+    return LatestTask::Delivery([this, finding] { report(finding); });
   });
 }
 

@@ -4,8 +4,8 @@
 // and shows how many there are and which one is selected.
 
 #include <QLineEdit>
-#include <thread>
 
+#include "gui/models/jobs/latest_task.hpp"
 #include "gui/timeline/finding.hpp"
 
 namespace orrery::gui {
@@ -21,7 +21,10 @@ class TimelineSearch : public QLineEdit {
 
   // Reported by found() and finished(), unless another search begins before.
   void find(const timeline::Levels& levels, timeline::FindRequest request);
-  void cancel();
+
+  void cancel() {
+    task_.cancel();
+  }
 
   // At the right of what was typed; in the colour of what is wrong when nothing was found.
   void show_outcome(bool found, const QString& note);
@@ -39,8 +42,7 @@ class TimelineSearch : public QLineEdit {
   void report(const std::optional<timeline::Finding>& finding);
 
   QString note_;
-  quint64 generation_ = 0;
-  std::jthread thread_;
+  LatestTask task_;
 };
 
 }  // namespace orrery::gui

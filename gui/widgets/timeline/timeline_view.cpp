@@ -25,7 +25,7 @@ constexpr int kMinimapHeight = 22;
 constexpr int kAxisHeight = 24;
 constexpr int kMarksHeight = 18;
 constexpr int kLegendHeight = 24;
-constexpr int kLeastNamesWidth = 130;
+constexpr int kLeastNamesWidth = 136;
 constexpr int kMostNamesWidth = 230;
 constexpr double kZoomStep = 0.8;
 
@@ -74,9 +74,7 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
     selected = view_.store().slices()[*view_.selected()];
     selected_row = view_.store().tracks()[view_.store().track_of(*view_.selected())].row;
   }
-  statistics_thread_ = {};
   search_->cancel();
-  ++statistics_generation_;
   statistics_.reset();
   hover_ = {};
   hover_lines_.clear();
@@ -87,7 +85,7 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   layout_regions();
   view_.frame_all();
   view_.set_readable_rows();
-  fits_rows_ = false;
+  row_height_ = RowHeight::readable;
   if (place && place->begin >= view_.occurrence(0).range.begin &&
       place->end <= view_.occurrence(0).range.end) {
     view_.set_window(*place);
@@ -223,7 +221,9 @@ void TimelineView::view_changed() {
 
 void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
   layout_regions();
-  if (fits_rows_ && !view_.empty()) {
+  if (row_height_ == RowHeight::readable) {
+    view_.set_readable_rows();
+  } else if (row_height_ == RowHeight::all_fit && !view_.empty()) {
     view_.rows().fit_all();
   }
   minimap_ = {};
@@ -322,8 +322,6 @@ void TimelineView::previous_slice() {
 void TimelineView::clear_selection() {
   view_.clear_selection();
   light(0, {});
-  statistics_thread_ = {};
-  ++statistics_generation_;
   statistics_.reset();
   report_selection();
 }
@@ -340,10 +338,11 @@ void TimelineView::toggle_fit_rows() {
     return;
   }
   timeline::RowLayout& rows = view_.rows();
-  fits_rows_ = rows.row_height() >= timeline::RowLayout::kUsualHeight;
-  if (fits_rows_) {
+  if (row_height_ != RowHeight::all_fit) {
+    row_height_ = RowHeight::all_fit;
     rows.fit_all();
   } else {
+    row_height_ = RowHeight::readable;
     rows.set_readable_height();
   }
   changed();
@@ -364,33 +363,6 @@ void TimelineView::report_selection() {
   }
   changed();
   Q_EMIT selection_changed(text);
-}
-
-void TimelineView::start_statistics() {
-  statistics_.reset();
-  const quint64 generation = ++statistics_generation_;
-  const std::optional<timeline::Area> area = view_.local_area();
-  if (!area) {
-    return;
-  }
-  statistics_thread_ = std::jthread(
-      [this, generation, area = *area, store = view_.shared_store()](std::stop_token stop) {
-        auto result = timeline::area_statistics(*store, area, stop);
-        if (!result) {
-          return;
-        }
-        // The thread is joined before the widget goes, so `this` is alive here.
-        QMetaObject::invokeMethod(
-            this,
-            [this, generation, found = std::move(*result)]() mutable {
-              if (generation == statistics_generation_) {
-                statistics_ = std::move(found);
-                update();
-                Q_EMIT statistics_ready();
-              }
-            },
-            Qt::QueuedConnection);
-      });
 }
 
 }  // namespace orrery::gui

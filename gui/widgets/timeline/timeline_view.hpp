@@ -4,14 +4,13 @@
 // gui/widgets/window/keys.cpp.
 //
 // The raster is kept until the view changes: moving the mouse repaints text and lines only.
-// Statistics of an area and searches run on another thread; the widget stays alive meanwhile.
+// Searches run on another thread; the widget stays alive meanwhile.
 
 #include <QImage>
 #include <QWidget>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "gui/timeline/palette.hpp"
 #include "gui/timeline/view.hpp"
@@ -73,7 +72,7 @@ class TimelineView : public QWidget {
     return regions_;
   }
 
-  // Of the selected area; nothing while they are being computed.
+  // Of the selected area.
   [[nodiscard]] const std::optional<timeline::AreaStatistics>& statistics() const {
     return statistics_;
   }
@@ -99,7 +98,6 @@ class TimelineView : public QWidget {
   void selection_changed(const QString& text);  // empty: nothing is selected
   void selection_entered();                     // by Return
   void hovered(const QString& text);
-  void statistics_ready();
   void search_finished(bool found);
 
  protected:
@@ -130,7 +128,6 @@ class TimelineView : public QWidget {
   bool click_header(QPoint position);
   bool click_names(QPoint position);
   void drag_area(QPoint position);
-  void start_statistics();
   void report_selection();
   void place_search();
   bool go_to_rank(int rank);
@@ -152,7 +149,7 @@ class TimelineView : public QWidget {
   TimelineRegions regions_;
   QImage raster_;
   QImage minimap_;
-  bool fits_rows_ = false;  // all on the screen, whatever its height becomes
+  enum class RowHeight { readable, all_fit, chosen } row_height_ = RowHeight::readable;
   bool raster_stale_ = true;
   QScrollBar* scroll_bar_ = nullptr;
   std::size_t shown_level_ = 0;
@@ -167,8 +164,6 @@ class TimelineView : public QWidget {
   QStringList hover_lines_;
 
   std::optional<timeline::AreaStatistics> statistics_;
-  quint64 statistics_generation_ = 0;
-  std::jthread statistics_thread_;
   TimelineSearch* search_;
 };
 

@@ -151,18 +151,22 @@ DetailsDrawer::DetailsDrawer(MainWindow* window)
       timeline.setFocus();
     }
   });
-  connect(&window->tables(),
-          &TablesPanel::event_wanted,
-          this,
-          [&timeline](qint64 begin, qint64 length) {
-            timeline::View& view = timeline.view();
-            if (!view.empty()) {
-              const qint64 around = std::max<qint64>(length / 2, 1);
-              view.go_to_level(0);
-              view.set_window({begin - around, begin + length + around});
-              timeline.view_changed();
-            }
-          });
+  const auto go_to_event = [window, &timeline](qint64 begin, qint64 length) {
+    timeline::View& view = timeline.view();
+    if (!view.empty()) {
+      const qint64 around = std::max<qint64>(length / 2, 1);
+      window->findChild<QDockWidget*>("Timeline")->raise();
+      view.go_to_level(0);
+      view.set_window({begin - around, begin + length + around});
+      timeline.view_changed();
+    }
+  };
+  connect(&window->tables(), &TablesPanel::event_wanted, this, go_to_event);
+  connect(&window->charts(), &ChartsPanel::event_wanted, this, go_to_event);
+  connect(&window->charts(), &ChartsPanel::rank_wanted, this, [window, &timeline](qint64 rank) {
+    window->findChild<QDockWidget*>("Timeline")->raise();
+    timeline.find_next(QString("rank %1").arg(rank));
+  });
 }
 
 void DetailsDrawer::set_outcome(const OutcomePtr& outcome) {

@@ -15,12 +15,19 @@ DocumentTabs::DocumentTabs(QWidget* parent) : QTabWidget(parent), bar_(new QTabB
   bar_->setTabsClosable(true);
   bar_->setMovable(true);
   bar_->setElideMode(Qt::ElideMiddle);
+  bar_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);  // all of its line
   bar_->setAccessibleName("Open pages");
   connect(this, &QTabWidget::currentChanged, bar_, &QTabBar::setCurrentIndex);
   connect(bar_, &QTabBar::currentChanged, this, &QTabWidget::setCurrentIndex);
   connect(bar_, &QTabBar::tabCloseRequested, this, &QTabWidget::tabCloseRequested);
   connect(
       bar_, &QTabBar::tabMoved, this, [this](int from, int to) { tabBar()->moveTab(from, to); });
+}
+
+// That of the page that is shown: the others do not keep the window large.
+QSize DocumentTabs::minimumSizeHint() const {
+  constexpr int kLeastWidth = 160;
+  return {kLeastWidth, count() > 0 ? currentWidget()->minimumSizeHint().height() : 0};
 }
 
 QToolBar* DocumentTabs::tool_bar() {

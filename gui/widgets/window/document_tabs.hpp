@@ -22,6 +22,7 @@ class DocumentTabs : public QTabWidget {
   // Holds the bar, for a window to place.
   [[nodiscard]] QToolBar* tool_bar();
 
+  [[nodiscard]] QSize minimumSizeHint() const override;
   void setTabText(int index, const QString& text);
   void setTabToolTip(int index, const QString& text);
 

@@ -12,9 +12,9 @@
 #include <QProgressBar>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <algorithm>
 #include <utility>
 
-#include "gui/models/recent_files.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
@@ -27,7 +27,6 @@
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/problems_view.hpp"
-#include "gui/widgets/stale_veil.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
@@ -79,7 +78,6 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   setDockNestingEnabled(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   tabs_ = new DocumentTabs(this);
-  tabs_->setMinimumWidth(160);  // pages scroll rather than widen the window
   setCentralWidget(tabs_);
   welcome_ = new WelcomePage(this);
   compare_ = new CompareView(this);
@@ -155,7 +153,13 @@ DocumentPage* MainWindow::open_example(const QString& path) {
 
 DocumentPage* MainWindow::new_document() {
   auto* document = new ScenarioDocument;
-  document->start_new(kNewScenario, "new scenario");
+  QString title = "new scenario";
+  const auto taken = [&title](DocumentPage* page) { return page->document().title() == title; };
+  const std::vector<DocumentPage*> open = pages();
+  for (int number = 2; std::any_of(open.begin(), open.end(), taken); ++number) {
+    title = QString("new scenario %1").arg(number);
+  }
+  document->start_new(kNewScenario, title);
   return add_page(document);
 }
 

@@ -29,6 +29,7 @@ class QActionGroup;
 class QLabel;
 class QPlainTextEdit;
 class QProgressBar;
+class QToolBar;
 
 namespace orrery::gui {
 
@@ -224,5 +225,10 @@ class MainWindow : public QMainWindow {
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;
 };
+
+// A bar at the top of the window that restores or discards the unsaved scenarios of a program that was
+// killed; null where there are none. Until one of both is chosen they stay on disk and are offered
+// again at the next start.
+QToolBar* offer_lost_texts(MainWindow& window);
 
 }  // namespace orrery::gui

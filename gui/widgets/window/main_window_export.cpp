@@ -2,17 +2,24 @@
 
 #include <QFileInfo>
 #include <QStatusBar>
+#include <filesystem>
 #include <memory>
 
-#include "gui/models/jobs/export_trace.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/report/report_page.hpp"
-#include "gui/report/slides.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/report/export/chrome_trace.hpp"
+#include "sim/report/export/operation_trace.hpp"
+#include "sim/report/export/perfetto_trace.hpp"
+#include "sim/report/export/run_trace.hpp"
+#include "sim/report/export/step_trace.hpp"
+#include "sim/report/export/trace_choice.hpp"
 #include "sim/report/files/json_report.hpp"
 
 namespace orrery::gui {
@@ -32,6 +39,38 @@ OutcomePtr answer_to_save(const MainWindow& window) {
     window.tell("There is no answer to save yet.");
   }
   return answered;
+}
+
+// As many as `orrery export` writes unless told otherwise: a timeline in a browser stays quick.
+constexpr std::size_t kMostSlices = 200'000;
+
+report::Trace trace_of(const report::Evaluation& evaluation, std::string_view part) {
+  return part == "run"          ? report::run_trace(evaluation)
+         : part == "operations" ? report::operation_trace(evaluation)
+                                : report::step_trace(evaluation);
+}
+
+// As `orrery export` writes it, by the ending: .json or Perfetto's own. Throws Error.
+QString write_trace_file(const report::Evaluation& evaluation,
+                         std::string_view part,
+                         const QString& path) {
+  const report::ChosenTrace chosen =
+      report::choose_trace(trace_of(evaluation, part), {}, kMostSlices);
+  const bool chrome = QFileInfo(path).suffix().toLower() == "json";
+  write_file_atomically(
+      std::filesystem::path(path.toStdString()),
+      chrome ? report::to_chrome_trace(chosen.trace) : report::to_perfetto_trace(chosen.trace));
+  const auto count = [](std::size_t number) {
+    return qt(format_integer(static_cast<std::int64_t>(number)));
+  };
+  QString sentence =
+      QString("%1: %2 slices of the %3")
+          .arg(QFileInfo(path).fileName(), count(chosen.trace.slices.size()), qt(part));
+  if (chosen.merged > 0) {
+    sentence +=
+        QString(", %1 short ones drawn as one with their neighbours").arg(count(chosen.merged));
+  }
+  return sentence + ".";
 }
 
 }  // namespace
@@ -60,7 +99,7 @@ void MainWindow::write_trace(const OutcomePtr& answered,
                              const QString& path) {
   statusBar()->showMessage("Writing " + QFileInfo(path).fileName() + "...");
   exporting_.start([this, answered, part, path](const std::stop_token&, const LatestTask::Report&) {
-    const QString sentence = gui::export_trace(*answered->evaluation, part, path);
+    const QString sentence = write_trace_file(*answered->evaluation, part, path);
     return LatestTask::Delivery([this, sentence] { statusBar()->showMessage(sentence, kShown); });
   });
 }

@@ -12,7 +12,6 @@
 #include <QPlainTextEdit>
 #include <QToolButton>
 
-#include "gui/models/recent_files.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/form_view.hpp"

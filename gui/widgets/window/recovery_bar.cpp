@@ -1,4 +1,4 @@
-#include "gui/widgets/window/recovery_bar.hpp"
+// The bar that offers lost texts.
 
 #include <QLabel>
 #include <QLocale>

@@ -44,25 +44,34 @@ std::int64_t lockstep_replicas(const StepInput& input) {
   return std::clamp<std::int64_t>((sharing + replica - 1) / replica, 1, layout.data);
 }
 
-SpeedDraw draw_speeds(const StepInput& input, std::int64_t lockstep, std::int64_t draw) {
+std::vector<double> draw_gpu_times(const StepInput& input, std::int64_t draw) {
   const VariationSpec& spec = input.spec.variation;
-  const layout::Layout& layout = input.layout;
-  const auto devices = static_cast<std::size_t>(layout.pipeline);
-  const auto groups = static_cast<std::size_t>((layout.data + lockstep - 1) / lockstep);
   const auto trial = static_cast<std::uint32_t>(draw);
-  SpeedDraw result;
-  result.groups.assign(groups, std::vector<double>(devices, 0.0));
-  result.mean.assign(devices, 0.0);
-  const layout::RankMap map(layout);
+  std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(input.layout.gpus));
   double node_speed = 0.0;
-  for (std::int64_t rank = 0; rank < layout.gpus; ++rank) {
+  for (std::int64_t rank = 0; rank < input.layout.gpus; ++rank) {
     if (spec.node_sigma > 0.0 && rank % input.cluster.gpus_per_node == 0) {
       const auto node = static_cast<std::uint32_t>(rank / input.cluster.gpus_per_node);
       RandomStream stream(static_cast<std::uint64_t>(spec.seed), trial, Purpose::node_speed, node);
       node_speed = stream.normal();
     }
-    const double time = gpu_time(spec, trial, static_cast<std::uint32_t>(rank), node_speed);
-    const layout::RankCoordinates at = map.coordinates(RankId{static_cast<std::int32_t>(rank)});
+    times.push_back(gpu_time(spec, trial, static_cast<std::uint32_t>(rank), node_speed));
+  }
+  return times;
+}
+
+SpeedDraw draw_speeds(const StepInput& input, std::int64_t lockstep, std::int64_t draw) {
+  const layout::Layout& layout = input.layout;
+  const auto devices = static_cast<std::size_t>(layout.pipeline);
+  const auto groups = static_cast<std::size_t>((layout.data + lockstep - 1) / lockstep);
+  SpeedDraw result;
+  result.groups.assign(groups, std::vector<double>(devices, 0.0));
+  result.mean.assign(devices, 0.0);
+  const layout::RankMap map(layout);
+  std::int32_t rank = 0;
+  for (const double time : draw_gpu_times(input, draw)) {
+    const layout::RankCoordinates at = map.coordinates(RankId{rank++});
     const auto device = static_cast<std::size_t>(at.pipeline);
     double& slowest = result.groups[static_cast<std::size_t>(at.data / lockstep)][device];
     slowest = std::max(slowest, time);

@@ -39,6 +39,9 @@ struct SpeedDraw {
 // Data-parallel replicas that run in lockstep.
 [[nodiscard]] std::int64_t lockstep_replicas(const StepInput& input);
 
+// Of one draw, by rank: time / nominal.
+[[nodiscard]] std::vector<double> draw_gpu_times(const StepInput& input, std::int64_t draw);
+
 [[nodiscard]] SpeedDraw draw_speeds(const StepInput& input,
                                     std::int64_t lockstep,
                                     std::int64_t draw);

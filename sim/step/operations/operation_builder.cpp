@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/schedule/task_kind.hpp"
+#include "sim/step/costs/speed_spread.hpp"
 #include "sim/step/operations/operation_names.hpp"
 #include "sim/step/operations/operation_sequences.hpp"
 #include "sim/step/replay/combined_step.hpp"
@@ -50,6 +51,9 @@ class Builder {
       timeline_.paces.push_back(of_.speeds.empty()
                                     ? DevicePace{}
                                     : DevicePace{of_.speeds[d].slowest, of_.speeds[d].mean});
+    }
+    if (of_.input.spec.variation.any()) {
+      timeline_.gpu_times = draw_gpu_times(of_.input, of_.draw);
     }
     return std::move(timeline_);
   }

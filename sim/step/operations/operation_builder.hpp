@@ -25,6 +25,7 @@ struct TimelineInput {
   const Execution& run;
   std::span<const DeviceSpeed> speeds;  // by device; empty: nominal
   std::vector<DeviceWait> waits;        // of the attribution
+  std::int64_t draw = 0;                // that the speeds are of
 };
 
 // Its runs are those of the tasks that take time, joins apart, in the order of their ids: the

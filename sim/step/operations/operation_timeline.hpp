@@ -152,6 +152,7 @@ struct OperationTimeline {
   std::vector<DeviceWait> waits;  // by device and time
   std::vector<MessageRun> messages;
   std::vector<DevicePace> paces;  // by pipeline device
+  std::vector<double> gpu_times;  // of compute / nominal, by rank; empty: nothing is drawn
   std::uint32_t stretched = 0;    // the operation that stands for stretches
   std::uint32_t slowed = 0;       // and the one for what all-to-all beside it adds to compute
 };

@@ -7,7 +7,7 @@
 #include <QTest>
 
 #include "gui/models/plots/hues.hpp"
-#include "gui/report/slides.hpp"
+#include "gui/report/report_page.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/details_view.hpp"

@@ -138,18 +138,17 @@ TEST_F(Plans, NearlyAndFirmSayWhatThePlanSays) {
 TEST_F(Plans, ScatterTellsItsPointsApartByShape) {
   ASSERT_FALSE(plan().fronts.empty());
   for (const plan::Front& front : plan().fronts) {
-    const PlanPlot shown = front_plot(plan(), front);
-    ASSERT_EQ(shown.points.size(), shown.plot.series.size());
+    const Plot shown = front_plot(plan(), front);
     std::size_t marks = 0;
     std::size_t on_line = 0;
     std::set<PlotMark> shapes;
-    for (std::size_t s = 0; s < shown.points.size(); ++s) {
-      const PlotSeries& series = shown.plot.series[s];
+    for (const PlotSeries& series : shown.series) {
       const bool line = series.kind == PlotSeries::Kind::line;
       (line ? on_line : marks) += series.x.size();
       EXPECT_TRUE(line || shapes.insert(series.mark).second) << series.name.toStdString();
-      for (std::size_t i = 0; i < shown.points[s].size(); ++i) {
-        const plan::FrontPoint& point = front.points[shown.points[s][i]];
+      ASSERT_EQ(series.targets.size(), series.x.size());
+      for (std::size_t i = 0; i < series.x.size(); ++i) {
+        const auto& point = front.points[static_cast<std::size_t>(series.targets[i].at)];
         EXPECT_EQ(series.x[i], point.x);
         EXPECT_EQ(series.y[i], point.y);
         EXPECT_TRUE(
@@ -160,7 +159,7 @@ TEST_F(Plans, ScatterTellsItsPointsApartByShape) {
     const auto on_front = std::count_if(
         front.points.begin(), front.points.end(), [](const auto& point) { return point.on_front; });
     EXPECT_EQ(on_line, static_cast<std::size_t>(on_front));
-    EXPECT_EQ(shown.plot.series.back().mark, PlotMark::star) << "the best is drawn on top";
+    EXPECT_EQ(shown.series.back().mark, PlotMark::star) << "the best is drawn on top";
     EXPECT_EQ(trade_off_table(plan(), front).table.rows.size(), on_line);
   }
 }
@@ -168,7 +167,7 @@ TEST_F(Plans, ScatterTellsItsPointsApartByShape) {
 TEST_F(Plans, ScatterIsSavedInEveryForm) {
   ChartView chart;
   chart.resize(600, 400);
-  chart.show_plot(front_plot(plan(), plan().fronts.front()).plot);
+  chart.show_plot(front_plot(plan(), plan().fronts.front()));
   for (const auto& [ending, begin] :
        {std::pair{"png", "\x89PNG"}, {"svg", "<?xml"}, {"pdf", "%PDF"}, {"csv", "series,x,y"}}) {
     const QString file = folder_->filePath(QString("front.") + ending);

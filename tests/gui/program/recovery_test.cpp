@@ -12,7 +12,6 @@
 
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/window/main_window.hpp"
-#include "gui/widgets/window/recovery_bar.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {

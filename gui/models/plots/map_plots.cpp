@@ -1,0 +1,326 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "gui/models/plots/evaluation_plots.hpp"
+#include "gui/models/tables/text.hpp"
+#include "sim/base/text/format.hpp"
+#include "sim/layout/placement.hpp"
+#include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/text/stops.hpp"
+#include "sim/step/fabric/step_network.hpp"
+#include "sim/step/operations/operation_timeline.hpp"
+
+namespace orrery::gui {
+
+namespace {
+
+using report::Dimension;
+
+double seconds_of(SimTime time) {
+  return in_seconds(to_seconds(time));
+}
+
+Plot map_of(const QString& name, const QString& title, MapHue hue, Dimension dimension) {
+  Plot plot{.name = name, .title = title, .horizontal = true};
+  plot.scale = PlotAxis{.label = {}, .dimension = dimension};
+  plot.series.push_back({.kind = PlotSeries::Kind::map, .hue = static_cast<int>(hue)});
+  return plot;
+}
+
+class RankMaps {
+ public:
+  explicit RankMaps(const report::Evaluation& evaluation) : evaluation_(evaluation) {
+    const layout::RankMap places(evaluation.echo.layout);
+    for (std::int32_t rank = 0; rank < evaluation.step.gpus; ++rank) {
+      stages_->push_back(static_cast<std::size_t>(places.coordinates(RankId{rank}).pipeline));
+    }
+    if (evaluation.step.operation_timeline) {
+      own_ = evaluation.step.operation_timeline->gpu_times;
+    }
+    const auto stages = static_cast<std::size_t>(evaluation.echo.layout.pipeline);
+    means_.assign(stages, 0.0);
+    for (std::size_t rank = 0; rank < own_.size(); ++rank) {
+      means_[(*stages_)[rank]] +=
+          own_[rank] * static_cast<double>(stages) / static_cast<double>(own_.size());
+    }
+  }
+
+  [[nodiscard]] std::vector<Plot> all() const {
+    std::vector<Plot> plots;
+    if (!evaluation_.step.memory.empty()) {
+      plots.push_back(grid("memory",
+                           "Peak memory of every rank",
+                           MapHue::memory,
+                           Dimension::bytes,
+                           [this](std::size_t rank) {
+                             return in_bytes(evaluation_.step.memory[(*stages_)[rank]].peak());
+                           }));
+    }
+    if (!evaluation_.step.stage_ledgers.empty()) {
+      plots.push_back(grid("waiting",
+                           "How long every rank waits for others in a step",
+                           MapHue::waiting,
+                           Dimension::time,
+                           [this](std::size_t rank) { return waiting(rank); }));
+    }
+    if (!own_.empty()) {
+      plots.push_back(grid("speed",
+                           "Time that compute takes on every rank, against the nominal",
+                           MapHue::speed,
+                           Dimension::fraction,
+                           [this](std::size_t rank) { return own_[rank]; }));
+      const auto slowest = std::max_element(own_.begin(), own_.end());
+      const auto rank = static_cast<std::size_t>(slowest - own_.begin());
+      plots.back().note =
+          "The slowest is " + plots.back().series[0].tell(rank) + " of the nominal time.";
+    }
+    return plots;
+  }
+
+ private:
+  template <typename Value>
+  [[nodiscard]] Plot grid(
+      const char* what, const QString& title, MapHue hue, Dimension dimension, Value value) const {
+    Plot plot = map_of(QString("Ranks: ") + what, title, hue, dimension);
+    PlotSeries& cells = plot.series.front();
+    // As wide as it is high, in whole nodes.
+    const std::int64_t node = evaluation_.echo.gpus_per_node;
+    const double nodes =
+        std::sqrt(static_cast<double>(evaluation_.step.gpus)) / static_cast<double>(node);
+    const std::int64_t width = node * static_cast<std::int64_t>(std::ceil(nodes));
+    plot.x = {.label = "rank, the first of its row"};
+    plot.y = {.label = "ranks after it"};
+    for (std::int64_t rank = 0; rank < evaluation_.step.gpus; ++rank) {
+      cells.x.push_back(static_cast<double>(rank / width * width));
+      cells.y.push_back(static_cast<double>(rank % width));
+      cells.low.push_back(value(static_cast<std::size_t>(rank)));
+      cells.targets.push_back({PlotTarget::Kind::rank, rank});
+    }
+    cells.tell = [stages = stages_, values = cells.low, dimension](std::size_t rank) {
+      return QString("rank %L1, stage %2: %3")
+          .arg(rank)
+          .arg((*stages)[rank])
+          .arg(shown(dimension, values[rank]));
+    };
+    return plot;
+  }
+
+  [[nodiscard]] double waiting(std::size_t rank) const {
+    using step::StepCategory;
+    const std::size_t stage = (*stages_)[rank];
+    const step::StepLedger& ledger = evaluation_.step.stage_ledgers[stage];
+    double waits = ledger.share(StepCategory::bubble) +
+                   ledger.share(StepCategory::stage_imbalance) + ledger.share(StepCategory::idle);
+    if (!own_.empty()) {
+      const double works = ledger.share(StepCategory::compute) +
+                           ledger.share(StepCategory::recompute) +
+                           ledger.share(StepCategory::optimizer);
+      waits = std::max(waits + works * (1.0 - own_[rank] / means_[stage]), 0.0);
+    }
+    return seconds_of(evaluation_.step.step_time) * waits;
+  }
+
+  const report::Evaluation& evaluation_;
+  std::shared_ptr<std::vector<std::size_t>> stages_ = std::make_shared<std::vector<std::size_t>>();
+  std::vector<double> own_;    // time of compute / nominal, by rank
+  std::vector<double> means_;  // the same, by stage
+};
+
+QString times_alike(const step::SharedLink& link) {
+  return link.alike > 1 ? QString("%1 (x%L2)").arg(qt(link.name)).arg(link.alike) : qt(link.name);
+}
+
+constexpr std::size_t kMostRows = 16;
+
+// A cell of the row that was begun last.
+void add_cell(Plot& plot, double at, double value, const QString& told, PlotTarget target = {}) {
+  PlotSeries& cells = plot.series.front();
+  cells.x.push_back(static_cast<double>(plot.x.categories.size() - 1));
+  cells.y.push_back(at);
+  cells.low.push_back(value);
+  cells.names.push_back(plot.x.categories.back() + " at " + shown(Dimension::time, at) + ": " +
+                        told);
+  cells.targets.push_back(target);
+}
+
+struct CauseRow {
+  QString cause;
+  std::vector<const report::Stop*> stops;
+  double lost = 0.0;  // seconds
+};
+
+// The dearest first.
+std::vector<CauseRow> by_cause(const std::vector<report::Stop>& stops) {
+  std::map<std::string, CauseRow> rows;
+  for (const report::Stop& stop : stops) {
+    CauseRow& row = rows[stop.what];
+    row.cause = qt(stop.what);
+    row.stops.push_back(&stop);
+    row.lost += seconds_of(stop.together());
+  }
+  std::vector<CauseRow> sorted;
+  for (auto& [name, row] : rows) {
+    sorted.push_back(std::move(row));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const CauseRow& a, const CauseRow& b) {
+    return a.lost > b.lost;
+  });
+  sorted.resize(std::min(sorted.size(), kMostRows));
+  return sorted;
+}
+
+}  // namespace
+
+std::vector<Plot> rank_maps(const report::Evaluation& evaluation) {
+  constexpr std::int64_t kMostRanks = 1 << 20;
+  const std::int64_t ranks = evaluation.step.gpus;
+  return evaluation.step.given || ranks < 2 || ranks > kMostRanks ? std::vector<Plot>{}
+                                                                  : RankMaps(evaluation).all();
+}
+
+Plot stops_map(const report::Evaluation& evaluation) {
+  constexpr std::size_t kColumns = 54;
+  Plot plot = map_of("Stops by cause and time",
+                     "When the run of the timeline stood still or lost work, and why",
+                     MapHue::waiting,
+                     Dimension::time);
+  plot.y = {.label = "time of the run", .dimension = Dimension::time};
+  const std::vector<report::Stop> stops =
+      evaluation.plan ? stops_of(evaluation) : std::vector<report::Stop>{};
+  const auto& intervals = evaluation.timeline.intervals();
+  const double width = intervals.empty() ? 1.0 : seconds_of(intervals.back().end) / kColumns;
+  for (const CauseRow& row : by_cause(stops)) {
+    plot.x.categories.push_back(row.cause);
+    std::size_t next = 0;
+    for (std::size_t part = 0; part < kColumns; ++part) {
+      const report::Stop* dearest = nullptr;
+      double lost = 0.0;
+      int count = 0;
+      const auto end = static_cast<double>(part + 1) * width;
+      for (; next < row.stops.size() &&
+             (part + 1 == kColumns || seconds_of(row.stops[next]->begin) < end);
+           ++next, ++count) {
+        const report::Stop* stop = row.stops[next];
+        lost += seconds_of(stop->together());
+        dearest = dearest == nullptr || stop->together() > dearest->together() ? stop : dearest;
+      }
+      add_cell(plot,
+               end - width / 2,
+               lost,
+               QString("%1 lost in %2 stop%3")
+                   .arg(shown(Dimension::time, lost))
+                   .arg(count)
+                   .arg(count == 1 ? "" : "s"),
+               dearest == nullptr
+                   ? PlotTarget{}
+                   : PlotTarget{PlotTarget::Kind::event, dearest->begin.ns, dearest->stopped.ns});
+    }
+  }
+  return plot;
+}
+
+Plot links_map(const report::Evaluation& evaluation) {
+  constexpr std::size_t kColumns = 200;
+  Plot plot = map_of("Links: load over the step",
+                     "How much of their rate the links that cost most carry",
+                     MapHue::waiting,
+                     Dimension::fraction);
+  plot.y = {.label = "time of the step", .dimension = Dimension::time};
+  const step::StepNetwork* network = evaluation.step.network.get();
+  const double width = seconds_of(evaluation.step.step_time) / kColumns;
+  for (std::size_t i = 0; network != nullptr && i < network->links.size(); ++i) {
+    const std::vector<step::LinkLoad>& loads = network->links[i].over_time;
+    if (loads.empty() || plot.x.categories.size() == kMostRows) {
+      continue;
+    }
+    plot.x.categories.push_back(times_alike(network->links[i]));
+    std::size_t now = 0;
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      const double end = static_cast<double>(column + 1) * width;
+      double from = end - width;
+      double load = 0.0;  // mean of the column
+      for (; now < loads.size(); ++now) {
+        const double until = now + 1 < loads.size() ? seconds_of(loads[now + 1].from) : end;
+        const double to = std::min(until, end);
+        const double start = std::max(from, seconds_of(loads[now].from));
+        load += std::max(to - start, 0.0) / width * loads[now].load;
+        from = std::max(from, to);
+        if (until >= end) {
+          break;
+        }
+      }
+      const QString told = shown(Dimension::fraction, load) + " of its rate";
+      add_cell(plot, end - width / 2, load, told);
+    }
+  }
+  return plot;
+}
+
+Plot links_plot(const report::Evaluation& evaluation) {
+  Plot plot{.name = "Links: time lost",
+            .title = "What flows lose on the links that they share, by whose flows",
+            .horizontal = true,
+            .stacked = true,
+            .named = true};
+  plot.y = {.label = "time of flows on all stages", .dimension = Dimension::time};
+  const step::StepNetwork* network = evaluation.step.network.get();
+  if (network == nullptr || network->links.empty()) {
+    return plot;
+  }
+  for (std::size_t t = 0; t < step::kTraffics; ++t) {
+    plot.series.push_back({.kind = PlotSeries::Kind::bars, .name = qt(step::kTrafficNames[t])});
+  }
+  for (std::size_t i = 0; i < std::min(network->links.size(), kMostRows); ++i) {
+    const step::SharedLink& link = network->links[i];
+    plot.x.categories.push_back(times_alike(link));
+    for (std::size_t t = 0; t < step::kTraffics; ++t) {
+      PlotSeries& bars = plot.series[t];
+      bars.x.push_back(static_cast<double>(i));
+      bars.y.push_back(in_seconds(link.lost[t]));
+      bars.names.push_back(QString("%1, %2 busy: %3 lost by %4")
+                               .arg(plot.x.categories.back(),
+                                    shown(Dimension::fraction, link.load),
+                                    shown(Dimension::time, bars.y.back()),
+                                    bars.name));
+    }
+  }
+  plot.note = QString(
+                  "%L1 flows; links that they share cost the step %2. Much of what flows lose "
+                  "is hidden.")
+                  .arg(network->flows)
+                  .arg(shown(Dimension::time, seconds_of(network->sharing)));
+  return plot;
+}
+
+Plot rollout_plot(const report::Evaluation& evaluation) {
+  Plot plot{.name = "Rollout",
+            .title = "What a step of reinforcement learning consists of",
+            .horizontal = true};
+  if (!evaluation.rollout) {
+    return plot;
+  }
+  const run::RolloutResult& rollout = *evaluation.rollout;
+  plot.y = {.label = "time; phases of two pools overlap", .dimension = Dimension::time};
+  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "phases"};
+  for (const run::RolloutPhase& phase : rollout.phases) {
+    bars.x.push_back(static_cast<double>(plot.x.categories.size()));
+    bars.y.push_back(in_seconds(phase.time));
+    plot.x.categories.push_back(qt(phase.name));
+    bars.ends.push_back(shown(Dimension::time, in_seconds(phase.time)));
+    bars.names.push_back(QString("%1: %2, %3 of the step")
+                             .arg(plot.x.categories.back(),
+                                  bars.ends.back(),
+                                  shown(Dimension::fraction, phase.time / rollout.step)));
+  }
+  plot.series.push_back(std::move(bars));
+  plot.markers.push_back({"update to update", in_seconds(rollout.step)});
+  plot.note = QString("%1 from update to update, %L2 answers.")
+                  .arg(shown(Dimension::time, in_seconds(rollout.step)))
+                  .arg(rollout.answers);
+  return plot;
+}
+
+}  // namespace orrery::gui
