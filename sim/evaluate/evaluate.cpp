@@ -349,7 +349,8 @@ bool run_whole(const scenario::Scenario& scenario,
   }
   PhaseBase base = answer.base;
   if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics) ||
-      !add_fault_steps(scenario, options, spec.failures, evaluation.assumed, diagnostics)) {
+      !add_fault_steps(scenario, options, spec.failures, evaluation.assumed, diagnostics) ||
+      !add_save_steps(scenario, options, step, spec.checkpoint, evaluation.assumed, diagnostics)) {
     return false;
   }
   step.node_watts =

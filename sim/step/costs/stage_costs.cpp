@@ -459,7 +459,7 @@ StageCosts stage_costs(const StepInput& input,
       result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
   result.combined = table.combined();
   result.buckets = std::move(table).take();
-  const bool flows = costs.cluster().network.detail == hardware::NetworkDetail::flows;
+  const bool flows = costs.cluster().network.detail != hardware::NetworkDetail::groups;
   if (replicas == Replicas::free || flows) {
     return result;
   }
