@@ -320,13 +320,11 @@ void settle_budget(const model::ParameterCounts& parameters, run::TrainingSpec& 
   }
 }
 
-bool run_whole(const scenario::Scenario& scenario,
-               const StepAnswer& answer,
-               const EvaluateOptions& options,
-               Evaluation& evaluation,
-               Diagnostics& diagnostics) {
-  const Resolved& resolved = answer.resolved;
-  run::RunSpec spec = *scenario.run;
+// What a run does where its scenario is silent.
+void settle_run(const scenario::Scenario& scenario,
+                const Resolved& resolved,
+                const EvaluateOptions& options,
+                run::RunSpec& spec) {
   if (!scenario.locations.contains("checkpoint")) {
     spec.checkpoint.final_save = false;  // the end is saved only where checkpoints are asked for
   }
@@ -341,9 +339,19 @@ bool run_whole(const scenario::Scenario& scenario,
     spec.checkpoint.least_interval = minutes(5.0);
   }
   spec.checkpoint.least_stall = seconds(1.0);
-  settle_budget(evaluation.echo.parameters, spec.training);
   spec.simulation.trials = options.trials.value_or(spec.simulation.trials);
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
+}
+
+bool run_whole(const scenario::Scenario& scenario,
+               const StepAnswer& answer,
+               const EvaluateOptions& options,
+               Evaluation& evaluation,
+               Diagnostics& diagnostics) {
+  const Resolved& resolved = answer.resolved;
+  run::RunSpec spec = *scenario.run;
+  settle_run(scenario, resolved, options, spec);
+  settle_budget(evaluation.echo.parameters, spec.training);
   run::StepInput step = {.step_time = evaluation.step.step_time,
                          .tokens_per_step = tokens_per_step(scenario),
                          .gpus = evaluation.step.gpus,
@@ -357,7 +365,8 @@ bool run_whole(const scenario::Scenario& scenario,
   }
   PhaseBase base = answer.base;
   if (!add_phase_steps(scenario, options, base, spec.training, step, diagnostics) ||
-      !add_fault_steps(scenario, options, spec.failures, evaluation.assumed, diagnostics)) {
+      !add_fault_steps(scenario, options, spec.failures, evaluation.assumed, diagnostics) ||
+      !add_save_steps(scenario, options, step, spec.checkpoint, evaluation.assumed, diagnostics)) {
     return false;
   }
   step.node_watts =

@@ -38,6 +38,7 @@ double FluidFlows::left_now(const Progress& flow) const {
 // Rates since the last event were those before it, whatever has been started or ended since.
 void FluidFlows::settle() {
   for (const FlowId id : solver_.solve()) {
+    changed_.push_back(id);
     Progress& flow = flows_[id.index()];
     flow.left = left_now(flow);
     flow.last = now_;
@@ -51,6 +52,8 @@ void FluidFlows::settle() {
       ends_.erase(id);
     }
   }
+  const std::span<const FlowId> elsewhere = solver_.held_elsewhere();
+  changed_.insert(changed_.end(), elsewhere.begin(), elsewhere.end());
 }
 
 SimTime FluidFlows::next_end() {
@@ -64,6 +67,9 @@ std::span<const FlowId> FluidFlows::advance_to(SimTime time) {
                now_.ns,
                time.ns,
                next_end().ns);
+  if (time > now_) {
+    changed_.clear();
+  }
   now_ = time;
   ended_.clear();
   while (!ends_.empty() && ends_.top().time == time) {

@@ -141,6 +141,12 @@ class FluidFlows {
   [[nodiscard]] LinkId bottleneck(FlowId flow);
   [[nodiscard]] Bytes left(FlowId flow);
 
+  // The flows whose rates or bottlenecks have changed at this time, some of them over.
+  [[nodiscard]] std::span<const FlowId> changed() {
+    settle();
+    return changed_;
+  }
+
   // Bytes over a link, those of living flows as far as they have come.
   [[nodiscard]] Bytes carried(LinkId link);
 
@@ -162,6 +168,7 @@ class FluidFlows {
   std::vector<double> carried_;  // per link, by the flows that are over
   EndHeap ends_;
   std::vector<FlowId> ended_;
+  std::vector<FlowId> changed_;
   SimTime now_;
 };
 

@@ -33,7 +33,7 @@ FlowId RateSolver::add(std::span<const Hop> hops, BytesPerSecond bound) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(flows_.size()));
     flows_.emplace_back();
-    before_.push_back(0.0);
+    before_.emplace_back();
     open_.push_back(0);
     hops_.emplace_back();
     places_.emplace_back();
@@ -116,7 +116,7 @@ void RateSolver::touch(std::int32_t link) {
 
 void RateSolver::join(std::uint32_t flow) {
   flows_[flow].joined = solve_;
-  before_[flow] = flows_[flow].rate;
+  before_[flow] = {flows_[flow].rate, flows_[flow].bottleneck};
   region_.push_back(flow);
   for (const Hop& hop : hops_[flow]) {
     touch(hop.link.value);
@@ -125,6 +125,7 @@ void RateSolver::join(std::uint32_t flow) {
 
 std::span<const FlowId> RateSolver::solve() {
   changed_.clear();
+  held_elsewhere_.clear();
   if (settled()) {
     return changed_;
   }
@@ -298,8 +299,11 @@ bool RateSolver::grow_at(std::int32_t id) {
 
 void RateSolver::collect_changes() {
   for (const std::uint32_t flow : region_) {
-    if (flows_[flow].rate != before_[flow]) {
+    const auto& [rate, bottleneck] = before_[flow];
+    if (flows_[flow].rate != rate) {
       changed_.push_back({static_cast<std::int32_t>(flow)});
+    } else if (flows_[flow].bottleneck != bottleneck) {
+      held_elsewhere_.push_back({static_cast<std::int32_t>(flow)});
     }
   }
 }

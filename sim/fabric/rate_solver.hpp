@@ -51,6 +51,11 @@ class RateSolver {
   // The flows whose rates changed, and all that are new.
   std::span<const FlowId> solve();
 
+  // Those of the last solve that another link holds back now, at the same rate.
+  [[nodiscard]] std::span<const FlowId> held_elsewhere() const {
+    return held_elsewhere_;
+  }
+
   [[nodiscard]] bool settled() const {
     return started_.empty() && seeds_.empty();
   }
@@ -117,7 +122,7 @@ class RateSolver {
 
   std::vector<Link> links_;
   std::vector<Flow> flows_;
-  std::vector<double> before_;  // of each flow, its rate when it joined
+  std::vector<std::pair<double, std::int32_t>> before_;  // rate and bottleneck when a flow joined
   std::vector<std::uint8_t> open_;
   std::vector<std::vector<Hop>> hops_;
   std::vector<std::vector<std::uint32_t>> places_;  // among the users of each hop's link
@@ -132,6 +137,7 @@ class RateSolver {
   std::vector<std::pair<double, std::uint32_t>> bounded_;  // (bound, flow) of the region
   std::vector<std::pair<double, std::int32_t>> shares_;    // heap of (share, link)
   std::vector<FlowId> changed_;
+  std::vector<FlowId> held_elsewhere_;
   Comparison comparison_;
 };
 

@@ -46,8 +46,9 @@ namespace orrery::hardware {
 struct CollectiveTables;
 
 // How the traffic of a step meets: each collective is priced by itself and met by factors (groups),
-// or collectives and messages are flows that share the links they cross (flows).
-enum class NetworkDetail { groups, flows };
+// or collectives and messages are flows that share the links they cross, those of one replica for
+// all (flows) or of every kind of replica (ranks).
+enum class NetworkDetail { groups, flows, ranks };
 enum class FabricKind { infiniband, roce, efa, tcpx, tcp };
 enum class Routing { adaptive, spray, static_ecmp };
 enum class CrossRail { leaf, pxn, spine };
@@ -61,8 +62,10 @@ struct NamedValue {
   E value;
 };
 
-inline constexpr std::array<NamedValue<NetworkDetail>, 2> kNetworkDetails = {
-    {{"groups", NetworkDetail::groups}, {"flows", NetworkDetail::flows}}};
+inline constexpr std::array<NamedValue<NetworkDetail>, 3> kNetworkDetails = {
+    {{"groups", NetworkDetail::groups},
+     {"flows", NetworkDetail::flows},
+     {"ranks", NetworkDetail::ranks}}};
 inline constexpr std::array<NamedValue<FabricKind>, 5> kFabricNames = {
     {{"infiniband", FabricKind::infiniband},
      {"roce", FabricKind::roce},
@@ -130,6 +133,7 @@ struct NetworkSpec {
   std::vector<DownLinks> links_down;
   NetworkDetail detail = NetworkDetail::groups;
   std::vector<NetworkFault> faults;                // of flows alone
+  BytesPerSecond storage_traffic;                  // that each node sends beside training; of flows
   std::string collectives;                         // path of a file, "none", or empty: shipped
   std::string rig;                                 // prefer tables of this rig
   std::shared_ptr<const CollectiveTables> tables;  // nullptr: NCCL's model alone

@@ -20,7 +20,7 @@ namespace orrery::import_config {
 
 namespace {
 
-constexpr std::array<ConfigFormatInfo, 32> kFormats = {
+constexpr std::array<ConfigFormatInfo, 34> kFormats = {
     {{ConfigFormat::hugging_face, "hugging-face", "config.json of a model (Hugging Face)"},
      {ConfigFormat::deepspeed, "deepspeed", "DeepSpeed configuration (JSON)"},
      {ConfigFormat::megatron_args, "megatron-args", "arguments of Megatron-LM (script or command)"},
@@ -40,6 +40,8 @@ constexpr std::array<ConfigFormatInfo, 32> kFormats = {
      {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
      {ConfigFormat::maxtext, "maxtext", "configuration of MaxText (YAML)"},
      {ConfigFormat::llm_foundry, "llm-foundry", "configuration of llm-foundry (YAML)"},
+     {ConfigFormat::slurm_topology, "slurm-topology", "topology.conf of Slurm"},
+     {ConfigFormat::nccl_topology, "nccl-topology", "topology of a node by NCCL (XML)"},
      {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
      {ConfigFormat::megatron_bridge_log, "megatron-bridge-log", "log of Megatron-Bridge"},
      {ConfigFormat::nemo_log, "nemo-log", "log of NeMo"},

@@ -69,6 +69,12 @@ std::optional<Value> tree_of(const ConfigFile& file,
   if (format == ConfigFormat::torchtitan) {
     return parse_toml(file.text, file.name, diagnostics);
   }
+  if (format == ConfigFormat::slurm_topology) {
+    return parse_slurm_topology(file.text, file.name, diagnostics);
+  }
+  if (format == ConfigFormat::nccl_topology) {
+    return parse_nccl_topology(file.text, file.name, diagnostics);
+  }
   if (format != ConfigFormat::megatron_args && format != ConfigFormat::torchtitan_command &&
       format != ConfigFormat::trainer_args) {
     std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics);

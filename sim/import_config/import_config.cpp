@@ -117,7 +117,9 @@ class Importing {
                                       ConfigFormat::gpt_neox,
                                       ConfigFormat::nanotron,
                                       ConfigFormat::maxtext,
-                                      ConfigFormat::llm_foundry}) {
+                                      ConfigFormat::llm_foundry,
+                                      ConfigFormat::slurm_topology,
+                                      ConfigFormat::nccl_topology}) {
       read_format(parts, {format});
     }
     read_format(parts, {ConfigFormat::trainer_yaml, ConfigFormat::trainer_args});

@@ -39,6 +39,8 @@ enum class ConfigFormat {
   nanotron,
   maxtext,
   llm_foundry,
+  slurm_topology,
+  nccl_topology,
   megatron_log,
   megatron_bridge_log,
   nemo_log,

@@ -86,6 +86,12 @@ void read_cluster(yaml::MappingReader& reader, JobsFile& file) {
   if (const yaml::Value* network = reader.take_required(
           "network", "a mapping with the keys of cluster.network", "{preset: infiniband-400g}")) {
     file.network = {"cluster.network", yaml::flow_text(*network), network->where};
+    const auto detail = std::find_if(network->entries.begin(),
+                                     network->entries.end(),
+                                     [](const auto& entry) { return entry.key == "detail"; });
+    if (detail != network->entries.end() && detail->value.text == "ranks") {
+      file.detail = hardware::NetworkDetail::ranks;
+    }
   }
   reader.finish();
 }

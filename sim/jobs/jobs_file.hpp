@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/cluster_spec.hpp"
 #include "sim/jobs/jobs_expect.hpp"
 #include "sim/scenario/variant.hpp"
 
@@ -56,7 +57,8 @@ struct JobsFile {
   std::string file;
   std::int64_t steps = 20;
   std::int64_t nodes = 1;
-  scenario::KeyValue network;  // cluster.network as text
+  scenario::KeyValue network;                                       // cluster.network as text
+  hardware::NetworkDetail detail = hardware::NetworkDetail::flows;  // as it says
   SourceLocation nodes_where;
   std::vector<JobEntry> jobs;
   std::vector<JobsExpectation> expect;

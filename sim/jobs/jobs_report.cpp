@@ -90,9 +90,49 @@ std::string links_table(const ClusterAnswer& answer, const report::TextPage& pag
   return report::to_text(table, page);
 }
 
+std::string places_of(const TriedPlacement& tried) {
+  std::string text;
+  for (const JobEntry& job : tried.jobs) {
+    text += fmt::format("{}{} {}",
+                        text.empty() ? "" : ", ",
+                        job.name,
+                        !job.nodes.empty()                       ? "as stated"
+                        : job.placement == NodePlacement::packed ? "packed"
+                                                                 : "spread");
+  }
+  return text;
+}
+
+// One row for each placement that was tried.
+report::Table places_table(std::span<const TriedPlacement> tried) {
+  report::Table table;
+  table.left = 2;
+  table.columns = {{"places", "places"}, {"starts", "starts"}};
+  for (const JobEntry& job : tried.front().jobs) {
+    table.columns.push_back(
+        {fmt::format("{}.step_time", job.name), job.name, report::Dimension::time});
+  }
+  table.columns.push_back({"lost", "GPU time lost", report::Dimension::fraction});
+  for (const TriedPlacement& one : tried) {
+    std::string starts;
+    for (const JobEntry& job : one.jobs) {
+      starts += fmt::format("{}{}", starts.empty() ? "" : ", ", format_time(job.start));
+    }
+    std::vector<report::Cell> row = {places_of(one), std::move(starts)};
+    for (const SharedJobResult& job : one.answer.result.jobs) {
+      row.emplace_back(in_seconds(job.together));
+    }
+    row.emplace_back(one.lost);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 }  // namespace
 
-std::string to_text(const ClusterAnswer& answer, report::TextStyle style) {
+std::string to_text(const ClusterAnswer& answer,
+                    report::TextStyle style,
+                    std::span<const TriedPlacement> tried) {
   report::TextPage page(style);
   std::string text = fmt::format("{}\n{} jobs, {} steps each, {} nodes, {} flows\n\n",
                                  page.paint(report::Ink::strong, report::printable(answer.name)),
@@ -100,6 +140,9 @@ std::string to_text(const ClusterAnswer& answer, report::TextStyle style) {
                                  format_integer(answer.steps),
                                  format_integer(answer.nodes),
                                  format_integer(answer.result.flows));
+  if (!tried.empty()) {
+    text += report::to_text(places_table(tried), page) + "\nThe first of these:\n";
+  }
   text += jobs_table(answer, page);
   if (answer.jobs.size() > 1) {
     text += "\n" + lost_table(answer, page);
@@ -126,7 +169,7 @@ std::string to_text(const ClusterAnswer& answer, report::TextStyle style) {
   return text;
 }
 
-std::string to_json(const ClusterAnswer& answer) {
+std::string to_json(const ClusterAnswer& answer, std::span<const TriedPlacement> tried) {
   const auto by_job = [&answer](const std::vector<Seconds>& times) {
     Json out = Json::object();
     for (std::size_t j = 0; j < times.size(); ++j) {
@@ -167,15 +210,19 @@ std::string to_json(const ClusterAnswer& answer) {
                             {"verdict", holds(line, job) ? "pass" : "fail"},
                             {"value", job_value(line.metric, job)}});
   }
-  return json_text(Json{{"schema", "orrery-shared/1"},
-                        {"name", answer.name},
-                        {"file", answer.file},
-                        {"nodes", answer.nodes},
-                        {"steps", answer.steps},
-                        {"flows", answer.result.flows},
-                        {"jobs", std::move(jobs)},
-                        {"links", std::move(links)},
-                        {"expectations", std::move(expectations)}});
+  Json out{{"schema", "orrery-shared/1"},
+           {"name", answer.name},
+           {"file", answer.file},
+           {"nodes", answer.nodes},
+           {"steps", answer.steps},
+           {"flows", answer.result.flows},
+           {"jobs", std::move(jobs)},
+           {"links", std::move(links)},
+           {"expectations", std::move(expectations)}};
+  if (!tried.empty()) {
+    out["tried"] = report::rows_json(places_table(tried));
+  }
+  return json_text(out);
 }
 
 }  // namespace orrery::jobs

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
 
 namespace orrery::jobs {
 
@@ -23,8 +22,10 @@ std::optional<scenario::Scenario> load_job(const JobsFile& file,
   if (!base) {
     return std::nullopt;
   }
-  std::vector<KeyValue> all = {file.network,
-                               {"cluster.network.detail", "flows", file.network.where}};
+  // The network of the file as it stands; single links, unless it says every rank.
+  const bool ranks = file.detail == hardware::NetworkDetail::ranks;
+  std::vector<KeyValue> all = {
+      file.network, {"cluster.network.detail", ranks ? "ranks" : "flows", file.network.where}};
   all.insert(all.end(), job.settings.begin(), job.settings.end());
   all.insert(all.end(), changes.begin(), changes.end());
   return base->with(all, diagnostics);
@@ -156,51 +157,60 @@ bool ClusterAnswer::meets_expectations() const {
   });
 }
 
-std::optional<ClusterAnswer> share_cluster(const JobsFile& file,
-                                           const std::optional<hardware::ProfileSearch>& search,
-                                           Diagnostics& diagnostics) {
-  const auto machine = machine_of(file, search, diagnostics);
+std::optional<SharedCluster> SharedCluster::load(
+    JobsFile file, const std::optional<hardware::ProfileSearch>& search, Diagnostics& diagnostics) {
+  SharedCluster cluster;
+  auto machine = machine_of(file, search, diagnostics);
   if (!machine) {
     return std::nullopt;
   }
-  const bool tiers = !machine->network.tiers.empty();
-  Places places(file.nodes, tiers ? machine->network.tiers.front().nodes : 1);
-  ClusterAnswer answer{.name = file.name,
-                       .file = file.file,
-                       .steps = file.steps,
-                       .nodes = file.nodes,
-                       .jobs = {},
-                       .result = {},
-                       .expect = file.expect};
-  std::vector<evaluate::Resolved> resolved;
-  std::vector<step::SharedJob> jobs;
-  resolved.reserve(file.jobs.size());
+  cluster.machine_ = *std::move(machine);
   for (const JobEntry& job : file.jobs) {
     // What is wrong with links counts nodes of the machine, not of the job.
     const std::vector<KeyValue> healthy = {{"cluster.network.faults", "[]", job.where},
                                            {"cluster.network.links_down", "[]", job.where}};
-    const auto scenario = load_job(file, job, healthy, search, diagnostics);
-    auto found = scenario ? evaluate::resolve(*scenario, search, diagnostics) : std::nullopt;
-    if (!found) {
+    auto scenario = load_job(file, job, healthy, search, diagnostics);
+    auto resolved = scenario ? evaluate::resolve(*scenario, search, diagnostics) : std::nullopt;
+    if (!resolved) {
       return std::nullopt;
     }
-    resolved.push_back(*std::move(found));
-    const evaluate::Resolved& own = resolved.back();
+    cluster.scenarios_.push_back(*std::move(scenario));
+    cluster.resolved_.push_back(*std::move(resolved));
+  }
+  cluster.file_ = std::move(file);
+  return cluster;
+}
+
+std::optional<ClusterAnswer> SharedCluster::place(std::span<const JobEntry> entries,
+                                                  Diagnostics& diagnostics) const {
+  const bool tiers = !machine_.network.tiers.empty();
+  Places places(file_.nodes, tiers ? machine_.network.tiers.front().nodes : 1);
+  ClusterAnswer answer{.name = file_.name,
+                       .file = file_.file,
+                       .steps = file_.steps,
+                       .nodes = file_.nodes,
+                       .jobs = {},
+                       .result = {},
+                       .expect = file_.expect};
+  std::vector<step::SharedJob> jobs;
+  for (std::size_t j = 0; j < entries.size(); ++j) {
+    const JobEntry& job = entries[j];
+    const evaluate::Resolved& own = resolved_[j];
     std::vector<std::int32_t> nodes = places.place(job, own.costs.cluster().nodes, diagnostics);
     if (nodes.empty()) {
       return std::nullopt;
     }
-    answer.jobs.push_back({job.name, scenario->name, own.layout.gpus, nodes, job.start});
-    jobs.push_back({evaluate::step_input(*scenario, own),
+    answer.jobs.push_back({job.name, scenarios_[j].name, own.layout.gpus, nodes, job.start});
+    jobs.push_back({evaluate::step_input(scenarios_[j], own),
                     &own.costs,
                     std::move(nodes),
                     to_sim_time(job.start)});
   }
-  auto result = step::simulate_jobs(*machine, jobs, file.steps);
+  auto result = step::simulate_jobs(machine_, jobs, file_.steps);
   if (const auto* problem = std::get_if<step::SharedJobProblem>(&result)) {
-    diagnostics.error(file.jobs[problem->job].where,
+    diagnostics.error(entries[problem->job].where,
                       problem->problem.key,
-                      fmt::format("{}: {}", file.jobs[problem->job].name, problem->problem.message),
+                      fmt::format("{}: {}", entries[problem->job].name, problem->problem.message),
                       problem->problem.allowed);
     return std::nullopt;
   }

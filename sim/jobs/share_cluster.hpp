@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/hardware/profile_search.hpp"
 #include "sim/jobs/jobs_file.hpp"
 #include "sim/step/share_jobs.hpp"
@@ -35,10 +37,28 @@ struct ClusterAnswer {
   [[nodiscard]] bool meets_expectations() const;
 };
 
-// Nothing when `diagnostics` holds an error. Throws Error(io) where a scenario cannot be read.
-[[nodiscard]] std::optional<ClusterAnswer> share_cluster(
-    const JobsFile& file,
-    const std::optional<hardware::ProfileSearch>& search,
-    Diagnostics& diagnostics);
+// A machine with its jobs, read once, to be placed in any way.
+class SharedCluster {
+ public:
+  // Nothing when `diagnostics` holds an error. Throws Error(io) where a scenario cannot be read.
+  [[nodiscard]] static std::optional<SharedCluster> load(
+      JobsFile file,
+      const std::optional<hardware::ProfileSearch>& search,
+      Diagnostics& diagnostics);
+
+  // `jobs`: those of the file, with other placements and starts. Nothing after an error.
+  [[nodiscard]] std::optional<ClusterAnswer> place(std::span<const JobEntry> jobs,
+                                                   Diagnostics& diagnostics) const;
+
+  [[nodiscard]] const JobsFile& file() const {
+    return file_;
+  }
+
+ private:
+  JobsFile file_;
+  hardware::ClusterSpec machine_;
+  std::vector<scenario::Scenario> scenarios_;  // by job
+  std::vector<evaluate::Resolved> resolved_;
+};
 
 }  // namespace orrery::jobs

@@ -21,6 +21,13 @@ namespace {
 // A file of another format is refused as a whole: its other keys mean something else.
 bool has_other_format(const yaml::Value& root, Diagnostics& diagnostics) {
   for (const yaml::Entry& entry : root.entries) {
+    if (entry.key == "format" && entry.value.text.starts_with("orrery-jobs/")) {
+      diagnostics.error(entry.value.where,
+                        "format",
+                        "is a file of several jobs, not a scenario",
+                        "orrery jobs FILE, which checks its `expect` lines as well");
+      return true;
+    }
     if (entry.key == "format" && !yaml::is_word(entry.value, kFormat)) {
       const std::vector<std::string_view> words = {kFormat};
       return !yaml::read_word(entry.value, "format", words, diagnostics);

@@ -17,6 +17,11 @@ struct Draw {
   std::int64_t number = 0;
 };
 
+bool knows_ranks(const ExecutionInput& of) {
+  return of.network != nullptr &&
+         of.network->cluster.network.detail == hardware::NetworkDetail::ranks;
+}
+
 // What a slow GPU costs beyond the jitter, which its passes hold already.
 double beyond(double slowest, double jitter) {
   return slowest <= 1.0 ? slowest : std::max(1.0, slowest - jitter);
@@ -32,6 +37,16 @@ std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
     const DeviceSpeed types = stages.speeds.empty() ? DeviceSpeed{} : stages.speeds[d];
     speeds.push_back(
         {beyond(drawn.groups[group][d], jitter) * types.slowest, drawn.mean[d] * types.mean});
+  }
+  return speeds;
+}
+
+std::vector<std::vector<DeviceSpeed>> all_speeds(const SpeedDraw& drawn,
+                                                 double jitter,
+                                                 const StageCosts& stages) {
+  std::vector<std::vector<DeviceSpeed>> speeds;
+  for (std::size_t group = 0; group < drawn.groups.size(); ++group) {
+    speeds.push_back(group_speeds(drawn, group, jitter, stages));
   }
   return speeds;
 }
@@ -57,12 +72,12 @@ class GroupReplays {
 }  // namespace
 
 Execution execute(const ExecutionInput& of, std::span<const DeviceSpeed> speeds) {
-  Execution run{TaskTimes(of.graph, of.stages, speeds), {}};
+  TaskTimes times(of.graph, of.stages, speeds);
   if (of.network != nullptr) {
-    share_links(of, run);
-  } else {
-    PacedReplay(of.graph, of.slowdown).run(run.times, run.timing);
+    return share_links(of, std::move(times));
   }
+  Execution run{std::move(times), {}};
+  PacedReplay(of.graph, of.slowdown).run(run.times, run.timing);
   return run;
 }
 
@@ -77,6 +92,7 @@ SlowestReplica find_slowest_replica(const StepInput& input,
   }
   const double jitter = jitter_share(input, costs);
   const std::int64_t lockstep = lockstep_replicas(input);
+  const bool ranks = knows_ranks(of);
   const ExecutionInput alone{of.graph, of.stages, of.slowdown};
   const Seconds nominal = to_seconds(execute(alone, of.stages.speeds).timing.makespan);
   const std::span<const SpeedDraw> speeds = kept.of(input, lockstep, parallel);
@@ -102,11 +118,21 @@ SlowestReplica find_slowest_replica(const StepInput& input,
     }
     return slowest;
   };
+  const auto of_ranks = [&](const SpeedDraw& drawn) {
+    stop_point(parallel.stop);
+    if (speeds.size() == 1) {
+      return Draw{};  // the step itself
+    }
+    const auto replicas = all_speeds(drawn, jitter, of.stages);
+    ExecutionInput together = of;
+    together.replicas = replicas;
+    return Draw{execute(together, {}).timing.makespan, {}};
+  };
   const bool complete = parallel_for(
       static_cast<std::int64_t>(draws.size()), parallel, [&](std::int64_t begin, std::int64_t end) {
         GroupReplays replays(of.graph, of.stages, of.slowdown);
         for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          draws[i] = slowest_of(speeds[i], replays);
+          draws[i] = ranks ? of_ranks(speeds[i]) : slowest_of(speeds[i], replays);
           draws[i].number = static_cast<std::int64_t>(i);
         }
       });
@@ -119,6 +145,10 @@ SlowestReplica find_slowest_replica(const StepInput& input,
   const Draw& median = draws[(draws.size() - 1) / 2];
   result.speeds = median.speeds;
   result.draw = median.number;
+  if (ranks) {
+    result.replicas =
+        all_speeds(speeds[static_cast<std::size_t>(median.number)], jitter, of.stages);
+  }
   for (const Draw& draw : draws) {
     result.draws.push_back(draw.time);
   }

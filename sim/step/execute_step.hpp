@@ -4,7 +4,8 @@
 //
 //   execution = one replay, compute slowed beside communication (paced_replay.hpp); where flows
 //               share links, event by event (fabric/share_links.hpp)
-//   draw      = max over the lockstep groups of replicas of the makespan at their speeds
+//   draw      = max over the lockstep groups of replicas of the makespan at their speeds; where the
+//               network knows ranks, the makespan of all of them together
 //   answer    = the draw of the median makespan, shown by its slowest group
 //
 // symbol  | meaning                                                          | unit | origin
@@ -24,13 +25,14 @@
 
 namespace orrery::step {
 
-// `speeds` by device; empty: all nominal.
+// `speeds` by device; empty: all nominal. Not used where `of` has those of each replica.
 [[nodiscard]] Execution execute(const ExecutionInput& of, std::span<const DeviceSpeed> speeds);
 
 struct SlowestReplica {
-  std::vector<DeviceSpeed> speeds;  // empty: all GPUs are alike
-  std::vector<SimTime> draws;       // empty: nothing is drawn
-  std::int64_t draw = 0;            // the one that `speeds` are of
+  std::vector<DeviceSpeed> speeds;                      // empty: all GPUs are alike
+  std::vector<SimTime> draws;                           // empty: nothing is drawn
+  std::int64_t draw = 0;                                // the one that `speeds` are of
+  std::vector<std::vector<DeviceSpeed>> replicas = {};  // all of them, with detail: ranks alone
 };
 
 [[nodiscard]] SlowestReplica find_slowest_replica(const StepInput& input,

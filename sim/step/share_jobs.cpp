@@ -6,6 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/step/costs/mixed_gpus.hpp"
+#include "sim/step/costs/speed_spread.hpp"
 #include "sim/step/fabric/flow_replay.hpp"
 #include "sim/step/fabric/share_links.hpp"
 #include "sim/step/step_structure.hpp"
@@ -59,14 +60,24 @@ FlowRun run_jobs(const FoldedFabric& fabric,
   std::vector<FlowJob> flows;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const PreparedJob& job = *prepared[j];
-    flows.push_back({job.structure.graph,
-                     job.times.parts(),
-                     job.work,
-                     job.step.costs.software().communication_slowdown.value(),
-                     jobs[j].start,
-                     steps});
+    for (const ReplicaClass& alike : fabric.classes[j]) {
+      flows.push_back({job.structure.graph,
+                       job.times.parts(),
+                       job.work,
+                       job.step.costs.software().communication_slowdown.value(),
+                       jobs[j].start,
+                       steps,
+                       &alike != fabric.classes[j].data(),
+                       alike.share});
+    }
   }
-  return FlowReplay(fabric, flows).run();
+  FlowRun run = FlowReplay(fabric, flows).run();
+  std::vector<JobRun> firsts;  // classes of a job end their steps together
+  for (std::size_t first = 0, j = 0; j < jobs.size(); first += fabric.classes[j++].size()) {
+    firsts.push_back(std::move(run.jobs[first]));
+  }
+  run.jobs = std::move(firsts);
+  return run;
 }
 
 FoldedFabric fold_jobs(const hardware::ClusterSpec& cluster,
@@ -75,7 +86,12 @@ FoldedFabric fold_jobs(const hardware::ClusterSpec& cluster,
   std::vector<FabricJob> placed;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const StepInput& input = prepared[j]->step.input;
-    placed.push_back({input.layout, input.cluster, prepared[j]->work.paths, jobs[j].nodes});
+    const bool ranks = cluster.network.detail == hardware::NetworkDetail::ranks;
+    placed.push_back({input.layout,
+                      input.cluster,
+                      prepared[j]->work.paths,
+                      jobs[j].nodes,
+                      ranks ? lockstep_replicas(input) : 0});
   }
   return fold_fabric(cluster, placed);
 }

@@ -233,13 +233,20 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
   if (shared != nullptr) {
     network.emplace(SharedNetwork{input, costs, buckets, *shared, options.timeline});
   }
-  const ExecutionInput execution{shape.graph,
-                                 stages,
-                                 costs.software().communication_slowdown.value(),
-                                 network ? &*network : nullptr};
+  ExecutionInput execution{shape.graph,
+                           stages,
+                           costs.software().communication_slowdown.value(),
+                           network ? &*network : nullptr};
   SlowestReplica slowest = find_slowest_replica(
       input, costs, execution, draws_->speeds, {.threads = options.threads, .stop = options.stop});
+  execution.replicas = slowest.replicas;
   const Execution run = execute(execution, slowest.speeds);
+  if (!slowest.replicas.empty()) {
+    slowest.speeds = slowest.replicas[run.replica];
+  }
+  if (slowest.draws.size() == 1) {
+    slowest.draws.front() = run.timing.makespan;
+  }
   stop_point(options.stop);
   StepResult result;
   result.gpus = input.layout.gpus;

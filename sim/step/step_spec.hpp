@@ -71,19 +71,33 @@ struct DataSpec {
 // node_sigma  | the same between nodes, shared by the GPUs of a node             | 1     | scenario
 // slow_share  | share of GPUs that are slow beyond that (throttled, degraded)    | 1     | scenario
 // slow_factor | how much longer those take                                       | 1     | scenario
+// slow_gpus   | the same for GPUs by place                                       | -     | scenario
 // draws       | how many sets of machines are drawn                              | -     | scenario
 // seed        | of the draws                                                     | -     | scenario
+
+struct SlowGpu {
+  std::int64_t node = 0;
+  std::optional<std::int64_t> gpu = {};  // of the node; absent: all of them
+  double factor = 1.0;
+
+  friend bool operator==(const SlowGpu&, const SlowGpu&) = default;
+};
 
 struct VariationSpec {
   double gpu_sigma = 0.0;
   double node_sigma = 0.0;
   double slow_share = 0.0;
   double slow_factor = 1.2;
+  std::vector<SlowGpu> slow_gpus = {};
   std::int64_t draws = 1;
   std::int64_t seed = 1;
 
-  [[nodiscard]] bool any() const {
+  [[nodiscard]] bool drawn() const {
     return gpu_sigma > 0.0 || node_sigma > 0.0 || slow_share > 0.0;
+  }
+
+  [[nodiscard]] bool any() const {
+    return drawn() || !slow_gpus.empty();
   }
 
   friend bool operator==(const VariationSpec&, const VariationSpec&) = default;

@@ -27,6 +27,7 @@
 #include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/cost_memo.hpp"
 #include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/fabric/step_network.hpp"
 #include "sim/step/memory/memory_account.hpp"
 #include "sim/step/replay/attribution.hpp"
 #include "sim/step/replay/paced_replay.hpp"
@@ -160,6 +161,53 @@ void estimate_405b_kept(benchmark::State& state) {
   estimate(state, llama_405b(), true);
 }
 
+// --- every rank and link ---
+
+// The 405B with its traffic as flows, and what tells its ranks apart.
+void ranks(benchmark::State& state, void (*tell_apart)(LayoutCase&)) {
+  LayoutCase what = llama_405b();
+  what.layout.virtual_stages = 8;
+  what.cluster.network.detail = hardware::NetworkDetail::ranks;
+  tell_apart(what);
+  const cost::CostModel costs = load_costs(what);
+  const step::StepInput input = resolve(what, costs);
+  step::StepSimulator simulator;
+  std::int64_t flows = 0;
+  for (auto _ : state) {
+    const auto result =
+        simulator.simulate(input, costs, {.timeline = false, .operations = false, .ledger = false});
+    flows = std::get<step::StepResult>(result).network->flows;
+  }
+  state.counters["flows"] = static_cast<double>(flows);
+}
+
+void ranks_alike(benchmark::State& state) {
+  ranks(state, [](LayoutCase&) {});
+}
+
+void ranks_slow_gpu(benchmark::State& state) {
+  ranks(state, [](LayoutCase& what) {
+    what.step.variation.slow_gpus = {{.node = 1000, .gpu = 3, .factor = 1.25}};
+  });
+}
+
+void ranks_slow_uplink(benchmark::State& state) {
+  ranks(state, [](LayoutCase& what) {
+    what.cluster.network.faults = {{.tier = "rack", .block = 500, .share = 0.5}};
+  });
+}
+
+void ranks_unequal_nodes(benchmark::State& state) {
+  ranks(state, [](LayoutCase& what) { what.step.variation.node_sigma = 0.02; });
+}
+
+void ranks_all_apart(benchmark::State& state) {
+  ranks(state, [](LayoutCase& what) {
+    what.step.variation.gpu_sigma = 0.02;
+    what.cluster.network.routing = hardware::Routing::static_ecmp;
+  });
+}
+
 // --- the parts -----------------------------------------------------------------------------------
 
 struct Parts {
@@ -282,6 +330,11 @@ BENCHMARK(estimate_70b_kept)->Unit(benchmark::kMicrosecond);
 BENCHMARK(estimate_70b_as_planned)->Unit(benchmark::kMicrosecond);
 BENCHMARK(estimate_405b)->Unit(benchmark::kMicrosecond);
 BENCHMARK(estimate_405b_kept)->Unit(benchmark::kMicrosecond);
+BENCHMARK(ranks_alike)->Unit(benchmark::kMillisecond);
+BENCHMARK(ranks_slow_gpu)->Unit(benchmark::kMillisecond);
+BENCHMARK(ranks_slow_uplink)->Unit(benchmark::kMillisecond);
+BENCHMARK(ranks_unequal_nodes)->Unit(benchmark::kMillisecond);
+BENCHMARK(ranks_all_apart)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 }  // namespace
 }  // namespace orrery::bench

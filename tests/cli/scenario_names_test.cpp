@@ -65,7 +65,7 @@ TEST_F(ScenarioNamesTest, UnknownNamesGetTheNearest) {
             "orrery: one-gpus: no such file and no shipped scenario, did you mean one-gpu?\n");
   EXPECT_EQ(problem("plan llama3-405b"),
             "orrery: llama3-405b: no such file and no shipped scenario, did you mean "
-            "llama3-405b-16k, llama3-405b-half-nics, llama3-405b-nvfp4-256gb300?\n");
+            "llama3-405b-16k, llama3-405b-flapping-nics, llama3-405b-half-nics?\n");
   EXPECT_EQ(problem("sweep --vary capacity.spares=0,8 on-gpu.yaml"),
             "orrery: on-gpu.yaml: no such file and no shipped scenario, did you mean one-gpu?\n");
   EXPECT_EQ(problem("explain mfu xyzzy"),

@@ -188,7 +188,8 @@ constexpr std::string_view kImportFooter =
     R"(Reads config.json of Hugging Face models, arguments of Megatron-LM (scripts, commands,
 YAML), NeMo, Megatron-Bridge and nanotron YAML, torchtitan TOML, commands and saved JSON, DeepSpeed
 JSON, and the logs of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, transformers'
-Trainer and nanotron, which state settings and the time of a step; the content decides.
+Trainer and nanotron, which state settings and the time of a step; Slurm's topology.conf and NCCL's
+topology XML, which state switches and NICs; the content decides.
 Several files are combined. What no file says is asked for, what a program does by default and
 what is assumed is listed. Nothing is executed.
 

@@ -2,10 +2,12 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
 #include <memory>
 
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
+#include "sim/evaluate/catalog.hpp"
 #include "sim/jobs/jobs_report.hpp"
 
 namespace orrery::cli {
@@ -17,20 +19,36 @@ struct JobsOptions {
   std::optional<std::string> output;
   std::string colour = "auto";
   bool json = false;
+  bool place = false;
+  std::vector<std::string> profiles;
 };
 
-ExitCode run_jobs(const JobsOptions& options) {
+ExitCode run_jobs(const JobsOptions& options, const InterruptWatch& watch) {
   Diagnostics diagnostics;
-  const auto file = jobs::load_jobs_file(options.file, diagnostics);
-  const auto answer = file ? jobs::share_cluster(*file, {}, diagnostics) : std::nullopt;
+  auto file = jobs::load_jobs_file(options.file, diagnostics);
+  const auto search = options.profiles.empty()
+                          ? std::nullopt
+                          : std::optional(evaluate::profile_search(
+                                options.file, {options.profiles.begin(), options.profiles.end()}));
+  const auto cluster =
+      file ? jobs::SharedCluster::load(*std::move(file), search, diagnostics) : std::nullopt;
+  std::vector<jobs::TriedPlacement> tried;
+  std::optional<jobs::ClusterAnswer> answer;
+  if (cluster && options.place) {
+    tried = jobs::find_places(*cluster, watch.token(), diagnostics);
+    answer = tried.empty() ? std::nullopt : std::optional(tried.front().answer);
+  } else if (cluster) {
+    answer = cluster->place(cluster->file().jobs, diagnostics);
+  }
   message_block(to_string(diagnostics));
   if (!answer) {
     return ExitCode::invalid;
   }
   deliver(options.json
-              ? jobs::to_json(*answer)
-              : jobs::to_text(
-                    *answer, text_style(colour_choice(options.colour), options.output.has_value())),
+              ? jobs::to_json(*answer, tried)
+              : jobs::to_text(*answer,
+                              text_style(colour_choice(options.colour), options.output.has_value()),
+                              tried),
           options.output);
   return answer->meets_expectations() ? ExitCode::ok : ExitCode::expectation_failed;
 }
@@ -43,14 +61,22 @@ void add_jobs_command(CLI::App& app, Action& action) {
   command->add_option("JOBS", options->file, "Jobs and their places: a file in orrery-jobs/1")
       ->required();
   command->add_flag("--json", options->json, "orrery-shared/1");
+  command->add_flag(
+      "--place",
+      options->place,
+      "Search the places (packed, spread) and start offsets that lose least GPU time");
+  command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   add_output_option(*command, options->output);
   add_colour_option(*command, options->colour);
   command->footer(
       "Examples:\n"
       "  orrery jobs scenarios/jobs/two-ddp-in-phase.yaml\n"
+      "  orrery jobs --place scenarios/jobs/two-ddp-in-phase.yaml\n"
       "  orrery jobs --json -o shared.json scenarios/jobs/two-ddp-in-phase.yaml");
   command->callback([options, &action] {
-    action = [options](InterruptWatch& /*watch*/) { return run_jobs(*options); };
+    action = [options](InterruptWatch& watch) { return run_jobs(*options, watch); };
   });
 }
 

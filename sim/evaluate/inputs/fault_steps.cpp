@@ -14,8 +14,10 @@
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/parallel.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/cost/link_rates.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/hardware/cluster_spec.hpp"
+#include "sim/run/checkpoints/checkpoint_rates.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::evaluate {
@@ -95,7 +97,8 @@ std::optional<Seconds> simulate(Scenario scenario,
                                 const Place& place,
                                 const EvaluateOptions& options,
                                 Diagnostics& diagnostics) {
-  scenario.cluster.network.detail = hardware::NetworkDetail::flows;
+  hardware::NetworkDetail& detail = scenario.cluster.network.detail;
+  detail = detail == hardware::NetworkDetail::groups ? hardware::NetworkDetail::flows : detail;
   scenario.cluster.network.faults.insert(
       scenario.cluster.network.faults.end(), place.begin(), place.end());
   if (const auto problem = hardware::network_problem(scenario.cluster)) {
@@ -204,6 +207,49 @@ bool add_fault_steps(const Scenario& scenario,
     assumed.push_back(words(spec));
   }
   failures.network = std::move(specs);
+  return true;
+}
+
+bool add_save_steps(const Scenario& scenario,
+                    const EvaluateOptions& options,
+                    const run::StepInput& step,
+                    run::CheckpointSpec& checkpoint,
+                    std::vector<std::string>& assumed,
+                    Diagnostics& diagnostics) {
+  if (!checkpoint.storage.on_training_network || checkpoint.mode != run::CheckpointMode::async ||
+      scenario.cluster.nodes == 1) {
+    return true;
+  }
+  const hardware::NetworkSpec& network = scenario.cluster.network;
+  const Seconds write = run::write_time(checkpoint, step, checkpoint.data_reads);
+  const auto writers = static_cast<double>(run::writers_of(checkpoint, step).nodes);
+  const Bytes share = run::checkpoint_size(checkpoint, step) / writers;
+  constexpr double kFairShare = 0.5;  // of a NIC, beside training
+  const BytesPerSecond rate = std::min(
+      share / write,
+      static_cast<double>(network.nics_per_node) * network.nic_rate * cost::kNicShare * kFairShare);
+  Scenario saving = scenario;
+  saving.cluster.network.storage_traffic = rate;
+  Diagnostics problems;  // warnings of the step are said already
+  const std::optional<Seconds> sound = simulate(scenario, {}, options, problems);
+  const std::optional<Seconds> busy = simulate(saving, {}, options, problems);
+  if (!sound || !busy) {
+    diagnostics.add(problems);
+    return false;
+  }
+  const Seconds lasts = share / rate;
+  const Seconds lost = lasts * (1.0 - *sound / std::max(*sound, *busy));
+  const Seconds stall =
+      checkpoint.stall.value_or(std::max(run::copy_time(checkpoint, step), checkpoint.least_stall));
+  checkpoint.durable = checkpoint.durable.value_or(stall + lasts + lost);
+  checkpoint.stall = stall + lost;
+  assumed.push_back(
+      fmt::format("checkpoint.storage.network: a save sends {} from every node over the network of "
+                  "training for {}, in which steps are {} longer: {} more stall",
+                  format_bandwidth(rate),
+                  format_time(lasts),
+                  format_percent(*busy / *sound - 1.0),
+                  format_time(lost)));
   return true;
 }
 

@@ -15,7 +15,9 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/evaluate/evaluate_options.hpp"
+#include "sim/run/checkpoints/checkpoint_spec.hpp"
 #include "sim/run/failures/failure_spec.hpp"
+#include "sim/run/run_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace orrery::evaluate {
@@ -27,5 +29,19 @@ namespace orrery::evaluate {
                                    run::FailureSpec& failures,
                                    std::vector<std::string>& assumed,
                                    Diagnostics& diagnostics);
+
+// What an asynchronous save costs the steps beside it when the storage is reached over the network
+// of training (checkpoint.storage.network): an addition to its stall.
+//
+//   stall += write (1 - step(flows) / step(flows, each NIC less the rate of the save))
+//
+// The save has what it asks for, at most half of a NIC, and then lasts longer. Says in `assumed`
+// what that came to. False, with diagnostics, where the step cannot be simulated.
+[[nodiscard]] bool add_save_steps(const scenario::Scenario& scenario,
+                                  const EvaluateOptions& options,
+                                  const run::StepInput& step,
+                                  run::CheckpointSpec& checkpoint,
+                                  std::vector<std::string>& assumed,
+                                  Diagnostics& diagnostics);
 
 }  // namespace orrery::evaluate

@@ -37,7 +37,7 @@ void read_megatron_yaml(Import& import) {
   read_megatron(import, sections_of(import.keys));
 }
 
-constexpr std::array<FormatReader, 18> kReaders = {{
+constexpr std::array<FormatReader, 20> kReaders = {{
     {ConfigFormat::hugging_face, "transformers", "hugging-face", read_hugging_face},
     {ConfigFormat::deepspeed, "DeepSpeed", "deepspeed", read_deepspeed},
     {ConfigFormat::megatron_args, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
@@ -64,6 +64,8 @@ constexpr std::array<FormatReader, 18> kReaders = {{
     {ConfigFormat::torchtitan_log, "torchtitan", "torchtitan launchers", read_torchtitan},
     {ConfigFormat::maxtext, "MaxText", "maxtext", read_maxtext},
     {ConfigFormat::llm_foundry, "llm-foundry", "llm-foundry", read_llm_foundry},
+    {ConfigFormat::slurm_topology, "Slurm", "slurm-topology", read_slurm_topology},
+    {ConfigFormat::nccl_topology, "NCCL", "nccl-topology", read_nccl_topology},
 }};
 
 }  // namespace

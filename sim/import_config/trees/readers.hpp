@@ -49,6 +49,8 @@ void read_bridge(Import& import);
 // Of these a table says most.
 void read_maxtext(Import& import);
 void read_llm_foundry(Import& import);
+void read_slurm_topology(Import& import);
+void read_nccl_topology(Import& import);
 void read_swift_megatron(Import& import);
 
 // Whether the keys are of ms-swift's command `megatron`.

@@ -9,6 +9,8 @@
 // YAML      | yaml/document.hpp           | its own rules
 // TOML      | toml++                      | depth; a build without toml++ says so
 // arguments | shell_script.hpp            | never executed
+// Slurm     | slurm_topology.cpp          | NAME=VALUE, hostlists
+// XML       | nccl_topology.cpp           | what NCCL's own reader takes
 //
 // Every problem is a diagnostic with file, line and column; then there is no tree.
 
@@ -47,6 +49,19 @@ inline constexpr std::size_t kLongestKey = 1024;
 [[nodiscard]] std::optional<yaml::Value> parse_python_repr(std::string_view text,
                                                            const std::string& file,
                                                            Diagnostics& diagnostics);
+
+// Digits alone; nothing for other texts.
+[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
+
+// {SwitchName: {s0: {Nodes: "n[0-15]"}}, BlockSizes: ...}; keys as its manual has them.
+[[nodiscard]] std::optional<yaml::Value> parse_slurm_topology(std::string_view text,
+                                                              const std::string& file,
+                                                              Diagnostics& diagnostics);
+
+// XML of elements and attributes: {net: {speed: [200000, ...]}}.
+[[nodiscard]] std::optional<yaml::Value> parse_nccl_topology(std::string_view text,
+                                                             const std::string& file,
+                                                             Diagnostics& diagnostics);
 
 // Follows values that point at others: ${.encoder_seq_length}, ${model.num_layers},
 // ${multiply:4, ${.hidden_size}}. What cannot be followed stays as it is, and is reported as unread

@@ -66,9 +66,10 @@ struct StorageSpec {
   std::optional<BytesPerSecond> read_per_node;
   std::optional<BytesPerSecond> write_per_client;
   std::optional<BytesPerSecond> read_per_client;
-  double efficiency = 1.0;          // share of these rates that a checkpoint reaches
-  BytesPerSecond background;        // rate that other users take, from the aggregate
-  double mass_restart_share = 1.0;  // of `read` for this job when a failure restarts many jobs
+  double efficiency = 1.0;           // share of these rates that a checkpoint reaches
+  BytesPerSecond background;         // rate that other users take, from the aggregate
+  double mass_restart_share = 1.0;   // of `read` for this job when a failure restarts many jobs
+  bool on_training_network = false;  // saves leave the nodes over the NICs of training
 };
 
 enum class TierMedium { memory, disk };

@@ -240,6 +240,15 @@ void add_limits(std::vector<Key>& keys) {
                                   .example = "50GB/s"},
                                  {},
                                  ORRERY_AT(run.checkpoint.storage.background)));
+  keys.push_back(flag_key(
+      {.path = "checkpoint.storage.on_training_network",
+       .fallback = "false",
+       .meaning = "Saves of mode async leave the nodes over the NICs of training, and slow steps "
+                  "meanwhile.",
+       .example = "true",
+       .idle = {ORRERY_WHEN(in_run(d) && !is_async(d),
+                            "training stands while a synchronous save is written")}},
+      ORRERY_AT(run.checkpoint.storage.on_training_network)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.storage.mass_restart_share",
        .fallback = "1",

@@ -228,8 +228,8 @@ void add_links_down(std::vector<Key>& keys) {
 }
 
 constexpr Idle kNoFlows =
-    ORRERY_WHEN(d.scenario.cluster.network.detail != hardware::NetworkDetail::flows,
-                "only cluster.network.detail: flows knows single links");
+    ORRERY_WHEN(d.scenario.cluster.network.detail == hardware::NetworkDetail::groups,
+                "only cluster.network.detail: flows and ranks know single links");
 
 void add_flows(std::vector<Key>& keys) {
   keys.push_back(choice_key<hardware::NetworkDetail>(
@@ -237,8 +237,8 @@ void add_flows(std::vector<Key>& keys) {
        .fallback = "groups",
        .meaning =
            "How traffic meets on the network: each collective is priced by itself and met by "
-           "factors (groups), or collectives and messages are flows that share every link "
-           "(flows).",
+           "factors (groups), or collectives and messages are flows that share every link, one "
+           "replica for all (flows) or each kind of replica for itself (ranks).",
        .example = "flows",
        .idle = {kOneNode}},
       choices_of(hardware::kNetworkDetails),

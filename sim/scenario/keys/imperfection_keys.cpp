@@ -12,7 +12,7 @@ using step::Packing;
 using yaml::between;
 namespace kind = yaml::kind;
 
-constexpr Idle kNoSpread = ORRERY_WHEN(!d.scenario.step.variation.any(), "no spread is stated");
+constexpr Idle kNoSpread = ORRERY_WHEN(!d.scenario.step.variation.drawn(), "no spread is stated");
 
 void add_local_steps(std::vector<Key>& keys) {
   keys.push_back(section_key(
@@ -60,6 +60,33 @@ void add_local_steps(std::vector<Key>& keys) {
                           ORRERY_AT(scenario.step.local_steps.overlap)));
 }
 
+void add_slow_gpus(std::vector<Key>& keys) {
+  keys.push_back(list_key({.path = "variation.slow_gpus",
+                           .note = "none",
+                           .meaning = "GPUs that are slow, by place.",
+                           .example = "[{node: 40, gpu: 1, factor: 1.25}]"},
+                          ORRERY_AT(scenario.step.variation.slow_gpus)));
+  keys.push_back(count_key({.path = "variation.slow_gpus[].node",
+                            .meaning = "Number of the node, from 0.",
+                            .example = "40",
+                            .required = true},
+                           {0, 1'000'000},
+                           ORRERY_AT(scenario.step.variation.slow_gpus.back().node)));
+  keys.push_back(count_key({.path = "variation.slow_gpus[].gpu",
+                            .note = "all GPUs of the node",
+                            .meaning = "Number of the GPU in the node, from 0.",
+                            .example = "1"},
+                           {0, 1024},
+                           ORRERY_AT(scenario.step.variation.slow_gpus.back().gpu)));
+  keys.push_back(
+      value_key<kind::Number>({.path = "variation.slow_gpus[].factor",
+                               .meaning = "How many times as long they compute.",
+                               .example = "1.25",
+                               .required = true},
+                              between(1.0, 100.0),
+                              ORRERY_AT(scenario.step.variation.slow_gpus.back().factor)));
+}
+
 void add_variation(std::vector<Key>& keys) {
   keys.push_back(section_key({.path = "variation",
                               .note = "all GPUs of a type are alike",
@@ -95,6 +122,7 @@ void add_variation(std::vector<Key>& keys) {
        .idle = {ORRERY_WHEN(d.scenario.step.variation.slow_share == 0.0, "slow_share is 0")}},
       between(1.0, 100.0),
       ORRERY_AT(scenario.step.variation.slow_factor)));
+  add_slow_gpus(keys);
   keys.push_back(count_key({.path = "variation.draws",
                             .fallback = "1",
                             .meaning = "Sets of machines that are drawn; the step of the "

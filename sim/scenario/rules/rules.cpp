@@ -205,6 +205,21 @@ void check_mixed(Reading& reading) {
 
 }  // namespace
 
+void check_slow_gpus(Reading& reading) {
+  const hardware::ClusterSpec& cluster = reading.draft.scenario.cluster;
+  for (const step::SlowGpu& slow : reading.draft.scenario.step.variation.slow_gpus) {
+    if (slow.node >= cluster.nodes || slow.gpu.value_or(0) >= cluster.gpus_per_node) {
+      error(
+          reading,
+          "variation.slow_gpus",
+          fmt::format("names {} {}, which the cluster does not have",
+                      slow.node >= cluster.nodes ? "node" : "GPU",
+                      slow.node >= cluster.nodes ? slow.node : slow.gpu.value_or(0)),
+          fmt::format("nodes 0 to {}, GPUs 0 to {}", cluster.nodes - 1, cluster.gpus_per_node - 1));
+    }
+  }
+}
+
 void finish_cluster(Reading& reading) {
   Draft& draft = reading.draft;
   if (is_broken(reading.diagnostics, "cluster") || !draft.stated("cluster")) {
@@ -266,6 +281,7 @@ void finish_cluster(Reading& reading) {
     error(reading, "cluster.network", *problem);
   }
   check_mixed(reading);
+  check_slow_gpus(reading);
 }
 
 void finish_layout(Reading& reading) {

@@ -16,6 +16,16 @@ using layout::Sharding;
 
 constexpr double kFastest = 0.1;  // of the nominal time: a wide normal must not go below zero
 
+// Of the GPUs of a node that are slow by place.
+double slow_by_place(const VariationSpec& spec, std::int64_t node, std::int64_t gpu) {
+  double factor = 1.0;
+  for (const SlowGpu& slow : spec.slow_gpus) {
+    factor =
+        slow.node == node && slow.gpu.value_or(gpu) == gpu ? std::max(factor, slow.factor) : factor;
+  }
+  return factor;
+}
+
 double standard_normal_below(double x) {
   return 0.5 * std::erfc(-x / std::sqrt(2.0));
 }
@@ -56,7 +66,10 @@ std::vector<double> draw_gpu_times(const StepInput& input, std::int64_t draw) {
       RandomStream stream(static_cast<std::uint64_t>(spec.seed), trial, Purpose::node_speed, node);
       node_speed = stream.normal();
     }
-    times.push_back(gpu_time(spec, trial, static_cast<std::uint32_t>(rank), node_speed));
+    times.push_back(gpu_time(spec, trial, static_cast<std::uint32_t>(rank), node_speed) *
+                    slow_by_place(spec,
+                                  rank / input.cluster.gpus_per_node,
+                                  rank % input.cluster.gpus_per_node));
   }
   return times;
 }

@@ -2,7 +2,8 @@
 
 // Slow-down of the compute of each pipeline device when GPUs differ in speed:
 //
-//   time of a GPU    = 1 + gpu_sigma Z_gpu + node_sigma Z_node, x slow_factor for the slow ones
+//   time of a GPU    = 1 + gpu_sigma Z_gpu + node_sigma Z_node, x slow_factor for the slow ones,
+//                      x factor for those that slow_gpus names
 //   lockstep group   = max over its GPUs: they meet in every layer
 //   step             = max over the lockstep groups of the pipeline's makespan at their speeds
 //

@@ -125,6 +125,8 @@ struct DeviceCosts {
 struct DeviceSpeed {
   double slowest = 1.0;
   double mean = 1.0;
+
+  friend bool operator==(const DeviceSpeed&, const DeviceSpeed&) = default;
 };
 
 class CostMemo;

@@ -1,7 +1,7 @@
 #include "sim/step/fabric/flow_replay.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -45,34 +45,43 @@ FlowReplay::FlowReplay(const FoldedFabric& fabric,
     for (const StepTask& task : job.graph.tasks) {
       devices = std::max(devices, static_cast<std::size_t>(task.device + 1));
     }
+    const bool joins = job.joins && !jobs_.empty();
+    const std::size_t first = joins ? jobs_.back().first : jobs_.size();
     jobs_.push_back({.of = &job,
-                     .successors = Successors(job.graph.graph),
+                     .successors = joins ? jobs_.back().successors
+                                         : std::make_shared<const Successors>(job.graph.graph),
+                     .first = first,
+                     .number = static_cast<std::uint32_t>(unfinished_) - (joins ? 1 : 0),
                      .first_task = tasks,
                      .first_path = paths,
                      .first_device = devices_.size(),
                      .pace = {job.slowdown},
                      .steps_left = job.steps});
+    ++jobs_[first].classes;
+    unfinished_ += joins ? 0 : 1;
     tasks += static_cast<std::uint32_t>(job.graph.tasks.size());
     paths += static_cast<std::uint32_t>(job.work.paths.size());
     devices_.resize(devices_.size() + devices);
   }
   ORRERY_CHECK(
       paths == fabric.paths.size(), "{} paths of {} in the fabric", paths, fabric.paths.size());
+  for (const Job& job : jobs_) {
+    job_of_.insert(
+        job_of_.end(), job.of->graph.tasks.size(), static_cast<std::uint32_t>(index_of(job)));
+  }
   missing_.resize(tasks);
   running_.resize(tasks);
-  const std::size_t kinds = jobs.size() * kTraffics;
+  arrived_.resize(tasks);
+  kinds_ = unfinished_ * kTraffics;
   run_.jobs.resize(jobs.size());
-  run_.lost.assign(kinds, std::vector<Seconds>(kinds + 1));
-  run_.lost_on_link.assign(fabric.capacities.size(), std::vector<Seconds>(kinds));
-  on_link_.resize(fabric.capacities.size() * kinds);
+  run_.lost.assign(kinds_, std::vector<Seconds>(kinds_ + 1));
+  run_.lost_on_link.assign(fabric.capacities.size(), std::vector<Seconds>(kinds_));
+  on_link_.resize(fabric.capacities.size() * kinds_);
+  looked_at_.resize(fabric.capacities.size());
 }
 
-std::uint32_t FlowReplay::job_of(std::uint32_t task) const {
-  const auto behind =
-      std::upper_bound(jobs_.begin(), jobs_.end(), task, [](std::uint32_t wanted, const Job& job) {
-        return wanted < job.first_task;
-      });
-  return static_cast<std::uint32_t>(behind - jobs_.begin() - 1);
+std::size_t FlowReplay::index_of(const Job& job) const {
+  return static_cast<std::size_t>(&job - jobs_.data());
 }
 
 const StepTask& FlowReplay::task_of(const Job& job, std::uint32_t task) const {
@@ -91,15 +100,22 @@ bool FlowReplay::is_paced(const Job& job, const StepTask& task) {
   return job.pace.slowdown > 0.0 && task.stream == Stream::compute && task.kind != TaskKind::join;
 }
 
+bool FlowReplay::meets(const Job& job, std::uint32_t task) const {
+  const StepTask& what = task_of(job, task);
+  return jobs_[job.first].classes > 1 &&
+         (what.stream == Stream::data_parallel_comm || what.kind == TaskKind::join);
+}
+
 FlowRun FlowReplay::run() {
-  unfinished_ = jobs_.size();
-  for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
-    jobs_[job].left = SIZE_MAX;
-    queue_.push(jobs_[job].of->start, kGapOver, jobs_[job].first_task);
+  for (Job& job : jobs_) {
+    job.left = SIZE_MAX;
+    if (job.classes > 0) {
+      queue_.push(job.of->start, kGapOver, job.first_task);
+    }
   }
   while (unfinished_ > 0) {
     const SimTime event = queue_.empty() ? kForever : queue_.top().time;
-    const SimTime end = living_.empty() ? kForever : flows_.next_end();
+    const SimTime end = living_ == 0 ? kForever : flows_.next_end();
     const SimTime change =
         next_change_ < fabric_.changes.size() ? fabric_.changes[next_change_].at : kForever;
     ORRERY_CHECK(std::min({event, end, change}) < kForever, "the flows of a step stand still");
@@ -125,10 +141,9 @@ void FlowReplay::handle(const engine::Event& event) {
     start_message(event.payload);
     return;
   }
-  const std::uint32_t index = job_of(event.payload);
-  Job& job = jobs_[index];
+  Job& job = jobs_[job_of_[event.payload]];
   if (job.left == SIZE_MAX) {  // the only event of a job that has not begun
-    begin_step(index);
+    begin_step(job.first);
     return;
   }
   if (event.priority == kEdgeArrives) {
@@ -155,31 +170,44 @@ void FlowReplay::handle(const engine::Event& event) {
   }
 }
 
-void FlowReplay::begin_step(std::uint32_t index) {
-  Job& job = jobs_[index];
-  JobRun& run = run_.jobs[index];
-  const std::size_t tasks = job.of->graph.tasks.size();
-  if (job.left == SIZE_MAX) {
-    run.timing.start.resize(tasks);
-    run.timing.end.resize(tasks);
+void FlowReplay::begin_step(std::size_t first) {
+  const std::size_t tasks = jobs_[first].of->graph.tasks.size();
+  const std::size_t end = first + jobs_[first].classes;
+  for (std::size_t i = first; i < end; ++i) {
+    Job& job = jobs_[i];
+    if (job.left == SIZE_MAX) {
+      run_.jobs[i].timing.start.resize(tasks);
+      run_.jobs[i].timing.end.resize(tasks);
+    }
+    job.begun = now_;
+    job.left = tasks * (end - first);
+    std::copy(job.successors->predecessors.begin(),
+              job.successors->predecessors.end(),
+              missing_.begin() + job.first_task);
   }
-  job.begun = now_;
-  job.left = tasks;
-  std::copy(job.successors.predecessors.begin(),
-            job.successors.predecessors.end(),
-            missing_.begin() + job.first_task);
-  for (std::uint32_t task = 0; task < tasks; ++task) {
-    if (job.successors.predecessors[task] == 0) {
-      begin_task(job, job.first_task + task);
+  for (std::size_t i = first; i < end; ++i) {
+    for (std::uint32_t task = 0; task < tasks; ++task) {
+      if (jobs_[i].successors->predecessors[task] == 0) {
+        begin_task(jobs_[i], jobs_[i].first_task + task);
+      }
     }
   }
 }
 
 void FlowReplay::begin_task(Job& job, std::uint32_t task) {
-  run_.jobs[job_of(task)].timing.start[task - job.first_task] = now_ - job.begun;
+  run_.jobs[index_of(job)].timing.start[task - job.first_task] = now_ - job.begun;
   running_[task] = {};
   communicate(job, task, 1);
-  go_on(job, task);
+  if (!meets(job, task)) {
+    go_on(job, task);
+    return;
+  }
+  Job& first = jobs_[job.first];
+  const std::uint32_t carrier = task - job.first_task + first.first_task;
+  if (++arrived_[carrier] == first.classes) {
+    arrived_[carrier] = 0;
+    go_on(first, carrier);
+  }
 }
 
 // To the next piece, or to the end.
@@ -259,25 +287,44 @@ void FlowReplay::end_piece(Job& job, std::uint32_t task) {
 }
 
 void FlowReplay::end_task(Job& job, std::uint32_t task) {
-  const std::uint32_t index = job_of(task);
-  JobRun& run = run_.jobs[index];
-  run.timing.end[task - job.first_task] = now_ - job.begun;
+  if (!meets(job, task)) {
+    finish(job, task);
+    return;
+  }
+  const std::uint32_t own = task - job.first_task;
+  const std::size_t end = job.first + jobs_[job.first].classes;
+  for (std::size_t i = job.first; i < end; ++i) {
+    finish(jobs_[i], jobs_[i].first_task + own);
+  }
+}
+
+void FlowReplay::finish(Job& job, std::uint32_t task) {
+  const std::size_t index = index_of(job);
+  run_.jobs[index].timing.end[task - job.first_task] = now_ - job.begun;
   communicate(job, task, -1);
-  for (const Successors::Edge edge : job.successors.of(task - job.first_task)) {
+  for (const Successors::Edge edge : job.successors->of(task - job.first_task)) {
     if (edge.delay == engine::kNoDelay) {
       arrive(job, job.first_task + edge.task);
     } else {
-      send(index, job.first_task + edge.task, static_cast<std::uint32_t>(edge.delay));
+      send(static_cast<std::uint32_t>(index),
+           job.first_task + edge.task,
+           static_cast<std::uint32_t>(edge.delay));
     }
   }
-  if (--job.left == 0) {
-    run.timing.makespan = now_ - job.begun;
-    run.step_ends.push_back(now_);
-    if (--job.steps_left > 0) {
-      begin_step(index);
-    } else {
-      --unfinished_;
-    }
+  if (--jobs_[job.first].left == 0) {
+    end_step(job.first);
+  }
+}
+
+void FlowReplay::end_step(std::size_t first) {
+  for (std::size_t i = first; i < first + jobs_[first].classes; ++i) {
+    run_.jobs[i].timing.makespan = now_ - jobs_[i].begun;
+    run_.jobs[i].step_ends.push_back(now_);
+  }
+  if (--jobs_[first].steps_left > 0) {
+    begin_step(first);
+  } else {
+    --unfinished_;
   }
 }
 
@@ -324,18 +371,23 @@ void FlowReplay::start_flow(const Job& job,
   if (flows_.now() < now_) {
     flows_.advance_to(now_);
   }
-  const auto index = static_cast<std::uint32_t>(&job - jobs_.data());
-  moving.kind = index * static_cast<std::uint32_t>(kTraffics) + static_cast<std::uint32_t>(traffic);
+  moving.kind =
+      job.number * static_cast<std::uint32_t>(kTraffics) + static_cast<std::uint32_t>(traffic);
   moving.path = job.first_path + piece.path;
   moving.bound = piece.alone > SimTime{} ? piece.bytes / in_seconds(to_seconds(piece.alone))
                                          : in_bytes_per_second(fabric::kUnbounded);
-  moving.place = living_.size();
+  moving.share = traffic == Traffic::data ? 1.0 : job.of->share;
+  moving.living = true;
+  moving.since = now_;
   const fabric::FlowId id = flows_.start(fabric_.paths[moving.path],
                                          piece.alone > SimTime{} ? bytes(piece.bytes) : Bytes{},
                                          bytes_per_second(moving.bound));
-  moving_.resize(std::max(moving_.size(), id.index() + 1));
+  if (moving_.size() <= id.index()) {
+    moving_.resize(id.index() + 1);
+    bytes_at_start_.resize(moving_.size() * kinds_);
+  }
   moving_[id.index()] = moving;
-  living_.push_back(id);
+  ++living_;
   ++run_.flows;
 }
 
@@ -344,15 +396,16 @@ void FlowReplay::end_flows(SimTime time) {
   account(time);
   ended_.clear();  // by value: the next start gives the ids again
   for (const fabric::FlowId id : flows_.advance_to(time)) {
-    const std::size_t place = moving_[id.index()].place;
-    living_[place] = living_.back();
-    moving_[living_[place].index()].place = place;
-    living_.pop_back();
-    ended_.push_back(moving_[id.index()]);
+    Moving& moving = moving_[id.index()];
+    book(id, time);
+    change_load(moving, -moving.rate, moving.rate > 0.0 ? -1 : 0, time);
+    moving.living = false;
+    --living_;
+    ended_.push_back(moving);
   }
   for (const Moving& moving : ended_) {
     if (!moving.message) {
-      end_piece(jobs_[job_of(moving.owner)], moving.owner);
+      end_piece(jobs_[job_of_[moving.owner]], moving.owner);
       continue;
     }
     const Sending sending = sending_[moving.owner];
@@ -373,74 +426,105 @@ void FlowReplay::change_links(SimTime time) {
 }
 
 void FlowReplay::keep_loads_from(SimTime time) {
-  const std::size_t kinds = run_.lost.size();
-  for (std::size_t link = 0; link < run_.loads.size(); ++link) {
-    const double* const of = &on_link_[link * kinds];
-    const double load =
-        std::accumulate(of, of + kinds, 0.0) / in_bytes_per_second(fabric_.capacities[link]);
+  constexpr double kRounding = 1e-12;
+  for (const std::size_t link : run_.loads.empty() ? std::vector<std::size_t>{} : touched_) {
+    double load = 0.0;
+    for (std::size_t kind = 0; kind < kinds_; ++kind) {
+      load += on_link_[link * kinds_ + kind].load;
+    }
+    load /= in_bytes_per_second(fabric_.capacities[link]);
     std::vector<LinkLoad>& loads = run_.loads[link];
-    if (loads.empty() ? load != 0.0 : loads.back().load != load) {
+    if (std::abs(load - (loads.empty() ? 0.0 : loads.back().load)) > kRounding) {
       loads.push_back({time, load});
     }
   }
+  touched_.clear();
 }
 
-// Books what the flows have lost since the last time; their rates were the same all the while.
+void FlowReplay::look_at(std::size_t link, SimTime time) {
+  const double passed = in_seconds(to_seconds(time - looked_at_[link]));
+  looked_at_[link] = time;
+  for (std::size_t kind = 0; passed > 0.0 && kind < kinds_; ++kind) {
+    KindOnLink& on = on_link_[link * kinds_ + kind];
+    on.bytes += on.load * passed;
+  }
+}
+
+void FlowReplay::change_load(const Moving& moving, double change, int flows, SimTime at) {
+  for (const fabric::Hop& hop : fabric_.paths[moving.path]) {
+    const std::size_t link = hop.link.index();
+    look_at(link, at);
+    KindOnLink& on = on_link_[link * kinds_ + moving.kind];
+    on.flows += static_cast<std::uint32_t>(flows);
+    on.load = on.flows == 0 ? 0.0 : on.load + hop.weight * change;
+    touched_.push_back(link);
+  }
+}
+
+// Takes over the rates of the time up to which all is booked; they hold until `time`.
 void FlowReplay::account(SimTime time) {
-  const double passed = in_seconds(to_seconds(time - accounted_));
-  const SimTime from = accounted_;
-  accounted_ = std::max(accounted_, time);
-  if (passed <= 0.0) {
+  if (time <= accounted_) {
     return;
   }
-  if (living_.empty()) {
-    keep_loads_from(from);
-    return;
-  }
-  const std::size_t kinds = run_.lost.size();
-  bool lost = false;
-  for (const fabric::FlowId id : living_) {
-    const Moving& moving = moving_[id.index()];
-    const double rate = in_bytes_per_second(flows_.rate(id));
-    for (const fabric::Hop& hop : fabric_.paths[moving.path]) {
-      on_link_[hop.link.index() * kinds + moving.kind] += hop.weight * rate;
+  const SimTime from = std::exchange(accounted_, time);
+  const std::span<const fabric::FlowId> changed = flows_.changed();
+  for (const fabric::FlowId id : changed) {
+    Moving& moving = moving_[id.index()];
+    if (moving.living) {
+      book(id, from);
+      const double rate = in_bytes_per_second(flows_.rate(id));
+      const int flows = (rate > 0.0 ? 1 : 0) - (moving.rate > 0.0 ? 1 : 0);
+      change_load(moving, rate - moving.rate, flows, from);
+      moving.rate = rate;
     }
-    lost = lost || flows_.bottleneck(id) != fabric::kNoLink;
+  }
+  for (const fabric::FlowId id : changed) {
+    Moving& moving = moving_[id.index()];
+    moving.since = from;
+    moving.bottleneck = moving.living ? flows_.bottleneck(id) : fabric::kNoLink;
+    if (moving.bottleneck != fabric::kNoLink) {
+      look_at(moving.bottleneck.index(), from);
+      for (std::size_t kind = 0; kind < kinds_; ++kind) {
+        bytes_at_start_[id.index() * kinds_ + kind] =
+            on_link_[moving.bottleneck.index() * kinds_ + kind].bytes;
+      }
+    }
   }
   keep_loads_from(from);
-  for (std::size_t i = 0; lost && i < living_.size(); ++i) {
-    const fabric::LinkId at = flows_.bottleneck(living_[i]);
-    if (at == fabric::kNoLink) {
-      continue;
-    }
-    const Moving& victim = moving_[living_[i].index()];
-    const double rate = in_bytes_per_second(flows_.rate(living_[i]));
-    const Seconds missing = seconds(passed * (1.0 - rate / victim.bound));
-    run_.lost_on_link[at.index()][victim.kind] += missing;
-    const double* const loads = &on_link_[at.index() * kinds];
-    double own = 0.0;
-    for (const fabric::Hop& hop : fabric_.paths[victim.path]) {
-      own += hop.link == at ? hop.weight * rate : 0.0;
-    }
-    double others = -own;
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      others += loads[kind];
-    }
-    constexpr double kRounding = 1e-9;
-    if (others <= kRounding * own) {
-      run_.lost[victim.kind][kinds] += missing;
-      continue;
-    }
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      const double load = kind == victim.kind ? loads[kind] - own : loads[kind];
-      run_.lost[victim.kind][kind] += missing * (std::max(load, 0.0) / others);
-    }
+}
+
+// Books what a flow has lost since its rate changed.
+void FlowReplay::book(fabric::FlowId id, SimTime until) {
+  const Moving& victim = moving_[id.index()];
+  const double passed = in_seconds(to_seconds(until - victim.since));
+  if (passed <= 0.0 || victim.bottleneck == fabric::kNoLink) {
+    return;
   }
-  for (const fabric::FlowId id : living_) {
-    const Moving& moving = moving_[id.index()];
-    for (const fabric::Hop& hop : fabric_.paths[moving.path]) {
-      on_link_[hop.link.index() * kinds + moving.kind] = 0.0;
-    }
+  const std::size_t at = victim.bottleneck.index();
+  look_at(at, until);
+  const Seconds missing = seconds(passed * (1.0 - victim.rate / victim.bound) * victim.share);
+  run_.lost_on_link[at][victim.kind] += missing;
+  double own = 0.0;
+  for (const fabric::Hop& hop : fabric_.paths[victim.path]) {
+    own += hop.link == victim.bottleneck ? hop.weight * victim.rate * passed : 0.0;
+  }
+  constexpr double kRounding = 1e-9;
+  const auto sent = [&](std::size_t kind) {
+    const double all =
+        on_link_[at * kinds_ + kind].bytes - bytes_at_start_[id.index() * kinds_ + kind];
+    const double of_others = kind == victim.kind ? all - own : all;
+    return of_others > kRounding * own ? of_others : 0.0;
+  };
+  double others = 0.0;
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    others += sent(kind);
+  }
+  if (others == 0.0) {
+    run_.lost[victim.kind][kinds_] += missing;
+    return;
+  }
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    run_.lost[victim.kind][kind] += missing * (sent(kind) / others);
   }
 }
 

@@ -12,15 +12,22 @@
 // bound  | bytes / alone: what a flow reaches that meets no other            | byte/s | pieces
 // lost   | time x (1 - rate / bound) of all flows, by link, victim, culprit  | s      | computed
 //
+// Replicas that differ are jobs of one graph that wait for one another in collectives of data and
+// in joins: these begin when the last has come, and the first carries their flows.
+//
 // With links that never fill, start and end of every task are those of PacedReplay, to the
 // nanosecond, but that a flow inside a pass is not slowed by a collective beside it. A job begins
 // its next step when all tasks of the last have ended. Order among events of one nanosecond: ends,
 // arrivals, starts; rates are solved once behind them. Everything is deterministic.
 //
+// What is lost is booked when a rate changes: over an interval of one rate it is known from the
+// loads of the bottleneck, summed over time.
+//
 // Complexity: O(events log pending + solves); a solve reaches the flows that a change reaches.
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,16 +46,18 @@ struct FlowJob {
   double slowdown = 0.0;  // of compute beside data-parallel communication
   SimTime start = {};
   std::int64_t steps = 1;
+  bool joins = false;  // other replicas of the job before
+  double share = 1.0;  // of the replicas of the job
 };
 
-// Of one job.
+// Of one job, or of one class of its replicas.
 struct JobRun {
   engine::Timing timing;           // of its last step, from that step's begin
   std::vector<SimTime> step_ends;  // on the clock of all jobs
 };
 
-// Victims and culprits are numbered job x kTraffics + traffic; the culprit behind the last is the
-// link itself.
+// Victims and culprits are numbered job x kTraffics + traffic, whatever the classes of its
+// replicas; the culprit behind the last is the link itself.
 struct FlowRun {
   std::vector<JobRun> jobs;
   std::int64_t flows = 0;
@@ -78,7 +87,8 @@ struct Successors {
 
 class FlowReplay {
  public:
-  // All must outlive it. Paths of the fabric: those of the jobs, one behind the other.
+  // All must outlive it. Paths of the fabric: those of the jobs, one behind the other; of replicas
+  // that join, those of collectives of data are not used.
   FlowReplay(const FoldedFabric& fabric,
              std::span<const FlowJob> jobs,
              fabric::Comparison comparison = fabric::Comparison::none);
@@ -115,12 +125,15 @@ class FlowReplay {
 
   struct Job {
     const FlowJob* of = nullptr;
-    Successors successors;
+    std::shared_ptr<const Successors> successors;
+    std::size_t first = 0;         // where its replicas begin
+    std::size_t classes = 0;       // of these; with the first
+    std::uint32_t number = 0;      // without those that join
     std::uint32_t first_task = 0;  // of all jobs
     std::uint32_t first_path = 0;
     std::size_t first_device = 0;
     Pace pace;
-    std::size_t left = 0;  // tasks of this step that have not ended
+    std::size_t left = 0;  // tasks of this step that have not ended; of all its replicas
     std::int64_t steps_left = 0;
     SimTime begun = {};
   };
@@ -137,22 +150,38 @@ class FlowReplay {
     std::uint32_t kind = 0;  // job x kTraffics + traffic
     std::uint32_t path = 0;
     double bound = 0.0;
-    std::size_t place = 0;  // in living_
+    double share = 1.0;
+    bool living = false;
+    double rate = 0.0;  // since then:
+    SimTime since = {};
+    fabric::LinkId bottleneck = fabric::kNoLink;
   };
 
-  [[nodiscard]] std::uint32_t job_of(std::uint32_t task) const;
+  // What flows of one kind put on a link.
+  struct KindOnLink {
+    double load = 0.0;   // weight x rate
+    double bytes = 0.0;  // of it, until the link was looked at last
+    std::uint32_t flows = 0;
+  };
+
+  [[nodiscard]] std::size_t index_of(const Job& job) const;
   [[nodiscard]] const schedule::StepTask& task_of(const Job& job, std::uint32_t task) const;
   [[nodiscard]] const TaskNetwork& network_of(const Job& job, std::uint32_t task) const;
   [[nodiscard]] Device& device_of(const Job& job, std::uint32_t task);
   [[nodiscard]] static bool is_paced(const Job& job, const schedule::StepTask& task);
 
-  void begin_step(std::uint32_t job);
+  // Whether the task begins when all replicas of its job have come to it.
+  [[nodiscard]] bool meets(const Job& job, std::uint32_t task) const;
+
+  void begin_step(std::size_t first);
   void begin_task(Job& job, std::uint32_t task);
   void go_on(Job& job, std::uint32_t task);
   void wait(Job& job, std::uint32_t task, SimTime time, Priority what);
   void start_piece(Job& job, std::uint32_t task);
   void end_piece(Job& job, std::uint32_t task);
   void end_task(Job& job, std::uint32_t task);
+  void finish(Job& job, std::uint32_t task);
+  void end_step(std::size_t first);
   void arrive(Job& job, std::uint32_t task);
   void communicate(Job& job, std::uint32_t task, int change);
   void send(std::uint32_t job, std::uint32_t receiver, std::uint32_t message);
@@ -162,6 +191,9 @@ class FlowReplay {
   void handle(const engine::Event& event);
   void change_links(SimTime time);
   void account(SimTime time);
+  void book(fabric::FlowId id, SimTime until);
+  void change_load(const Moving& moving, double change, int flows, SimTime at);
+  void look_at(std::size_t link, SimTime time);
   void keep_loads_from(SimTime time);
 
   const FoldedFabric& fabric_;
@@ -169,6 +201,7 @@ class FlowReplay {
   std::vector<Job> jobs_;
   engine::EventQueue queue_;
   SimTime now_;
+  std::vector<std::uint32_t> job_of_;   // by task of all jobs
   std::vector<std::uint32_t> missing_;  // by task of all jobs, predecessors that have not arrived
   std::vector<Running> running_;
   std::vector<Device> devices_;
@@ -176,12 +209,17 @@ class FlowReplay {
   std::vector<std::uint32_t> free_;  // of sending_
   std::vector<Moving> moving_;
   std::vector<Moving> ended_;
-  std::vector<fabric::FlowId> living_;
+  std::size_t living_ = 0;
+  std::vector<std::uint32_t> arrived_;  // by task of all jobs: replicas that wait in it
   std::size_t next_change_ = 0;
   std::size_t unfinished_ = 0;  // jobs
 
   SimTime accounted_;
-  std::vector<double> on_link_;  // [link][kind]: weight x rate of the living flows
+  std::size_t kinds_ = 0;
+  std::vector<KindOnLink> on_link_;     // [link][kind]
+  std::vector<SimTime> looked_at_;      // by link
+  std::vector<double> bytes_at_start_;  // [flow][kind]: of its bottleneck, when its rate changed
+  std::vector<std::size_t> touched_;    // links whose loads have changed
   FlowRun run_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "sim/base/check.hpp"
 #include "sim/cost/link_rates.hpp"
 #include "sim/fabric/topology.hpp"
+#include "sim/step/fabric/job_places.hpp"
+#include "sim/step/fabric/replica_classes.hpp"
 
 namespace orrery::step {
 
@@ -44,116 +47,17 @@ fabric::TopologySpec topology_spec(const hardware::ClusterSpec& cluster) {
   return spec;
 }
 
-// The NICs that a group has in one node or NVLink domain, and its members there.
-struct Side {
-  std::vector<Port> ports;
-  double members = 0.0;
-};
-
-struct LoadOfPath {
-  std::uint32_t path = 0;
-  double weight = 0.0;
-};
-
-// Where the ranks of one job stand, and on which NICs.
-class JobPlaces {
- public:
-  JobPlaces(const hardware::ClusterSpec& cluster, const FabricJob& job)
-      : cluster_(cluster), job_(job), map_(job.layout) {}
-
-  [[nodiscard]] const layout::RankMap& map() const {
-    return map_;
-  }
-
-  // Ranks of one unit reach one another without NICs.
-  [[nodiscard]] std::int64_t unit_of(std::int64_t rank) const {
-    return rank / std::max(job_.shape.gpus_per_node, job_.shape.nvlink_domain);
-  }
-
-  [[nodiscard]] std::int32_t node_of(std::int64_t rank) const {
-    const std::int64_t node = rank / job_.shape.gpus_per_node;
-    return job_.nodes.empty() ? static_cast<std::int32_t>(node)
-                              : job_.nodes[static_cast<std::size_t>(node)];
-  }
-
-  // Appends the NICs of a rank that work.
-  void add_ports(std::int64_t rank, std::vector<Port>& ports) const {
-    const std::int64_t nics = cluster_.network.nics_per_node;
-    const std::int64_t gpus = job_.shape.gpus_per_node;
-    const std::int64_t gpu = rank % gpus;
-    const std::int32_t node = node_of(rank);
-    const std::int64_t first = gpu * nics / gpus;
-    for (std::int64_t nic = first; nic < std::max(first + 1, (gpu + 1) * nics / gpus); ++nic) {
-      const Port port{node, static_cast<std::int32_t>(nic)};
-      const bool known = std::find(ports.begin(), ports.end(), port) != ports.end();
-      if (nic >= down_on(node) && !known) {
-        ports.push_back(port);
-      }
-    }
-  }
-
-  // The sides of the members that lie in one unit each, in the order of ranks.
-  [[nodiscard]] std::vector<Side> sides(std::span<const RankId> members) const {
-    std::vector<Side> sides;
-    std::int64_t unit = -1;
-    for (const RankId rank : members) {
-      if (unit_of(rank.value) != unit) {
-        unit = unit_of(rank.value);
-        sides.emplace_back();
-      }
-      add_ports(rank.value, sides.back().ports);
-      sides.back().members += 1.0;
-      if (sides.back().ports.empty()) {  // its own NIC is down: that of a neighbour
-        const std::int32_t node = node_of(rank.value);
-        sides.back().ports.push_back({node, down_on(node)});
-      }
-    }
-    return sides;
-  }
-
-  // Ranks that differ in their tensor place alone stand side by side on equal NICs, so that one of
-  // them stands for all.
-  [[nodiscard]] bool merges_tensor(const NetworkPath& path) const {
-    const layout::Layout& layout = job_.layout;
-    const bool by_position = path.pattern == NetworkPattern::message ||
-                             path.group == GroupKind::context || path.group == GroupKind::data ||
-                             path.group == GroupKind::data_context ||
-                             path.group == GroupKind::shard || path.group == GroupKind::replica;
-    const hardware::NetworkSpec& network = cluster_.network;
-    return by_position && layout.order.front() == layout::Axis::tensor &&
-           job_.shape.gpus_per_node % layout.tensor == 0 && network.faults.empty() &&
-           network.links_down.empty() && network.routing != hardware::Routing::static_ecmp;
-  }
-
-  // Of `ranks` side by side, those on the NIC of the first.
-  [[nodiscard]] double on_one_nic(std::int64_t ranks) const {
-    const std::int64_t nics = cluster_.network.nics_per_node;
-    const std::int64_t shared = (job_.shape.gpus_per_node + nics - 1) / nics;
-    return static_cast<double>(std::min(ranks, std::max<std::int64_t>(shared, 1)));
-  }
-
- private:
-  [[nodiscard]] std::int32_t down_on(std::int32_t node) const {
-    std::int64_t down = 0;
-    for (const hardware::DownLinks& links : cluster_.network.links_down) {
-      down = links.node == node ? std::max(down, links.nics) : down;
-    }
-    return static_cast<std::int32_t>(down);
-  }
-
-  const hardware::ClusterSpec& cluster_;
-  const FabricJob& job_;
-  layout::RankMap map_;
-};
-
 class Folder {
  public:
   explicit Folder(const hardware::ClusterSpec& cluster)
       : cluster_(cluster),
         topology_(topology_spec(cluster)),
         hashed_(topology_.spec().routing == fabric::Spreading::hashed),
-        weights_(topology_.capacities().size(), 0.0),
-        loads_(topology_.capacities().size()) {}
+        capacities_(topology_.capacities()),
+        weights_(capacities_.size(), 0.0),
+        loads_(capacities_.size()) {
+    take_storage_traffic();
+  }
 
   void add(const FabricJob& job) {
     for (const std::int32_t node : job.nodes) {
@@ -162,13 +66,14 @@ class Folder {
     const JobPlaces places(cluster_, job);
     for (const NetworkPath& path : job.paths) {
       add_path(job, places, path);
-      for (const std::size_t link : touched_) {
-        loads_[link].push_back({paths_, weights_[link]});
-        weights_[link] = 0.0;
-      }
-      touched_.clear();
       ++paths_;
     }
+    const std::int64_t replicas = replicas_of(job);
+    for (std::int64_t replica = 0; replica < replicas; ++replica) {
+      const auto sort = job.sorts.empty() ? 0 : job.sorts[static_cast<std::size_t>(replica)];
+      apart_.push_back((jobs_.size() << 32U) + sort);
+    }
+    jobs_.push_back({&job, apart_.size() - static_cast<std::size_t>(replicas)});
   }
 
   FoldedFabric fold();
@@ -181,6 +86,22 @@ class Folder {
     weights_[link.index()] += weight;
   }
 
+  [[nodiscard]] static std::int64_t replicas_of(const FabricJob& job) {
+    return job.lockstep > 0 ? (job.layout.data + job.lockstep - 1) / job.lockstep : 1;
+  }
+
+  // Books what has been loaded to a replica, by its number among those of all jobs.
+  void take_loads(std::uint32_t replica) {
+    for (const std::size_t link : touched_) {
+      loads_[link].push_back({paths_, replica, weights_[link]});
+      weights_[link] = 0.0;
+    }
+    touched_.clear();
+  }
+
+  void take_storage_traffic();
+  void sort_replicas(std::span<const std::size_t> apart, FoldedFabric& folded);
+  void drop_wide_uplinks(std::span<const std::size_t> apart);
   void add_edge(const Side& from, const Side& to, double weight);
   void add_path(const FabricJob& job, const JobPlaces& places, const NetworkPath& path);
   void add_group(const NetworkPath& path, const std::vector<Side>& sides);
@@ -191,7 +112,7 @@ class Folder {
   [[nodiscard]] bool covers(std::size_t a, std::size_t b) const;
 
   [[nodiscard]] double part(std::size_t link, double weight) const {
-    return weight / in_bytes_per_second(topology_.capacities()[link]);
+    return weight / in_bytes_per_second(capacities_[link]);
   }
 
   [[nodiscard]] std::string name_of(std::size_t link) const;
@@ -199,14 +120,40 @@ class Folder {
   const hardware::ClusterSpec& cluster_;
   fabric::Topology topology_;
   bool hashed_;
+  std::vector<BytesPerSecond> capacities_;
   std::uint32_t paths_ = 0;
   double on_nic_ = 1.0;          // ranks that the present one stands for, on its NIC
   double above_ = 1.0;           // and in all
   std::vector<double> weights_;  // of the present path, by link
   std::vector<std::size_t> touched_;
   std::vector<fabric::Hop> hops_;
-  std::vector<std::vector<LoadOfPath>> loads_;  // by link
+  std::vector<std::vector<ReplicaLoad>> loads_;  // by link; in the end by path and class
+
+  struct PlacedJob {
+    const FabricJob* of = nullptr;
+    std::size_t first_replica = 0;
+  };
+
+  std::vector<PlacedJob> jobs_;
+  std::vector<std::uint64_t> apart_;  // what tells replicas apart, of all jobs
 };
+
+// A steady flow below its fair share has all that it asks for: the rest is for training.
+void Folder::take_storage_traffic() {
+  const BytesPerSecond traffic = cluster_.network.storage_traffic;
+  const fabric::TopologySpec& spec = topology_.spec();
+  for (std::size_t link = 0; traffic > BytesPerSecond{} && link < capacities_.size(); ++link) {
+    const fabric::LinkPlace place = topology_.place({static_cast<std::int32_t>(link)});
+    if (place.direction == Direction::down || place.kind == fabric::LinkKind::other) {
+      continue;
+    }
+    const double nodes =
+        place.kind == fabric::LinkKind::nic
+            ? 1.0 / spec.nics_per_node
+            : static_cast<double>(spec.tiers[place.tier].nodes) / topology_.uplinks(place.tier);
+    capacities_[link] = std::max(capacities_[link] - nodes * traffic, 0.5 * capacities_[link]);
+  }
+}
 
 void Folder::add_edge(const Side& from, const Side& to, double weight) {
   const double sent = weight * on_nic_ / static_cast<double>(from.ports.size());
@@ -236,11 +183,18 @@ void Folder::add_path(const FabricJob& job, const JobPlaces& places, const Netwo
   on_nic_ = merged ? places.on_one_nic(layout.tensor) : 1.0;
   above_ = merged ? static_cast<double>(layout.tensor) : 1.0;
   std::vector<bool> seen(static_cast<std::size_t>(layout.gpus), false);
+  const auto first = static_cast<std::uint32_t>(apart_.size());
+  const std::int64_t lockstep = job.lockstep > 0 && !path.data ? job.lockstep : layout.data;
+  std::int64_t data = 0;  // replica of the ranks so far
   for (std::int64_t i = 0; i < layout.tensor * layout.context * layout.data; ++i) {
     const layout::RankCoordinates at{.tensor = i % layout.tensor,
                                      .context = i / layout.tensor % layout.context,
                                      .pipeline = path.device,
                                      .data = i / layout.tensor / layout.context};
+    if (at.data / lockstep != data / lockstep) {
+      take_loads(first + static_cast<std::uint32_t>(data / lockstep));
+    }
+    data = at.data;
     const RankId rank = places.map().rank(at);
     if ((merged && at.tensor > 0) || seen[rank.index()]) {
       continue;
@@ -263,6 +217,7 @@ void Folder::add_path(const FabricJob& job, const JobPlaces& places, const Netwo
       seen[member.index()] = true;
     }
   }
+  take_loads(path.data ? kAllReplicas : first + static_cast<std::uint32_t>(data / lockstep));
 }
 
 void Folder::add_group(const NetworkPath& path, const std::vector<Side>& sides) {
@@ -329,7 +284,7 @@ std::vector<std::size_t> Folder::distinct(const std::vector<std::size_t>& apart,
       continue;
     }
     std::vector<std::pair<std::uint32_t, std::int64_t>> key;
-    for (const LoadOfPath& use : loads_[link]) {
+    for (const ReplicaLoad& use : loads_[link]) {
       key.emplace_back(use.path, std::llround(part(link, use.weight) * kDigits));
     }
     if (std::binary_search(apart.begin(), apart.end(), link)) {
@@ -348,14 +303,84 @@ std::vector<std::size_t> Folder::distinct(const std::vector<std::size_t>& apart,
 bool Folder::covers(std::size_t a, std::size_t b) const {
   constexpr double kRounding = 1e-12;
   const auto& more = loads_[a];
-  return std::all_of(loads_[b].begin(), loads_[b].end(), [&](const LoadOfPath& use) {
+  return std::all_of(loads_[b].begin(), loads_[b].end(), [&](const ReplicaLoad& use) {
     const auto same = std::lower_bound(
-        more.begin(), more.end(), use.path, [](const LoadOfPath& one, std::uint32_t path) {
+        more.begin(), more.end(), use.path, [](const ReplicaLoad& one, std::uint32_t path) {
           return one.path < path;
         });
     return same != more.end() && same->path == use.path &&
            part(a, same->weight) >= part(b, use.weight) * (1.0 - kRounding);
   });
+}
+
+// Without tapers the uplinks of a switch hold all that its NICs can send: they never fill first.
+void Folder::drop_wide_uplinks(std::span<const std::size_t> apart) {
+  for (std::size_t link = 0; link < loads_.size(); ++link) {
+    const fabric::LinkPlace place = topology_.place({static_cast<std::int32_t>(link)});
+    bool wide = place.kind == fabric::LinkKind::uplink && !hashed_ &&
+                !std::binary_search(apart.begin(), apart.end(), link);
+    for (std::size_t tier = 0; wide && tier <= place.tier; ++tier) {
+      wide = topology_.spec().tiers[tier].oversubscription == 1.0;
+    }
+    if (wide) {
+      loads_[link].clear();
+    }
+  }
+}
+
+// Finds the classes of replicas, and turns loads by replica into loads by class: the paths of each
+// class of each job one behind the other, collectives of data with those of the first.
+void Folder::sort_replicas(std::span<const std::size_t> apart, FoldedFabric& folded) {
+  std::vector<std::uint32_t> classes(apart_.size(), 0);
+  if (apart_.size() > jobs_.size()) {
+    drop_wide_uplinks(apart);
+    std::vector<std::uint64_t> links;
+    for (std::size_t link = 0; link < loads_.size(); ++link) {
+      const bool alone = std::binary_search(apart.begin(), apart.end(), link);
+      links.push_back(alone ? link
+                            : std::bit_cast<std::uint64_t>(in_bytes_per_second(capacities_[link])));
+    }
+    classes = replica_classes(apart_, loads_, links);
+  }
+  std::vector<std::uint32_t> first_path;  // by path of the jobs, in the first class
+  std::vector<std::uint32_t> shift(apart_.size(), 0);
+  std::uint32_t paths = 0;
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    const auto count = static_cast<std::uint32_t>(jobs_[j].of->paths.size());
+    for (std::uint32_t path = 0; path < count; ++path) {
+      first_path.push_back(paths + path);
+    }
+    const std::size_t end = j + 1 < jobs_.size() ? jobs_[j + 1].first_replica : apart_.size();
+    std::map<std::uint32_t, std::size_t> known;
+    std::vector<ReplicaClass>& own = folded.classes.emplace_back();
+    for (std::size_t replica = jobs_[j].first_replica; replica < end; ++replica) {
+      const auto [found, is_new] = known.emplace(classes[replica], own.size());
+      if (is_new) {
+        own.push_back({replica - jobs_[j].first_replica, 0.0});
+      }
+      own[found->second].share += 1.0 / static_cast<double>(end - jobs_[j].first_replica);
+      shift[replica] = static_cast<std::uint32_t>(found->second) * count;
+    }
+    paths += count * static_cast<std::uint32_t>(own.size());
+  }
+  folded.paths.resize(paths);
+  for (std::vector<ReplicaLoad>& loads : loads_) {
+    for (ReplicaLoad& load : loads) {
+      load.path = first_path[load.path] + (load.replica == kAllReplicas ? 0 : shift[load.replica]);
+    }
+    std::stable_sort(loads.begin(), loads.end(), [](const ReplicaLoad& a, const ReplicaLoad& b) {
+      return a.path < b.path;
+    });
+    std::size_t kept = 0;
+    for (const ReplicaLoad& load : loads) {
+      if (kept > 0 && loads[kept - 1].path == load.path) {
+        loads[kept - 1].weight += load.weight;
+      } else {
+        loads[kept++] = load;
+      }
+    }
+    loads.resize(kept);
+  }
 }
 
 FoldedFabric Folder::fold() {
@@ -366,14 +391,14 @@ FoldedFabric Folder::fold() {
     apart.insert(apart.end(), faulty.back().begin(), faulty.back().end());
   }
   std::sort(apart.begin(), apart.end());
+  FoldedFabric folded;
+  sort_replicas(apart, folded);
   std::vector<std::size_t> alike;
   const std::vector<std::size_t> kept = distinct(apart, alike);
   const auto stays = [&](std::size_t link) {
     return std::binary_search(apart.begin(), apart.end(), link);
   };
   constexpr std::size_t kMostCompared = 2000;
-  FoldedFabric folded;
-  folded.paths.resize(paths_);
   std::map<std::size_t, fabric::LinkId> number;
   for (std::size_t b = 0; b < kept.size(); ++b) {
     bool covered = false;
@@ -386,9 +411,9 @@ FoldedFabric Folder::fold() {
     }
     const fabric::LinkId id{static_cast<std::int32_t>(folded.capacities.size())};
     number.emplace(kept[b], id);
-    folded.capacities.push_back(topology_.capacities()[kept[b]]);
+    folded.capacities.push_back(capacities_[kept[b]]);
     folded.links.push_back({name_of(kept[b]), alike[b]});
-    for (const LoadOfPath& use : loads_[kept[b]]) {
+    for (const ReplicaLoad& use : loads_[kept[b]]) {
       folded.paths[use.path].push_back({id, use.weight});
     }
   }
@@ -470,11 +495,6 @@ std::string Folder::name_of(std::size_t link) const {
 }  // namespace
 
 FoldedFabric fold_fabric(const hardware::ClusterSpec& cluster, std::span<const FabricJob> jobs) {
-  const bool empty =
-      std::all_of(jobs.begin(), jobs.end(), [](const FabricJob& job) { return job.paths.empty(); });
-  if (empty) {
-    return {};
-  }
   Folder folder(cluster);
   for (const FabricJob& job : jobs) {
     folder.add(job);

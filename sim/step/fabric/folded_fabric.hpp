@@ -20,9 +20,10 @@
 // the group, or to the next one of the node.
 //
 // Exact while all members of a path run in lockstep: a flow is as fast as its fullest link, and
-// replicas wait for one another at the reduction. Where they drift apart it is an upper bound of
-// the step's time. Spines are taken for trees: uplinks of a switch are one link where routing is
-// even, and each path has one by its hash where it is static_ecmp.
+// replicas wait for one another at the reduction. With all replicas in one class it is an upper
+// bound of the step's time where they drift apart; with one for each kind of replica it is exact.
+// Spines are taken for trees: uplinks of a switch are one link where routing is even, and each path
+// has one by its hash where it is static_ecmp.
 
 #include <cstdint>
 #include <span>
@@ -47,19 +48,30 @@ struct LinkChange {
   double share = 1.0;
 };
 
+// Replicas that run alike, shown by one of them.
+struct ReplicaClass {
+  std::size_t replica = 0;  // its number in the job
+  double share = 1.0;       // of the replicas
+};
+
 struct FoldedFabric {
   std::vector<BytesPerSecond> capacities;
   std::vector<FoldedLink> links;
-  std::vector<std::vector<fabric::Hop>> paths;  // of all jobs, one job behind the other
-  std::vector<LinkChange> changes;              // by time
+  std::vector<std::vector<fabric::Hop>> paths;     // of all classes of all jobs, one by one
+  std::vector<LinkChange> changes;                 // by time
+  std::vector<std::vector<ReplicaClass>> classes;  // by job
 };
 
-// A job on the cluster, with the nodes that its ranks stand on, in their order.
+// A job on the cluster, with the nodes that its ranks stand on, in their order. A replica is the
+// data-parallel ones that run in lockstep. Paths of data belong to all, and stand with those of the
+// first class.
 struct FabricJob {
   const layout::Layout& layout;
   const layout::ClusterShape& shape;
   std::span<const NetworkPath> paths;
-  std::span<const std::int32_t> nodes = {};  // empty: the first ones
+  std::span<const std::int32_t> nodes = {};   // empty: the first ones
+  std::int64_t lockstep = 0;                  // data-parallel replicas of one; 0: all
+  std::span<const std::uint32_t> sorts = {};  // by replica, equal where alike; empty: all alike
 };
 
 [[nodiscard]] FoldedFabric fold_fabric(const hardware::ClusterSpec& cluster,

@@ -37,6 +37,7 @@ struct NetworkPath {
   std::int32_t to = 0;      // of a message: the receiver
   layout::GroupKind group = layout::GroupKind::data_context;
   std::int64_t ranks = 0;  // of the parts into which the group is cut; 0: it is not
+  bool data = false;       // of a collective of data, in which all replicas meet
 
   friend bool operator==(const NetworkPath&, const NetworkPath&) = default;
 };

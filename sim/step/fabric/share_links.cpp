@@ -1,13 +1,85 @@
 #include "sim/step/fabric/share_links.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "sim/step/costs/speed_spread.hpp"
 #include "sim/step/fabric/flow_replay.hpp"
 
 namespace orrery::step {
 
 namespace {
+
+// Replicas that compute at the same speeds: their times, and what they put on the network when.
+struct ReplicaSort {
+  std::vector<DeviceSpeed> speeds;
+  TaskTimes times;
+  NetworkWork work;
+};
+
+class ReplicaSorts {
+ public:
+  explicit ReplicaSorts(const ExecutionInput& of) : of_(of) {
+    for (const std::vector<DeviceSpeed>& speeds : of.replicas) {
+      const auto known =
+          std::find_if(sorts_.begin(), sorts_.end(), [&speeds](const ReplicaSort& sort) {
+            return sort.speeds == speeds;
+          });
+      of_replica_.push_back(static_cast<std::uint32_t>(known - sorts_.begin()));
+      if (known == sorts_.end()) {
+        add(speeds, TaskTimes(of.graph, of.stages, speeds));
+      }
+    }
+  }
+
+  void add(const std::vector<DeviceSpeed>& speeds, TaskTimes times) {
+    const SharedNetwork& network = *of_.network;
+    NetworkWork work = find_network_work({.input = network.input,
+                                          .costs = network.costs,
+                                          .buckets = network.buckets,
+                                          .graph = of_.graph,
+                                          .stages = of_.stages,
+                                          .times = times});
+    sorts_.push_back({speeds, std::move(times), std::move(work)});
+  }
+
+  [[nodiscard]] std::span<const std::uint32_t> of_replica() const {
+    return of_replica_;
+  }
+
+  [[nodiscard]] ReplicaSort& of(std::size_t replica) {
+    return sorts_[of_replica_.empty() ? 0 : of_replica_[replica]];
+  }
+
+  // The longest of them without sharing.
+  [[nodiscard]] SimTime alone() {
+    SimTime longest;
+    PacedReplay replay(of_.graph, of_.slowdown);
+    for (ReplicaSort& sort : sorts_) {
+      engine::Timing::Packed packed;
+      longest = std::max(longest, replay.run(sort.times, packed));
+    }
+    return longest;
+  }
+
+ private:
+  const ExecutionInput& of_;
+  std::vector<ReplicaSort> sorts_;
+  std::vector<std::uint32_t> of_replica_;
+};
+
+// The class whose tasks end last: what it does decides the step.
+std::size_t slowest(const FlowRun& run) {
+  const auto ends = [](const JobRun& job) {
+    return std::accumulate(job.timing.end.begin(), job.timing.end.end(), SimTime{});
+  };
+  const auto last =
+      std::max_element(run.jobs.begin(), run.jobs.end(), [&](const JobRun& a, const JobRun& b) {
+        return ends(a) < ends(b);
+      });
+  return static_cast<std::size_t>(last - run.jobs.begin());
+}
 
 StepNetwork summary(const FoldedFabric& fabric, const FlowRun& run, SimTime alone) {
   StepNetwork network;
@@ -40,31 +112,49 @@ cost::CostModel unshared_costs(const cost::CostModel& costs) {
 
 }  // namespace
 
-void share_links(const ExecutionInput& of, Execution& run) {
-  engine::Timing::Packed packed;
-  const SimTime alone = PacedReplay(of.graph, of.slowdown).run(run.times, packed);
+Execution share_links(const ExecutionInput& of, TaskTimes times) {
   const SharedNetwork& network = *of.network;
-  const NetworkWork work = find_network_work({.input = network.input,
-                                              .costs = network.costs,
-                                              .buckets = network.buckets,
-                                              .graph = of.graph,
-                                              .stages = of.stages,
-                                              .times = run.times});
-  const FabricJob placed{network.input.layout, network.input.cluster, work.paths};
+  ReplicaSorts replicas(of);
+  if (of.replicas.empty()) {
+    replicas.add({}, std::move(times));
+  }
+  const SimTime alone = replicas.alone();
+  const bool ranks = network.cluster.network.detail == hardware::NetworkDetail::ranks;
+  const FabricJob placed{network.input.layout,
+                         network.input.cluster,
+                         replicas.of(0).work.paths,
+                         {},
+                         ranks ? lockstep_replicas(network.input) : 0,
+                         replicas.of_replica()};
   const FoldedFabric fabric = fold_fabric(network.cluster, {&placed, 1});
-  const FlowJob job{of.graph, run.times.parts(), work, of.slowdown};
-  FlowReplay replay(fabric, {&job, 1});
+  std::vector<FlowJob> jobs;
+  for (const ReplicaClass& alike : fabric.classes.front()) {
+    const ReplicaSort& sort = replicas.of(alike.replica);
+    jobs.push_back({.graph = of.graph,
+                    .parts = sort.times.parts(),
+                    .work = sort.work,
+                    .slowdown = of.slowdown,
+                    .joins = !jobs.empty(),
+                    .share = alike.share});
+  }
+  FlowReplay replay(fabric, jobs);
   if (network.loads) {
     replay.keep_loads();
   }
   FlowRun shared = replay.run();
-  run.network = std::make_shared<const StepNetwork>(summary(fabric, shared, alone));
-  run.timing = std::move(shared.jobs.front().timing);
+  const std::size_t shown = slowest(shared);
+  auto network_of_step = std::make_shared<const StepNetwork>(summary(fabric, shared, alone));
+  const std::size_t replica = fabric.classes.front()[shown].replica;
+  Execution run{std::move(replicas.of(replica).times),
+                std::move(shared.jobs[shown].timing),
+                std::move(network_of_step),
+                replica};
   run.times.take_stretch(run.timing);
+  return run;
 }
 
 std::optional<UnsharedStep> unshared_step(const StepInput& input, const cost::CostModel& costs) {
-  if (costs.cluster().network.detail != hardware::NetworkDetail::flows) {
+  if (costs.cluster().network.detail == hardware::NetworkDetail::groups) {
     return std::nullopt;
   }
   UnsharedStep step{input, unshared_costs(costs)};

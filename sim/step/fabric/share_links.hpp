@@ -7,8 +7,9 @@
 
 namespace orrery::step {
 
-// Replays `run.times`; leaves timing, stretch and what sharing cost in `run`.
-void share_links(const ExecutionInput& of, Execution& run);
+// Replays `times`, or those of every kind of replica where `of` has their speeds and the network
+// knows ranks; then with the times of the replica that ends last.
+[[nodiscard]] Execution share_links(const ExecutionInput& of, TaskTimes times);
 
 // The input and the costs of a step whose transfers have links of their own: what flows start from.
 struct UnsharedStep {

@@ -2,7 +2,9 @@
 
 // What the execution of a step starts from and ends with. Used inside step/ only.
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/engine/replay.hpp"
@@ -25,6 +27,7 @@ struct Execution {
   TaskTimes times;
   engine::Timing timing;
   std::shared_ptr<const StepNetwork> network = nullptr;  // with a shared network only
+  std::size_t replica = 0;  // whose times these are, where replicas differ
 };
 
 struct ExecutionInput {
@@ -32,6 +35,8 @@ struct ExecutionInput {
   const StageCosts& stages;
   double slowdown = 0.0;  // of compute beside data-parallel communication
   const SharedNetwork* network = nullptr;
+  // Of each replica in lockstep, where the network knows them (detail: ranks); empty: all alike.
+  std::span<const std::vector<DeviceSpeed>> replicas = {};
 };
 
 }  // namespace orrery::step

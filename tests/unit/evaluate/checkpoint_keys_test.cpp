@@ -25,6 +25,13 @@ TEST(CheckpointKeys, SizeAndRatesMoveTheStall) {
         "checkpoint_stall",
         Moves::down},
        {"mode: sync", "mode: async, data_reads: 9GB/s", "checkpoint_durable", Moves::up}});
+  const std::string text =
+      replaced(replaced(kBase, "mode: sync", "mode: async"), "infiniband-400g", "ethernet-100g");
+  expect_moves(text,
+               {{"read: 10GB/s}",
+                 "read: 10GB/s, on_training_network: true}",
+                 "checkpoint_stall",
+                 Moves::up}});
   expect_moves(replaced(kBase, "write: 10GB/s", "write: 10GB/s, write_per_client: 100MB/s"),
                {{"mode: sync", "mode: sync, sharded: false", "checkpoint_stall", Moves::up}});
 }

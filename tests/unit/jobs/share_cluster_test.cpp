@@ -24,9 +24,14 @@ std::string two_jobs(const std::string& a, const std::string& b, double taper = 
          scenario + ", " + a + "}\n  - {name: b, scenario: " + scenario + ", " + b + "}\n";
 }
 
+std::optional<ClusterAnswer> placed(JobsFile file, Diagnostics& diagnostics) {
+  const auto cluster = SharedCluster::load(std::move(file), {}, diagnostics);
+  return cluster ? cluster->place(cluster->file().jobs, diagnostics) : std::nullopt;
+}
+
 std::optional<ClusterAnswer> shared(const std::string& text, Diagnostics& diagnostics) {
-  const auto file = read_jobs_file(text, "jobs.yaml", diagnostics);
-  return file ? share_cluster(*file, {}, diagnostics) : std::nullopt;
+  auto file = read_jobs_file(text, "jobs.yaml", diagnostics);
+  return file ? placed(*std::move(file), diagnostics) : std::nullopt;
 }
 
 ClusterAnswer must_share(const std::string& text) {
@@ -46,6 +51,18 @@ TEST(ShareCluster, PackedJobsBelowTheirOwnLeavesDoNotMeet) {
   EXPECT_EQ(answer.jobs[1].nodes, (std::vector<std::int32_t>{4, 5, 6, 7}));
   EXPECT_DOUBLE_EQ(slowdown(answer, 0), 1.0);
   EXPECT_DOUBLE_EQ(slowdown(answer, 1), 1.0);
+}
+
+// All traffic of DDP is a collective of data, in which every replica meets every other.
+TEST(ShareCluster, EveryRankOfDdpIsAsOne) {
+  const std::string spread = two_jobs("placement: spread", "placement: spread");
+  std::string ranks = spread;
+  ranks.replace(ranks.find("{nic_rate"), 1, "{detail: ranks, ");
+  const ClusterAnswer folded = must_share(spread);
+  const ClusterAnswer unfolded = must_share(ranks);
+  for (std::size_t job : {0U, 1U}) {
+    EXPECT_EQ(folded.result.jobs[job].steps, unfolded.result.jobs[job].steps);
+  }
 }
 
 TEST(ShareCluster, SpreadJobsInPhaseLoseAlikeAndInAll) {
@@ -79,8 +96,8 @@ TEST(ShareCluster, ShippedJobsMeetTheirExpectations) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(kSourceDir) + "/scenarios/jobs")) {
     Diagnostics diagnostics;
-    const auto file = load_jobs_file(entry.path().string(), diagnostics);
-    const auto answer = file ? share_cluster(*file, {}, diagnostics) : std::nullopt;
+    auto file = load_jobs_file(entry.path().string(), diagnostics);
+    const auto answer = file ? placed(*std::move(file), diagnostics) : std::nullopt;
     ASSERT_TRUE(answer) << to_string(diagnostics);
     EXPECT_FALSE(answer->expect.empty()) << entry.path();
     EXPECT_TRUE(answer->meets_expectations()) << to_text(*answer, {});

@@ -38,6 +38,7 @@ std::vector<Effect> storage_effects() {
       {"checkpoint.storage.read_per_client", "4GB/s", "checkpoint.read_per_client = 4 GB/s"},
       {"checkpoint.storage.efficiency", "0.25", "checkpoint.efficiency = 0.25"},
       {"checkpoint.storage.background", "50GB/s", "checkpoint.background = 50 GB/s"},
+      {"checkpoint.storage.on_training_network", "true", "checkpoint.on_training_network = true"},
       {"checkpoint.storage.mass_restart_share", "0.25", "checkpoint.mass_restart_share = 0.25"}};
 }
 
@@ -127,6 +128,7 @@ void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint) {
   lines.add("checkpoint.read_per_client", checkpoint.storage.read_per_client);
   lines.add("checkpoint.efficiency", checkpoint.storage.efficiency);
   lines.add("checkpoint.background", checkpoint.storage.background);
+  lines.add("checkpoint.on_training_network", checkpoint.storage.on_training_network);
   lines.add("checkpoint.mass_restart_share", checkpoint.storage.mass_restart_share);
   lines.add("checkpoint.device_to_host", checkpoint.device_to_host);
   lines.add("checkpoint.data_reads", checkpoint.data_reads);

@@ -211,6 +211,12 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.kept_attention_output", step.precision.kept_attention_output);
   lines.add("step.kept_expert_inner", step.precision.kept_expert_inner);
   lines.add("step.schedule", step.schedule);
+  for (std::size_t i = 0; i < step.variation.slow_gpus.size(); ++i) {
+    const std::string field = fmt::format("variation.slow_gpus[{}].", i);
+    lines.add(field + "node", step.variation.slow_gpus[i].node);
+    lines.add(field + "gpu", step.variation.slow_gpus[i].gpu);
+    lines.add(field + "factor", step.variation.slow_gpus[i].factor);
+  }
   lines.add("step.bucket", step.bucket);
   lines.add("step.reduction", step.reduction);
   lines.add("step.given_time", step.given_time);
