@@ -100,6 +100,16 @@ QString fill(QListWidget& list) {
   return links.join("<br>");
 }
 
+QLabel* introduction(QWidget* parent) {
+  auto* line = new QLabel(
+      "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
+      "scenario, change it, and see.",
+      parent);
+  line->setWordWrap(true);
+  line->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  return line;
+}
+
 }  // namespace
 
 QStringList recent_files(const QSettings& settings) {
@@ -156,13 +166,7 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(32, 24, 32, 24);
   column->addWidget(heading("Orrery", kTitle, this));
-  auto* line = new QLabel(
-      "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
-      "scenario, change it, and see.",
-      this);
-  line->setWordWrap(true);
-  line->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-  column->addWidget(line);
+  column->addWidget(introduction(this));
   column->addSpacing(12);
   column->addLayout(row, 1);
 

@@ -227,8 +227,8 @@ class MainWindow : public QMainWindow {
 };
 
 // A bar at the top of the window that restores or discards the unsaved scenarios of a program that
-// was killed; null where there are none. Until one of both is chosen they stay on disk and are offered
-// again at the next start.
+// was killed; null where there are none. Until one of both is chosen they stay on disk and are
+// offered again at the next start.
 QToolBar* offer_lost_texts(MainWindow& window);
 
 }  // namespace orrery::gui
