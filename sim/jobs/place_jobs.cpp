@@ -11,8 +11,8 @@ namespace {
 
 class PlaceSearch {
  public:
-  PlaceSearch(const SharedCluster& cluster, const std::stop_token& stop, Diagnostics& diagnostics)
-      : cluster_(cluster), stop_(stop), diagnostics_(diagnostics) {}
+  PlaceSearch(const SharedCluster& cluster, std::stop_token stop, Diagnostics& diagnostics)
+      : cluster_(cluster), stop_(std::move(stop)), diagnostics_(diagnostics) {}
 
   std::vector<TriedPlacement> run() {
     for (const std::vector<JobEntry>& jobs : placements()) {
@@ -124,9 +124,9 @@ class PlaceSearch {
 }  // namespace
 
 std::vector<TriedPlacement> find_places(const SharedCluster& cluster,
-                                        const std::stop_token& stop,
+                                        std::stop_token stop,
                                         Diagnostics& diagnostics) {
-  return PlaceSearch(cluster, stop, diagnostics).run();
+  return PlaceSearch(cluster, std::move(stop), diagnostics).run();
 }
 
 }  // namespace orrery::jobs

@@ -29,7 +29,7 @@ struct TriedPlacement {
 
 // The best first. Empty when `diagnostics` holds an error. Throws Error(interrupted).
 [[nodiscard]] std::vector<TriedPlacement> find_places(const SharedCluster& cluster,
-                                                      const std::stop_token& stop,
+                                                      std::stop_token stop,
                                                       Diagnostics& diagnostics);
 
 }  // namespace orrery::jobs

@@ -157,9 +157,9 @@ class XmlReader {
       for (auto& [key, values] : attributes) {
         Value all;
         all.where = values.front().where;
-        const bool alike = std::all_of(values.begin(), values.end(), [&values](const Value& one) {
-          return one.text == values.front().text;
-        });
+        const std::string first = values.front().text;
+        const bool alike = std::all_of(
+            values.begin(), values.end(), [&first](const Value& one) { return one.text == first; });
         if (alike && key != "speed") {
           values.resize(1);
         }
@@ -227,7 +227,13 @@ void read_nics(Import& import, std::int64_t hosts) {
   if (count == 0) {
     return;
   }
-  import.derive("cluster.network.nic_rate", fmt::format("{}Mbps", fastest), "net.speed", "Mbit/s");
+  constexpr std::int64_t kPerGigabit = 1000;
+  const bool whole = fastest % kPerGigabit == 0;
+  import.derive(
+      "cluster.network.nic_rate",
+      whole ? fmt::format("{}Gbps", fastest / kPerGigabit) : fmt::format("{}Mbps", fastest),
+      "net.speed",
+      "Mbit/s");
   import.derive("cluster.network.nics_per_node",
                 std::max<std::int64_t>(count / hosts, 1),
                 "net.speed",

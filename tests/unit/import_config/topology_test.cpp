@@ -118,7 +118,7 @@ TEST(NcclTopology, GpusAndNicsOfANode) {
   const Imported node = import_texts({{"topo.xml", node_of(8, "0x020000")}});
   EXPECT_EQ(node.problems(), "");
   EXPECT_EQ(node.value("cluster.gpus_per_node"), "8");
-  EXPECT_EQ(node.value("cluster.network.nic_rate"), "200000Mbps");
+  EXPECT_EQ(node.value("cluster.network.nic_rate"), "200Gbps");
   EXPECT_EQ(node.value("cluster.network.nics_per_node"), "8");
   EXPECT_EQ(node.value("cluster.network.fabric"), "roce");
   EXPECT_EQ(node.value("cluster.network.nvlink_domain"), "");
