@@ -78,10 +78,6 @@ class View {
     return *levels_[level_].store;
   }
 
-  [[nodiscard]] std::shared_ptr<const Store> shared_store() const {
-    return levels_[level_].store;
-  }
-
   [[nodiscard]] RowLayout& rows() {
     return layouts_[level_];
   }

@@ -14,7 +14,7 @@ namespace orrery::gui {
 
 inline constexpr int kMostRecentFiles = 10;
 
-// The files opened last, newest first, kept in the settings; those that no longer exist are left out.
+// The files opened last, newest first, kept in the settings; those that are gone are left out.
 [[nodiscard]] QStringList recent_files(const QSettings& settings);
 void add_recent_file(QSettings& settings, const QString& path);
 
