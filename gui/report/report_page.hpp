@@ -40,8 +40,8 @@ void write_report(const ReportContent& content, const QString& path);
 [[nodiscard]] QByteArray report_svg(const ReportContent& content);
 [[nodiscard]] QByteArray report_pdf(const ReportContent& content);
 
-// Three slides, 16:9: the verdict with its bands, where the money goes, what to change and
-// what that saves. Words and figures are those of sim/report/text/slides.hpp.
+// Three slides, 16:9: the verdict with its bands, where the money goes, what to change and what
+// that saves. Words and figures are those of sim/report/text/slides.hpp.
 [[nodiscard]] QByteArray slides_pdf(const report::Evaluation& evaluation);
 
 // Black on white.

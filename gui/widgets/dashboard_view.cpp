@@ -311,6 +311,7 @@ QString DashboardView::value_of(const QString& card) const {
 }
 
 QSize DashboardView::sizeHint() const {
+  page_->layout()->activate();  // cards may have changed a moment ago
   const int width = viewport()->width();
   const int height = page_->layout()->totalHeightForWidth(width);
   return {width, std::max(height, page_->minimumSizeHint().height()) + 2};

@@ -6,7 +6,7 @@
 // map              | a cell is                         | its value
 // -----------------|-----------------------------------|-------------------------------------------
 // Ranks: memory    | a rank; a row of the grid is one  | peak memory of its stage, bytes
-// Ranks: waiting   | replica or a part of it           | seconds of a step that it waits for others
+// Ranks: waiting   | replica or a part of it           | seconds of a step in which it waits
 // Ranks: speed     | the same, where speeds are drawn  | time of its compute / nominal, median draw
 // Stops            | a cause in a part of the run      | seconds lost to the stops of one trial
 // Links: load      | a link in a part of the step      | mean share of its rate

@@ -19,7 +19,12 @@ namespace {
 
 constexpr int kSummaryRole = Qt::UserRole + 1;
 constexpr int kAir = 6;
+constexpr double kTitle = 1.8;  // times the size of text
+constexpr double kHead = 1.1;
 constexpr auto kKey = "recent_files";
+constexpr auto kPurpose =
+    "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
+    "scenario, change it, and see.";
 
 bool is_heading(const QModelIndex& index) {
   return !index.data(Qt::UserRole).isValid();
@@ -100,16 +105,6 @@ QString fill(QListWidget& list) {
   return links.join("<br>");
 }
 
-QLabel* introduction(QWidget* parent) {
-  auto* line = new QLabel(
-      "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
-      "scenario, change it, and see.",
-      parent);
-  line->setWordWrap(true);
-  line->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-  return line;
-}
-
 }  // namespace
 
 QStringList recent_files(const QSettings& settings) {
@@ -127,8 +122,6 @@ void add_recent_file(QSettings& settings, const QString& path) {
 }
 
 WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
-  constexpr double kTitle = 1.8;
-  constexpr double kHead = 1.1;
   search_ = new QLineEdit(this);
   search_->setPlaceholderText("Search the shipped scenarios");
   search_->setClearButtonEnabled(true);
@@ -166,7 +159,10 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(32, 24, 32, 24);
   column->addWidget(heading("Orrery", kTitle, this));
-  column->addWidget(introduction(this));
+  auto* line = new QLabel(kPurpose, this);
+  line->setWordWrap(true);
+  line->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  column->addWidget(line);
   column->addSpacing(12);
   column->addLayout(row, 1);
 
@@ -177,13 +173,14 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
     examples_->scrollToItem(examples_->item(row.toInt()), QAbstractItemView::PositionAtTop);
     examples_->setFocus();
   });
-  connect(examples_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
-    emit example_chosen(item->data(Qt::UserRole).toString());
-  });
-  connect(search_, &QLineEdit::returnPressed, this, [this] {
-    if (QListWidgetItem* found = examples_->currentItem()) {
-      emit examples_->itemActivated(found);
+  const auto open_example = [this](const QListWidgetItem* item) {
+    if (item != nullptr) {
+      emit example_chosen(item->data(Qt::UserRole).toString());
     }
+  };
+  connect(examples_, &QListWidget::itemActivated, this, open_example);
+  connect(search_, &QLineEdit::returnPressed, this, [this, open_example] {
+    open_example(examples_->currentItem());
   });
   connect(recent_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
     emit file_chosen(item->data(Qt::UserRole).toString());

@@ -226,9 +226,8 @@ class MainWindow : public QMainWindow {
   bool docks_shown_ = false;
 };
 
-// A bar at the top of the window that restores or discards the unsaved scenarios of a program that
-// was killed; null where there are none. Until one of both is chosen they stay on disk and are
-// offered again at the next start.
+// A bar that restores or discards the unsaved scenarios of a program that was killed; null where
+// there are none. Until one of both is chosen they stay on disk and are offered again.
 QToolBar* offer_lost_texts(MainWindow& window);
 
 }  // namespace orrery::gui
