@@ -338,6 +338,11 @@ double mean_power_watts(const scenario::Scenario& scenario, const Resolved& reso
       scenario, resolved, [](const hardware::GpuProfile& gpu) { return gpu.power_watts.value(); });
 }
 
+double held_critic(const scenario::Scenario& scenario) {
+  const auto& rollout = scenario.rollout;
+  return rollout && rollout->critic && !rollout->critic->offloaded ? rollout->critic->size : 0.0;
+}
+
 step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& resolved) {
   step::StepInput input = {.model = scenario.model,
                            .layout = resolved.layout,
@@ -345,9 +350,7 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
                            .spec = scenario.step,
                            .mixed = resolved.mixed};
   input.spec.recompute.policy = resolved.recompute;
-  if (scenario.rollout && scenario.rollout->critic && !scenario.rollout->critic->offloaded) {
-    input.spec.critic = scenario.rollout->critic->size;
-  }
+  input.spec.critic = held_critic(scenario);
   step::settle(input, resolved.costs.software());
   return input;
 }

@@ -41,6 +41,9 @@ struct Resolved {
                                               hardware::SoftwareProfile software,
                                               Diagnostics& diagnostics);
 
+// Size of a critic beside the policy whose states stay on the GPUs, of the policy's; 0: none.
+[[nodiscard]] double held_critic(const scenario::Scenario& scenario);
+
 [[nodiscard]] step::StepInput step_input(const scenario::Scenario& scenario,
                                          const Resolved& resolved);
 

@@ -88,6 +88,7 @@ std::optional<Diagnostic> Estimator::State::resolve(const Candidate& candidate) 
   input.layout = std::move(resolved->layout);
   input.cluster = std::move(resolved->cluster);
   input.spec = scenario.step;
+  input.spec.critic = evaluate::held_critic(scenario);
   input.spec.recompute.policy = resolved->recompute;
   step::settle(input, costs.software());
   return std::nullopt;
