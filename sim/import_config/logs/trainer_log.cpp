@@ -68,6 +68,28 @@ void read_argument(std::string_view text, int line, LogSettings& settings) {
   }
 }
 
+// The lines from `TrainingArguments(` to the one of its closing parenthesis.
+class PrintedArguments {
+ public:
+  void read(const LogLine& line, LogSettings& settings) {
+    const std::size_t begin = line.text.find("TrainingArguments(");
+    if (begin != std::string_view::npos) {
+      inside_ = true;
+      const std::size_t name = line.text.find_last_of(" :", begin);
+      prefix_ = line.text.substr(0, name == std::string_view::npos ? 0 : name + 1);
+    }
+    const std::string_view argument = behind_prefix(line.text, prefix_);
+    inside_ = inside_ && trimmed(argument) != ")";
+    if (inside_) {
+      read_argument(argument, line.number, settings);
+    }
+  }
+
+ private:
+  bool inside_ = false;
+  std::string_view prefix_;
+};
+
 // trainable params: 20,185,088 || all params: 8,312,351,744 || trainable%: 0.2428
 bool trains_all(const LogLine& line, const std::string& file, Diagnostics& diagnostics) {
   constexpr std::string_view kPaddle = "(per device)";
@@ -106,8 +128,7 @@ std::vector<LogPart> trainer_log_settings(std::string_view text,
   const std::vector<LogLine> lines = log_lines(text);
   LogSettings settings(file);
   std::size_t model = lines.size();
-  bool arguments = false;
-  std::string_view prefix;
+  PrintedArguments arguments;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i].text;
     for (const Sentence& sentence : kSentences) {
@@ -115,17 +136,7 @@ std::vector<LogPart> trainer_log_settings(std::string_view text,
         settings.put(std::string(sentence.key), fmt::format("{:.0f}", *figure), lines[i].number);
       }
     }
-    if (const std::size_t begin = line.find("TrainingArguments(");
-        begin != std::string_view::npos) {
-      arguments = true;
-      const std::size_t name = line.find_last_of(" :", begin);
-      prefix = line.substr(0, name == std::string_view::npos ? 0 : name + 1);
-    }
-    const std::string_view argument = behind_prefix(line, prefix);
-    arguments = arguments && trimmed(argument) != ")";
-    if (arguments) {
-      read_argument(argument, lines[i].number, settings);
-    }
+    arguments.read(lines[i], settings);
     if (line.find("Model config ") != std::string_view::npos && trimmed(line).ends_with('{')) {
       model = i;
     }
