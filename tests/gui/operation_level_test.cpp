@@ -131,10 +131,10 @@ TEST(OperationLevel, SaysWhatAnOperationDoes) {
   const Store& store = *level->store;
   EXPECT_EQ(store.note_of(slices_of(store, "compute")[0]),
             "60.0 GFLOP at 1.00 PFLOP/s\n100 MB through memory at 1.67 TB/s\n"
-            "14.0% of the step in 1 runs");
+            "14.0% of the step in 1 run");
   EXPECT_EQ(store.note_of(slices_of(store, "tensor parallel")[0]),
             "8 ranks of one node, each sends 6.00 MB at 100 GB/s\n"
-            "compute waits 40.0 us for it, 20.0 us are hidden\n9.30% of the step in 1 runs");
+            "compute waits 40.0 us for it, 20.0 us are hidden\n9.30% of the step in 1 run");
 }
 
 // Ranks that are alike share rows; where they are not, the one that the others wait for is apart

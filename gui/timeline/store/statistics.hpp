@@ -11,7 +11,7 @@
 // area   | time range x rows, groups with all rows below them | ns   | view
 // count  | slices that touch the area                         | 1    | store
 //
-// Computed from the slices, never from the bins: about 20 ns a slice.
+// Computed from the slices, never from the bins.
 
 #include <cstdint>
 #include <stop_token>

@@ -68,9 +68,11 @@ std::vector<std::string> operation_lines(const step::OperationTimeline& timeline
                                 format_time(to_seconds(placed.slowed))));
   }
   if (step_time > SimTime{} && placed.booked > SimTime{}) {
-    lines.push_back(fmt::format("{} of the step in {} runs",
+    const auto count = static_cast<std::int64_t>(runs);
+    lines.push_back(fmt::format("{} of the step in {} run{}",
                                 format_percent(booked * runs / to_seconds(step_time)),
-                                format_integer(static_cast<std::int64_t>(runs))));
+                                format_integer(count),
+                                count == 1 ? "" : "s"));
   }
   return lines;
 }
