@@ -91,6 +91,11 @@ void read_cluster(yaml::MappingReader& reader, JobsFile& file) {
                                      [](const auto& entry) { return entry.key == "detail"; });
     if (detail != network->entries.end() && detail->value.text == "ranks") {
       file.detail = hardware::NetworkDetail::ranks;
+    } else if (detail != network->entries.end() && detail->value.text != "flows") {
+      reader.diagnostics().error(detail->value.where,
+                                 "cluster.network.detail",
+                                 "jobs share links by their flows only",
+                                 "flows, ranks");
     }
   }
   reader.finish();

@@ -56,6 +56,11 @@ TEST(JobsFile, ReadsJobsPlacesAndExpectations) {
 TEST(JobsFile, NamesWhatIsWrongAndWhere) {
   EXPECT_NE(problems_of(replaced(kText, "steps: 5", "steps: 0")).find("jobs.yaml:3:"),
             std::string::npos);
+  EXPECT_NE(problems_of(replaced(kText, "nic_rate", "detail: groups, nic_rate"))
+                .find("jobs.yaml:4:39: error: cluster.network.detail: jobs share links by their "
+                      "flows only (flows, ranks)"),
+            std::string::npos)
+      << problems_of(replaced(kText, "nic_rate", "detail: groups, nic_rate"));
   EXPECT_NE(problems_of(replaced(kText, "placement: spread", "placement: wide")).find("spread"),
             std::string::npos);
   EXPECT_NE(problems_of(replaced(kText, "start: 300ms", "start: 300ms, name: a")).find("called a"),
