@@ -20,7 +20,8 @@ constexpr double kFrozenFactor = 4.0;  // 2 forward, 2 for the gradient of the i
 // causal mask leaves on average.
 double counted_keys(const ModelSpec& model, FlopConvention convention, std::int64_t layer) {
   const double length = product(model.sequence_length);
-  const std::int64_t chosen = model.sparse_attention ? model.sparse_attention->top_k : 0;
+  const bool of_latents = model.sparse_attention && model.mla;
+  const std::int64_t chosen = of_latents ? model.sparse_attention->top_k : 0;
   const double window =
       product(chosen > 0 && chosen < model.sequence_length ? chosen : model.window_of(layer));
   if (convention == FlopConvention::palm) {
@@ -44,7 +45,20 @@ double attention_forward(const ModelSpec& model, FlopConvention convention) {
               (product(query_head_dim(own) + value_head_dim(own)) / usual);
     }
   }
-  if (const auto& indexer = model.sparse_attention) {
+  const double per_key =
+      product(2, model.num_attention_heads, query_head_dim(model) + value_head_dim(model));
+  const auto& indexer = model.sparse_attention;
+  if (indexer && model.compressed_attention) {  // scores of the entries of its layers
+    std::int64_t sparse = 0;
+    for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+      sparse += model.of_layer(layer).sparse_attention ? 1 : 0;
+    }
+    const double entries = product(model.sequence_length) / product(kSparseRatio);
+    const double scored = convention == FlopConvention::palm ? entries : entries / 2.0;
+    return (per_key * keys + product(sparse, 2, indexer->heads, indexer->dim) * scored) /
+           product(layers);
+  }
+  if (indexer) {
     const double all = product(model.sequence_length);
     const double scored = convention == FlopConvention::palm ? all : all / 2.0;
     return product(2, model.num_attention_heads) *
@@ -52,8 +66,7 @@ double attention_forward(const ModelSpec& model, FlopConvention convention) {
                (keys / product(layers)) +
            product(2, indexer->heads, indexer->dim) * scored;
   }
-  return product(2, model.num_attention_heads, query_head_dim(model) + value_head_dim(model)) *
-         (keys / product(layers));
+  return per_key * (keys / product(layers));
 }
 
 double mtp_multiplied_parameters(const ModelSpec& model) {

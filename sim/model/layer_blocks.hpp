@@ -62,6 +62,11 @@ void latent_attention_backward(LayerPasses& passes, const LayerContext& context)
 void latent_norms_forward(Pass& pass, const LayerContext& context);
 void latent_up_forward(Pass& pass, const LayerContext& context);
 
+// Compressed attention (DeepSeek-V4), and its queries from the latent on.
+void compressed_attention_forward(Pass& pass, const LayerContext& context);
+void compressed_attention_backward(LayerPasses& passes, const LayerContext& context);
+void compressed_up_forward(Pass& pass, const LayerContext& context);
+
 // The context of the core, and the choice of its keys where attention is sparse.
 [[nodiscard]] LayerContext core_context(const LayerContext& context);
 void index_forward(Pass& pass, const LayerContext& context);

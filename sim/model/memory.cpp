@@ -46,6 +46,11 @@ double local(const Activations& a, std::int64_t width, double element_bytes) {
   return product(a.dims.local_tokens, width) * element_bytes;
 }
 
+// The residual stream, in all its copies.
+double stream(const Activations& a) {
+  return local(a, a.dims.streams * a.dims.hidden, a.dims.element_bytes);
+}
+
 // Bytes of `width` elements for every token of the tensor group.
 double gathered(const Activations& a, std::int64_t width, double element_bytes) {
   return product(a.dims.tokens, width) * element_bytes;
@@ -112,11 +117,28 @@ double latents(const Activations& a) {
          normed_latents(a);
 }
 
+// Results of the norms behind the latent of the queries.
+double compressed_queries(const Activations& a) {
+  return local(a, a.model.compressed_attention->q_lora_rank, a.dims.linear_input_bytes);
+}
+
+// The latent and the key before their norms, what becomes entries, and the input of the output's
+// second product.
+double compressed_block(const Activations& a) {
+  const CompressedAttentionSpec& spec = *a.model.compressed_attention;
+  const std::int64_t entries = compressed_columns(spec, a.dims.head_dim_qk);
+  const std::int64_t groups = divide_rounding_up(spec.output_groups, a.dims.tensor);
+  return local(a, spec.q_lora_rank + a.dims.head_dim_qk + entries, a.dims.element_bytes) +
+         compressed_queries(a) + gathered(a, groups * spec.output_rank, a.dims.linear_input_bytes);
+}
+
 double attention_block(const Activations& a) {
-  double total = local(a, a.dims.hidden, a.dims.element_bytes);  // input of the norm
+  double total = stream(a);  // input of the norm
   total += projection_input(a, &AdapterTargets::qkv);
   if (a.model.mla) {
     total += latents(a);
+  } else if (a.model.compressed_attention) {
+    total += compressed_block(a);
   }
   total += attention_operands(a) + attention_core(a);
   if (a.model.output_gate) {  // the gate, and where it is not kept yet the core's output
@@ -124,9 +146,8 @@ double attention_block(const Activations& a) {
     total += copies * gathered(a, a.dims.heads * a.dims.head_dim_v, a.dims.element_bytes);
   }
   if (const auto& indexer = a.model.sparse_attention) {  // its queries, and the chosen keys
-    total += gathered(a,
-                      indexer->heads * indexer->dim + a.dims.heads * a.model.mla->v_head_dim,
-                      a.dims.element_bytes) +
+    const std::int64_t values = a.model.mla ? a.dims.heads * a.model.mla->v_head_dim : 0;
+    total += gathered(a, indexer->heads * indexer->dim + values, a.dims.element_bytes) +
              gathered(a, indexer->top_k, kIndexBytes);
   }
   if (a.dropout()) {
@@ -200,7 +221,7 @@ double moe_mlp(const Activations& a) {
 }
 
 double mlp_block(const Activations& a, Mlp mlp) {
-  double total = local(a, a.dims.hidden, a.dims.element_bytes);  // input of the norm
+  double total = stream(a);  // input of the norm
   total += mlp == Mlp::moe ? moe_mlp(a) : dense_mlp(a);
   if (a.dropout()) {
     total += local(a, a.dims.hidden, 1.0);
@@ -265,6 +286,8 @@ double attention_given_up(const Activations& a) {
   double total = modules.layernorm ? projection_input(a, &AdapterTargets::qkv) : 0.0;
   if (modules.mla_up_projection && a.model.mla) {
     total += normed_latents(a) + queries_keys_values(a);
+  } else if (modules.mla_up_projection && a.model.compressed_attention) {
+    total += compressed_queries(a) + queries_keys_values(a);
   }
   return total + (modules.core_attention ? attention_core(a) : 0.0);
 }
@@ -341,7 +364,7 @@ double kept_layer(const Activations& a, std::int64_t layer) {
     case Recompute::selective:
       return whole_layer(a, layer) - (a.model.kind_of(layer).attention ? attention_core(a) : 0.0);
     case Recompute::full:
-      return local(a, a.dims.hidden, a.dims.element_bytes);
+      return stream(a);
     case Recompute::selective_operations:
       return saved_operations(a, layer);
     case Recompute::modules:
@@ -355,22 +378,21 @@ double kept_layer(const Activations& a, std::int64_t layer) {
 double offloaded(const Activations& a, const OffloadModules& modules, std::int64_t layer) {
   const bool by_module = a.options.recompute == Recompute::modules;
   if (a.options.recompute == Recompute::full) {  // the layer's input alone is kept
-    return modules.attn_norm ? local(a, a.dims.hidden, a.dims.element_bytes) : 0.0;
+    return modules.attn_norm ? stream(a) : 0.0;
   }
   const RecomputeModules again = by_module ? a.options.ops.recompute_modules : RecomputeModules{};
   const LayerKind kind = a.model.kind_of(layer);
-  const double stream = local(a, a.dims.hidden, a.dims.element_bytes);
   double total = 0.0;
   if (kind.attention) {
-    const bool up = again.mla_up_projection && a.model.mla;
+    const bool up = again.mla_up_projection && (a.model.mla || a.model.compressed_attention);
     const double operands = queries_keys_values(a);
-    total += modules.attn_norm ? stream : 0.0;
+    total += modules.attn_norm ? stream(a) : 0.0;
     total += modules.qkv_linear && !again.layernorm ? projection_input(a, &AdapterTargets::qkv) : 0;
     total += modules.core_attn && !up ? operands : 0.0;
     total += modules.attn_proj ? attention_operands(a) - operands : 0.0;
   }
   if (kind.mlp != Mlp::none) {
-    total += modules.mlp_norm ? stream : 0.0;
+    total += modules.mlp_norm ? stream(a) : 0.0;
   }
   if (kind.mlp == Mlp::moe && !again.moe) {
     const double rows = product(a.dims.expert_rows);
@@ -488,7 +510,7 @@ Bytes layer_working_bytes(const ModelSpec& model,
   const ModelSpec own = model.of_layer(layer);
   const Activations a = activations(own, options);
   double total = brought_back(a, layer) + widest_gradients(a, layer);
-  total += local(a, 2 * a.dims.hidden, a.dims.element_bytes);  // residual stream's gradients
+  total += 2.0 * stream(a);  // its gradients
   if (a.dims.sequence_parallel) {
     total += gathered(a, a.dims.hidden, a.dims.element_bytes);  // gathered input
   }

@@ -22,6 +22,8 @@ LayerKind ModelSpec::kind_of(std::int64_t layer) const {
   switch (*type) {
     case LayerType::attention:
     case LayerType::sliding_attention:
+    case LayerType::compressed_attention:
+    case LayerType::compressed_sparse_attention:
       break;
     case LayerType::attention_mamba2:
       kind.recurrence = LayerType::mamba2;
@@ -69,6 +71,16 @@ ModelSpec ModelSpec::of_layer(std::int64_t layer) const {
     own.head_dim = full_attention->head_dim > 0 ? full_attention->head_dim : head_dim;
     own.shared_key_value = full_attention->shared_key_value;
   }
+  if (compressed_attention) {
+    const std::optional<LayerType> type = type_of(layer);
+    const bool chosen = type == LayerType::compressed_sparse_attention;
+    own.compressed_attention->ratio = chosen                                    ? kSparseRatio
+                                      : type == LayerType::compressed_attention ? kDenseRatio
+                                                                                : 0;
+    if (!chosen) {
+      own.sparse_attention.reset();
+    }
+  }
   return own;
 }
 
@@ -82,6 +94,15 @@ bool ModelSpec::is_sliding(std::int64_t layer) const {
 }
 
 std::int64_t ModelSpec::window_of(std::int64_t layer) const {
+  if (compressed_attention && attention_window) {
+    const ModelSpec own = of_layer(layer);
+    const std::int64_t ratio = own.compressed_attention->ratio;
+    const std::int64_t entries = ratio > 0 ? sequence_length / ratio : 0;
+    const std::int64_t seen =
+        attention_window->size +
+        (own.sparse_attention ? std::min(own.sparse_attention->top_k, entries) : entries);
+    return seen < sequence_length ? seen : 0;
+  }
   const bool limits = attention_window && attention_window->size < sequence_length;
   return limits && is_sliding(layer) ? attention_window->size : 0;
 }

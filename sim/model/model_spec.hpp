@@ -59,12 +59,33 @@ struct MlaSpec {
 };
 
 // Attention to chosen keys (DeepSeek-V3.2): an indexer of `heads` heads, `dim` wide and with one
-// key for all of them, scores every key before a query, which then sees the best `top_k`.
+// key for all of them, scores every key before a query, which then sees the best `top_k`. With
+// compressed attention it scores the entries of the layers that are compressed_sparse_attention.
 struct SparseAttentionSpec {
   std::int64_t heads = 0;
   std::int64_t dim = 0;
   std::int64_t top_k = 0;
 };
+
+// Compressed attention (DeepSeek-V4): queries through a latent of q_lora_rank, one head that is key
+// and value, an output projection of low rank in groups of heads. Every query sees the window of
+// attention_window; layers that are compressed also see one entry, a learned mean, for every
+// `ratio` tokens before it: all of them (128), or those that an indexer chooses (4).
+struct CompressedAttentionSpec {
+  std::int64_t q_lora_rank = 0;
+  std::int64_t output_groups = 0;
+  std::int64_t output_rank = 0;  // of each group
+  std::int64_t ratio = 0;        // of this layer (of_layer); 0: the window alone
+};
+
+inline constexpr std::int64_t kSparseRatio = 4;
+inline constexpr std::int64_t kDenseRatio = 128;
+
+// Channels of the entries of `width` and of their weights, per token: blocks of ratio 4 overlap.
+[[nodiscard]] constexpr std::int64_t compressed_columns(const CompressedAttentionSpec& spec,
+                                                        std::int64_t width) {
+  return spec.ratio == 0 ? 0 : (spec.ratio == kSparseRatio ? 4 : 2) * width;
+}
 
 // Sliding-window attention: a query sees the `size` keys up to its own, itself included; in the
 // last layer of every `full_every` (0: in none) it sees all of them.
@@ -160,7 +181,9 @@ enum class LayerType {
   lightning,          // retention with a fixed decay (MiniMax-01, arXiv 2501.08313)
   attention_mamba2,   // both on the output of one norm, added (Falcon-H1)
   mlp,
-  moe
+  moe,
+  compressed_attention,        // CompressedAttentionSpec: every entry of 128 tokens (HCA)
+  compressed_sparse_attention  // chosen entries of 4 tokens (CSA)
 };
 
 struct LayerTypeName {
@@ -169,16 +192,18 @@ struct LayerTypeName {
   char letter;  // in Megatron's hybrid_override_pattern; 0: none
 };
 
-inline constexpr std::array<LayerTypeName, 9> kLayerTypeNames = {
+inline constexpr std::array<LayerTypeName, 11> kLayerTypeNames = {
     {{"attention", LayerType::attention, '*'},
-     {"sliding_attention", LayerType::sliding_attention, 0},
+     {"sliding_attention", LayerType::sliding_attention, 'W'},
      {"mamba2", LayerType::mamba2, 'M'},
      {"gated_delta", LayerType::gated_delta, 'G'},
      {"kda", LayerType::kda, 0},
      {"lightning", LayerType::lightning, 0},
      {"attention_mamba2", LayerType::attention_mamba2, 0},
      {"mlp", LayerType::mlp, '-'},
-     {"moe", LayerType::moe, 'E'}}};
+     {"moe", LayerType::moe, 'E'},
+     {"compressed_attention", LayerType::compressed_attention, 'H'},
+     {"compressed_sparse_attention", LayerType::compressed_sparse_attention, 'C'}}};
 
 // The recurrence of a linear mixer; recurrence.hpp has the formulas.
 //
@@ -235,11 +260,14 @@ struct ModelSpec {
   bool causal = true;
   std::optional<MoeSpec> moe;
   std::optional<MlaSpec> mla;
-  std::optional<SparseAttentionSpec> sparse_attention;  // with latent attention only
+  std::optional<SparseAttentionSpec> sparse_attention;  // of latents or compressed entries
+  std::optional<CompressedAttentionSpec> compressed_attention;
   std::optional<WindowSpec> attention_window;
   std::optional<FullAttentionSpec> full_attention;  // with a window only
   std::vector<LayerType> layer_types;  // repeated over the layers; empty: attention, MLP
   std::optional<LinearAttentionSpec> linear_attention;
+  std::int64_t residual_streams =
+      1;                            // hyper-connections: copies of the stream, mixed at each block
   std::int64_t mtp_layers = 0;      // multi-token-prediction modules after the last layer
   bool mtp_shared = false;          // all of them with one set of weights (Nemotron 3)
   std::optional<AdapterSpec> lora;  // absent: all weights are trained
@@ -268,7 +296,7 @@ struct ModelSpec {
   // Whether the layer looks through the window, however long the sequence is.
   [[nodiscard]] bool is_sliding(std::int64_t layer) const;
 
-  // Keys that a query of this layer sees at most; 0: all.
+  // Keys that a query of this layer sees at most, entries of compressed ones included; 0: all.
   [[nodiscard]] std::int64_t window_of(std::int64_t layer) const;
 
   // Layers are a mixer or an MLP each, not both.

@@ -57,7 +57,8 @@ void activation_module(Pass& pass,
 
 void attention_modules(Pass& pass, const LayerContext& context) {
   const RecomputeModules& modules = context.options.recompute_modules;
-  if (modules.layernorm && context.model.mla) {
+  const bool latent = context.model.mla || context.model.compressed_attention;
+  if (modules.layernorm && latent) {
     add_norm_forward(pass, Part::attention_norm, context.dims, context.dims.hidden);
     cast_again(pass, context);
   } else if (modules.layernorm) {
@@ -66,6 +67,8 @@ void attention_modules(Pass& pass, const LayerContext& context) {
   if (modules.mla_up_projection && context.model.mla) {
     latent_norms_forward(pass, context);
     latent_up_forward(pass, context);
+  } else if (modules.mla_up_projection && context.model.compressed_attention) {
+    compressed_up_forward(pass, context);
   }
   if (modules.core_attention) {
     attention_core_forward(pass, core_context(context));

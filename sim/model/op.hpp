@@ -58,6 +58,9 @@ enum class Part : std::uint8_t {
   attention_scores,
   attention_context,
   attention_output,
+  attention_output_down,  // of groups of heads to their ranks
+  key_value_compress,     // what becomes entries and their weights
+  stream_weights,         // of hyper-connections
   mlp_up,
   mlp_down,
   index_query,
@@ -98,6 +101,8 @@ enum class Part : std::uint8_t {
   attention_output_keep,
   attention_gate,
   index_top_k,
+  key_value_pool,  // entries of compressed keys
+  stream_mix,      // of hyper-connections, in place of a residual addition
   mixer_convolution,
   mixer_gate,
   context_merge,

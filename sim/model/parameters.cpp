@@ -62,6 +62,39 @@ void add_latent_attention(Spread& spread, const ModelSpec& model) {
   }
 }
 
+// Channels of entries and their weights, a place in each for every token, and a norm.
+double compressor(const CompressedAttentionSpec& spec, double inputs, std::int64_t width) {
+  const double columns = product(compressed_columns(spec, width));
+  return columns * (inputs + product(spec.ratio) / 2.0) + product(width);
+}
+
+// Of the layer; with sinks. Down projections, entries and indexer are copied on every tensor rank.
+void add_compressed_attention(Spread& spread, const ModelSpec& model) {
+  const CompressedAttentionSpec& spec = *model.compressed_attention;
+  const double hidden = product(model.hidden_size);
+  const std::int64_t width = query_head_dim(model);
+  const double heads = product(model.num_attention_heads, width);
+  const double output = product(spec.output_groups, spec.output_rank);
+  spread.copied += product(spec.q_lora_rank + width) * (hidden + 1.0);  // and their norms
+  spread.tensor_split += product(spec.q_lora_rank) * heads;
+  spread.tensor_split += heads * product(spec.output_rank) + output * hidden;
+  spread.copied += product(model.num_attention_heads) + norm_parameters(model, model.hidden_size);
+  if (spec.ratio > 0) {
+    spread.copied += compressor(spec, hidden, width);
+  }
+  if (const auto& indexer = model.sparse_attention) {
+    spread.copied += product(spec.q_lora_rank, indexer->heads * indexer->dim) +
+                     hidden * product(indexer->heads) + compressor(spec, hidden, indexer->dim);
+  }
+}
+
+// Weights, biases and factors of the mixing of the streams, at both blocks of a layer.
+double hyper_connections(const ModelSpec& model) {
+  const std::int64_t streams = model.residual_streams;
+  const double weights = product(streams, streams + 2);
+  return streams > 1 ? 2.0 * (weights * product(streams, model.hidden_size) + weights + 3.0) : 0.0;
+}
+
 void add_recurrence(Spread& spread, const ModelSpec& model, const LayerKind& kind) {
   const MixerParameters mixer = mixer_parameters(model, *kind.recurrence);
   spread.tensor_split += mixer.split;
@@ -147,8 +180,11 @@ void add_moe(Spread& spread, const ModelSpec& model, std::int64_t experts) {
 Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active) {
   Spread spread;
   const LayerKind kind = model.kind_of(layer);
+  spread.copied += hyper_connections(model);
   if (kind.attention && model.mla) {
     add_latent_attention(spread, model);
+  } else if (kind.attention && model.compressed_attention) {
+    add_compressed_attention(spread, model.of_layer(layer));
   } else if (kind.attention) {
     add_attention(spread, model.of_layer(layer));
   }

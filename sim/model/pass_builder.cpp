@@ -209,9 +209,43 @@ void add_norm_backward(Pass& pass, Part part, const ShardDims& dims, std::int64_
   add_norm(pass, backward(part), 2.0 * size, size, width);
 }
 
+namespace {
+
+// Norm, mixing in, out and across, addition; and Sinkhorn's 20 rounds over rows and columns.
+constexpr int kStreamKernels = 5 + 2 * 20;
+
+// Weights of n streams: those by which they enter a block (n), by which its result enters them (n),
+// and of each in each (n^2).
+GemmOp stream_weights(const ShardDims& dims, Role role) {
+  const std::int64_t weights = dims.streams * (dims.streams + 2);
+  const std::int64_t inputs = dims.streams * dims.hidden;
+  GemmOp gemm{.part = Part::stream_weights,
+              .role = role,
+              .m = dims.local_tokens,
+              .n = weights,
+              .k = inputs};
+  if (role == Role::dgrad) {
+    std::swap(gemm.n, gemm.k);
+  } else if (role == Role::wgrad) {
+    gemm = {.part = gemm.part, .role = role, .m = weights, .n = inputs, .k = dims.local_tokens};
+  }
+  return gemm;
+}
+
+}  // namespace
+
 void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout) {
   const double elements = product(dims.local_tokens, dims.hidden);
   const double size = elements * dims.element_bytes;
+  if (dims.streams > 1) {
+    add_gemm(pass, stream_weights(dims, Role::fprop));
+    add_memory(pass,
+               Part::stream_mix,
+               product(5 * dims.streams + 1) * size,
+               product(3 * dims.streams + 1) * size,
+               kStreamKernels);
+    return;
+  }
   add_memory(pass,
              dropout ? Part::dropout_residual_add : Part::residual_add,
              2.0 * size,
@@ -221,6 +255,16 @@ void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout) {
 void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout) {
   const double elements = product(dims.local_tokens, dims.hidden);
   const double size = elements * dims.element_bytes;
+  if (dims.streams > 1) {  // of each operation its operands again, and their gradients
+    add_memory(pass,
+               backward(Part::stream_mix),
+               product(2, 5 * dims.streams + 1) * size,
+               product(2, 3 * dims.streams + 1) * size,
+               2 * kStreamKernels);
+    add_gemm(pass, stream_weights(dims, Role::dgrad));
+    add_gemm(pass, stream_weights(dims, Role::wgrad));
+    return;
+  }
   if (dropout) {
     add_memory(pass, backward(Part::dropout), size + elements, size);
   }

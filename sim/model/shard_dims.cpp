@@ -143,7 +143,7 @@ std::int64_t position_rows(const ModelSpec& model) {
 }
 
 ShardDims core_dims(const ModelSpec& model, ShardDims dims) {
-  if (model.sparse_attention) {
+  if (model.sparse_attention && model.mla) {
     dims.groups = 1;
     dims.head_dim_qk = model.mla->kv_lora_rank + model.mla->qk_rope_head_dim;
     dims.head_dim_v = model.mla->kv_lora_rank;
@@ -158,6 +158,7 @@ ShardDims shard_dims(const ModelSpec& model, const OpOptions& options) {
   dims.sequence_parallel = shard.sequence_parallel && shard.tensor > 1;
   dims.keeps_gathered_input = options.keeps_gathered_input;
   dims.hidden = model.hidden_size;
+  dims.streams = model.residual_streams;
   dims.sequences = shard.micro_batch;
   dims.query_length = divide_rounding_up(model.sequence_length, shard.context);
   dims.key_length = model.sequence_length;

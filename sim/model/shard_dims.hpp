@@ -37,6 +37,7 @@ template <typename... Numbers>
 // sequence_parallel: and the tensor degree is above one.
 struct ShardDims : ShardContext {
   std::int64_t hidden = 0;
+  std::int64_t streams = 1;  // copies of the residual stream
   std::int64_t tokens = 0;
   std::int64_t local_tokens = 0;
   std::int64_t sequences = 0;

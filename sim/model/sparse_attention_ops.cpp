@@ -7,6 +7,9 @@
 //   target        2 a (kv_lora + rope) k'    attention summed over the heads, which it is to match
 //   backward      4 H_I d_I k'         over the chosen keys alone (sparse stage of the training)
 //
+// With compressed attention keys are the entries, s / 4 of them, that its own compression makes
+// (8 h d_I in place of 2 h d_I), and the core is that of the model's heads.
+//
 // The choice reads the scores once in fp32 and writes k places. Absorbing the up projections into
 // query and output costs what those did. The indexer is copied on all tensor ranks; context
 // parallelism gathers all keys.
@@ -26,23 +29,33 @@ constexpr double kPlaceBytes = 4.0;
 
 LinearLayer index_query(const LayerContext& context) {
   const SparseAttentionSpec& indexer = *context.model.sparse_attention;
+  const auto& compressed = context.model.compressed_attention;
   return {.part = Part::index_query,
           .tokens = context.dims.tokens,
           .outputs = indexer.heads * indexer.dim,
-          .inputs = context.model.mla->q_lora_rank};
+          .inputs = compressed ? compressed->q_lora_rank : context.model.mla->q_lora_rank};
 }
 
 LinearLayer index_key(const LayerContext& context) {
   const SparseAttentionSpec& indexer = *context.model.sparse_attention;
+  const auto& compressed = context.model.compressed_attention;
+  const std::int64_t keys = compressed ? compressed_columns(*compressed, indexer.dim) : indexer.dim;
   return {.part = Part::index_key,
           .tokens = context.dims.local_tokens,
-          .outputs = indexer.dim + indexer.heads,
+          .outputs = keys + indexer.heads,
           .inputs = context.dims.hidden};
 }
 
+// Keys of the whole sequence, among which the indexer chooses.
+std::int64_t all_keys(const LayerContext& context) {
+  const auto& compressed = context.model.compressed_attention;
+  return divide_rounding_up(context.dims.key_length, compressed ? compressed->ratio : 1);
+}
+
 std::int64_t seen_keys(const LayerContext& context) {
-  const AttentionOp op{.key_length = context.dims.key_length,
-                       .window = context.model.sparse_attention->top_k};
+  const AttentionOp op{
+      .key_length = all_keys(context),
+      .window = std::min(context.model.sparse_attention->top_k, all_keys(context))};
   return std::max<std::int64_t>(static_cast<std::int64_t>(keys_in_window(op)), 1);
 }
 
@@ -69,7 +82,8 @@ void add_scores(Pass& pass,
 LayerContext core_context(const LayerContext& context) {
   LayerContext core = context;
   core.dims = core_dims(context.model, context.dims);
-  if (const auto& indexer = context.model.sparse_attention) {
+  const auto& indexer = context.model.sparse_attention;
+  if (indexer && context.model.mla) {
     core.window = indexer->top_k < context.dims.key_length ? indexer->top_k : 0;
   }
   return core;
@@ -82,7 +96,7 @@ void index_forward(Pass& pass, const LayerContext& context) {
   const SparseAttentionSpec& indexer = *context.model.sparse_attention;
   const ShardDims core = core_dims(context.model, context.dims);
   const PrecisionSpec& precision = context.options.precision;
-  const std::int64_t scored = divide_rounding_up(context.dims.key_length, 2);
+  const std::int64_t scored = divide_rounding_up(all_keys(context), 2);
   add_linear_forward(pass, index_query(context), precision);
   add_linear_forward(pass, index_key(context), precision);
   add_scores(pass, context, Part::index_scores, Role::fprop, scored, indexer.heads * indexer.dim);

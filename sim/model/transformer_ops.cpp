@@ -15,6 +15,8 @@ void layer_forward(Pass& pass, const LayerContext& context, std::int64_t layer) 
   const LayerKind kind = context.model.kind_of(layer);
   if (kind.attention && context.model.mla) {
     latent_attention_forward(pass, context);
+  } else if (kind.attention && context.model.compressed_attention) {
+    compressed_attention_forward(pass, context);
   } else if (kind.attention) {
     attention_forward(pass, context);
   }
@@ -120,6 +122,8 @@ LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::
   }
   if (kind.attention && model.mla) {
     latent_attention_backward(passes, context);
+  } else if (kind.attention && model.compressed_attention) {
+    compressed_attention_backward(passes, context);
   } else if (kind.attention) {
     attention_backward(passes, context);
   }

@@ -153,7 +153,8 @@ Bytes message_bytes(const StepInput& input, bool gradient) {
                         static_cast<double>(input.model.sequence_length) /
                         static_cast<double>(input.layout.context);
   return model::bytes_per_element(input.spec.precision.activation) *
-         (models * tokens * static_cast<double>(input.model.hidden_size) /
+         (models * tokens *
+          static_cast<double>(input.model.residual_streams * input.model.hidden_size) /
           static_cast<double>(input.layout.tensor));
 }
 

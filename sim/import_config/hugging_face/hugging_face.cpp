@@ -274,12 +274,14 @@ class HuggingFace {
       static_cast<void>(keys_.take(at("sliding_window")));  // no layer uses it
     } else if (every) {
       import_.set("model.attention_window.size", *window, at("sliding_window"));
-      import_.draft.set("model.attention_window.full_every",
-                        *every,
-                        !kinds.empty() ? read_from(*keys_.find(at("layer_types")))
-                        : pattern != nullptr
-                            ? read_from(*pattern)
-                            : of_class(fmt::format("each {}th layer is full", *every)));
+      import_.draft.set(
+          "model.attention_window.full_every",
+          *every,
+          !kinds.empty() ? read_from(*keys_.find(at("layer_types")))
+          : pattern != nullptr
+              ? read_from(*pattern)
+              : of_class(*every == 0 ? std::string("every layer has the window")
+                                     : fmt::format("each {}th layer is full", *every)));
     } else if (windowed && (longest_ == 0 || *window < longest_)) {
       leave_out(import_,
                 at("sliding_window"),

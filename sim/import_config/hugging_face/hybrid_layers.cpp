@@ -39,7 +39,8 @@ class HybridLayers {
       : import_(import), keys_(import.keys), prefix_(prefix), family_(family) {}
 
   void read() {
-    const bool listed = read_pattern() || read_words() || read_interval() || read_lists();
+    const bool listed =
+        read_ratios() || read_pattern() || read_words() || read_interval() || read_lists();
     if (!listed && family_.mixer == "attention_mamba2") {
       set_types({"attention_mamba2"}, default_of(import_, "Mamba-2 beside attention"));
     } else if (!listed && !family_.mixer.empty()) {
@@ -120,6 +121,43 @@ class HybridLayers {
       words.emplace_back(found->name);
     }
     set_types(words, read_from(item), true);
+    return true;
+  }
+
+  // DeepSeek-V4: tokens of an entry for each layer, those of prediction modules behind them.
+  bool read_ratios() {
+    const SourceItem* item = keys_.find(at("compress_ratios"));
+    if (item == nullptr) {
+      return false;
+    }
+    std::vector<std::string> ratios = keys_.texts(at("compress_ratios"));
+    const auto layers = keys_.count(at("num_hidden_layers"));
+    if (layers && static_cast<std::size_t>(*layers) <= ratios.size()) {
+      ratios.resize(static_cast<std::size_t>(*layers));
+    }
+    std::string letters;
+    for (const std::string& ratio : ratios) {
+      if (ratio != "0" && ratio != "4" && ratio != "128") {
+        keys_.error(*item,
+                    fmt::format("holds {}: entries of a scenario are 4 or 128 tokens", ratio));
+        return true;
+      }
+      letters += ratio == "0" ? 'W' : ratio == "4" ? 'C' : 'H';
+    }
+    import_.draft.set("model.layer_types", letters, read_from(*item));
+    copy_count(import_, at("q_lora_rank"), "model.compressed_attention.q_lora_rank");
+    copy_count(import_, at("hc_mult"), "model.residual_streams");
+    for (const auto& [name, target] :
+         {std::pair("o_groups", "output_groups"), std::pair("o_lora_rank", "output_rank")}) {
+      const std::string key = fmt::format("model.compressed_attention.{}", target);
+      copy_count(import_, at(name), key);
+      if (import_.draft.find(key) == nullptr) {
+        import_.draft.leave_open(
+            key, SourceItem{}, fmt::format("the file does not state {}", name));
+      }
+    }
+    static_cast<void>(keys_.take(at("qk_rope_head_dim")));  // a part of each head
+    static_cast<void>(keys_.take(at("layer_types")));       // the same in words
     return true;
   }
 

@@ -76,7 +76,8 @@ void add_automatic(Workbench& bench) {
   for (const scenario::OfferedValue& offered : scenario::offered_values(scenario)) {
     const auto spec = offered.key == kRecompute ? parse_recompute(offered.value) : std::nullopt;
     const bool of_mla = offered.value.find("mla_") != std::string::npos;
-    if (spec && (scenario.model.mla || !of_mla)) {  // else it is another value over again
+    if (spec && (scenario.model.mla || scenario.model.compressed_attention ||
+                 !of_mla)) {  // else it is another value over again
       add_recompute(choices, *spec);
     }
   }

@@ -16,6 +16,7 @@ using model::kLayerTypeNames;
 using model::LayerType;
 
 constexpr std::int64_t kMostTaps = 64;
+constexpr std::int64_t kMostStreams = 64;
 constexpr std::int64_t kLongestChunk = 65'536;
 constexpr std::string_view kTypesExample = "[gated_delta, gated_delta, gated_delta, attention]";
 
@@ -71,11 +72,14 @@ Key types_key() {
       {.path = "model.layer_types",
        .aliases = {"hybrid_override_pattern", "hybrid_layer_pattern", "layers_block_type"},
        .note = "the preset's; else attention in every layer",
-       .meaning = "What the layers are made of, from the first on and repeated; or a text of "
-                  "Megatron's letters, M mamba2, G gated_delta, * attention, - mlp, E moe. With "
-                  "mlp or moe in it each layer is that block or that mixer alone; else a mixer "
-                  "and an MLP, of experts from moe.dense_layers on. sliding_attention sees "
-                  "attention_window.size keys, attention all.",
+       .meaning =
+           "What the layers are made of, from the first on and repeated; or a text of "
+           "Megatron's letters, M mamba2, G gated_delta, * attention, W sliding_attention, "
+           "H compressed_attention, C compressed_sparse_attention, - mlp, E moe. With "
+           "mlp or moe in it each layer is that block or that mixer alone; else a mixer "
+           "and an MLP, of experts from moe.dense_layers on. sliding_attention sees "
+           "attention_window.size keys, attention all, compressed_attention and "
+           "compressed_sparse_attention those and the entries of model.compressed_attention.",
        .example = std::string(kTypesExample)},
       type_words(),
       [](Draft& draft) { draft.scenario.model.layer_types.clear(); },
@@ -85,7 +89,7 @@ Key types_key() {
   Form pattern = text_form();
   pattern.name = "a text of letters";
   pattern.example = "MEME*E";
-  pattern.pattern = "^[MG*E-]+$";
+  pattern.pattern = "^[MG*EWHC-]+$";
   key.forms.push_back(pattern);
   key.print = show_types;
   key.read = [list = std::move(key.read)](
@@ -168,7 +172,8 @@ void add_indexer(std::vector<Key>& keys) {
       {.path = "model.sparse_attention",
        .note = "the preset's; else attention to all keys",
        .meaning = "Latent attention to the keys that an indexer chooses (DSA, DeepSeek-V3.2), "
-                  "trained with it.",
+                  "trained with it; with model.compressed_attention to the entries that it chooses "
+                  "in layers that are compressed_sparse_attention.",
        .example = "{index_heads: 64, index_head_dim: 128, top_k: 2048}"},
       ORRERY_AT(scenario.model.sparse_attention)));
   keys.push_back(count_key({.path = "model.sparse_attention.index_heads",
@@ -193,6 +198,47 @@ void add_indexer(std::vector<Key>& keys) {
                            ORRERY_AT(scenario.model.sparse_attention->top_k)));
 }
 
+void add_compressed(std::vector<Key>& keys) {
+  keys.push_back(section_at(
+      {.path = "model.compressed_attention",
+       .note = "the preset's; else none",
+       .meaning =
+           "Attention of DeepSeek-V4: queries through a latent, one head of head_dim that is "
+           "key and value, a window, and in layers that are compressed_attention or "
+           "compressed_sparse_attention an entry for every 128 or 4 tokens.",
+       .example = "{q_lora_rank: 1024, output_groups: 8, output_rank: 1024}"},
+      ORRERY_AT(scenario.model.compressed_attention)));
+  keys.push_back(count_key({.path = "model.compressed_attention.q_lora_rank",
+                            .note = std::string(kOfPreset),
+                            .meaning = "Width of the latent of the queries.",
+                            .example = "1024"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.compressed_attention->q_lora_rank)));
+  keys.push_back(count_key({.path = "model.compressed_attention.output_groups",
+                            .aliases = {"o_groups"},
+                            .note = std::string(kOfPreset),
+                            .meaning = "Groups of heads whose output has a projection of its own.",
+                            .example = "8"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.compressed_attention->output_groups)));
+  keys.push_back(count_key({.path = "model.compressed_attention.output_rank",
+                            .aliases = {"o_lora_rank"},
+                            .note = std::string(kOfPreset),
+                            .meaning = "Width to which it projects them.",
+                            .example = "1024"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.compressed_attention->output_rank)));
+  keys.push_back(
+      count_key({.path = "model.residual_streams",
+                 .aliases = {"hc_mult", "num_residual_streams"},
+                 .note = "the preset's; else 1",
+                 .meaning = "Copies of the residual stream that hyper-connections mix at "
+                            "every block.",
+                 .example = "4"},
+                {1, kMostStreams},
+                ORRERY_AT(scenario.model.residual_streams)));
+}
+
 }  // namespace
 
 std::vector<Key> layer_keys() {
@@ -200,6 +246,7 @@ std::vector<Key> layer_keys() {
   keys.push_back(types_key());
   add_recurrence(keys);
   add_indexer(keys);
+  add_compressed(keys);
   keys.push_back(flag_key({.path = "model.output_gate",
                            .aliases = {"attn_output_gate", "attention_output_gate"},
                            .note = "the preset's; else false",

@@ -267,9 +267,9 @@ Key modules_key() {
                   "mla_up_proj and activation drop their results; core_attention, mlp, "
                   "shared_experts and moe drop all inside.",
        .example = "[layernorm, mla_up_proj]",
-       .idle = {ORRERY_WHEN(
-                    d.scenario.step.recompute.modules.mla_up_projection && !d.scenario.model.mla,
-                    "mla_up_proj: the model has no latent attention"),
+       .idle = {ORRERY_WHEN(d.scenario.step.recompute.modules.mla_up_projection &&
+                                !d.scenario.model.mla && !d.scenario.model.compressed_attention,
+                            "mla_up_proj: the model has no latent attention"),
                 ORRERY_WHEN(
                     !d.scenario.model.moe && recomputes_experts(d.scenario.step.recompute.modules),
                     "moe, moe_act, shared_experts: the model is dense"),

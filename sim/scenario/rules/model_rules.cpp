@@ -68,11 +68,26 @@ bool require_dimensions(Reading& reading) {
                                             {"top_k", sparse->top_k}}};
     complete =
         require_all(reading, "model.sparse_attention", indexer, "for its indexer") && complete;
-    if (!model.mla || model.mla->q_lora_rank == 0) {
+    if (!model.compressed_attention && (!model.mla || model.mla->q_lora_rank == 0)) {
       error(reading,
             "model.sparse_attention",
-            "works on latents, but the model has none",
-            "model.mla with a q_lora_rank");
+            "works on latents or compressed entries, but the model has none",
+            "model.mla with a q_lora_rank, or model.compressed_attention");
+      complete = false;
+    }
+  }
+  if (const auto& compressed = model.compressed_attention) {
+    const std::array<Needed, 3> needed = {{{"q_lora_rank", compressed->q_lora_rank},
+                                           {"output_groups", compressed->output_groups},
+                                           {"output_rank", compressed->output_rank}}};
+    complete = require_all(reading, "model.compressed_attention", needed, "for its projections") &&
+               complete;
+    if (model.mla || model.linear_attention || model.full_attention || model.output_gate ||
+        !model.attention_window || model.attention_window->full_every > 0) {
+      error(reading,
+            "model.compressed_attention",
+            "needs a window in every layer, and no latent, linear or gated attention beside it",
+            "model.attention_window: {size: 128}");
       complete = false;
     }
   }
@@ -100,13 +115,14 @@ void check_adapters(Reading& reading) {
     return;
   }
   const model::AdapterTargets& targets = model.lora->targets;
-  if (model.linear_attention || model.sparse_attention || model.output_gate ||
-      model.full_attention || (model.moe && model.moe->latent_size > 0)) {
+  if (model.linear_attention || model.sparse_attention || model.compressed_attention ||
+      model.residual_streams > 1 || model.output_gate || model.full_attention ||
+      (model.moe && model.moe->latent_size > 0)) {
     error(
         reading,
         "model.lora",
-        "is not known of linear mixers, of attention with a gate, to chosen keys or with heads of "
-        "two kinds, and of latent experts",
+        "is not known of linear mixers, of attention with a gate, to chosen or compressed keys or "
+        "with heads of two kinds, of several residual streams and of latent experts",
         "a model without them");
   }
   const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_experts > 0;
@@ -124,11 +140,20 @@ bool check_layer_types(Reading& reading) {
   std::set<LayerType> types(model.layer_types.begin(), model.layer_types.end());
   const std::size_t count = types.size();
   const auto has = [&types](LayerType type) { return types.count(type) > 0; };
+  const bool sparse = has(LayerType::compressed_sparse_attention);
   std::string problem;
   if (count > model::kMostLayerTypes) {
     problem = fmt::format("names {} types", count);
   } else if (has(LayerType::sliding_attention) && !model.attention_window) {
     problem = "has sliding_attention, but model.attention_window no size";
+  } else if ((has(LayerType::compressed_attention) || sparse) && !model.compressed_attention) {
+    problem = "has compressed attention, but the model no model.compressed_attention";
+  } else if (model.compressed_attention && sparse != model.sparse_attention.has_value()) {
+    problem =
+        "has compressed_sparse_attention where model.sparse_attention is not stated, or not "
+        "where it is";
+  } else if (model.compressed_attention && has(LayerType::attention)) {
+    problem = "has attention to all keys beside compressed attention";
   } else if (has(LayerType::moe) && !model.moe) {
     problem = "has moe, but the model no model.moe";
   } else if (model.has_single_blocks() && model.moe && model.moe->dense_layers > 0) {
@@ -143,8 +168,12 @@ bool check_layer_types(Reading& reading) {
         problem,
         fmt::format("at most {} types, with the sections that they need", model::kMostLayerTypes));
   }
-  for (const LayerType type :
-       {LayerType::attention, LayerType::sliding_attention, LayerType::mlp, LayerType::moe}) {
+  for (const LayerType type : {LayerType::attention,
+                               LayerType::sliding_attention,
+                               LayerType::compressed_attention,
+                               LayerType::compressed_sparse_attention,
+                               LayerType::mlp,
+                               LayerType::moe}) {
     types.erase(type);
   }
   types.erase(LayerType::attention_mamba2);

@@ -148,7 +148,7 @@ TEST(PublishedModels, LayersThatAreNoAttentionAreRefused) {
 }
 
 TEST(PublishedModels, LayersThatDifferOrChooseTheirKeysAreRefused) {
-  for (const char* key : {"block_configs", "attn_layer_period", "compress_ratios"}) {
+  for (const char* key : {"block_configs", "attn_layer_period"}) {
     const Imported imported =
         import_texts({{"config.json",
                        std::string("{\"model_type\": \"newllm\", \"hidden_size\": 4096,\n \"") +

@@ -43,6 +43,8 @@ constexpr std::array kReleased = {
     Released{"nemotron3-ultra-550b-a55b", 549'308'993'536},
     Released{"deepseek-v3", 671'026'419'200},
     Released{"deepseek-v3.2", 671'877'944'064},
+    Released{"deepseek-v4-flash", 284'332'240'471},
+    Released{"deepseek-v4-pro", 1'572'997'201'763},
     Released{"kimi-k2", 1'026'408'235'864},
     Released{"kimi-linear-48b-a3b", 49'122'681'728},
     Released{"gpt-oss-20b", 20'914'757'184},

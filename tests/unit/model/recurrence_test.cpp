@@ -196,6 +196,64 @@ TEST(SparseAttention, CountsAsItsReport) {
             1536 * 64 * 128 + 7168 * (128 + 64) + 2 * 128);
 }
 
+// DeepSeek-V4 Flash, per token and layer, at 4,096 tokens: 64 heads of 512 on 128 keys, on 128 and 32
+// entries, on 128 and 512 of 1,024; products by the formulas of compressed_attention_ops.cpp.
+TEST(CompressedAttention, CountsAsItsFormulas) {
+  const ModelSpec model = preset_spec("deepseek-v4-flash");
+  constexpr double kTokens = 4096.0;
+  constexpr double kProjections = 2.0 * (4096.0 * 1024 + 1024.0 * 64 * 512 + 4096.0 * 512 +
+                                         64.0 * 512 * 1024 + 8.0 * 1024 * 4096);
+  constexpr double kIndexer =
+      2.0 * (1024.0 * 64 * 128 + 4096.0 * 64) + 8.0 * 4096 * 128 + 64.0 * 128 * 1024;
+
+  struct Case {
+    std::int64_t layer;
+    double keys;
+    double beside;  // of compression and indexer
+  };
+
+  const std::vector<Case> cases = {
+      {0, 128.0, 0.0}, {2, 640.0, 8.0 * 4096 * 512 + kIndexer}, {3, 160.0, 4.0 * 4096 * 512}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.layer);
+    EXPECT_EQ(static_cast<double>(model.window_of(c.layer)), c.keys);
+    const LayerPasses passes = layer_passes(model, OpOptions{}, c.layer);
+    const double seen = c.keys - c.keys * c.keys / (2.0 * kTokens);
+    EXPECT_DOUBLE_EQ(attention_flop(passes.forward), 4.0 * 64 * 512 * seen * kTokens);
+    double products = 0.0;
+    for (const PassOp& entry : passes.forward) {
+      const auto* gemm = std::get_if<GemmOp>(&entry.op);
+      const bool counted = gemm != nullptr && block_of(gemm->part) == Block::attention &&
+                           gemm->part != Part::index_target;
+      const bool latent =
+          gemm != nullptr && (gemm->part == Part::query_down || gemm->part == Part::query_up ||
+                              gemm->part == Part::key_value_down);
+      products += counted || latent ? in_flop(flop_count(*gemm)) : 0.0;
+    }
+    EXPECT_DOUBLE_EQ(products / kTokens, kProjections + c.beside);
+  }
+  EXPECT_EQ(model.window_of(model.num_layers), 128);  // of the prediction module
+}
+
+// Four streams: kept four times where a layer keeps its input alone, and mixed at both blocks.
+TEST(ResidualStreams, AreKeptAndMixed) {
+  ModelSpec model = preset_spec("llama3-8b");
+  ActivationOptions options;
+  options.recompute = Recompute::full;
+  const Bytes one = layer_activation_bytes(model, options, 0);
+  const double parameters = static_cast<double>(count_layer_parameters(model, 0).total);
+  model.residual_streams = 4;
+  EXPECT_DOUBLE_EQ(layer_activation_bytes(model, options, 0) / one, 4.0);
+  EXPECT_DOUBLE_EQ(static_cast<double>(count_layer_parameters(model, 0).total) - parameters,
+                   2.0 * (24.0 * 4 * 4096 + 24 + 3));
+  const LayerPasses passes = layer_passes(model, OpOptions{}, 0);
+  const auto mix = find_memory(passes.forward, "stream_mix");
+  ASSERT_TRUE(mix.has_value());
+  EXPECT_DOUBLE_EQ(in_bytes(mix->read),
+                   21.0 * 4096 * 2 * static_cast<double>(model.sequence_length));
+  EXPECT_FALSE(find_memory(passes.forward, "residual_add").has_value());
+}
+
 // Gemma 4 31B: every sixth layer has 4 heads of 512 whose keys are its values, the others 16 of
 // 256.
 TEST(FullAttention, HasHeadsOfItsOwn) {
