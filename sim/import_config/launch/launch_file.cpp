@@ -73,14 +73,16 @@ constexpr std::array<std::string_view, 18> kAlways = {"model.num_layers",
                                                       "precision.compute"};
 
 // What a preset or a scenario may say of the model beyond plain layers of attention and MLP.
-constexpr std::array<std::string_view, 8> kOfItsLayers = {"model.layer_types",
-                                                          "model.output_gate",
-                                                          "model.attention_window.size",
-                                                          "model.full_attention.head_dim",
-                                                          "model.sparse_attention.top_k",
-                                                          "model.linear_attention.value_heads",
-                                                          "model.lora.rank",
-                                                          "model.reference"};
+constexpr std::array<std::string_view, 10> kOfItsLayers = {"model.layer_types",
+                                                           "model.compressed_attention.q_lora_rank",
+                                                           "model.residual_streams",
+                                                           "model.output_gate",
+                                                           "model.attention_window.size",
+                                                           "model.full_attention.head_dim",
+                                                           "model.sparse_attention.top_k",
+                                                           "model.linear_attention.value_heads",
+                                                           "model.lora.rank",
+                                                           "model.reference"};
 
 const Program& info(LaunchProgram program) {
   return kPrograms[static_cast<std::size_t>(program)];
@@ -112,12 +114,14 @@ std::string script(const Scenario& scenario, const std::vector<LaunchSetting>& s
   return fmt::format(
       "#!/bin/bash\n"
       "# {}\n"
-      "# {} nodes of {} GPUs. Set NODE_RANK, MASTER_ADDR, DATA and CHECKPOINTS on every node.\n"
+      "# {} nodes of {} GPUs. Set NODE_RANK, MASTER_ADDR, DATA and CHECKPOINTS on every node; add\n"
+      "# tokenizer and learning rate{}.\n"
       "torchrun --nnodes {} --nproc-per-node {} --node-rank \"$NODE_RANK\" \\\n"
       "  --master-addr \"$MASTER_ADDR\" pretrain_gpt.py{}\n",
       one_line(scenario.name),
       scenario.cluster.nodes,
       scenario.cluster.gpus_per_node,
+      scenario.run ? "" : ", and --train-iters",
       scenario.cluster.nodes,
       scenario.cluster.gpus_per_node,
       arguments);
@@ -187,6 +191,9 @@ bool is_usual(const Scenario& scenario, const std::string& key, const std::strin
   }
   if (key == "layout.order") {
     return layout.pipeline == 1;
+  }
+  if (key == "overlap.tensor") {  // nothing to overlap
+    return layout.tensor == 1 || !layout.sequence_parallel;
   }
   if (key == "overlap.reduction") {
     const bool shards_gradients = layout.sharding == layout::Sharding::zero2 ||
@@ -300,8 +307,12 @@ std::optional<std::string> launch_file(const Scenario& scenario,
   for (const std::string& key : said_keys(scenario, program)) {
     const auto value = scenario::value_of(scenario, key);
     const auto got = scenario::value_of(*again, key);
-    const bool silent =
-        !got || key == "layout.stage_layers" || key == "layout.order" || key == "overlap.reduction";
+    if (program == LaunchProgram::torchtitan && value == "selective" &&
+        got == "selective_operations") {
+      continue;  // its stack's word for the same
+    }
+    const bool silent = !got || key == "layout.stage_layers" || key == "layout.order" ||
+                        key == "overlap.reduction" || key == "overlap.tensor";
     if (value && value != got && !(silent && is_usual(scenario, key, *value))) {
       diagnostics.error(scenario.where(key),
                         key,

@@ -30,7 +30,7 @@ const std::vector<TableRow>& rows_of(std::string_view program) {
 struct LaunchRow {
   std::string_view key;
   std::string_view value;   // empty: any; !OTHER: any but that one
-  std::string_view beside;  // only where this key is above 1
+  std::string_view beside;  // only where this key is on
   std::string_view words;
 
   [[nodiscard]] bool holds(const std::string& said) const {
@@ -93,6 +93,11 @@ std::optional<std::string> their_value(std::string_view values, std::string_view
   return std::nullopt;
 }
 
+// A degree above one, a word other than none, true.
+bool is_on(std::string_view value) {
+  return !value.empty() && value != "0" && value != "1" && value != "none" && value != "false";
+}
+
 bool is_number_or_switch(std::string_view value) {
   return value == "true" || value == "false" ||
          (!value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos);
@@ -135,7 +140,7 @@ void add_rows(const scenario::Scenario& scenario,
               std::vector<LaunchSetting>& settings) {
   for (const LaunchRow& row : launch_rows(program)) {
     const std::string value = value_at(scenario, row.key);
-    if (!row.holds(value) || (!row.beside.empty() && count_at(scenario, row.beside) < 2)) {
+    if (!row.holds(value) || (!row.beside.empty() && !is_on(value_at(scenario, row.beside)))) {
       continue;
     }
     if (!row.words.empty()) {

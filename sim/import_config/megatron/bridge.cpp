@@ -182,12 +182,12 @@ void read_bridge(Import& import) {
     import.pending.vocab_divisor.reset();
   }
   read_megatron_layout(keys);
+  const auto wide = keys.flag("grad_reduce_in_fp32");
+  if (wide) {  // before the buckets, which count in its bytes
+    keys.set("precision.gradient_dtype", *wide ? "fp32" : "bf16", "grad_reduce_in_fp32");
+  }
   if (take_recipe(import)) {
     read_megatron_step(keys);
-  }
-  const auto wide = keys.flag("grad_reduce_in_fp32");
-  if (wide) {
-    keys.set("precision.gradient_dtype", *wide ? "fp32" : "bf16", "grad_reduce_in_fp32");
   }
   read_megatron_run(keys);
 }
