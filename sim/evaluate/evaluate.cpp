@@ -233,30 +233,24 @@ void warn_of_the_run(const scenario::Scenario& scenario,
   }
 }
 
-// A superchip in larger nodes than those in which it is sold (scenarios/profiles/clusters).
+// A superchip in other nodes than those in which it is sold.
 void warn_of_the_node(const scenario::Scenario& scenario,
                       const hardware::GpuProfile& gpu,
                       Diagnostics& diagnostics) {
   const hardware::ClusterSpec& cluster = scenario.cluster;
-  if (!cluster.preset.empty() || gpu.arch != hardware::GpuArch::blackwell) {
-    return;
-  }
   Diagnostics unused;
-  std::int64_t most = 0;
-  std::string sold_as;
-  for (const scenario::PresetPtr& preset :
-       scenario::presets_of(scenario).list(scenario::PresetKind::clusters, unused)) {
-    if (preset->cluster.gpu == gpu.name && preset->cluster.gpus_per_node > most) {
-      most = preset->cluster.gpus_per_node;
-      sold_as = preset->name;
-    }
-  }
-  if (most > 0 && cluster.gpus_per_node > most) {
-    diagnostics.warning(
-        scenario.where("cluster.gpus_per_node"),
-        "cluster.gpus_per_node",
-        fmt::format("is {}, and {} is sold in nodes of {}", cluster.gpus_per_node, gpu.name, most),
-        fmt::format("cluster.preset: {}", sold_as));
+  const scenario::PresetPtr sold =
+      cluster.preset.empty() && !gpu.sold_as.empty()
+          ? scenario::presets_of(scenario).find(scenario::PresetKind::clusters, gpu.sold_as, unused)
+          : nullptr;
+  if (sold && cluster.gpus_per_node > sold->cluster.gpus_per_node) {
+    diagnostics.warning(scenario.where("cluster.gpus_per_node"),
+                        "cluster.gpus_per_node",
+                        fmt::format("is {}, and {} is sold in nodes of {}",
+                                    cluster.gpus_per_node,
+                                    gpu.name,
+                                    sold->cluster.gpus_per_node),
+                        fmt::format("cluster.preset: {}", gpu.sold_as));
   }
 }
 
@@ -369,6 +363,8 @@ bool run_whole(const scenario::Scenario& scenario,
       !add_save_steps(scenario, options, step, spec.checkpoint, evaluation.assumed, diagnostics)) {
     return false;
   }
+  evaluation.feasible = evaluation.feasible && base.lacking.empty();
+  evaluation.reasons.insert(evaluation.reasons.end(), base.lacking.begin(), base.lacking.end());
   step.node_watts =
       mean_power_watts(scenario, resolved) * static_cast<double>(scenario.cluster.gpus_per_node);
   step.sizes = elastic_sizes(scenario, resolved.layout, base, options, diagnostics);
@@ -512,8 +508,11 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     if (!evaluation.feasible && scenario.cluster.mixed.empty()) {
       evaluation.advice = fitting_changes(scenario, options.search);
     }
-    if (auto assumption = assumed_software(scenario, options.search, evaluation)) {
-      evaluation.assumed.push_back(*std::move(assumption));
+    for (auto line :
+         {assumed_rack(scenario), assumed_software(scenario, options.search, evaluation)}) {
+      if (line) {
+        evaluation.assumed.push_back(*std::move(line));
+      }
     }
     evaluation.recipe = recipe_effects(scenario, options.search, evaluation);
     for (auto line : {switched_on(scenario, evaluation), undecided_context(evaluation, other)}) {

@@ -98,11 +98,14 @@ std::optional<std::string> fault_problem(const ClusterSpec& cluster) {
 
 }  // namespace
 
+std::int64_t nvlink_gpus(const ClusterSpec& cluster) {
+  return cluster.network.nvlink_domain.value_or(cluster.rack_gpus.value_or(cluster.gpus_per_node));
+}
+
 std::optional<std::string> network_problem(const ClusterSpec& cluster) {
   const NetworkSpec& network = cluster.network;
   const bool wired = network.nics_per_node > 0 && network.nic_rate > BytesPerSecond{};
-  const std::int64_t domain = network.nvlink_domain.value_or(cluster.gpus_per_node);
-  const bool one_domain = cluster.nodes * cluster.gpus_per_node <= domain;
+  const bool one_domain = cluster.nodes * cluster.gpus_per_node <= nvlink_gpus(cluster);
   if (cluster.nodes > 1 && !wired && !one_domain) {
     return fmt::format("{} nodes need a network, but this one has {} NICs a node of {} Gbit/s",
                        cluster.nodes,
@@ -133,8 +136,7 @@ layout::ClusterShape cluster_shape(const ClusterSpec& cluster, bool has_nvlink) 
   layout::ClusterShape shape;
   shape.gpus = cluster.nodes * cluster.gpus_per_node;
   shape.gpus_per_node = cluster.gpus_per_node;
-  shape.nvlink_domain =
-      has_nvlink ? cluster.network.nvlink_domain.value_or(cluster.gpus_per_node) : 1;
+  shape.nvlink_domain = has_nvlink ? nvlink_gpus(cluster) : 1;
   shape.tier_nodes.reserve(cluster.network.tiers.size());
   for (const NetworkTier& tier : cluster.network.tiers) {
     shape.tier_nodes.push_back(tier.nodes);

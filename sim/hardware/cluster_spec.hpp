@@ -120,7 +120,7 @@ struct NetworkTier {
 
 struct NetworkSpec {
   std::string preset;                            // name, or empty when spelled out
-  std::optional<std::int64_t> nvlink_domain;     // default: gpus_per_node with NVLink, else 1
+  std::optional<std::int64_t> nvlink_domain;     // absent: nvlink_gpus()
   std::optional<std::int64_t> domain_gpus = {};  // of each that the job uses: layout/domains.hpp
   BytesPerSecond nic_rate = gigabits_per_second(400.0);
   std::int64_t nics_per_node = 8;
@@ -151,8 +151,14 @@ struct ClusterSpec {
   std::vector<MixedNodes> mixed;  // of the last nodes, in their order
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
+  std::optional<std::int64_t> rack_gpus =
+      {};  // NVLink domain of the rack in which alone it is sold
   NetworkSpec network;
 };
+
+// GPUs of an NVLink domain: as stated, else those of its rack, else those of a host. For GPUs that
+// have NVLink.
+[[nodiscard]] std::int64_t nvlink_gpus(const ClusterSpec& cluster);
 
 // Why the job cannot run on this network (NICs missing on several nodes, tiers out of order, a
 // negative rate), or nothing. One sentence with its numbers.

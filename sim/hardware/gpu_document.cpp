@@ -355,6 +355,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
       reader.require_text("full_name", "`NVIDIA H100 SXM5 80 GB`");
   auto names = reader.optional_text_list("names");
   const std::optional<GpuArch> arch = reader.require_choice("arch", architecture_choices());
+  auto sold_as = reader.optional_text("sold_as");
   const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
   TopLevel top = read_top_level(reader);
   auto host = read_optional<kind::Number>(reader, "host_factor", above(0.0));
@@ -374,6 +375,7 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
                     .file = {},
                     .names = std::move(names).value_or(std::vector<std::string>()),
                     .arch = *arch,
+                    .sold_as = std::move(sold_as).value_or(std::string()),
                     .sm_count = *sm_count,
                     .memory = std::move(*top.memory),
                     .hbm_bandwidth = std::move(*top.hbm_bandwidth),

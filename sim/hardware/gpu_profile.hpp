@@ -179,6 +179,7 @@ struct GpuProfile {
   std::string file;                     // where it was read from
   std::vector<std::string> names = {};  // what drivers and data sets call it: gpu_names.hpp
   GpuArch arch = GpuArch::hopper;
+  std::string sold_as = {};  // preset of clusters: the machines in which alone it is sold
   std::int64_t sm_count = 0;
   Coefficient<Bytes> memory;
   Coefficient<BytesPerSecond> hbm_bandwidth;

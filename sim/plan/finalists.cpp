@@ -167,8 +167,7 @@ void add_band(Finalist& winner, const PlanQuestion& question) {
 
 Facts facts_of(const scenario::Scenario& scenario, const report::Evaluation& evaluation) {
   Facts facts;
-  facts.nvlink_domain =
-      scenario.cluster.network.nvlink_domain.value_or(scenario.cluster.gpus_per_node);
+  facts.nvlink_domain = hardware::nvlink_gpus(scenario.cluster);
   if (evaluation.plan) {
     facts.spares = scenario.run->capacity.spares;
     if (const auto* interval = evaluation.metrics.find(report::MetricId::checkpoint_interval)) {

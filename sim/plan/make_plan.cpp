@@ -245,6 +245,28 @@ std::string why_none(const SimulatedPool& simulated, const Pool& pool) {
   return best;
 }
 
+// The least money and time of the plans that were simulated.
+std::string what_it_takes(const SimulatedPool& simulated) {
+  std::optional<double> cost;
+  std::optional<double> time;
+  for (std::size_t i = 0; i < simulated.points.size(); ++i) {
+    const PoolPoint& point = simulated.points[i];
+    if (simulated.done[i] && point.fits) {
+      cost = point.cost ? std::min(cost.value_or(*point.cost), *point.cost) : cost;
+      time = point.finish_time ? std::min(time.value_or(*point.finish_time), *point.finish_time)
+                               : time;
+    }
+  }
+  std::string words;
+  if (cost && *cost > 0.0) {
+    words += fmt::format("; the cheapest plan costs {}", format_money(dollars(*cost)));
+  }
+  if (time) {
+    words += fmt::format("; the fastest takes {}", format_time(seconds(*time)));
+  }
+  return words;
+}
+
 // The most memory that a layout leaves free, of those that were found not to fit.
 std::optional<Bytes> roomiest(const std::vector<ClusterSearch>& clusters) {
   std::optional<Bytes> most;
@@ -267,8 +289,9 @@ std::string none_fits(const Plan& plan, std::optional<Bytes> most) {
       layouts,
       format_bytes_binary(bytes(plan.headroom.bytes)),
       plan.headroom.stated ? ", as the headroom asks (plan.constraints.memory_headroom)"
-                           : fmt::format(", and peaks are predicted within {} (--headroom 0B takes "
-                                         "them as they are)",
+                           : fmt::format(", and peaks are predicted within {} "
+                                         "(plan.constraints.memory_headroom: 0B takes them as they "
+                                         "are)",
                                          format_percent(plan.headroom.error, {.trim = true})),
       format_bytes_binary(*most));
 }
@@ -278,13 +301,17 @@ void note_none(const Searched& searched, const SimulatedPool& simulated, Plan& p
     return;  // what fits is not known: note_interruption says how far the search came
   }
   if (plan.counts.layouts == 0) {
-    plan.notes.emplace_back("no layout: no combination of the searched values keeps all rules");
+    plan.notes.emplace_back(
+        "no layout: no combination of the searched values keeps all rules (the degrees divide "
+        "layers, heads, experts and GPUs; plan.search and plan.constraints leave none)");
   } else if (plan.counts.fits == 0) {
     plan.notes.push_back(none_fits(plan, roomiest(searched.clusters)));
   } else {
     const std::string why = why_none(simulated, searched.pool);
-    plan.notes.push_back(fmt::format(
-        "no plan meets the constraints{}{}", why.empty() ? "" : "; the best estimate: ", why));
+    plan.notes.push_back(fmt::format("no plan meets the constraints{}{}{}",
+                                     why.empty() ? "" : "; the best estimate: ",
+                                     why,
+                                     what_it_takes(simulated)));
   }
 }
 
@@ -336,11 +363,18 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
     const std::size_t sizes = searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
     const std::string of_sizes =
         sizes > 1 ? fmt::format(" of {} of {} cluster sizes", searched.clusters.size(), sizes) : "";
+    const bool bounded = plan.counts.seen == plan.counts.layouts;  // what is left are estimates
+    const std::string seen =
+        bounded ? fmt::format("with bounds of all {} layouts, {} of them estimated",
+                              format_integer(plan.counts.layouts),
+                              format_integer(plan.counts.estimated))
+                : fmt::format("after {} of {} layouts",
+                              format_integer(plan.counts.seen),
+                              format_integer(plan.counts.layouts));
     plan.notes.push_back(
-        fmt::format("{} during the search, after {} of {} layouts{}: {}",
+        fmt::format("{} during the search, {}{}: {}",
                     plan.limited ? "stopped as asked" : "interrupted",
-                    format_integer(plan.counts.seen),
-                    format_integer(plan.counts.layouts),
+                    seen,
                     of_sizes,
                     plan.limited ? std::string("the best so far") : best_so_far(plan)));
   } else if (!plan.simulated_all) {
@@ -351,6 +385,20 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
   } else if (!plan.examined) {
     plan.notes.emplace_back(
         "interrupted when all plans were simulated: the ranking stands, more was not worked out");
+  }
+}
+
+// What the answer rests on and the scenario does not say.
+void note_assumptions(const scenario::Scenario& scenario, Plan& plan) {
+  if (!scenario.names_stack()) {
+    plan.notes.emplace_back("software is the usual one of each layout, as none is stated");
+  }
+  if (scenario.rollout) {
+    plan.notes.emplace_back(
+        "the step of the trainer alone is planned, over full sequences: rollout is left out");
+  }
+  if (scenario.run && !scenario.locations.contains("failures")) {
+    plan.notes.emplace_back("nothing fails, as no failures are stated");
   }
 }
 
@@ -401,7 +449,9 @@ void finish(const PlanQuestion& question,
   plan.finalists = make_finalists(chosen, simulated, question, evaluator);
   if (plan.finalists.empty()) {
     note_none(searched, simulated, plan);
-    add_misses(searched, plan);
+    if (plan.counts.fits == 0) {
+      add_misses(searched, plan);
+    }
     return;
   }
   const Finalist& winner = plan.finalists.front();
@@ -436,7 +486,13 @@ SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question
                      searched.pool.published == pool.points.size();
     const Estimate estimate = (own ? as_stated : estimator).estimate(proposal.candidate);
     point.fits = estimate.verdict == Verdict::fits;
-    point.problem = point.fits ? "" : "does not fit";
+    const Bytes wanted = searched.bench.machines[proposal.candidate.gpu].headroom;
+    point.problem = point.fits ? ""
+                    : estimate.headroom < Bytes{}
+                        ? "does not fit"
+                        : fmt::format("{} of memory stay free, not {}",
+                                      format_bytes_binary(estimate.headroom),
+                                      format_bytes_binary(wanted));
     point.step_time = in_seconds(to_seconds(estimate.step_time));
     point.memory_headroom = in_bytes(estimate.headroom);
     point.objective = question.spec.objective == Objective::fewest_gpus
@@ -519,6 +575,7 @@ std::optional<Plan> make_plan(const PlanQuestion& question,
   ranked.spec.objective = plan.ranked_by;
   finish(ranked, *searched, simulated, points, plan);
   note_interruption(*searched, none, plan);
+  note_assumptions(*scenario, plan);
   diagnostics.add(plan.diagnostics);
   plan.diagnostics = diagnostics;
   return plan;

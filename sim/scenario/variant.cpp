@@ -61,15 +61,11 @@ std::string row_path(const Key& key, const PathPart& part) {
 
 // The key meant by somebody who wrote this: the nearest path, or one that ends alike.
 std::string meant(std::string_view key) {
-  const std::string_view last = key.substr(key.rfind('.') + 1);
+  const std::vector<std::string_view> alike = paths_named(key.substr(key.rfind('.') + 1));
   std::vector<std::string_view> paths;
-  std::vector<std::string_view> alike;
   for (const Key& candidate : key_table()) {
     if (!candidate.folded && candidate.path.find("[]") == std::string::npos) {
       paths.push_back(candidate.path);
-      if (candidate.is_named(last)) {
-        alike.push_back(candidate.path);
-      }
     }
   }
   const std::string_view near = alike.empty() ? nearest_name(key, paths) : alike.front();

@@ -105,6 +105,22 @@ bool Rows::has(std::string_view column) const {
   return false;
 }
 
+namespace {
+
+void warn_of_memory(const Asking& asking) {
+  const std::string& file = asking.question.sweep.base.file();
+  const auto& all = asking.diagnostics.all();
+  const bool said = std::any_of(all.begin(), all.end(), [](const Diagnostic& one) {
+    return one.message.starts_with("does not fit");
+  });
+  if (!said) {
+    asking.diagnostics.warning(
+        {file, 0, 0}, {}, "does not fit in memory: the answer is that of GPUs with more of it");
+  }
+}
+
+}  // namespace
+
 std::optional<Rows> evaluate_rows(const Asking& asking,
                                   std::vector<Axis> axes,
                                   const std::vector<std::string>& operands) {
@@ -132,6 +148,13 @@ std::optional<Rows> evaluate_rows(const Asking& asking,
     throw Error(ErrorKind::interrupted, "interrupted");
   }
   rows.results = std::move(outcome.results);
+  const bool none_fits =
+      std::all_of(rows.results.begin(), rows.results.end(), [](const PointResult& result) {
+        return result.status == Status::does_not_fit;
+      });
+  if (none_fits && !rows.results.empty()) {
+    warn_of_memory(asking);
+  }
   const bool usable =
       std::any_of(rows.results.begin(), rows.results.end(), [](const PointResult& result) {
         return result.status != Status::invalid;
@@ -197,6 +220,9 @@ std::optional<report::Evaluation> evaluate_base(const Asking& asking) {
   if (evaluation && !evaluation->run) {
     no_answer(asking, "training", "the scenario asks for no run");
     return std::nullopt;
+  }
+  if (evaluation && !evaluation->feasible) {
+    warn_of_memory(asking);
   }
   return evaluation;
 }

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cmath>
 #include <variant>
 
 #include "sim/base/text/format.hpp"
+#include "sim/evaluate/evaluate.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/yaml/scalar.hpp"
 
@@ -37,6 +40,43 @@ std::optional<std::string> metric_for(const Asking& asking, bool has_start) {
     return std::nullopt;
   }
   return "finish_date";
+}
+
+// Share of a normal distribution, whose tenth and ninetieth percentiles lie at the band's ends and
+// whose median at `middle`, that lies before `by`.
+double chance_in_band(const report::MetricBand& band, double middle, double by) {
+  constexpr double kNinetieth = 1.2815515655446004;  // standard deviations
+  const double side = by < middle ? middle - band.low : band.high - middle;
+  const double deviations = side > 0.0 ? kNinetieth * (by - middle) / side : 0.0;
+  return 0.5 * std::erfc(-deviations / std::sqrt(2.0));
+}
+
+// With the error of the predicted step, which trials do not hold.
+std::optional<double> chance_with_error(const Asking& asking, const std::string& metric) {
+  Diagnostics told;
+  const Sweep& sweep = asking.question.sweep;
+  const auto scenario = sweep.base.with({}, told);
+  evaluate::EvaluateOptions options;
+  options.threads = asking.question.threads;
+  options.trials = sweep.trials;
+  options.seed = sweep.seed;
+  options.search = sweep.search;
+  options.stop = asking.question.stop;
+  const auto evaluation = scenario ? evaluate::evaluate(*scenario, options, told) : std::nullopt;
+  const report::MetricInfo* info = report::find_metric(metric);
+  if (!evaluation || info == nullptr) {
+    return std::nullopt;
+  }
+  const auto band = report::metric_band(*evaluation, info->id);
+  const report::MetricValue* value = evaluation->metrics.find(info->id);
+  const auto date = yaml::parse_date_time(*asking.question.by);
+  const auto time = yaml::parse_time(*asking.question.by);
+  if (!band || value == nullptr || value->trials == std::nullopt) {
+    return std::nullopt;
+  }
+  const double by =
+      time.value ? in_seconds(*time.value) : static_cast<double>(date.value->unix_seconds);
+  return chance_in_band(*band, value->trials->quantile(0.5), by);
 }
 
 }  // namespace
@@ -92,9 +132,15 @@ std::optional<Answer> done_by(const Asking& asking) {
   }
   if (const auto probability = rows->at(0, chance); probability && rows->results.size() == 1) {
     answer.facts = {{"probability", *probability}};
-    answer.sentences.push_back(fmt::format("It is done by {} in {} of the trials.",
-                                           *asking.question.by,
-                                           format_percent(*probability)));
+    std::string sentence = fmt::format("It is done by {} in {} of the trials, by chance alone",
+                                       *asking.question.by,
+                                       format_percent(*probability));
+    if (const auto all = chance_with_error(asking, *metric)) {
+      answer.facts.push_back({"probability_with_step_error", *all});
+      sentence += fmt::format("; with the error of the predicted step, in {} of the cases",
+                              format_percent(*all));
+    }
+    answer.sentences.push_back(sentence + ".");
   }
   return answer;
 }

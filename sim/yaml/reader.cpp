@@ -303,7 +303,7 @@ std::vector<MappingReader> MappingReader::optional_mappings(const KeyNames& name
   return readers;
 }
 
-void MappingReader::finish() {
+void MappingReader::finish(const std::function<std::string_view(std::string_view)>& elsewhere) {
   std::size_t unknown = 0;
   for (std::size_t i = 0; valid_ && i < used_.size(); ++i) {
     if (used_[i]) {
@@ -314,13 +314,15 @@ void MappingReader::finish() {
       report(*diagnostics_, entry.key_where, path_, "more unknown keys follow");
       return;
     }
+    const std::string_view other = elsewhere ? elsewhere(entry.key) : std::string_view();
     const std::string_view guess = nearest(entry.key, known_);
     report(*diagnostics_,
            entry.key_where,
            path_of(entry.key),
            "unknown key",
-           guess.empty() ? "allowed: " + join(known_first_)
-                         : fmt::format("did you mean `{}`?", guess));
+           !other.empty()  ? fmt::format("it is `{}`; here: {}", other, join(known_first_))
+           : guess.empty() ? "allowed: " + join(known_first_)
+                           : fmt::format("did you mean `{}`?", guess));
   }
 }
 

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -194,8 +195,9 @@ class MappingReader {
   // An error at the key's value (at the mapping when absent), for checks across keys.
   void error(const KeyNames& names, std::string_view message, std::string_view allowed = {}) const;
 
-  // Reports every key that no getter asked for. Call once, after all getters.
-  void finish();
+  // Reports every key that no getter asked for. Call once, after all getters. `elsewhere` gives the
+  // full path of a key of this name outside this mapping, or nothing.
+  void finish(const std::function<std::string_view(std::string_view)>& elsewhere = {});
 
  private:
   void learn(const KeyNames& names);

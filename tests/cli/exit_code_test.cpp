@@ -79,6 +79,15 @@ TEST_F(ExitCodeTest, WhatDoesNotFitIsFourUnlessTheMemoryIsExpected) {
   EXPECT_TRUE(has(report.out, "DOES NOT FIT"));
 }
 
+TEST_F(ExitCodeTest, ARunThatMostTrialsGaveUpIsFour) {
+  std::string text = small_scenario();
+  text.replace(text.find("0.05/d"), std::string("0.05/d").size(), "1000/d");
+  write("hopeless.yaml", text);
+  const Finished finished = run("run hopeless.yaml");
+  EXPECT_EQ(finished.code, 4) << finished.err;
+  EXPECT_TRUE(has(finished.out, "trials gave up")) << finished.out;
+}
+
 TEST_F(ExitCodeTest, AMissingProfileIsFive) {
   std::string text = small_scenario();
   text.replace(text.find("h100-sxm-80gb"), std::string("h100-sxm-80gb").size(), "h101");

@@ -57,6 +57,12 @@ TEST_F(StreamsTest, OutputFileHoldsTheDataAndStdoutNone) {
   EXPECT_EQ(files(), (std::vector<std::string>{"result.json", "small.yaml"}));
 }
 
+TEST_F(StreamsTest, ADashIsStdout) {
+  write("small.yaml", small_scenario());
+  EXPECT_EQ(run("run --json -o - small.yaml").out, run("run --json small.yaml").out);
+  EXPECT_EQ(files(), (std::vector<std::string>{"small.yaml"}));
+}
+
 TEST_F(StreamsTest, AFailureLeavesTheOldOutputFileAlone) {
   write("bad.yaml", "format: orrery/1\n");
   write("result.json", "old");

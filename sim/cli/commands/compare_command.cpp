@@ -109,7 +109,9 @@ struct Line {
 };
 
 std::string change_of(const std::optional<double>& first, const std::optional<double>& second) {
-  return first && second && *first != 0.0 ? signed_percent_cell(*second / *first - 1.0) : "";
+  constexpr double kMost = 10.0;  // beyond that, and across zero, a percentage says nothing
+  const double ratio = first && second && *first != 0.0 ? *second / *first : 0.0;
+  return ratio > 0.0 && ratio < kMost ? signed_percent_cell(ratio - 1.0) : "";
 }
 
 std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& b) {

@@ -9,6 +9,7 @@
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/text_report.hpp"
+#include "sim/report/text/verdict.hpp"
 
 namespace orrery::cli {
 
@@ -45,6 +46,9 @@ ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
     evaluate_file(file, options.evaluation, {.levers = true}, watch);
     code = worse(code, file.code);
     if (file.evaluation) {
+      if (report::mostly_gave_up(*file.evaluation)) {
+        code = worse(code, ExitCode::does_not_fit);
+      }
       evaluations.push_back(std::move(*file.evaluation));
     }
   }
@@ -82,7 +86,10 @@ void add_run_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  orrery run llama3-405b-16k\n"
       "  orrery run --full llama3-405b-16k\n"
-      "  orrery run --json -o result.json llama3-70b-64h100");
+      "  orrery run --json -o result.json llama3-70b-64h100\n"
+      "Exit code 4: most trials gave up before the run was done. What does not fit in memory is "
+      "an\n"
+      "answer with code 0; `orrery check` fails on it.");
   command->callback([options, &action] {
     action = [options](InterruptWatch& watch) { return run_files(*options, watch); };
   });

@@ -12,7 +12,7 @@ enum class ExitCode {
   expectation_failed = 1,
   usage = 2,
   invalid = 3,       // scenario or data
-  does_not_fit = 4,  // `check`, when no expectation mentions the memory
+  does_not_fit = 4,  // `check`, when no expectation mentions the memory; most trials gave up
   device = 5,        // device or profile missing or foreign
   io = 6,
   internal = 70,

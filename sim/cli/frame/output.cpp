@@ -64,7 +64,7 @@ bool wants_colour(ColourChoice choice, bool to_file) {
 }  // namespace
 
 void deliver(std::string_view data, const std::optional<std::filesystem::path>& file) {
-  if (file) {
+  if (file && *file != "-") {
     write_file_atomically(*file, data);
     return;
   }

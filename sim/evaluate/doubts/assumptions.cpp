@@ -14,6 +14,17 @@
 
 namespace orrery::evaluate {
 
+std::optional<std::string> assumed_rack(const scenario::Scenario& scenario) {
+  const hardware::ClusterSpec& cluster = scenario.cluster;
+  if (!cluster.rack_gpus || cluster.network.nvlink_domain) {
+    return std::nullopt;
+  }
+  return fmt::format("nodes of {} GPUs and NVLink domains of {}, in which {} is sold",
+                     cluster.gpus_per_node,
+                     *cluster.rack_gpus,
+                     cluster.gpu);
+}
+
 std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
                                             const std::optional<hardware::ProfileSearch>& search,
                                             const report::Evaluation& evaluation) {

@@ -7,6 +7,7 @@
 // -----------|-----------------|----------------------------------------------------------------
 // `failures` | nothing fails   | kLikelyFailures, with the same trials
 // `software` | usual_stack.hpp | the `other` of the profile
+// nodes of a superchip | those of its rack (`sold_as` of the GPU's profile) | none
 
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@
 namespace orrery::evaluate {
 
 inline constexpr std::string_view kLikelyFailures = "llama3-2024";
+
+// Size of node and NVLink domain of a GPU that is sold in racks, where none are stated.
+[[nodiscard]] std::optional<std::string> assumed_rack(const scenario::Scenario& scenario);
 
 // The stack, where the scenario states none; the step of `evaluation` is known.
 [[nodiscard]] std::optional<std::string> assumed_software(

@@ -45,7 +45,7 @@ bool add_failure_inputs(const scenario::Scenario& scenario,
   if (!domains.network_switch && !cluster.network.tiers.empty()) {
     domains.network_switch = cluster.network.tiers.front().nodes;
   }
-  const std::int64_t nvlink = cluster.network.nvlink_domain.value_or(0);
+  const std::int64_t nvlink = hardware::nvlink_gpus(cluster);
   if (!domains.rack && nvlink > cluster.gpus_per_node) {
     domains.rack = nvlink / cluster.gpus_per_node;
   }

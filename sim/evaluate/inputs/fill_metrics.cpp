@@ -187,8 +187,10 @@ void fill_budget(const scenario::Scenario& scenario, report::Evaluation& evaluat
     return;
   }
   const auto active = static_cast<double>(model::count_parameters(scenario.model).active);
-  const Flop compute = flop(run::kFlopOfTraining * active * trained->value);
-  evaluation.budget = run::BudgetAnswer{compute, active, trained->value};
+  const Flop* stated = std::get_if<Flop>(&*scenario.run->training.budget);  // else what money buys
+  const double flop_per_token = run::kFlopOfTraining * active;
+  const Flop compute = stated != nullptr ? *stated : flop(flop_per_token * trained->value);
+  evaluation.budget = run::BudgetAnswer{compute, active, in_flop(compute) / flop_per_token};
   const run::LawOptimum best = run::optimum(run::kScalingLaws.front(), compute);
   set(evaluation, MetricId::budget_compute, in_flop(compute));
   set(evaluation, MetricId::optimal_parameters, best.parameters);

@@ -92,13 +92,8 @@ bool apply(const PhaseSpec& phase, Scenario& scenario, Diagnostics& diagnostics)
   return true;
 }
 
-struct Simulated {
-  Seconds time;
-  std::string lack;  // of memory; empty: it fits
-};
-
 // The step simulator's time, or why there is none.
-std::variant<Simulated, Diagnostic> simulate(const Scenario& scenario,
+std::variant<PhaseStep, Diagnostic> simulate(const Scenario& scenario,
                                              const EvaluateOptions& options) {
   Diagnostics diagnostics;
   const auto first_error = [&diagnostics]() -> Diagnostic {
@@ -122,9 +117,9 @@ std::variant<Simulated, Diagnostic> simulate(const Scenario& scenario,
   }
   const auto& result = std::get<step::StepResult>(outcome);
   const step::Feasibility& fit = result.feasibility;
-  return Simulated{to_seconds(result.step_time),
+  return PhaseStep{to_seconds(result.step_time),
                    fit.fits ? std::string()
-                            : fmt::format("a GPU of stage {} lacks {} in this phase",
+                            : fmt::format("a GPU of stage {} lacks {}",
                                           fit.worst_stage,
                                           format_bytes_binary(Bytes{} - fit.headroom))};
 }
@@ -137,7 +132,7 @@ bool simulate_all(const std::vector<Scenario>& scenarios,
                   PhaseBase& base,
                   Diagnostics& diagnostics) {
   const std::vector<std::pair<PhaseShape, std::size_t>> list(wanted.begin(), wanted.end());
-  std::vector<std::variant<Simulated, Diagnostic>> outcomes(list.size());
+  std::vector<std::variant<PhaseStep, Diagnostic>> outcomes(list.size());
   parallel_for(static_cast<std::int64_t>(list.size()),
                {.threads = options.threads, .stop = options.stop},
                [&](std::int64_t begin, std::int64_t end) {
@@ -155,13 +150,7 @@ bool simulate_all(const std::vector<Scenario>& scenarios,
                   problem->allowed,
                   diagnostics);
     }
-    const auto& [time, lack] = std::get<Simulated>(outcomes[n]);
-    if (!lack.empty()) {
-      diagnostics.warning(scenarios[list[n].second].where(kKey),
-                          std::string(kKey),
-                          fmt::format("{}: does not fit: {}", phases[list[n].second].name, lack));
-    }
-    base.known.emplace(list[n].first, time);
+    base.known.emplace(list[n].first, std::get<PhaseStep>(outcomes[n]));
   }
   return true;
 }
@@ -195,7 +184,8 @@ bool add_phase_steps(const Scenario& scenario,
                      run::StepInput& step,
                      Diagnostics& diagnostics) {
   training.phases = run::phases_of(training, scenario.batch.global, scenario.model.sequence_length);
-  base.known.emplace(shape_of(scenario), base.simulated);
+  base.known.emplace(shape_of(scenario), PhaseStep{base.simulated});
+  base.lacking.clear();
   std::vector<Scenario> scenarios;
   std::map<PhaseShape, std::size_t> wanted;  // by shape: the phase that is simulated for it
   for (std::size_t i = 0; i < training.phases.size(); ++i) {
@@ -217,8 +207,12 @@ bool add_phase_steps(const Scenario& scenario,
     if (training.phases[i].step_time) {
       time = *training.phases[i].step_time;
     } else {
-      time = base.known.at(shape_of(scenarios[i]));
-      time *= base.given ? *base.given / base.simulated : 1.0;
+      const PhaseStep& known = base.known.at(shape_of(scenarios[i]));
+      time = known.time * (base.given ? *base.given / base.simulated : 1.0);
+      if (!known.lack.empty()) {
+        base.lacking.push_back(
+            fmt::format("phase {} does not fit: {}", training.phases[i].name, known.lack));
+      }
     }
     step.phases.push_back({.step_time = to_sim_time(time),
                            .tokens_per_step = tokens_per_step(scenarios[i]),

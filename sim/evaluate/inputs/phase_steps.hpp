@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/evaluate/evaluate_options.hpp"
@@ -30,14 +32,21 @@ namespace orrery::evaluate {
 // Global batch, micro-batch, sequence length, nodes; degrees: context, tensor, pipeline, chunks.
 using PhaseShape = std::array<std::int64_t, 8>;
 
+struct PhaseStep {
+  Seconds time;
+  std::string lack = {};  // of memory; empty: it fits
+};
+
 struct PhaseBase {
-  Seconds simulated = {};                    // step of the scenario itself, by the step simulator
-  std::optional<Seconds> given = {};         // what the scenario states instead
-  std::map<PhaseShape, Seconds> known = {};  // step times that were simulated already
+  Seconds simulated = {};                      // step of the scenario itself, by the step simulator
+  std::optional<Seconds> given = {};           // what the scenario states instead
+  std::map<PhaseShape, PhaseStep> known = {};  // steps that were simulated already
+  std::vector<std::string> lacking = {};       // phases that do not fit, with what they lack
 };
 
 // Replaces the phases of `training` by all of them (those of a batch ramp included) and adds one
-// step to `step.phases` for each; what had to be simulated is added to `base.known`. False, with
+// step to `step.phases` for each; what had to be simulated is added to `base.known`, and
+// `base.lacking` is of these phases. False, with
 // diagnostics, when a phase cannot be trained.
 [[nodiscard]] bool add_phase_steps(const scenario::Scenario& scenario,
                                    const EvaluateOptions& options,

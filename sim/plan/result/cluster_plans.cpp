@@ -111,6 +111,9 @@ void add_cluster(report::TextPage& page, const ClusterPlan& one, bool first) {
   if (!switches.empty()) {
     page.line(report::printable(switches));
   }
+  if (one.plan->limited || !one.plan->complete()) {
+    page.line(page.paint(report::Ink::warning, report::printable(one.plan->notes.front())));
+  }
 }
 
 }  // namespace

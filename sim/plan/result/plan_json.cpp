@@ -230,7 +230,7 @@ std::string to_json(const Plan& plan) {
   return json_text(
       {{"schema", kPlanSchema},
        {"scenario", {{"name", plan.name}, {"file", plan.file}, {"sha256", plan.sha256}}},
-       {"complete", plan.complete()},
+       {"complete", plan.complete() && !plan.limited},
        {"notes", plan.notes},
        {"objective", to_string(plan.spec.objective)},
        {"ranked_by", to_string(plan.ranked_by)},

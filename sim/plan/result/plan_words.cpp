@@ -80,7 +80,7 @@ std::string behind_words(const Finalist& finalist, std::string_view plus_minus) 
     text += fmt::format(" {} {}", plus_minus, report::format_value(dimension, half));
   }
   if (finalist.standing == Standing::tie) {
-    text += ", tie";
+    text += ", within error";
   }
   return text;
 }
@@ -119,15 +119,14 @@ std::vector<std::string> search_lines(const Plan& plan) {
   if (!plan.headroom.stated && plan.headroom.bytes > 0.0) {
     lines.push_back(
         fmt::format("{} of every GPU stay free: the stack's peaks are predicted within "
-                    "{} (--headroom says another size)",
+                    "{} (plan.constraints.memory_headroom states another size)",
                     format_bytes_binary(bytes(plan.headroom.bytes)),
                     format_percent(plan.headroom.error, {.trim = true})));
   }
   if (!plan.not_offered.what.empty()) {
-    lines.push_back(
-        fmt::format("not offered by {}: {} (--any-stack or plan.any_stack includes them)",
-                    plan.not_offered.stack,
-                    fmt::join(plan.not_offered.what, "; ")));
+    lines.push_back(fmt::format("not offered by {}: {} (plan.any_stack includes them)",
+                                plan.not_offered.stack,
+                                fmt::join(plan.not_offered.what, "; ")));
   }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0
@@ -211,8 +210,9 @@ std::string current_words(const Plan& plan) {
                                 ? fmt::format(" with {} free", format_bytes_binary(free))
                                 : "";
   if (current.standing == Standing::tie) {
-    return fmt::format(
-        "the scenario as it stands ({}{}) is a tie", figure_words(plan, current.value), tight);
+    return fmt::format("the scenario as it stands ({}{}) is within the error",
+                       figure_words(plan, current.value),
+                       tight);
   }
   // In its own figure where that is another one than the objective: as many GPUs, but earlier.
   const bool same = current.behind_in == plan.ranked_by;

@@ -180,10 +180,16 @@ class Values {
     }
   }
 
-  // The scenario's own beside the collective; where it has only that, what the stack's recipes have
+  // The published layout's beside the collective, unless the scenario states one; else the
+  // scenario's own; where it has only the collective, what the stack's recipes have
   // for this machine, else DeepEP. Two that skip copies differ in what their releases cost.
   [[nodiscard]] AxisValues dispatchers() const {
     constexpr auto kCollective = static_cast<std::int64_t>(hardware::ExpertDispatcher::alltoall);
+    const auto published = published_candidate(bench_);
+    if (published && published->dispatcher != hardware::ExpertDispatcher::alltoall &&
+        !base_.locations.contains("software_options.expert_dispatcher")) {
+      return {kCollective, static_cast<std::int64_t>(published->dispatcher)};
+    }
     AxisValues values = {kCollective, stated(Axis::expert_dispatcher)};
     sort_unique(values);
     if (values.size() > 1) {

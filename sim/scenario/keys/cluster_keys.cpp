@@ -61,7 +61,7 @@ void add_machines(std::vector<Key>& keys) {
                            ORRERY_AT(gpus)));
   keys.push_back(count_key({.path = "cluster.gpus_per_node",
                             .aliases = {"num_gpus_per_node"},
-                            .note = "the preset's, else 8",
+                            .note = "the preset's; else 4 for GB200 and GB300, 8 for others",
                             .meaning = "GPUs of one host.",
                             .example = "4"},
                            {1, kMostGpusPerNode},
@@ -105,7 +105,9 @@ void add_network(std::vector<Key>& keys) {
                              [](Draft& draft) { return draft.scenario.cluster.network.preset; }}));
   keys.push_back(
       count_key({.path = "cluster.network.nvlink_domain",
-                 .note = "the preset's; else gpus_per_node where the GPU has NVLink, else 1",
+                 .note = "the preset's; else gpus_per_node where the GPU has NVLink (72 for GB200 "
+                         "and GB300 where "
+                         "gpus_per_node is not stated), else 1",
                  .meaning = "GPUs that reach one another over NVLink, in one host or in a rack.",
                  .example = "72"},
                 {1, 65'536},

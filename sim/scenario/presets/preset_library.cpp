@@ -32,7 +32,7 @@ using Keys = std::span<const std::string_view>;
 
 // What the stages take from a preset of the kind, as keys of a scenario. The files of `network` and
 // of a failure log stand beside the scenario, so they are no part of a preset.
-constexpr std::array<std::string_view, 26> kModelKeys = {"model.num_layers",
+constexpr std::array<std::string_view, 28> kModelKeys = {"model.num_layers",
                                                          "model.hidden_size",
                                                          "model.num_attention_heads",
                                                          "model.num_query_groups",
@@ -55,6 +55,8 @@ constexpr std::array<std::string_view, 26> kModelKeys = {"model.num_layers",
                                                          "model.layer_types",
                                                          "model.linear_attention",
                                                          "model.sparse_attention",
+                                                         "model.compressed_attention",
+                                                         "model.residual_streams",
                                                          "model.output_gate",
                                                          "model.mtp_shared",
                                                          "model.full_attention"};
@@ -372,7 +374,7 @@ std::optional<GpuKind> PresetLibrary::gpu(std::string_view name,
   Diagnostics unused;
   std::optional<GpuKind> kind;
   if (const auto gpu = hardware::load_gpu_profile(name, search_, where, "cluster.gpu", unused)) {
-    kind = GpuKind{gpu->name, gpu->arch};
+    kind = GpuKind{gpu->name, gpu->arch, gpu->sold_as};
   }
   return gpus_.emplace(name, std::move(kind)).first->second;
 }

@@ -64,10 +64,11 @@ using PresetPtr = std::shared_ptr<const Preset>;
 struct StackRecipes;  // recipes/recipe_document.hpp
 struct UsualStack;    // usual_stack.hpp
 
-// What a recipe asks of a GPU.
+// What recipes and the rules of a cluster ask of a GPU.
 struct GpuKind {
   std::string name;  // of its profile
   hardware::GpuArch arch;
+  std::string sold_as;  // preset of clusters, or empty
 };
 
 // Shares the preset, points to its part.

@@ -296,7 +296,10 @@ std::optional<Scenario> without_setting(const Scenario& scenario, std::string_vi
       other = with_value(*other, {setting.key, setting.value, {}}, found);
     }
   }
-  if (other) {
+  if (other) {  // what the recipe sets, it still sets: it may combine schedules by it
+    other->recipe.settings = scenario.recipe.settings;
+    std::erase_if(other->recipe.settings,
+                  [key](const RecipeSetting& setting) { return setting.key == key; });
     other->step.schedule = run_schedule(*other);
   }
   return other;

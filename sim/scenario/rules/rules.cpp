@@ -154,6 +154,64 @@ void check_documents(Reading& reading) {
   }
 }
 
+// A phase that ends behind the run leaves those after it without a step.
+void check_phase_ends(Reading& reading) {
+  const run::TrainingSpec& training = reading.draft.run.training;
+  for (const run::PhaseSpec& phase : training.phases) {
+    if (!phase.until) {
+      continue;
+    }
+    const auto* steps = std::get_if<std::int64_t>(&*phase.until);
+    const auto* tokens = std::get_if<Tokens>(&*phase.until);
+    const auto* time = std::get_if<Seconds>(&*phase.until);
+    if ((steps != nullptr && training.steps && *steps > *training.steps) ||
+        (tokens != nullptr && training.tokens && *tokens > *training.tokens) ||
+        (time != nullptr && training.duration && *time > *training.duration)) {
+      error(reading,
+            "training.phases",
+            fmt::format("{} ends behind the end of the run",
+                        phase.name.empty() ? std::string("a phase") : "phase " + phase.name),
+            "an end before that of training");
+    }
+  }
+}
+
+void check_recomputed_layers(Reading& reading) {
+  const Scenario& scenario = reading.draft.scenario;
+  const std::int64_t layers = scenario.model.num_layers + scenario.model.mtp_layers;
+  if (scenario.step.recompute.layers.value_or(0) > layers &&
+      !is_broken(reading.diagnostics, "model")) {
+    error(reading,
+          scenario.where("recompute.layers").line > 0 ? "recompute.layers" : "recompute",
+          fmt::format("{} layers of {}", *scenario.step.recompute.layers, layers),
+          fmt::format("at most {}", layers));
+  }
+}
+
+void check_rollout(Reading& reading) {
+  const Scenario& scenario = reading.draft.scenario;
+  if (!scenario.rollout || is_broken(reading.diagnostics, "rollout")) {
+    return;
+  }
+  const run::RolloutSpec& rollout = *scenario.rollout;
+  if (rollout.answer_mean > static_cast<double>(rollout.answer_cap)) {
+    error(reading,
+          "rollout.answer_mean",
+          fmt::format("is more than answer_cap = {}, at which answers end", rollout.answer_cap));
+  }
+  const double mean = static_cast<double>(rollout.prompt_length) + rollout.answer_mean;
+  if (mean > static_cast<double>(scenario.model.sequence_length)) {
+    reading.diagnostics.warning(
+        scenario.where("rollout.answer_mean"),
+        "rollout.answer_mean",
+        fmt::format(
+            "prompt and answer are {:.0f} tokens on average, and the trainer's sequences {}",
+            mean,
+            scenario.model.sequence_length),
+        "model.sequence_length that holds a prompt and its answer");
+  }
+}
+
 void check_causes(Reading& reading) {
   const std::vector<run::FailureCause>& causes = reading.draft.run.failures.causes;
   if (!causes.empty() && std::all_of(causes.begin(), causes.end(), [](const auto& cause) {
@@ -220,6 +278,25 @@ void check_slow_gpus(Reading& reading) {
   }
 }
 
+// A superchip comes in the nodes and the NVLink domain of its rack, unless others are stated.
+// Its preset; empty for other GPUs.
+std::string settle_rack(Reading& reading) {
+  Draft& draft = reading.draft;
+  hardware::ClusterSpec& cluster = draft.scenario.cluster;
+  if (!cluster.preset.empty() || draft.stated("cluster.gpus_per_node")) {
+    return {};
+  }
+  const PresetLibrary& presets = presets_of(draft.scenario);
+  const auto gpu = presets.gpu(cluster.gpu, draft.scenario.where("cluster.gpu"));
+  const PresetPtr rack = gpu && !gpu->sold_as.empty()
+                             ? presets.find(PresetKind::clusters, gpu->sold_as, reading.diagnostics)
+                             : nullptr;
+  cluster.gpus_per_node =
+      rack ? rack->cluster.gpus_per_node : hardware::ClusterSpec().gpus_per_node;
+  cluster.rack_gpus = rack ? rack->cluster.network.nvlink_domain : std::nullopt;
+  return rack ? rack->name : std::string();
+}
+
 void finish_cluster(Reading& reading) {
   Draft& draft = reading.draft;
   if (is_broken(reading.diagnostics, "cluster") || !draft.stated("cluster")) {
@@ -237,6 +314,7 @@ void finish_cluster(Reading& reading) {
           "one of nodes and gpus");
     return;
   }
+  const std::string rack = settle_rack(reading);
   if (draft.gpus && *draft.gpus % cluster.gpus_per_node != 0) {
     error(reading,
           "cluster.gpus",
@@ -264,7 +342,9 @@ void finish_cluster(Reading& reading) {
     error(reading,
           "cluster.network",
           fmt::format("is required for {} nodes", cluster.nodes),
-          "{preset: infiniband-400g}, or {nic_rate: 400Gbps, nics_per_node: 8}");
+          rack.empty() ? std::string("{preset: infiniband-400g}, or {nic_rate: 400Gbps, "
+                                     "nics_per_node: 8}")
+                       : fmt::format("cluster: {{preset: {}}}, or a network of its own", rack));
     return;
   }
   for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {
@@ -288,6 +368,10 @@ void finish_layout(Reading& reading) {
   if (is_broken(reading.diagnostics, "layout")) {
     return;
   }
+  const Scenario& scenario = reading.draft.scenario;
+  if (scenario.model.compressed_attention && scenario.layout.context > 1) {
+    error(reading, "layout.context", "is not known of model.compressed_attention", "1");
+  }
   usual_schedule(reading);
   check_schedule(reading);
   check_expert_order(reading);
@@ -297,6 +381,8 @@ void finish_layout(Reading& reading) {
 void finish_step(Reading& reading) {
   check_offload(reading);
   check_documents(reading);
+  check_rollout(reading);
+  check_recomputed_layers(reading);
   const step::StepSpec& step = reading.draft.scenario.step;
   const Dtype activation = step.precision.activation;
   const Dtype gradient = step.gradient_dtype.value_or(activation);
@@ -360,7 +446,24 @@ void settle_done_by(Reading& reading) {
 }
 
 // Those of the cluster's preset, where the scenario has none of its own for the GPUs.
-void take_offered_prices(Draft& draft) {
+void take_offered_prices(Reading& reading) {
+  Draft& draft = reading.draft;
+  const hardware::ClusterSpec& cluster = draft.scenario.cluster;
+  Diagnostics unused;
+  const PresetPtr sold =
+      cluster.preset.empty()
+          ? nullptr
+          : presets_of(draft.scenario).find(PresetKind::clusters, cluster.preset, unused);
+  if (sold && sold->cluster.gpu != cluster.gpu) {
+    reading.diagnostics.warning(
+        draft.scenario.where("cluster.gpu"),
+        "cluster.gpu",
+        fmt::format("{} has {}: its price is not that of other GPUs, and left out",
+                    cluster.preset,
+                    sold->cluster.gpu),
+        "prices.gpu_hour, or a preset of this GPU");
+    return;
+  }
   constexpr std::array<std::string_view, 5> kOwn = {"prices.preset",
                                                     "prices.gpu_hour",
                                                     "prices.owned",
@@ -384,6 +487,7 @@ void finish_run(Reading& reading) {
   if (draft.stated("training") && !is_broken(reading.diagnostics, "training")) {
     check_training_target(reading);
     check_batch_ramp(reading);
+    check_phase_ends(reading);
   }
   if (draft.scenario.rollout && draft.stated("training")) {
     error(reading,
@@ -409,7 +513,7 @@ void finish_run(Reading& reading) {
     draft.run.checkpoint.bytes_per_parameter =
         bytes(kWeights) + draft.scenario.step.precision.optimizer_bytes;
   }
-  take_offered_prices(draft);
+  take_offered_prices(reading);
   settle_done_by(reading);
   if (draft.stated("training")) {
     draft.scenario.run = draft.run;

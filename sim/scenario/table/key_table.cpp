@@ -140,6 +140,16 @@ const Key* row_below(std::string_view parent, std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string_view> paths_named(std::string_view name) {
+  std::vector<std::string_view> paths;
+  for (const Key& key : key_table()) {
+    if (!key.folded && key.path.find("[]") == std::string::npos && key.is_named(name)) {
+      paths.push_back(key.path);
+    }
+  }
+  return paths;
+}
+
 const yaml::Entry* entry_of(const yaml::Value& mapping, const Key& key) {
   for (const yaml::Entry& entry : mapping.entries) {
     if (key.is_named(entry.key)) {

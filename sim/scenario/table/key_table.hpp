@@ -22,6 +22,9 @@ inline constexpr std::string_view kFormat = "orrery/1";
 // The one of them with this name or alias; nullptr when there is none.
 [[nodiscard]] const Key* row_below(std::string_view parent, std::string_view name);
 
+// Paths of the keys outside lists that have this name or alias.
+[[nodiscard]] std::vector<std::string_view> paths_named(std::string_view name);
+
 // The key that a text in place of the section means: `preset` of `failures: llama3-2024`, `name` of
 // `software: nemo`, `compute` of `precision: bf16`; empty where there is none.
 [[nodiscard]] std::string_view key_of_text(std::string_view row);

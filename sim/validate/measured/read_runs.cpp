@@ -177,7 +177,9 @@ std::optional<MeasuredRun> read_run(const Value& value,
       diagnostics.add(diagnostic);
     }
   }
-  return found.has_errors() || run.run.software == nullptr ? std::nullopt : std::optional(run);
+  // A profile that cannot be read is reported once, and ends every run that names it.
+  const bool ready = run.run.gpu != nullptr && run.run.software != nullptr;
+  return found.has_errors() || !ready ? std::nullopt : std::optional(run);
 }
 
 }  // namespace

@@ -304,6 +304,50 @@ TEST(Evaluate, ASuperchipInANodeThatNobodySellsIsSaid) {
   EXPECT_EQ(warnings("{gpu: b200-sxm, nodes: 2, network: infiniband-400g}"), "");
 }
 
+// GB300 comes in racks of 18 nodes with 4 GPUs each, which one NVLink domain joins.
+TEST(Evaluate, ASuperchipIsInItsRackUnlessOthersAreStated) {
+  const auto machine = [](const std::string& cluster) {
+    Diagnostics diagnostics;
+    const auto scenario = scenario::load_text(
+        "format: orrery/1\nmodel: llama3-8b\nbatch: {global: 144}\ncluster: " + cluster + "\n",
+        "test.yaml",
+        diagnostics);
+    const auto evaluation =
+        scenario ? evaluate(*scenario, {.levers = true}, diagnostics) : std::nullopt;
+    EXPECT_TRUE(evaluation) << to_string(diagnostics);
+    return evaluation.value_or(report::Evaluation{});
+  };
+  const report::Evaluation plain = machine("{gpu: gb300, gpus: 72, network: infiniband-400g}");
+  EXPECT_EQ(plain.echo.gpus_per_node, 4);
+  EXPECT_EQ(plain.echo.nodes, 18);
+  EXPECT_EQ(plain.echo.nvlink_domain, 72);
+  ASSERT_FALSE(plain.assumed.empty());
+  EXPECT_EQ(plain.assumed.front(),
+            "nodes of 4 GPUs and NVLink domains of 72, in which gb300 is sold");
+  const report::Evaluation stated =
+      machine("{gpu: gb300, gpus: 72, gpus_per_node: 4, network: infiniband-400g}");
+  EXPECT_EQ(stated.echo.nvlink_domain, 4);
+  EXPECT_EQ(machine("{gpu: b200-sxm, gpus: 72, network: infiniband-400g}").echo.gpus_per_node, 8);
+}
+
+// 405 billion parameters with their optimizer take 7 TiB; eight GPUs hold 0.6.
+TEST(Evaluate, WhereNoChangeOfTheLayoutFitsTheNodesThatDoAreNamed) {
+  Diagnostics diagnostics;
+  const auto scenario = scenario::load_text(
+      "format: orrery/1\nmodel: llama3-405b\nbatch: {global: 64}\ncluster: {gpu: h100-sxm-80gb, "
+      "nodes: 1}\n",
+      "test.yaml",
+      diagnostics);
+  const auto evaluation =
+      scenario ? evaluate(*scenario, {.levers = true}, diagnostics) : std::nullopt;
+  ASSERT_TRUE(evaluation) << to_string(diagnostics);
+  ASSERT_EQ(evaluation->advice.size(), 1U);
+  EXPECT_EQ(evaluation->advice.front().find(
+                "fits with `cluster.nodes: 16` and `layout.sharding: zero3` and `recompute: full`"),
+            0U)
+      << evaluation->advice.front();
+}
+
 TEST(Evaluate, AStopRequestEndsIt) {
   std::stop_source source;
   source.request_stop();

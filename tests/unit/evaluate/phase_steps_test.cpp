@@ -53,19 +53,22 @@ TEST(PhaseSteps, APhaseMayHaveAnotherLayout) {
   EXPECT_EQ(phases[2].step_time, phases[0].step_time);
 }
 
-TEST(PhaseSteps, ALayoutThatChangesForNothingAndOneThatDoesNotFitAreWarnedOf) {
-  const auto warnings = [](const std::string& phase) {
-    Diagnostics diagnostics;
-    EXPECT_TRUE(
-        evaluate_text(with_training("phases: [{until: 5 steps}, " + phase + "]"), diagnostics));
-    return to_string(diagnostics);
-  };
-  EXPECT_NE(warnings("{name: wide, tensor: 4}")
-                .find("wide: the layout changes, which takes no time as stated"),
+TEST(PhaseSteps, ALayoutThatChangesForNothingIsWarnedOf) {
+  Diagnostics diagnostics;
+  EXPECT_TRUE(evaluate_text(with_training("phases: [{until: 5 steps}, {name: wide, tensor: 4}]"),
+                            diagnostics));
+  EXPECT_NE(to_string(diagnostics).find("wide: the layout changes, which takes no time as stated"),
             std::string::npos);
-  EXPECT_NE(warnings("{name: long, sequence_length: 131072}")
-                .find("long: does not fit: a GPU of stage 0 lacks "),
-            std::string::npos);
+}
+
+TEST(PhaseSteps, ARunWithAPhaseThatDoesNotFitDoesNotFit) {
+  const report::Evaluation evaluation = must_evaluate(
+      with_training("phases: [{until: 5 steps}, {name: long, sequence_length: 131072}]"));
+  EXPECT_TRUE(evaluation.step.feasibility.fits);
+  EXPECT_FALSE(evaluation.feasible);
+  ASSERT_EQ(evaluation.reasons.size(), 1U);
+  EXPECT_EQ(evaluation.reasons.front().find("phase long does not fit: a GPU of stage 0 lacks "),
+            0U);
 }
 
 // C / (6 N) tokens; money is what the nodes cost until it is spent.

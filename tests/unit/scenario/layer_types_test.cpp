@@ -68,7 +68,12 @@ TEST(LayerTypes, AreRefusedWithoutWhatTheyNeed) {
       {{{"model.sparse_attention.index_heads", "8"},
         {"model.sparse_attention.index_head_dim", "64"},
         {"model.sparse_attention.top_k", "512"}},
-       "works on latents"}};
+       "works on latents or compressed entries"},
+      {{{"model.layer_types", "[compressed_attention]"}}, "no model.compressed_attention"},
+      {{{"model.compressed_attention.q_lora_rank", "512"},
+        {"model.compressed_attention.output_groups", "8"},
+        {"model.compressed_attention.output_rank", "512"}},
+       "needs a window in every layer"}};
   for (const Case& c : cases) {
     const Outcome loaded = with(c.pairs);
     EXPECT_FALSE(loaded.scenario.has_value()) << c.message;

@@ -252,6 +252,25 @@ TEST_F(Recipes, OneKeyOrTheWholeStackCanBeTakenBack) {
   EXPECT_TRUE(other->recipe.settings.empty());
 }
 
+// A schedule that a recipe combines stays combined when another of its keys is taken back.
+TEST(ShippedRecipes, LeaveTheScheduleWhenAnotherKeyIsTakenBack) {
+  Diagnostics diagnostics;
+  const auto scenario = load_text(
+      "format: orrery/1\nmodel: qwen3-235b-a22b\ncluster: {preset: gb300-nvl72, gpus: 64}\n"
+      "layout: {expert: 64, sharding: zero1}\nbatch: {global: 8192}\nprecision: mxfp8\n"
+      "software: megatron-bridge\n",
+      "test.yaml",
+      diagnostics);
+  ASSERT_TRUE(scenario) << to_string(diagnostics);
+  EXPECT_EQ(scenario->step.schedule, schedule::ScheduleKind::interleaved_combined);
+  const auto bucket = without_setting(*scenario, "overlap.bucket");
+  ASSERT_TRUE(bucket);
+  EXPECT_EQ(bucket->step.schedule, schedule::ScheduleKind::interleaved_combined);
+  const auto exchange = without_setting(*scenario, "overlap.expert");
+  ASSERT_TRUE(exchange);
+  EXPECT_NE(exchange->step.schedule, schedule::ScheduleKind::interleaved_combined);
+}
+
 TEST_F(Recipes, WrongEntriesAreErrorsOfTheProfile) {
   write_stack("recipes:\n" + entry("tensr: 2", "overlap.bukket: 1MiB, layout.tensor: 2"));
   const std::string told = problem(scenario_text(kMoe, "software: mine\n"));

@@ -55,6 +55,13 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.sparse_attention.index_head_dim", model.sparse_attention->dim);
     lines.add("model.sparse_attention.top_k", model.sparse_attention->top_k);
   }
+  if (model.compressed_attention) {
+    lines.add("model.compressed_attention.q_lora_rank", model.compressed_attention->q_lora_rank);
+    lines.add("model.compressed_attention.output_groups",
+              model.compressed_attention->output_groups);
+    lines.add("model.compressed_attention.output_rank", model.compressed_attention->output_rank);
+  }
+  lines.add("model.residual_streams", model.residual_streams);
   if (model.moe) {
     lines.add("model.moe.num_experts", model.moe->num_experts);
     lines.add("model.moe.top_k", model.moe->top_k);

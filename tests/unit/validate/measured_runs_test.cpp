@@ -104,6 +104,16 @@ TEST_F(MeasuredRuns, ReportTheirProblemsWithALine) {
             "runs.yaml:9:5: error: sofware: unknown key (did you mean `software`?)\n");
 }
 
+TEST_F(MeasuredRuns, WithAProfileThatCannotBeReadAreLeftOutAlthoughItIsToldOnce) {
+  std::string scenario = kScenario;
+  scenario.replace(scenario.find("h100-sxm-80gb"), std::string("h100-sxm-80gb").size(), "h101");
+  const std::string measured = "  measured: {step_time: 3s}\n";
+  const std::string told =
+      errors_of(entry_text(scenario, measured) + "- id: two\n  group: nemo\n  scenario:\n" +
+                scenario + measured);
+  EXPECT_EQ(told.find("cluster.gpu"), told.rfind("cluster.gpu")) << told;
+}
+
 // Model, machine, layout, batch, precision, recomputation and the stack's name stay; this stack has
 // no recipe that would fill in the rest.
 TEST_F(MeasuredRuns, AreStatedAsByAPersonOnDemand) {

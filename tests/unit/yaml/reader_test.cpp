@@ -67,6 +67,13 @@ TEST_F(Reader, ReportsUnknownKeysWithTheNearestNameOrTheList) {
   EXPECT_EQ(errors(),
             "a.yaml:1:1: error: layout.tensr: unknown key (did you mean `tensor`?)\n"
             "a.yaml:2:1: error: layout.zzz: unknown key (allowed: tensor, pipeline)\n");
+  MappingReader& batch = open("sequence: 8\n", "batch");
+  EXPECT_FALSE(batch.optional<kind::Count>("global").has_value());
+  batch.finish([](std::string_view) { return std::string_view("model.sequence_length"); });
+  EXPECT_TRUE(
+      errors().ends_with("a.yaml:1:1: error: batch.sequence: unknown key (it is "
+                         "`model.sequence_length`; here: global)\n"))
+      << errors();
 }
 
 TEST_F(Reader, RefusesTwoNamesOfOneKeyAndNamesBothLines) {
