@@ -1,6 +1,6 @@
 #include "sim/evaluate/evaluate.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -254,6 +254,31 @@ void warn_of_the_node(const scenario::Scenario& scenario,
   }
 }
 
+// A stack that does not run on this GPU, or that nobody runs on it any more.
+void warn_of_the_stack(const scenario::Scenario& scenario,
+                       const cost::CostModel& costs,
+                       Diagnostics& diagnostics) {
+  const hardware::SoftwareProfile& software = costs.software();
+  const hardware::GpuArch arch = costs.gpu().arch;
+  const auto& vendors = software.vendors;
+  const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
+  if (!vendors.empty() &&
+      std::find(vendors.begin(), vendors.end(), hardware::vendor_of(arch)) == vendors.end()) {
+    diagnostics.warning(scenario.where("software"),
+                        "software",
+                        fmt::format("{} runs on GPUs of {}, and {} is none of them",
+                                    software.name,
+                                    fmt::join(vendors, " and "),
+                                    costs.gpu().name));
+  } else if (!software.successor.empty() && !old_gpu) {
+    diagnostics.warning(
+        scenario.where("software"),
+        "software",
+        fmt::format("{} ({}) is older than {}", software.name, software.version, costs.gpu().name),
+        software.successor);
+  }
+}
+
 // Answers that are bounds rather than estimates, said where the key stands.
 void warn_of_the_step(const scenario::Scenario& scenario,
                       const step::StepInput& input,
@@ -474,6 +499,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
     return nullptr;
   }
   warn_of_the_node(scenario, resolved->costs.gpu(), diagnostics);
+  warn_of_the_stack(scenario, resolved->costs, diagnostics);
   warn_of_the_step(scenario, step_input(scenario, *resolved), diagnostics);
   fill_step_metrics(scenario,
                     mean_peak(scenario, *resolved),

@@ -247,6 +247,8 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
   profile.name = root.require_text("name", "`megatron-core`").value_or("");
   profile.version = root.require_text("version").value_or("");
   profile.aliases = root.optional_text_list("aliases").value_or(profile.aliases);
+  profile.vendors = root.optional_text_list("vendors").value_or(std::vector<std::string>());
+  profile.successor = root.optional_text("successor").value_or("");
   profile.newest = root.optional_text("newest").value_or("");
   for (auto [key, place] :
        {std::pair("recipes", &profile.recipes), std::pair("default_for", &profile.default_for)}) {

@@ -84,8 +84,10 @@ struct SoftwareProfile {
   std::string name;
   std::string version;
   std::string file;
-  std::string newest = {};                               // release, of those that `recipes` name
-  std::shared_ptr<const yaml::Value> recipes = nullptr;  // unread: scenario/recipes/
+  std::vector<std::string> vendors = {};  // of the GPUs that it runs on; empty: any
+  std::string successor = {};             // the stack that replaced it on GPUs of today
+  std::string newest = {};                // release, of those that `recipes` name
+  std::shared_ptr<const yaml::Value> recipes = nullptr;      // unread: scenario/recipes/
   std::shared_ptr<const yaml::Value> default_for = nullptr;  // unread: scenario/usual_stack.hpp
   std::vector<std::string> aliases = {};                     // other names by which it is known
   std::optional<StackOffers> offers = {};                    // absent: nothing is known

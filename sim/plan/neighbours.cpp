@@ -126,6 +126,12 @@ std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
   std::vector<StepAside> aside;
   for (const auto& [change, candidate] : near) {
     stop_point(stop);
+    const auto& traits = winner.proposal.traits;
+    if (std::any_of(traits.begin(), traits.end(), [&change = change](const Trait& trait) {
+          return trait.name == change.name && trait.value == change.value;
+        })) {
+      continue;  // what differs is no value of this axis
+    }
     const Estimate estimate = estimator.estimate(candidate);
     const bool fits = estimate.verdict == Verdict::fits;
     const double loss =

@@ -170,7 +170,7 @@ void check_phase_ends(Reading& reading) {
       error(reading,
             "training.phases",
             fmt::format("{} ends behind the end of the run",
-                        phase.name.empty() ? std::string("a phase") : "phase " + phase.name),
+                        phase.name.empty() ? std::string("a phase") : phase.name),
             "an end before that of training");
     }
   }
