@@ -15,7 +15,7 @@ constexpr std::string_view kBySteps = "orrery fit";
 constexpr StackKnob kKnobs[] = {{"rate of matrix products", kByKernels},
                                 {"rate of attention", kByKernels},
                                 {"rate of memory-bound kernels", kByKernels},
-                                {"NVLink bandwidth", kByCollectives},
+                                {"bandwidth inside nodes", kByCollectives},
                                 {"network bandwidth", kByCollectives},
                                 {"latency of communication", kByCollectives},
                                 {"cost of overlap", kBySteps},

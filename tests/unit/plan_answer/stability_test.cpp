@@ -49,7 +49,7 @@ void expect_true(const PlanQuestion& asked) {
   const std::vector<Moved> all = {
       {"rate of matrix products", &hardware::SoftwareProfile::gemm_efficiency},
       {"network bandwidth", &hardware::SoftwareProfile::network_efficiency},
-      {"NVLink bandwidth", &hardware::SoftwareProfile::nvlink_efficiency}};
+      {"bandwidth inside nodes", &hardware::SoftwareProfile::nvlink_efficiency}};
   std::size_t compared = 0;
   bool stable = true;
   for (const Perturbation& one : plan.stability.perturbations) {
