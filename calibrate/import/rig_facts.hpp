@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/import/collective_log.hpp"
+#include "calibrate/import/formats.hpp"
 #include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/profile_reader.hpp"
 

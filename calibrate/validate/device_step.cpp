@@ -11,13 +11,7 @@
 #include "kernels/device/fill.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/families.hpp"
-#include "kernels/own/cross_entropy.hpp"
-#include "kernels/own/elementwise.hpp"
-#include "kernels/own/norm.hpp"
-#include "kernels/own/optimizer.hpp"
-#include "kernels/own/quantize.hpp"
-#include "kernels/own/rotary_parts.hpp"
-#include "kernels/own/routing.hpp"
+#include "kernels/own/own_kernels.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {

@@ -4,10 +4,7 @@
 
 #include "calibrate/validate/device_step.hpp"
 #include "kernels/device/element.hpp"
-#include "kernels/own/cross_entropy.hpp"
-#include "kernels/own/optimizer.hpp"
-#include "kernels/own/quantize.hpp"
-#include "kernels/own/routing.hpp"
+#include "kernels/own/own_kernels.hpp"
 
 namespace orrery::calibrate {
 
