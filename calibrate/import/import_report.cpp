@@ -11,10 +11,13 @@
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/base/text/unicode.hpp"
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::calibration_import {
 
 namespace {
+
+using yaml::in_quotes;
 
 constexpr double kPicosecondsPerSecond = kTera;
 
@@ -182,18 +185,6 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-// In double quotes, as YAML reads them.
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-    }
-    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return result + '"';
-}
-
 // Words behind `start`, wrapped; further lines begin with `indent`.
 std::string wrapped(std::string_view start, std::string_view text, std::string_view indent) {
   std::string result(start);
@@ -208,13 +199,6 @@ std::string wrapped(std::string_view start, std::string_view text, std::string_v
     column = result.size() - (result.rfind('\n') == std::string::npos ? 0 : result.rfind('\n') + 1);
   }
   return result + '\n';
-}
-
-template <typename E, std::size_t N>
-std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names, E value) {
-  const auto* found = std::find_if(
-      names.begin(), names.end(), [value](const auto& named) { return named.value == value; });
-  return found == names.end() ? std::string_view() : found->name;
 }
 
 std::string points_text(const std::vector<hardware::CollectivePoint>& points) {

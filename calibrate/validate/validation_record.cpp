@@ -10,20 +10,15 @@
 
 #include "sim/base/text/untrusted_json.hpp"
 #include "sim/yaml/document.hpp"
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
 
-constexpr std::string_view kSchema = "orrery-hardware-validation-record/1";
+using yaml::in_quotes;
 
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-  }
-  return result + "\"";
-}
+constexpr std::string_view kSchema = "orrery-hardware-validation-record/1";
 
 void add_optional(std::string& line, std::string_view key, const std::optional<double>& value) {
   line += value ? fmt::format(", {}: {}", key, *value) : std::string();
