@@ -73,6 +73,11 @@ class DeviceStep {
   void add_optimizer(const StepOperation& operation, float rate);
   [[nodiscard]] void* scratch(std::int64_t bytes);
 
+  template <typename Call>
+  void push(void (*launch)(const Call&, kernels::Stream), const Call& call) {
+    launches_.emplace_back([launch, call](kernels::Stream stream) { launch(call, stream); });
+  }
+
   const StepProgram& program_;
   std::vector<std::unique_ptr<kernels::DeviceBuffer>> memory_;  // by buffer, views are null
   std::vector<std::unique_ptr<kernels::DeviceBuffer>> scratch_;
