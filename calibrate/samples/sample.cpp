@@ -308,7 +308,7 @@ Summary summarise(std::span<const double> samples) {
   ORRERY_CHECK(!samples.empty(), "a summary needs at least one sample");
   std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
-  const double last = static_cast<double>(sorted.size() - 1);
+  const auto last = static_cast<double>(sorted.size() - 1);
   Summary summary;
   summary.count = sorted.size();
   summary.median = value_at_rank(sorted, 0.5 * last);

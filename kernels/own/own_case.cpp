@@ -63,8 +63,8 @@ Verification Comparison::result() const {
           .where = failure_.empty() ? where_ : failure_};
 }
 
-DeviceMatrix::DeviceMatrix(Element of, std::int64_t rows_, std::int64_t columns_)
-    : buffer(matrix_bytes(of, rows_, columns_)), element(of), rows(rows_), columns(columns_) {}
+DeviceMatrix::DeviceMatrix(Element of, std::int64_t height, std::int64_t width)
+    : buffer(matrix_bytes(of, height, width)), element(of), rows(height), columns(width) {}
 
 std::vector<double> OwnCase::Check::row(Operand operand, std::int64_t index) const {
   return run(operand, index * set[operand].columns, set[operand].columns);

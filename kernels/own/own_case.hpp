@@ -60,7 +60,7 @@ class Comparison {
 
 // A matrix in device memory; what it holds is padded, so that its last pack is whole.
 struct DeviceMatrix {
-  DeviceMatrix(Element of, std::int64_t rows_, std::int64_t columns_);
+  DeviceMatrix(Element of, std::int64_t height, std::int64_t width);
 
   DeviceBuffer buffer;
   Element element;
