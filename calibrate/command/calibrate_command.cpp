@@ -14,15 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/command/check_report.hpp"
-#include "calibrate/command/sweep_summary.hpp"
+#include "calibrate/command/reports.hpp"
 #include "calibrate/plan/step_cases.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/samples/sample_journal.hpp"
-#include "calibrate/sweep/stopping_rule.hpp"
 #include "calibrate/sweep/sweep_notes.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
+#include "calibrate/sweep/timing_protocol.hpp"
 #include "calibrate/validate/step_program.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/evaluating.hpp"

@@ -16,11 +16,10 @@
 #include "sim/cli/frame/program.hpp"
 #ifdef ORRERY_WITH_DEVICE
 #include "calibrate/measure/device_bench.hpp"
-#include "calibrate/validate/device_step_bench.hpp"
-#include "kernels/device/late_library.hpp"
+#include "calibrate/validate/device_step.hpp"
+#include "kernels/device/status.hpp"
 #endif
 #ifdef ORRERY_WITH_COLLECTIVES
-#include "calibrate/measure/collective_sweep.hpp"
 #endif
 
 namespace {

@@ -1,4 +1,4 @@
-#include "calibrate/fit/fit_command.hpp"
+// `orrery fit`: fits the coefficients of a software profile to measured steps.
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit/folds.hpp"
 #include "calibrate/fit/generalisation.hpp"
 #include "calibrate/fit/profile_text.hpp"
 #include "sim/base/files/file.hpp"
@@ -511,8 +510,6 @@ cli::ExitCode fit_files(const CommandOptions& options, const cli::InterruptWatch
                                  : fit_one(options, observations, watch);
 }
 
-}  // namespace
-
 cli::ExitCode fit_command(int argc, const char* const* argv) {
   CLI::App app("Fits the coefficients of a software profile to measured steps, all rows together.",
                "orrery fit");
@@ -523,4 +520,10 @@ cli::ExitCode fit_command(int argc, const char* const* argv) {
   });
 }
 
+}  // namespace
+
 }  // namespace orrery::fit
+
+int main(int argc, char** argv) {
+  return orrery::cli::run_guarded([argc, argv] { return orrery::fit::fit_command(argc, argv); });
+}

@@ -5,10 +5,13 @@
 #include <algorithm>
 
 #include "sim/base/text/text.hpp"
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::fit {
 
 namespace {
+
+using yaml::in_quotes;
 
 constexpr std::size_t kColumns = 100;
 
@@ -44,20 +47,9 @@ void erase_block(std::vector<std::string>& lines, std::string_view key) {
               lines.begin() + static_cast<std::ptrdiff_t>(block.end));
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-    }
-    result += c;
-  }
-  return result;
-}
-
 // A double-quoted scalar folded at blanks.
 std::vector<std::string> citation_lines(std::string_view citation) {
-  const std::string text = fmt::format("  citation: \"{}\"", escaped(citation));
+  const std::string text = "  citation: " + in_quotes(citation);
   std::vector<std::string> lines;
   std::string line;
   std::size_t at = 0;
@@ -105,7 +97,7 @@ std::vector<std::string> lines_for(const NewValue& value) {
 std::string with_name(std::string_view file, std::string_view name) {
   std::vector<std::string> lines = lines_of(file);
   const Block block = block_of(lines, "name");
-  const std::string line = fmt::format("name: \"{}\"", escaped(name));
+  const std::string line = "name: " + in_quotes(name);
   if (block.first < lines.size()) {
     lines[block.first] = line;
   } else {

@@ -15,13 +15,152 @@
 // A coefficient that the rows cannot identify (deviation above kUnidentified of the prior's) or
 // that ends on a bound is reported as such: it is an assumption, not a finding. Nothing is per row.
 
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "calibrate/fit/fit_key.hpp"
-#include "calibrate/fit/observations.hpp"
+#include "sim/base/diagnostics.hpp"
+#include "sim/base/provenance.hpp"
+#include "sim/hardware/gpu_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
+#include "sim/hardware/stack_coefficients.hpp"
+#include "sim/validate/measured/measured_runs.hpp"
+#include "sim/validate/profile_shelf.hpp"
+#include "sim/validate/validation.hpp"
 
 namespace orrery::fit {
+
+// The measured steps that a fit learns from: rows of measured-runs data sets and the user's own
+// runs (below), ready to be simulated repeatedly with other coefficients.
+//
+// Rows are read once (sim/validate/measured/measured_runs.hpp): a prediction costs no more than a
+// step. Only the logarithm of predicted / measured ever compares a row with what it measured.
+
+struct Observation {
+  std::string id;
+  std::string stack;
+  std::string model;     // without what stands in parentheses, such as the number of layers
+  std::string gpu;       // GPU profile
+  std::string software;  // software profile of the stack
+  std::int64_t gpus = 0;
+  double measured = 0.0;   // s
+  std::string suspicious;  // why the measurement may be wrong; empty: no reason known
+  bool own = false;        // of a scenario or a log, not of a data set
+  validate::ReadyRun run;  // points into the shelf, or into own_profiles
+};
+
+struct SkippedRow {
+  std::string id;
+  std::string stack;
+  std::string reason;
+};
+
+// What a scenario of one's own runs on.
+struct OwnProfiles {
+  hardware::GpuProfile gpu;
+  hardware::SoftwareProfile software;
+};
+
+// What the caller says of scenarios and logs, where there are any; each may be empty.
+struct OwnStack {
+  std::string name;      // of their stack; else that of their software profile
+  std::string gpu;       // of the logs
+  std::string software;  // profile of the logs; else the default of their layout
+};
+
+struct Observations {
+  std::vector<Observation> rows;
+  std::vector<SkippedRow> skipped;
+  std::vector<std::unique_ptr<validate::ProfileShelf>> shelves;
+  std::vector<std::unique_ptr<OwnProfiles>> own_profiles;
+};
+
+// Rows of measured-runs/2, scenarios with a measured step, logs of training; another file is an
+// error in `diagnostics`. Throws Error(io) when a file cannot be read.
+[[nodiscard]] Observations load_observations(const std::vector<std::filesystem::path>& files,
+                                             const std::vector<std::filesystem::path>& profiles,
+                                             Diagnostics& diagnostics,
+                                             const OwnStack& own = {});
+
+// A row with its prediction, as `orrery validate` counts it.
+[[nodiscard]] validate::ValidationRow scored(const Observation& row, double predicted);
+
+// Turns a user's own measurements into rows of a fit: a scenario with `measured: {step_time: ...}`,
+// or a training log.
+//
+// file                                 | the row
+// -------------------------------------|-----------------------------------------------------------
+// scenario (orrery/1)                  | as it stands, against measured.step_time
+// log (orrery import knows which)      | as `orrery import LOG --gpu NAME` makes it a scenario
+//
+// Nothing is repaired or assumed: what the simulator refuses, and what
+// cannot be compared with a measured step, is an error at its key.
+
+// Adds the run of a scenario's text. Errors go to `diagnostics`; then nothing is added.
+void add_own_run(const std::filesystem::path& file,
+                 const std::string& text,
+                 const std::vector<std::filesystem::path>& profiles,
+                 const OwnStack& own,
+                 Observations& observations,
+                 Diagnostics& diagnostics);
+
+// Whether the file is a log of training; then its run is added, or the reason is in `diagnostics`.
+[[nodiscard]] bool add_logged_run(const std::filesystem::path& file,
+                                  const std::vector<std::filesystem::path>& profiles,
+                                  const OwnStack& own,
+                                  Observations& observations,
+                                  Diagnostics& diagnostics);
+
+// The coefficients of a software profile that step times may determine: those of
+// stack_coefficients.hpp that have bounds for a fit.
+//
+// symbol | meaning                                                      | unit          | origin
+// -------|--------------------------------------------------------------|---------------|---------
+// value  | the coefficient                                              | s, byte or 1  | profile
+// u      | log(value + offset), or value on a linear scale              | 1             | computed
+// lower  | bounds of physics: a fit that ends on one means that a       | as value      | table
+// upper  | mechanism is missing, so it is printed                       |               |
+// sigma  | how far the value may move from its centre before the rows   | as u          | table
+//        | have to pay for it: one standard deviation                   |               |
+// z      | (u - u(centre)) / sigma, what the search moves               | 1             | computed
+//
+// neutral: an optional coefficient that a profile leaves out is fitted only when it is asked for by
+// name. The offset lets a coefficient whose centre is 0 move. Coefficients of the GPU profile are
+// not in the table: they come from kernel and collective measurements before any step is fitted.
+
+using Scale = hardware::FitScale;
+
+struct FitKey : hardware::FitBounds {
+  explicit FitKey(const hardware::StackCoefficient& row)
+      : hardware::FitBounds(*row.fit), key(row.key), coefficient(&row) {}
+
+  std::string_view key;  // as in the profile file
+  const hardware::StackCoefficient* coefficient;
+
+  [[nodiscard]] double get(const hardware::SoftwareProfile& profile) const {
+    return coefficient->get(profile);
+  }
+
+  void set(hardware::SoftwareProfile& profile, double value, const Source& source) const {
+    coefficient->set(profile, value, source);
+  }
+};
+
+[[nodiscard]] std::span<const FitKey> fit_keys();
+
+// nullptr when there is no such key.
+[[nodiscard]] const FitKey* find_fit_key(std::string_view key);
+
+// Position on the scale of the search, and back.
+[[nodiscard]] double to_scale(const FitKey& key, double value);
+[[nodiscard]] double from_scale(const FitKey& key, double u);
+
+// "12.3us", "86B", "0.47": as a profile file writes it, three significant digits.
+[[nodiscard]] std::string value_text(const FitKey& key, double value);
 
 inline constexpr double kUnidentified = 0.7;
 

@@ -1,12 +1,10 @@
-#include "calibrate/import/build_tables.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
 
-#include "calibrate/import/check_rows.hpp"
+#include "calibrate/import/import_report.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/cost/collective.hpp"

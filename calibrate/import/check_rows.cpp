@@ -1,11 +1,10 @@
-#include "calibrate/import/check_rows.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "calibrate/import/import_report.hpp"
 #include "sim/cost/collective.hpp"
 
 namespace orrery::calibration_import {

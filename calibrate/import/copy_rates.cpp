@@ -1,11 +1,10 @@
-#include "calibrate/import/copy_rates.hpp"
-
 #include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
+#include "calibrate/import/import_report.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::calibration_import {

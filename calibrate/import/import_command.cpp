@@ -1,4 +1,4 @@
-#include "calibrate/import/import_command.hpp"
+// `orrery import`: converts the benchmark logs of a cluster into a form that a scenario can use.
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -10,18 +10,25 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "calibrate/import/check_rows.hpp"
 #include "calibrate/import/import_report.hpp"
-#include "calibrate/import/import_traces.hpp"
+#include "calibrate/import/trace_samples.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/cli/compare/compare_traces.hpp"
 #include "sim/cli/frame/evaluating.hpp"
+#include "sim/cli/frame/exit_code.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/evaluate/compare/compare_measured.hpp"
+#include "sim/trace/event_reader.hpp"
 #include "sim/yaml/kinds.hpp"
 
 namespace orrery::calibration_import {
@@ -309,6 +316,114 @@ cli::ExitCode import_files(const CommandOptions& options, const cli::InterruptWa
   return cli::ExitCode::ok;
 }
 
+// True when at least one of the files is a trace. Throws Error(io), and cli::UsageError when
+// others are none.
+bool are_traces(const std::vector<std::string>& files) {
+  const auto other = std::find_if_not(files.begin(), files.end(), trace::is_trace_file);
+  if (other == files.end()) {
+    return true;
+  }
+  if (std::any_of(files.begin(), files.end(), trace::is_trace_file)) {
+    throw cli::UsageError(
+        fmt::format("import: {} is no trace; import traces by themselves", *other));
+  }
+  return false;
+}
+
+// `orrery import TRACE...`: reports a measured training step in the categories of the ledger. The
+// prediction beside it is `orrery compare SCENARIO TRACE...`.
+struct TraceImport {
+  std::vector<std::string> files;
+  cli::TraceOptions reading;
+  std::optional<std::string> output;  // lines `measured:` for a scenario
+  bool json = false;
+};
+
+cli::ExitCode import_traces(const TraceImport& asked, const cli::InterruptWatch& watch) {
+  const trace::MeasureOptions options = cli::measure_options(asked.reading);
+  const auto traces = cli::read_traces(asked.files, watch, false);
+  if (!traces) {
+    return cli::ExitCode::invalid;
+  }
+  const trace::MeasuredTrace measured = trace::measure(*traces, options);
+  const auto mean = trace::mean_of(measured, asked.reading.step);
+  if (!mean) {
+    cli::message(measured.problem.empty()
+                     ? fmt::format("import: the traces have no step {}; they have {}",
+                                   asked.reading.step.value_or(""),
+                                   fmt::join(measured.step_names(), ", "))
+                     : measured.problem);
+    return cli::ExitCode::invalid;
+  }
+  watch.check();
+  if (asked.output) {
+    write_file_atomically(*asked.output, evaluate::measured_lines(*mean));
+  }
+  cli::deliver(asked.json ? cli::measured_json(asked.files, measured, *mean)
+                          : evaluate::measured_text(measured, *mean),
+               std::nullopt);
+  return cli::ExitCode::ok;
+}
+
+// `orrery import TRACE --as-samples -o FILE`: times of kernels for `orrery calibrate --samples
+// FILE` (trace_samples.hpp). One trace: ranks of one step would count a kernel several times.
+struct SampleImport {
+  std::vector<std::string> files;
+  std::optional<std::string> output;
+  std::string taken_at;  // UTC
+};
+
+std::string samples_text(const TraceSamples& found) {
+  Seconds all = found.taken;
+  for (const auto& [reason, time] : found.left_out) {
+    all += time;
+  }
+  std::string text = fmt::format("{} calls of {} cases on {}: {:.1f} % of the time of kernels\n",
+                                 found.calls,
+                                 found.samples.size(),
+                                 found.machine.gpu,
+                                 100.0 * (found.taken / all));
+  for (const auto& [reason, time] : found.left_out) {
+    text += fmt::format("  left out {:>5.1f} %: {}\n", 100.0 * (time / all), reason);
+  }
+  return text;
+}
+
+cli::ExitCode import_samples(const SampleImport& asked) {
+  if (asked.files.size() != 1) {
+    throw cli::UsageError("import: --as-samples takes one trace: that of one rank");
+  }
+  if (!asked.output) {
+    throw cli::UsageError("import: --as-samples: say where the samples go: -o FILE");
+  }
+  const std::string& file = asked.files.front();
+  const TraceSamples found = read_trace_samples(file, asked.taken_at);
+  if (!found.problem.empty()) {
+    cli::message(fmt::format("{}: {}", file, found.problem));
+    return cli::ExitCode::invalid;
+  }
+  if (found.samples.empty()) {
+    cli::message(fmt::format("{}: no kernel can become a sample", file));
+    cli::message_block(samples_text(found));
+    return cli::ExitCode::invalid;
+  }
+  if (std::filesystem::exists(*asked.output)) {
+    throw Error(ErrorKind::io,
+                fmt::format("{} is there already: samples of a trace are not added to others",
+                            *asked.output));
+  }
+  calibrate::SampleJournal journal(*asked.output, found.machine);
+  for (const calibrate::Sample& sample : found.samples) {
+    journal.append(sample);
+  }
+  journal.close();
+  cli::deliver(samples_text(found) +
+                   fmt::format("orrery calibrate --samples {} -o PROFILE makes a profile of them\n",
+                               *asked.output),
+               std::nullopt);
+  return cli::ExitCode::ok;
+}
+
 cli::ExitCode import_all(const CommandOptions& options, const cli::InterruptWatch& watch) {
   if (are_traces(options.files)) {
     if (options.as_samples) {
@@ -326,8 +441,6 @@ cli::ExitCode import_all(const CommandOptions& options, const cli::InterruptWatc
   }
   return import_files(options, watch);
 }
-
-}  // namespace
 
 cli::ExitCode import_command(int argc, const char* const* argv) {
   CLI::App app(
@@ -353,4 +466,11 @@ output.)");
   });
 }
 
+}  // namespace
+
 }  // namespace orrery::calibration_import
+
+int main(int argc, char** argv) {
+  return orrery::cli::run_guarded(
+      [argc, argv] { return orrery::calibration_import::import_command(argc, argv); });
+}

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "calibrate/import/formats.hpp"
-#include "calibrate/import/json_value.hpp"
+#include "calibrate/import/log_text.hpp"
 
 namespace orrery::calibration_import {
 

@@ -18,7 +18,7 @@ std::optional<std::string_view> comment_of(std::string_view line) {
   return at == std::string_view::npos ? std::nullopt : std::optional(line.substr(at));
 }
 
-std::optional<Columns> heading_of(std::string_view comment) {
+std::optional<Columns> commented_heading(std::string_view comment) {
   const std::vector<std::string_view> words = words_of(comment.substr(1));
   return words.empty() || words.front() != "size" ? std::nullopt : columns_of(words);
 }
@@ -212,7 +212,7 @@ class TextReader {
     } else if (auto rank = rank_of(comment)) {
       start_unless(log_.rows.empty());
       log_.ranks.push_back(std::move(*rank));
-    } else if (auto columns = heading_of(comment)) {
+    } else if (auto columns = commented_heading(comment)) {
       start_unless(log_.rows.empty());
       log_.cpu_time = columns->cpu_time;
       columns_ = std::move(columns);
@@ -325,7 +325,7 @@ bool is_nccl_text(const LogFile& file) {
   const std::vector<std::string> lines = clean_lines(file.text);
   return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
     const auto comment = comment_of(line);
-    if (comment && (heading_of(*comment) || rank_of(*comment))) {
+    if (comment && (commented_heading(*comment) || rank_of(*comment))) {
       return true;
     }
     const std::vector<std::string_view> words = words_of(line);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "calibrate/import/formats.hpp"
-#include "calibrate/import/json_value.hpp"
+#include "calibrate/import/log_text.hpp"
 
 namespace orrery::calibration_import {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/import/collective_log.hpp"
+#include "calibrate/import/formats.hpp"
 
 namespace orrery::calibration_import {
 

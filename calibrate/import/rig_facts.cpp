@@ -343,20 +343,16 @@ class Resolver {
       return true;
     }
     const hardware::NetworkSpec* preset = options_.network ? &*options_.network : nullptr;
-    const bool fabric = choose<hardware::FabricKind>(
-        "fabric",
-        "--fabric",
-        options_.fabric,
-        log_.fabric,
-        preset == nullptr ? nullptr : &preset->fabric,
-        table.fabric,
-        [](const hardware::FabricKind& kind) {
-          const auto* found =
-              std::find_if(hardware::kFabricNames.begin(),
-                           hardware::kFabricNames.end(),
-                           [kind](const auto& named) { return named.value == kind; });
-          return std::string(found->name);
-        });
+    const bool fabric =
+        choose<hardware::FabricKind>("fabric",
+                                     "--fabric",
+                                     options_.fabric,
+                                     log_.fabric,
+                                     preset == nullptr ? nullptr : &preset->fabric,
+                                     table.fabric,
+                                     [](const hardware::FabricKind& kind) {
+                                       return std::string(name_of(hardware::kFabricNames, kind));
+                                     });
     const bool rate =
         choose<BytesPerSecond>("nic_rate",
                                "--nic-rate",
@@ -399,12 +395,8 @@ class Resolver {
     table.sharp = options_.sharp || log_.sharp;
     table.nvls = result_.gpu->nvlink && result_.gpu->nvlink->nvls && !log_.nvls_off;
     if (table.algorithm != hardware::CollectiveAlgorithm::automatic) {
-      const auto* found =
-          std::find_if(hardware::kForcedAlgorithms.begin(),
-                       hardware::kForcedAlgorithms.end(),
-                       [&table](const auto& named) { return named.value == table.algorithm; });
       note("algorithm",
-           std::string(found->name),
+           std::string(name_of(hardware::kForcedAlgorithms, table.algorithm)),
            options_.algorithm ? FactOrigin::option : FactOrigin::log,
            "holds for scenarios with the same cluster.network.algorithm");
     }

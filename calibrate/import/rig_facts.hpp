@@ -21,12 +21,14 @@
 //
 // An option that contradicts the log is an error, but for --gpu: names are what it is for.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "calibrate/import/collective_log.hpp"
+#include "calibrate/import/formats.hpp"
 #include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/profile_reader.hpp"
 
@@ -83,5 +85,13 @@ struct ResolvedLog {
 // The only number of ranks that all printed figures allow, or nothing.
 [[nodiscard]] std::optional<std::int64_t> ranks_by_figures(const CollectiveLog& log,
                                                            model::CollectiveKind operation);
+
+template <typename E, std::size_t N>
+[[nodiscard]] std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names,
+                                       E value) {
+  const auto* found = std::find_if(
+      names.begin(), names.end(), [value](const auto& named) { return named.value == value; });
+  return found == names.end() ? std::string_view() : found->name;
+}
 
 }  // namespace orrery::calibration_import

@@ -10,7 +10,7 @@
 // symbol | meaning                                                        | unit | origin
 // -------|----------------------------------------------------------------|------|------------
 // kernel | activity on a stream; communication and copies are left out    | us   | trace
-// call   | the host operation (trace_calls.hpp) that was running when the | -    | cuda_runtime
+// call   | the host operation (below) that was running when the | -    | cuda_runtime
 //        | kernel was launched, on the same thread; else that of its      |      | correlation,
 //        | External id                                                    |      | External id
 //
@@ -21,13 +21,42 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/units.hpp"
+#include "sim/kernels/kernel_case.hpp"
+#include "sim/trace/trace_event.hpp"
 
 namespace orrery::calibration_import {
+
+// Maps a PyTorch call to a kernel case by the operands that the profiler recorded. Nothing is
+// guessed: a call whose trace lacks what the case needs is refused, with the reason.
+//
+// call                                  | case                      | is taken from
+// --------------------------------------|---------------------------|------------------------------
+// aten::mm, aten::addmm                 | gemm in bf16, fp16        | sizes; the role from strides
+// aten::_scaled_mm                      | gemm in fp8_tensor        | the same, of one scale each
+// aten::_scaled_dot_product_flash_,     | attention forward and     | sizes of Q, K, V and the
+// efficient_ and cudnn_attention        | backward                  | value of is_causal
+//
+//   role of a product A B, by which operand is transposed in memory (its first stride is 1)
+//     y = x W^T: B    dx = dy W: none    dW = dy^T x: A
+//
+// Signatures: aten/src/ATen/native/native_functions.yaml of PyTorch.
+
+struct TracedCall {
+  std::optional<kernels::KernelCase> kernel;
+  std::string refusal;  // where there is none
+};
+
+// A call whose kernels can become samples.
+[[nodiscard]] bool is_known_call(std::string_view name);
+
+[[nodiscard]] TracedCall call_of(std::string_view name, const trace::Operands& operands);
 
 struct TraceSamples {
   calibrate::Fingerprint machine;

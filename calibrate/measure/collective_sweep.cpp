@@ -1,5 +1,3 @@
-#include "calibrate/measure/collective_sweep.hpp"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -17,10 +15,9 @@
 
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/measure/replay_timer.hpp"
-#include "calibrate/plan/collective_cases.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/samples/summary.hpp"
-#include "calibrate/sweep/nccl_choice.hpp"
+#include "calibrate/samples/sample.hpp"
+#include "calibrate/sweep/sweep_notes.hpp"
 #include "kernels/collectives/collective.hpp"
 #include "sim/base/error.hpp"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/samples/summary.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/files/file.hpp"
 
 namespace orrery::calibrate {

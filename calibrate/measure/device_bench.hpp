@@ -9,11 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "calibrate/measure/filler.hpp"
 #include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/sweep/bench.hpp"
 #include "kernels/device/device_info.hpp"
-#include "kernels/device/stream.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/nvml/nvml.hpp"
 
 namespace orrery::calibrate {
@@ -66,5 +65,23 @@ class DeviceBench : public Bench {
   Fingerprint fingerprint_;
   std::unique_ptr<Filler> filler_;  // from the first soak on
 };
+
+// Times collectives between the GPUs of this job: one process per GPU, all of them in step; rank 0
+// keeps the samples.
+//
+//   sample = slowest rank's time per call, of `calls` in a row after a barrier
+//   calls  = 20 ms / time of a call, 5 to 200, the same on every rank
+//
+// With `choices` nothing is timed: one call of each case that the journal has, whose algorithm and
+// protocol NCCL logs, join its sample.
+//
+// NCCL's own estimate is stored with each time (`nccl_estimate_us`). Ranks that share a GPU, and a
+// job of one rank, show that the calls work and no more: their samples are `functional`, and fits
+// refuse them. The first size of each operation is checked against the exact result.
+
+// Throws Error(device) where there is no GPU, the ranks contradict each other or a result is wrong,
+// Error(io) when the ranks do not meet.
+[[nodiscard]] CollectiveOutcome run_collectives(const CollectiveRequest& request,
+                                                const OpenJournal& open_journal);
 
 }  // namespace orrery::calibrate

@@ -12,7 +12,7 @@
 // replay | 2 ms: long against the resolution of events (0.5 us)           | s    | protocol
 // sets   | operand sets, used in turn, more than 4 x L2 together          | 1    | runnable
 //
-// Under a condition (calibrate/samples/condition.hpp)
+// Under a condition (calibrate/samples/sample.hpp)
 //   enqueued       2,000 calls in a row on the stream, without a graph: what the host can launch
 //   graph          a graph of exactly n calls; sample = time of one replay / n
 //   multiprocessors removed, streaming
@@ -25,21 +25,74 @@
 // While one replay runs the next is enqueued: the launch of a graph (some 10 us, half a per cent of
 // a replay) is part of no sample, and the GPU never idles between two. In a burst the launch is
 // part of a sample, as it is under the condition `graph`, which measures it. The clock is counted
-// over each replay (clock_probe.hpp), what NVML knows is read while replays run; the medians are
+// over each replay (occupier.hpp), what NVML knows is read while replays run; the medians are
 // kept. Inside a graph the gaps between calls are those of a captured training step.
 
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
 #include <functional>
+#include <memory>
+#include <thread>
 #include <vector>
 
-#include "calibrate/measure/filler.hpp"
-#include "calibrate/samples/settling.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "calibrate/sweep/timing_protocol.hpp"
 #include "kernels/device/occupier.hpp"
 #include "kernels/device/runnable.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/nvml/nvml.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::calibrate {
+
+// Keeps the GPU busy while the host prepares the next case: replays of a large product on a
+// separate stream, launched by a separate thread. Without them every case would start from the
+// clock of an idle GPU, and exceed for a while what the power limit allows later.
+//
+// Two replays of some 4 ms are enqueued ahead: memory may be freed meanwhile, which waits for them.
+
+class Filler {
+ public:
+  // Calls of `load` on GPU `device`.
+  Filler(int device, std::unique_ptr<kernels::Runnable> load);
+  ~Filler();
+  Filler(const Filler&) = delete;
+  Filler& operator=(const Filler&) = delete;
+
+  void start();
+
+  // Waits until nothing of it runs. Throws what a replay threw.
+  void stop();
+
+  // Ends it in such a way that `stream` goes on where it ends, without a rest.
+  void hand_over(kernels::Stream stream);
+
+  // How long it has run since the GPU last rested, as rested() says.
+  [[nodiscard]] Seconds loaded() const {
+    return loaded_;
+  }
+
+  void rested() {
+    loaded_ = Seconds{};
+  }
+
+ private:
+  void run(const std::stop_token& stopped);
+  void finish();
+
+  int device_;
+  std::unique_ptr<kernels::Runnable> load_;
+  kernels::OwnedStream stream_;
+  std::unique_ptr<kernels::Graph> graph_;
+  std::array<kernels::Event, 2> ends_;
+  std::size_t enqueued_ = 0;  // replays since start()
+  std::chrono::steady_clock::time_point begun_;
+  Seconds loaded_;
+  std::exception_ptr trouble_;
+  std::jthread thread_;  // the last member: it uses all others
+};
 
 // Where and by which rules something is timed. `filler`: keeps the GPU busy until the first replay;
 // null where nothing does.

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "calibrate/plan/farthest_points.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {

@@ -1,5 +1,3 @@
-#include "calibrate/profile/attention_fit.hpp"
-
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>

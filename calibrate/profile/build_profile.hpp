@@ -3,10 +3,10 @@
 // Samples in, a calibration profile out: what `orrery calibrate` writes at its end, and what anyone
 // can compute again from the journal.
 //
-//   samples -> clock of a step (step_clock.hpp) -> evidence (kernel_points.hpp)
-//           -> lines and laws (line_fit.hpp, attention_fit.hpp) -> profile
+//   samples -> clock of a step -> evidence (kernel_points.hpp)
+//           -> lines and laws (line_fit.hpp) -> profile
 //
-// Figures that follow from several samples: derived_figures.hpp.
+// Figures that follow from several samples: kernel_points.hpp.
 //
 // Collectives become tables of one rig (collective_tables.hpp), out of place and of whatever
 // element type, where the caller says which wires they ran on; samples of one rank are left out.
@@ -19,8 +19,10 @@
 #include <vector>
 
 #include "calibrate/profile/line_fit.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/diagnostics.hpp"
+#include "sim/hardware/fingerprint.hpp"
 #include "sim/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {
@@ -40,7 +42,7 @@ struct ProfileRequest {
   std::vector<std::pair<std::string, std::string>> protocol;
   std::optional<CollectiveRig> rig;
   std::vector<std::string> warnings;  // of the measuring program
-  // Every call of a training step, for the clock at which one runs (step_clock.hpp); none: the
+  // Every call of a training step, for the clock at which one runs (kernel_points.hpp); none: the
   // times of products stand at the clock of products alone.
   std::vector<kernels::KernelCase> step;
 };
@@ -73,5 +75,14 @@ struct BuiltProfile {
                                                        const ProfileRequest& request,
                                                        const hardware::ProfileSearch& search,
                                                        Diagnostics& diagnostics);
+
+// The machine of a journal under the keys of a profile: the same facts, and one id for both, that
+// of sim/hardware/fingerprint.hpp.
+
+// What a run only sees (clocks under load, throttling) stays unknown.
+[[nodiscard]] hardware::Fingerprint machine_fields(const Fingerprint& fingerprint);
+
+// The id of every profile that is measured on this machine with these libraries.
+[[nodiscard]] std::string machine_id(const Fingerprint& fingerprint);
 
 }  // namespace orrery::calibrate

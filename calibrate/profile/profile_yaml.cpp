@@ -8,10 +8,13 @@
 #include <array>
 
 #include "calibrate/profile/build_profile.hpp"
+#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::calibrate {
 
 namespace {
+
+using yaml::in_quotes;
 
 using hardware::CalibrationFit;
 using hardware::CalibrationProfile;
@@ -20,22 +23,6 @@ using hardware::FieldKind;
 constexpr std::string_view kHead =
     "# Measured on one machine: see docs/calibration.md. Stands wherever a GPU profile stands\n"
     "# (cluster.gpu: this-file.yaml). Written by the calibration; edit nothing but `base`.\n";
-
-// A scalar of any text.
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20U) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 std::string field_text(const FieldKind kind, const std::string& value) {
   if (value == hardware::kUnknownField) {

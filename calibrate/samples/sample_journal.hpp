@@ -3,7 +3,7 @@
 // Journal of one calibration: records measured points, so that an interrupted one resumes.
 //
 //   line 1   {"schema": "orrery-samples/2", "fingerprint": {...}}
-//   line n   a sample (sample.hpp), or how clock and time settled (settling.hpp)
+//   line n   a sample, or how clock and time settled (sample.hpp)
 //
 // The journal is the raw evidence beside a profile (`my-cluster.samples.jsonl`): every figure of
 // the profile can be recomputed from it, on any machine. Resuming a journal of another machine,
@@ -19,9 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/samples/fingerprint.hpp"
 #include "calibrate/samples/sample.hpp"
-#include "calibrate/samples/settling.hpp"
 #include "sim/base/files/journal_file.hpp"
 
 namespace orrery::calibrate {

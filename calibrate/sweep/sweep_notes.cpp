@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <set>
 
-#include "calibrate/samples/summary.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
@@ -132,6 +133,21 @@ std::vector<std::string> sweep_notes(const std::vector<Sample>& samples) {
         kPercent * (choices.worst - 1.0)));
   }
   return notes;
+}
+
+std::optional<NcclChoice> last_nccl_choice(std::string_view log) {
+  static const std::regex line(
+      R"(Bytes -> Algo (\w+) proto (\w+) channel\{Lo\.\.Hi\}=\{(\d{1,4})\.\.(\d{1,4})\})");
+  const std::string text(log);
+  std::optional<NcclChoice> last;
+  for (std::sregex_iterator found(text.begin(), text.end(), line); found != std::sregex_iterator();
+       ++found) {
+    const std::smatch& match = *found;
+    last = NcclChoice{.algorithm = match[1],
+                      .protocol = match[2],
+                      .channels = std::stoi(match[4]) - std::stoi(match[3]) + 1};
+  }
+  return last;
 }
 
 }  // namespace orrery::calibrate

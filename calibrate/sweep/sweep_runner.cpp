@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/samples/summary.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"

@@ -3,10 +3,10 @@
 // Timing protocol that turns replays of a kernel into its times. The replays come from a GPU or, in
 // tests, from a formula.
 //
-//   sustained   replays without a pause until the GPU has settled (settling_rule.hpp); then replays
+//   sustained   replays without a pause until the GPU has settled (above); then replays
 //               that count until the stopping rule ends them
 //   burst       before each replay the GPU idles for `idle`, so that its clock is its highest
-//   a replay during which the GPU was held back (throttle_rule.hpp) is discarded and repeated, in a
+//   a replay during which the GPU was held back (above) is discarded and repeated, in a
 //   burst after a pause
 //
 // symbol      | meaning                                                      | unit | origin
@@ -21,18 +21,170 @@
 //             | that kept the GPU busy before it, which the board's meter    |      |
 //             | still shows until then                                       |      |
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
-#include "calibrate/sweep/settling_rule.hpp"
-#include "calibrate/sweep/stopping_rule.hpp"
-#include "calibrate/sweep/throttle_rule.hpp"
 #include "kernels/nvml/nvml.hpp"
 #include "sim/base/units.hpp"
 
 namespace orrery::calibrate {
+
+// Decides whether the GPU has settled under load, since only then do replays count: a board runs
+// fast until its power limit acts, and slower afterwards.
+//
+//   settled when the load has lasted `least_load`, and within the last `window` of replays
+//     |median of the later half / median of the earlier half - 1| <= tolerance + noise
+//   for the times and, where it is known, for the clock
+//   noise = 2 sqrt(e1^2 + e2^2), at most `tolerance`
+//
+// symbol     | meaning                                                     | unit | origin
+// -----------|-------------------------------------------------------------|------|---------
+// least_load | 160 ms: 1.5 times the longest fast phase that is published; | s    | protocol
+//            | what kept the GPU busy before the case counts too           |      |
+// window     | 40 ms, and at least 6 replays                               | s    | protocol
+// tolerance  | 0.01                                                        | 1    | protocol
+// e1, e2     | relative standard errors of the two medians (summary.hpp)   | 1    | computed
+// cap        | 1 s: what has not settled by then is measured, and says so  | s    | protocol
+//
+// Assumption: what keeps the GPU busy before a case draws at least the power that the case draws
+// (a large product does), so that no case starts with power left over from the one before.
+// Source: fast phases of 50 to 110 ms, 15 % slower after that, were published for B200
+// (docs/calibration.md).
+
+struct SettlingRule {
+  Seconds least_load = milliseconds(160.0);
+  Seconds window = milliseconds(40.0);
+  std::size_t fewest = 6;
+  double tolerance = 0.01;
+  Seconds cap = seconds(1.0);
+};
+
+class SettlingWatch {
+ public:
+  // `loaded`: how long the GPU had been busy without a rest when the first replay began.
+  SettlingWatch(const SettlingRule& rule, Seconds loaded);
+
+  void add(Seconds replay, std::optional<double> clock);
+
+  [[nodiscard]] bool settled() const {
+    return settled_;
+  }
+
+  // Settled, or over the cap.
+  [[nodiscard]] bool over() const {
+    return settled_ || spent_ >= rule_.cap;
+  }
+
+  // Of the replays that were added.
+  [[nodiscard]] Seconds spent() const {
+    return spent_;
+  }
+
+ private:
+  SettlingRule rule_;
+  Seconds loaded_;
+  Seconds spent_;
+  [[nodiscard]] bool is_flat() const;
+
+  bool settled_ = false;
+  Seconds looked_;  // spent() at the last look: short replays are not looked at one by one
+  std::vector<double> times_;
+  std::vector<double> clocks_;  // as many as times, or those of the replays that have one
+};
+
+// Decides when to stop timing a kernel: its median is known well enough, or the time is up.
+//
+//   stop when n >= least and error < target, or the time is up and n >= fewest, or n = most
+//
+// symbol  | meaning                                                     | unit | origin
+// --------|-------------------------------------------------------------|------|---------
+// n       | samples so far, each the mean of one replay of a graph      | 1    | measured
+// error   | relative standard error of their median (summary.hpp)        | 1    | computed
+// target  | 0.005                                                       | 1    | protocol
+// least   | 10; fewest: 5; most: 40                                     | 1    | protocol
+//
+// Assumption: samples are independent; the anchor detects slow drift (sweep_runner.hpp).
+// Source: nvbench stops at a relative noise of 0.5 % after ten samples; order-statistic intervals
+// of a median: B. Arnold, N. Balakrishnan, H. Nagaraja, A First Course in Order Statistics,
+// section 7.
+
+struct StoppingRule {
+  double target = 0.005;
+  std::size_t least = 10;
+  std::size_t fewest = 5;
+  std::size_t most = 40;
+  Seconds budget = milliseconds(150.0);  // of device time at one point
+};
+
+// `spent`: device time of these samples.
+[[nodiscard]] bool enough(std::span<const double> samples, Seconds spent, const StoppingRule& rule);
+
+// Launches in one graph so that a replay lasts at least `replay`; one launch takes `single`.
+[[nodiscard]] int launches_per_replay(Seconds single, Seconds replay, int most);
+
+// The protocol as a profile states it: name and value.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> protocol_lines();
+
+// Detects that the GPU was throttled during a replay, whose time is then discarded and retaken.
+//
+//   held back when NVML names a brake (heat, hardware, power brake of the rack), or
+//   clock < share x most_clock, share by regime
+//
+// symbol     | meaning                                                    | unit | origin
+// -----------|------------------------------------------------------------|------|---------
+// clock      | of the multiprocessors during the replay                   | MHz  | measured
+// most_clock | the highest that the board offers                          | MHz  | NVML
+// share      | burst 0.75; sustained 0.5: a power limit alone leaves 0.73 | 1    | protocol
+// pause      | 50 ms before a burst is repeated                           | s    | protocol
+// most       | 40 repeats of a case, 4 of a burst: a board that never     | 1    | protocol
+//            | reaches its share would rest for 10 s. After that the      |      |
+//            | times are kept, with the reasons beside them               |      |
+//
+// The power limit of the board is no brake: under it a training run runs all the time.
+// Source: nvbench discards samples below 75 % of the clock and waits for 50 ms (its options
+// --throttle-threshold and --throttle-recovery-delay); 0.73: 1,450 of 1,980 MHz sustained by an
+// H200 (ml-engineering, stas00).
+
+struct ThrottleRule {
+  double burst_share = 0.75;
+  double sustained_share = 0.5;
+  Seconds pause = milliseconds(50.0);
+  std::int64_t most = 40;
+  std::int64_t most_bursts = 4;
+};
+
+// `reasons`: bits of NVML; what is not known is absent and holds nothing against the replay.
+[[nodiscard]] bool is_held_back(std::optional<std::uint64_t> reasons,
+                                std::optional<double> clock,
+                                std::optional<double> most_clock,
+                                Regime regime,
+                                const ThrottleRule& rule);
+
+// State of the GPU while work runs on it: NVML readings, summarised by their medians.
+
+class DeviceReadings {
+ public:
+  void take(const kernels::GpuReading& reading);
+
+  // What NVML never answered is absent; reasons are those seen in any reading. Energy and what was
+  // discarded are not known here.
+  [[nodiscard]] DeviceState state() const;
+
+ private:
+  std::vector<double> clocks_;
+  std::vector<double> memory_clocks_;
+  std::vector<double> powers_;
+  std::vector<double> temperatures_;
+  std::set<std::string> throttled_;
+};
 
 struct TimingRules {
   StoppingRule stopping;

@@ -11,13 +11,7 @@
 #include "kernels/device/fill.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/families.hpp"
-#include "kernels/own/cross_entropy.hpp"
-#include "kernels/own/elementwise.hpp"
-#include "kernels/own/norm.hpp"
-#include "kernels/own/optimizer.hpp"
-#include "kernels/own/quantize.hpp"
-#include "kernels/own/rotary_parts.hpp"
-#include "kernels/own/routing.hpp"
+#include "kernels/own/own_kernels.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {
@@ -334,14 +328,14 @@ void DeviceStep::add_rotary(const StepOperation& operation) {
 
 void DeviceStep::add_norm(const StepOperation& operation) {
   if (!operation.is_backward()) {
-    const kernels::NormForward<Bf16> norm{.x = as<Bf16>(operation.reads[0]),
-                                          .weight = as<Bf16>(operation.reads[1]),
-                                          .y = as<Bf16>(operation.writes[0]),
-                                          .scale = as<float>(operation.writes[1]),
-                                          .rows = operation.axis(0),
-                                          .columns = operation.axis(1),
-                                          .epsilon = kEpsilon};
-    launches_.emplace_back([norm](Stream stream) { kernels::launch_norm_forward(norm, stream); });
+    push<kernels::NormForward<Bf16>>(kernels::launch_norm_forward,
+                                     {.x = as<Bf16>(operation.reads[0]),
+                                      .weight = as<Bf16>(operation.reads[1]),
+                                      .y = as<Bf16>(operation.writes[0]),
+                                      .scale = as<float>(operation.writes[1]),
+                                      .rows = operation.axis(0),
+                                      .columns = operation.axis(1),
+                                      .epsilon = kEpsilon});
     return;
   }
   kernels::NormBackward<Bf16> norm{.x = as<Bf16>(operation.reads[0]),
@@ -361,27 +355,143 @@ void DeviceStep::add_norm(const StepOperation& operation) {
 
 void DeviceStep::add_elementwise(const StepOperation& operation) {
   if (operation.kernel.operation == Operation::residual_add) {
-    const kernels::ResidualAdd<Bf16> add{.a = as<Bf16>(operation.reads[0]),
-                                         .b = as<Bf16>(operation.reads[1]),
-                                         .y = as<Bf16>(operation.writes[0]),
-                                         .elements = operation.axis(0) * operation.axis(1)};
-    launches_.emplace_back([add](Stream stream) { kernels::launch_residual_add(add, stream); });
+    push<kernels::ResidualAdd<Bf16>>(kernels::launch_residual_add,
+                                     {.a = as<Bf16>(operation.reads[0]),
+                                      .b = as<Bf16>(operation.reads[1]),
+                                      .y = as<Bf16>(operation.writes[0]),
+                                      .elements = operation.axis(0) * operation.axis(1)});
   } else if (operation.is_backward()) {
-    const kernels::SwigluBackward<Bf16> swiglu{.gate_up = as<Bf16>(operation.reads[0]),
-                                               .gradient = as<Bf16>(operation.reads[1]),
-                                               .gate_up_gradient = as<Bf16>(operation.writes[0]),
-                                               .rows = operation.axis(0),
-                                               .columns = operation.axis(1)};
-    launches_.emplace_back(
-        [swiglu](Stream stream) { kernels::launch_swiglu_backward(swiglu, stream); });
+    push<kernels::SwigluBackward<Bf16>>(kernels::launch_swiglu_backward,
+                                        {.gate_up = as<Bf16>(operation.reads[0]),
+                                         .gradient = as<Bf16>(operation.reads[1]),
+                                         .gate_up_gradient = as<Bf16>(operation.writes[0]),
+                                         .rows = operation.axis(0),
+                                         .columns = operation.axis(1)});
   } else {
-    const kernels::SwigluForward<Bf16> swiglu{.gate_up = as<Bf16>(operation.reads[0]),
-                                              .y = as<Bf16>(operation.writes[0]),
-                                              .rows = operation.axis(0),
-                                              .columns = operation.axis(1)};
-    launches_.emplace_back(
-        [swiglu](Stream stream) { kernels::launch_swiglu_forward(swiglu, stream); });
+    push<kernels::SwigluForward<Bf16>>(kernels::launch_swiglu_forward,
+                                       {.gate_up = as<Bf16>(operation.reads[0]),
+                                        .y = as<Bf16>(operation.writes[0]),
+                                        .rows = operation.axis(0),
+                                        .columns = operation.axis(1)});
   }
+}
+
+void DeviceStep::add_loss(const StepOperation& operation) {
+  const bool loss = operation.kernel.operation == Operation::cross_entropy;
+  const std::int64_t rows = operation.axis(0);
+  const std::int64_t columns = operation.axis(1);
+  const auto* ids = as<std::int64_t>(operation.reads[1]);
+  if (loss && operation.is_backward()) {
+    push<kernels::CrossEntropyBackward<Bf16>>(kernels::launch_cross_entropy_backward,
+                                              {.logits = as<Bf16>(operation.reads[0]),
+                                               .targets = ids,
+                                               .log_sum = as<float>(operation.reads[2]),
+                                               .gradient = as<Bf16>(operation.writes[0]),
+                                               .rows = rows,
+                                               .columns = columns,
+                                               .scale = 1.0F / static_cast<float>(rows)});
+  } else if (loss) {
+    push<kernels::CrossEntropyForward<Bf16>>(kernels::launch_cross_entropy_forward,
+                                             {.logits = as<Bf16>(operation.reads[0]),
+                                              .targets = ids,
+                                              .loss = as<float>(operation.writes[0]),
+                                              .log_sum = as<float>(operation.writes[1]),
+                                              .rows = rows,
+                                              .columns = columns});
+  } else if (operation.is_backward()) {
+    push<kernels::EmbeddingBackward<Bf16>>(kernels::launch_embedding_backward,
+                                           {.gradient = as<Bf16>(operation.reads[0]),
+                                            .ids = ids,
+                                            .table_gradient = as<float>(operation.writes[0]),
+                                            .rows = rows,
+                                            .columns = columns});
+  } else {
+    push<kernels::EmbeddingForward<Bf16>>(kernels::launch_embedding_forward,
+                                          {.table = as<Bf16>(operation.reads[0]),
+                                           .ids = ids,
+                                           .y = as<Bf16>(operation.writes[0]),
+                                           .rows = rows,
+                                           .columns = columns});
+  }
+}
+
+void DeviceStep::add_routing(const StepOperation& operation) {
+  const bool permute = operation.kernel.operation == Operation::permute;
+  const auto* places = as<std::int32_t>(program_.places);
+  const auto* weights = as<float>(program_.weights);
+  const std::int64_t rows = operation.axis(0);
+  const std::int64_t columns = operation.axis(1);
+  const std::int64_t copies = operation.axis(2);
+  if (permute && !operation.is_backward()) {
+    push<kernels::Scatter<Bf16>>(kernels::launch_scatter,
+                                 {.x = as<Bf16>(operation.reads[0]),
+                                  .places = places,
+                                  .y = as<Bf16>(operation.writes[0]),
+                                  .rows = rows,
+                                  .columns = columns,
+                                  .copies = copies});
+  } else if (permute || !operation.is_backward()) {
+    push<kernels::Combine<Bf16>>(kernels::launch_combine,
+                                 {.y = as<Bf16>(operation.reads[0]),
+                                  .places = places,
+                                  .weights = permute ? nullptr : weights,
+                                  .x = as<Bf16>(operation.writes[0]),
+                                  .rows = rows,
+                                  .columns = columns,
+                                  .copies = copies});
+  } else {
+    push<kernels::CombineBackward<Bf16>>(kernels::launch_combine_backward,
+                                         {.gradient = as<Bf16>(operation.reads[0]),
+                                          .y = as<Bf16>(operation.reads[1]),
+                                          .places = places,
+                                          .weights = weights,
+                                          .y_gradient = as<Bf16>(operation.writes[0]),
+                                          .weight_gradient = as<float>(operation.writes[1]),
+                                          .rows = rows,
+                                          .columns = columns,
+                                          .copies = copies});
+  }
+}
+
+void DeviceStep::add_cast(const StepOperation& operation) {
+  const std::size_t index = casts_++;
+  for (const int codes : operation.writes) {
+    cast_of_[codes] = index;
+  }
+  push<kernels::Cast>(kernels::launch_cast,
+                      {.recipe = kernels::CastRecipe::tensor,
+                       .wide_range = operation.is_backward(),
+                       .x = as<Bf16>(operation.reads[0]),
+                       .codes = as<std::uint8_t>(operation.writes[0]),
+                       .transposed = as<std::uint8_t>(operation.writes[1]),
+                       .magnitude = magnitudes_ + index,
+                       .multiplier = multipliers_on_device_ + index,
+                       .rows = operation.axis(0),
+                       .columns = operation.axis(1)});
+}
+
+void DeviceStep::add_optimizer(const StepOperation& operation, float rate) {
+  const std::int64_t elements = operation.axis(0);
+  if (operation.kernel.operation == Operation::gradient_norm) {
+    kernels::GradientNorm<float> norm{.gradient = as<float>(operation.reads[0]),
+                                      .norm = as<float>(operation.writes[0]),
+                                      .elements = elements};
+    const int blocks = kernels::gradient_norm_blocks(norm);
+    norm.partial = static_cast<float*>(scratch(kernels::bytes_of(Element::fp32, blocks)));
+    launches_.emplace_back(
+        [norm, blocks](Stream stream) { kernels::launch_gradient_norm(norm, blocks, stream); });
+    return;
+  }
+  kernels::AdamwUpdate<float> update{.gradient = as<float>(operation.reads[0]),
+                                     .weight = as<float>(operation.writes[0]),
+                                     .first = as<float>(operation.writes[1]),
+                                     .second = as<float>(operation.writes[2]),
+                                     .narrow = as<Bf16>(operation.writes[3]),
+                                     .elements = elements,
+                                     .rate = rate};
+  update.first_correction = 1.0F / (1.0F - update.beta1);
+  update.second_correction = 1.0F / (1.0F - update.beta2);
+  launches_.emplace_back([update](Stream stream) { kernels::launch_adamw(update, stream); });
 }
 
 }  // namespace orrery::calibrate

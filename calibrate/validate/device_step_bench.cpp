@@ -1,5 +1,3 @@
-#include "calibrate/validate/device_step_bench.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
@@ -7,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "calibrate/sweep/device_readings.hpp"
+#include "calibrate/sweep/timing_protocol.hpp"
 #include "calibrate/validate/device_step.hpp"
 #include "calibrate/validate/reference_step.hpp"
 #include "kernels/device/device_info.hpp"

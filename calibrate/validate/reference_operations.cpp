@@ -6,11 +6,7 @@
 
 #include "calibrate/validate/reference_step.hpp"
 #include "kernels/reference/attention.hpp"
-#include "kernels/reference/cross_entropy.hpp"
-#include "kernels/reference/elementwise.hpp"
-#include "kernels/reference/norm.hpp"
-#include "kernels/reference/product.hpp"
-#include "kernels/reference/routing.hpp"
+#include "kernels/reference/operations.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {

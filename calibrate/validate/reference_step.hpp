@@ -14,9 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "calibrate/validate/step_inputs.hpp"
 #include "calibrate/validate/step_program.hpp"
-#include "kernels/reference/optimizer.hpp"
+#include "kernels/reference/operations.hpp"
 
 namespace orrery::calibrate {
 

@@ -4,10 +4,148 @@
 #include <cmath>
 #include <map>
 
-#include "calibrate/validate/simulated_step.hpp"
+#include "sim/cost/attention.hpp"
+#include "sim/cost/gemm.hpp"
+#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/hardware/neutral_stack.hpp"
 #include "sim/hardware/step_clock.hpp"
+#include "sim/step/step_simulator.hpp"
 
 namespace orrery::calibrate {
+
+namespace {
+
+using kernels::KernelCase;
+using kernels::Operation;
+using kernels::Precision;
+
+const hardware::GemmRate& rate_of(Precision precision, const hardware::GpuProfile& gpu) {
+  bool substituted = false;
+  return cost::gemm_rate(gpu, cost::dtype_of(precision), substituted);
+}
+
+bool is_even(const KernelCase& kernel) {
+  const std::vector<std::int64_t> rows = kernels::group_rows(kernel);
+  return rows.front() == rows.back();
+}
+
+}  // namespace
+
+std::optional<cost::KernelPrediction> predict_case(const KernelCase& kernel,
+                                                   const hardware::GpuProfile& gpu) {
+  if (!gpu.kernels) {
+    return std::nullopt;
+  }
+  const bool skewed = kernel.operation == Operation::grouped_gemm && !is_even(kernel);
+  if (const auto gemm = cost::gemm_of(kernel); gemm && !skewed) {
+    return cost::predict_gemm(*gemm, gpu);
+  }
+  if (const auto attention = cost::attention_of(kernel)) {
+    return cost::predict_attention(
+        *attention, gpu, cost::library_attention_time(*attention, gpu.attention, gpu));
+  }
+  const hardware::KernelSeries* series =
+      gpu.kernels->find(kernel.operation, kernel.role, kernel.precision);
+  if (series == nullptr) {
+    return std::nullopt;
+  }
+  const kernels::Work work = kernels::work_of(kernel);
+  const auto gemm = cost::gemm_of(kernel);
+  const Bytes moved = gemm ? cost::gemm_bytes(*gemm) : work.moved();
+  const Flop flop = gemm ? cost::effective_work(*gemm, gpu) : work.flop;
+  return cost::predict_kernel(*series,
+                              kernel,
+                              moved,
+                              cost::line_time(series->line, flop, moved),
+                              gpu.launch_latency.value());
+}
+
+Seconds roofline_time(const KernelCase& kernel, const hardware::GpuProfile& gpu) {
+  const kernels::Work work = kernels::work_of(kernel);
+  return std::max(work.flop / rate_of(kernel.precision, gpu).peak.value(),
+                  work.moved() / gpu.hbm_bandwidth.value());
+}
+
+Seconds burst_time(const KernelCase& kernel, const hardware::GpuProfile& gpu) {
+  const kernels::Work work = kernels::work_of(kernel);
+  if (in_flop(work.flop) == 0.0) {
+    return work.moved() / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value());
+  }
+  const hardware::GemmRate& rate = rate_of(kernel.precision, gpu);
+  return work.flop / (rate.burst ? rate.burst->value() : rate.sustained.value());
+}
+
+Seconds fixed_mfu_time(Flop work, Precision precision, const hardware::GpuProfile& gpu) {
+  return work / (kFixedMfu * rate_of(precision, gpu).peak.value());
+}
+
+namespace {
+
+// One fused kernel per pass: a logit is read, then read and its gradient written, in 16 bits.
+constexpr double kLossBytes = 6.0;
+// Per parameter: AdamW 30; the norm of the gradients reads 4; clearing them writes 4.
+constexpr double kOptimizerBytes = 38.0;
+
+// One expert has `largest` rows, the others share the rest evenly.
+double load_spread(const StepShape& shape) {
+  const ExpertShape& experts = shape.experts.value();
+  if (experts.largest == 0 || experts.experts < 2) {
+    return 0.0;
+  }
+  const auto count = static_cast<double>(experts.experts);
+  const double busiest =
+      static_cast<double>(experts.largest) / static_cast<double>(shape.rows_per_expert());
+  const double other = (count - busiest) / (count - 1.0);
+  const double variance =
+      ((busiest - 1.0) * (busiest - 1.0) + (count - 1.0) * (other - 1.0) * (other - 1.0)) / count;
+  return std::sqrt(variance);
+}
+
+scenario::Scenario scenario_of(const StepShape& shape) {
+  scenario::Scenario scenario;
+  scenario.name = shape.name;
+  scenario.model = model_of(shape);
+  if (shape.experts) {
+    scenario.model.moe->load_spread = load_spread(shape);
+  }
+  scenario.cluster.nodes = 1;
+  scenario.cluster.gpus_per_node = 1;
+  scenario.cluster.network.nvlink_domain = 1;
+  scenario.batch = {.global = shape.sequences, .micro = shape.sequences};
+  if (shape.precision != kernels::Precision::bf16) {
+    scenario.step.precision.compute = model::Dtype::fp8;
+    scenario.step.precision.fp8_scaling = model::Fp8Scaling::delayed;
+  }
+  return scenario;
+}
+
+Coefficient<Bytes> of_this_step(double count) {
+  return {bytes(count), {SourceKind::given, "the kernels of the validation step"}};
+}
+
+// The step's own way of doing what stacks do differently.
+hardware::SoftwareProfile own_stack() {
+  hardware::SoftwareProfile stack = hardware::neutral_stack();
+  stack.loss_bytes_per_logit = of_this_step(kLossBytes);
+  stack.optimizer_traffic = of_this_step(kOptimizerBytes);
+  return stack;
+}
+
+}  // namespace
+
+std::optional<Seconds> simulated_time(const StepShape& shape, const hardware::GpuProfile& gpu) {
+  const scenario::Scenario scenario = scenario_of(shape);
+  Diagnostics diagnostics;
+  const auto resolved = evaluate::resolve(scenario, gpu, own_stack(), diagnostics);
+  if (!resolved) {
+    return std::nullopt;
+  }
+  step::StepSimulator simulator;
+  const auto result = simulator.simulate(
+      evaluate::step_input(scenario, *resolved), resolved->costs, {.timeline = false});
+  const auto* step = std::get_if<step::StepResult>(&result);
+  return step == nullptr ? std::nullopt : std::optional(to_seconds(step->step_time));
+}
 
 namespace {
 

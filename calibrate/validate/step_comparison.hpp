@@ -36,11 +36,13 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/validate/case_prediction.hpp"
-#include "calibrate/validate/torch_results.hpp"
+#include "calibrate/validate/step_program.hpp"
 #include "calibrate/validate/validation_record.hpp"
+#include "sim/base/units.hpp"
+#include "sim/cost/measured_kernels.hpp"
 #include "sim/hardware/calibration_profile.hpp"
 #include "sim/hardware/gpu_profile.hpp"
+#include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 
@@ -74,7 +76,7 @@ struct ComparedStep {
   std::vector<ComparedKernel> kernels = {};
   std::optional<Seconds> sum = {};        // of kernels measured alone; absent: one of them was not
   std::optional<Seconds> predicted = {};  // absent: the profile lacks one of them
-  std::optional<Seconds> simulated = {};  // by the whole simulator (simulated_step.hpp)
+  std::optional<Seconds> simulated = {};  // by the whole simulator
   Ledger ledger = {};                     // of the prediction
   double exact_share = 0.0;               // of the predicted time
   double extrapolated_share = 0.0;
@@ -174,5 +176,50 @@ struct StepValidation {
 [[nodiscard]] std::string to_text(const StepValidation& validation, bool all);
 [[nodiscard]] std::string to_json(
     const StepValidation& validation);  // orrery-hardware-validation/1
+
+// Predicted time of one call: by the profile, and by three rules of thumb that a profile has to
+// beat.
+//
+// rule     | time
+// ---------|--------------------------------------------------------------------------------------
+// profile  | sim/cost/measured_kernels.hpp: exact hit, interpolation, flagged extrapolation
+// roofline | max(F / peak, B / bandwidth) of the datasheet
+// mfu      | F / (0.45 peak) of the type that the linear layers multiply in; the rest takes no time
+// burst    | F / burst rate; calls without FLOP: B / (bandwidth x share that streams get)
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|----------------
+// F, B   | of the call, sim/kernels                                       |      | computed
+// burst  | rate before power limits the clock; where the profile has none | FLOP/s | profile
+//        | the sustained one                                              |      |
+
+inline constexpr double kFixedMfu = 0.45;
+
+// Nothing where the profile has no kernels of the kind.
+[[nodiscard]] std::optional<cost::KernelPrediction> predict_case(const kernels::KernelCase& kernel,
+                                                                 const hardware::GpuProfile& gpu);
+
+[[nodiscard]] Seconds roofline_time(const kernels::KernelCase& kernel,
+                                    const hardware::GpuProfile& gpu);
+[[nodiscard]] Seconds burst_time(const kernels::KernelCase& kernel,
+                                 const hardware::GpuProfile& gpu);
+[[nodiscard]] Seconds fixed_mfu_time(Flop work,
+                                     kernels::Precision precision,
+                                     const hardware::GpuProfile& gpu);
+
+// Time of a validation step by the whole simulator, as `orrery run` would predict it:
+//
+//   the same model on one GPU of the profile, with a stack that adds nothing (neutral_stack.hpp)
+//
+// Beside the sum of predicted kernels it shows what the simulator's own list of operations changes:
+// it has a router, loss and optimizer by their bytes, and no cases of its own choosing.
+//
+// symbol      | meaning                                                        | unit | origin
+// ------------|----------------------------------------------------------------|------|---------
+// load_spread | standard deviation of the rows of an expert / their mean       | 1    | shape
+
+// Nothing when the simulator refuses the shape: the GPU has no rate for its precision.
+[[nodiscard]] std::optional<Seconds> simulated_time(const StepShape& shape,
+                                                    const hardware::GpuProfile& gpu);
 
 }  // namespace orrery::calibrate

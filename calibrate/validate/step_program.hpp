@@ -51,14 +51,108 @@
 // the host.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "calibrate/validate/step_shape.hpp"
 #include "sim/kernels/kernel_case.hpp"
+#include "sim/model/model_spec.hpp"
 
 namespace orrery::calibrate {
+
+// Dimensions of the transformer whose training step is validated on one GPU.
+//
+// symbol          | meaning                                              | unit     | origin
+// ----------------|------------------------------------------------------|----------|--------------
+// sequences       | of one micro-batch                                   | 1        | chosen
+// sequence_length | tokens of one sequence                               | tokens   | chosen
+// hidden          | width of the residual stream                         | elements | chosen
+// ffn             | inner width of the MLP, or of one expert             | elements | chosen
+// heads, groups   | query heads, key and value heads                     | 1        | chosen
+// vocabulary      | rows of the tables at both ends, which are not tied  | tokens   | chosen
+// experts, copies | of a mixture: experts of a layer, and of one token   | 1        | chosen
+// largest         | rows of the busiest expert; 0: all have the same     | rows     | chosen
+//
+// Text form, which reads back:
+//
+//   a hidden=5120 ffn=13824 heads=40 groups=40 dim=128 layers=2 vocabulary=32000 tokens=3072x2 bf16
+//
+// The routing of a mixture is given, not learned: the router (hidden x experts weights and one
+// small product per pass) is not part of the step.
+
+struct ExpertShape {
+  std::int64_t experts = 0;
+  std::int64_t copies = 0;   // top-k
+  std::int64_t largest = 0;  // rows of the busiest expert, 0: even
+};
+
+struct StepShape {
+  std::string name;
+  std::int64_t sequences = 1;
+  std::int64_t sequence_length = 0;
+  std::int64_t hidden = 0;
+  std::int64_t ffn = 0;
+  std::int64_t heads = 0;
+  std::int64_t groups = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t layers = 0;
+  std::int64_t vocabulary = 0;
+  kernels::Precision precision = kernels::Precision::bf16;  // of linear layers: bf16 or fp8_tensor
+  std::optional<ExpertShape> experts = {};
+
+  [[nodiscard]] std::int64_t tokens() const {
+    return sequences * sequence_length;
+  }
+
+  [[nodiscard]] std::int64_t query_width() const {
+    return heads * head_dim;
+  }
+
+  [[nodiscard]] std::int64_t key_width() const {
+    return groups * head_dim;
+  }
+
+  [[nodiscard]] std::int64_t qkv_width() const {
+    return query_width() + 2 * key_width();
+  }
+
+  // Rows of all experts of a layer.
+  [[nodiscard]] std::int64_t expert_rows() const {
+    return experts ? tokens() * experts->copies : 0;
+  }
+
+  // Of one expert on average.
+  [[nodiscard]] std::int64_t rows_per_expert() const {
+    return experts ? expert_rows() / experts->experts : 0;
+  }
+};
+
+[[nodiscard]] std::string to_text(const StepShape& shape);
+
+// The shape of a text form, or what is wrong with it in one sentence.
+struct ReadShape {
+  std::optional<StepShape> shape;
+  std::string problem;
+};
+
+[[nodiscard]] ReadShape read_shape(std::string_view text);
+
+// What is wrong with a shape, in one sentence: an extent that is not positive, heads that are no
+// multiple of groups, an odd head dimension, copies that do not spread over the experts, another
+// precision.
+[[nodiscard]] std::optional<std::string> problem_of(const StepShape& shape);
+
+// The same model in the words of the simulator.
+[[nodiscard]] model::ModelSpec model_of(const StepShape& shape);
+
+// Shapes whose layers have no width and no token count in common with the sweep's products: dense,
+// grouped queries and a mixture, bf16 and FP8, each with two and with eight layers.
+// Source: the 13B member of Llama 2 (arXiv 2307.09288) and widths between published models.
+[[nodiscard]] std::vector<StepShape> held_out_shapes();
+
+// One that a host computes in double precision in seconds; the device's kernels take it too.
+[[nodiscard]] StepShape small_shape(kernels::Precision precision, bool mixture);
 
 enum class BufferType { fp32, bf16, e4m3, e5m2, int32, int64 };
 
@@ -154,5 +248,46 @@ inline constexpr std::int64_t kParameterAlignment = 64;
 
 // Of all buffers that are no views.
 [[nodiscard]] std::int64_t memory_bytes(const StepProgram& program);
+
+// Initial state of a validation step: tokens, targets, routing and parameters from a seed, the same
+// on the host and on a GPU.
+//
+//   parameter i    = deviation normal(seed + parameter, i), rounded to bf16; 1 of a norm
+//   deviation      = 1 / sqrt(inputs) of a product's weights, so that results are of order 1; 1 of
+//                    the embedding
+//   master = parameter (on a GPU before it was rounded), moments = 0
+//
+// symbol  | meaning                                                       | unit | origin
+// --------|---------------------------------------------------------------|------|------------
+// angles  | [positions, 2, dim / 2]: cosines, then sines                  | -    | elementwise
+// places  | [tokens, copies]: row of each copy in the order of experts    | -    | dealt
+// weights | [tokens, copies]: share of each copy, between 0.5 and 1.5     | 1    | random
+//         | over the number of copies                                     |      |
+//
+// Experts are dealt so that each gets exactly the rows of group_rows() and no token goes to one
+// twice: every token goes to the experts that lack the most rows.
+
+struct StepInputs {
+  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> targets;
+  std::vector<float> angles;
+  std::vector<std::int32_t> places;
+  std::vector<float> weights;
+};
+
+[[nodiscard]] StepInputs step_inputs(const StepShape& shape, std::uint64_t seed);
+
+// Before it is rounded to bf16; of a parameter that is no norm.
+struct ParameterStart {
+  std::uint64_t seed = 0;
+  float deviation = 1.0F;
+};
+
+[[nodiscard]] ParameterStart start_of(const StepProgram& program,
+                                      std::size_t parameter,
+                                      std::uint64_t seed);
+
+// Expert of every copy, [token][copy].
+[[nodiscard]] std::vector<std::int32_t> deal_experts(const StepShape& shape);
 
 }  // namespace orrery::calibrate

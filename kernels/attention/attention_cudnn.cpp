@@ -10,9 +10,8 @@
 
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/attention/attention_graphs.hpp"
-#include "kernels/device/late_library.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/device/status.hpp"
-#include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
 #include "sim/base/error.hpp"
 

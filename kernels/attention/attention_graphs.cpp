@@ -10,7 +10,6 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-using Graph = AttentionGraph;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 // A tensor [sequence, row, head, dim] in the order that cuDNN names: sequence, head, row, dim.
@@ -46,7 +45,7 @@ std::vector<std::int64_t> row_strides(const AttentionShape& shape) {
   return {shape.heads * shape.queries, shape.queries, 1, 1};
 }
 
-Tensor input(Graph& graph, Name name, const Extents& extents) {
+Tensor input(AttentionGraph& graph, Name name, const Extents& extents) {
   return graph.tensor(fe::graph::Tensor_attributes()
                           .set_uid(name)
                           .set_dim(extents.extents())
@@ -57,14 +56,14 @@ void output(const Tensor& tensor, Name name, const Extents& extents) {
   tensor->set_output(true).set_uid(name).set_dim(extents.extents()).set_stride(extents.strides());
 }
 
-std::array<Tensor, 3> inputs(Graph& graph, const AttentionShape& shape) {
+std::array<Tensor, 3> inputs(AttentionGraph& graph, const AttentionShape& shape) {
   return {input(graph, kQ, query_extents(shape, shape.dim_qk)),
           input(graph, kK, key_extents(shape, shape.dim_qk)),
           input(graph, kV, key_extents(shape, shape.dim_v))};
 }
 
 // What a backward needs of its forward: the output, and the gradient of it.
-std::array<Tensor, 2> results_of_forward(Graph& graph, const AttentionShape& shape) {
+std::array<Tensor, 2> results_of_forward(AttentionGraph& graph, const AttentionShape& shape) {
   return {input(graph, kO, query_extents(shape, shape.dim_v)),
           input(graph, kOutputGradient, query_extents(shape, shape.dim_v))};
 }
@@ -90,8 +89,8 @@ fe::DataType_t type_of(Element element) {
   }
 }
 
-std::unique_ptr<Graph> new_graph(const AttentionShape& shape) {
-  auto graph = std::make_unique<Graph>();
+std::unique_ptr<AttentionGraph> new_graph(const AttentionShape& shape) {
+  auto graph = std::make_unique<AttentionGraph>();
   graph->set_io_data_type(type_of(shape.formats.operand.element))
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -119,7 +118,7 @@ void log_sum_output(const Tensor& tensor, const AttentionShape& shape) {
       .set_stride(row_strides(shape));
 }
 
-Tensor log_sum_input(Graph& graph, const AttentionShape& shape) {
+Tensor log_sum_input(AttentionGraph& graph, const AttentionShape& shape) {
   return graph.tensor(fe::graph::Tensor_attributes()
                           .set_uid(kLogSum)
                           .set_data_type(fe::DataType_t::FLOAT)
@@ -129,7 +128,7 @@ Tensor log_sum_input(Graph& graph, const AttentionShape& shape) {
 
 const std::vector<std::int64_t> kOne = {1, 1, 1, 1};
 
-Tensor number(Graph& graph, NumberName name) {
+Tensor number(AttentionGraph& graph, NumberName name) {
   return graph.tensor(fe::graph::Tensor_attributes()
                           .set_uid(name)
                           .set_data_type(fe::DataType_t::FLOAT)
@@ -146,7 +145,7 @@ void largest(const Tensor& tensor, std::size_t index) {
       .set_stride(kOne);
 }
 
-std::unique_ptr<Graph> wide_forward_graph(const AttentionShape& shape) {
+std::unique_ptr<AttentionGraph> wide_forward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
   const auto [q, k, v] = inputs(*graph, shape);
   auto attributes = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(true);
@@ -157,7 +156,7 @@ std::unique_ptr<Graph> wide_forward_graph(const AttentionShape& shape) {
   return graph;
 }
 
-std::unique_ptr<Graph> wide_backward_graph(const AttentionShape& shape) {
+std::unique_ptr<AttentionGraph> wide_backward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
   const auto [q, k, v] = inputs(*graph, shape);
   const auto [o, d_o] = results_of_forward(*graph, shape);
@@ -169,7 +168,7 @@ std::unique_ptr<Graph> wide_backward_graph(const AttentionShape& shape) {
   return graph;
 }
 
-std::unique_ptr<Graph> narrow_forward_graph(const AttentionShape& shape) {
+std::unique_ptr<AttentionGraph> narrow_forward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
   const auto [q, k, v] = inputs(*graph, shape);
   auto attributes = fe::graph::SDPA_fp8_attributes().set_name("attention").set_generate_stats(true);
@@ -191,7 +190,7 @@ std::unique_ptr<Graph> narrow_forward_graph(const AttentionShape& shape) {
   return graph;
 }
 
-std::unique_ptr<Graph> narrow_backward_graph(const AttentionShape& shape) {
+std::unique_ptr<AttentionGraph> narrow_backward_graph(const AttentionShape& shape) {
   auto graph = new_graph(shape);
   const auto [q, k, v] = inputs(*graph, shape);
   const auto [o, d_o] = results_of_forward(*graph, shape);
@@ -230,11 +229,11 @@ std::unique_ptr<Graph> narrow_backward_graph(const AttentionShape& shape) {
 
 }  // namespace
 
-std::unique_ptr<Graph> describe_forward(const AttentionShape& shape) {
+std::unique_ptr<AttentionGraph> describe_forward(const AttentionShape& shape) {
   return shape.formats.narrow() ? narrow_forward_graph(shape) : wide_forward_graph(shape);
 }
 
-std::unique_ptr<Graph> describe_backward(const AttentionShape& shape) {
+std::unique_ptr<AttentionGraph> describe_backward(const AttentionShape& shape) {
   return shape.formats.narrow() ? narrow_backward_graph(shape) : wide_backward_graph(shape);
 }
 

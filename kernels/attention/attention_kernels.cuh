@@ -1,6 +1,6 @@
 #pragma once
 
-// Device code of attention_own.hpp, without launches: nvcc compiles it for the GPU, tests run it on
+// Device code of the own attention, without launches: nvcc compiles it for the GPU, tests run it on
 // an emulated warp (ORRERY_WARP_EMULATION).
 //
 // symbol   | meaning                                              | unit | origin

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "kernels/attention/attention_case.hpp"
 #include "kernels/attention/attention_kernels.cuh"
-#include "kernels/attention/attention_own.hpp"
 #include "kernels/device/status.hpp"
 
 namespace orrery::kernels {

@@ -1,11 +1,10 @@
-#include "kernels/collectives/collective_plan.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "kernels/collectives/collective.hpp"
 #include "kernels/device/random.hpp"
-#include "kernels/element_formats.hpp"
+#include "kernels/families.hpp"
 
 namespace orrery::kernels {
 

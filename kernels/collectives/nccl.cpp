@@ -11,12 +11,9 @@
 #include <utility>
 
 #include "kernels/collectives/collective.hpp"
-#include "kernels/collectives/collective_plan.hpp"
 #include "kernels/device/fill.hpp"
-#include "kernels/device/late_library.hpp"
-#include "kernels/device/memory.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/device/status.hpp"
-#include "kernels/device/stream.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/units.hpp"

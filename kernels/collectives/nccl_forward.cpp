@@ -1,8 +1,8 @@
-// NCCL's functions, asked of the library when they are first called (kernels/device/late_library).
+// NCCL's functions, asked of the library when they are first called (kernels/device/status.hpp).
 
 #include <nccl.h>
 
-#include "kernels/device/late_library.hpp"
+#include "kernels/device/status.hpp"
 
 // NOLINTNEXTLINE: a function's name, parameters and arguments are no expressions
 #define ORRERY_FORWARD(result, name, parameters, arguments)                       \

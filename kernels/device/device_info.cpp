@@ -8,7 +8,6 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/device/late_library.hpp"
 #include "kernels/device/status.hpp"
 #include "kernels/nvml/nvml.hpp"
 #include "sim/base/error.hpp"

@@ -22,7 +22,7 @@
 
 #include <cstdint>
 
-#include "kernels/device/portable.hpp"
+#include "kernels/device/random.hpp"
 
 namespace orrery::kernels {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "kernels/device/fill.hpp"
-#include "kernels/device/memory.hpp"
 #include "kernels/device/random.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/device/status.hpp"
 
 namespace orrery::kernels {
@@ -112,17 +112,6 @@ void fill(void* data, Element element, std::int64_t count, Source source, Stream
   }
 }
 
-__global__ void integers_kernel(std::int32_t* data,
-                                std::int64_t count,
-                                std::uint64_t seed,
-                                std::uint32_t bound) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += stride) {
-    data[i] = static_cast<std::int32_t>(integer_at(seed, static_cast<std::uint64_t>(i), bound));
-  }
-}
-
 template <typename T>
 __global__ void count_kernel(const T* data, std::int64_t count, unsigned long long* found) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -150,17 +139,6 @@ void fill_normal(void* data, Element element, std::int64_t count, Normal normal,
 
 void fill_uniform(void* data, Element element, std::int64_t count, Uniform uniform, Stream stream) {
   fill(data, element, count, UniformSource{uniform}, stream);
-}
-
-void fill_integers(
-    std::int32_t* data, std::int64_t count, std::uint64_t seed, std::int32_t bound, Stream stream) {
-  require(bound > 0, "random integers lie below a positive bound");
-  if (count == 0) {
-    return;
-  }
-  integers_kernel<<<blocks_for(count), kThreads, 0, stream>>>(
-      data, count, seed, static_cast<std::uint32_t>(bound));
-  check_launch("the fill with integers");
 }
 
 void fill_unwritten(void* data, std::int64_t bytes, Stream stream) {

@@ -39,10 +39,6 @@ struct Uniform {
 
 void fill_uniform(void* data, Element element, std::int64_t count, Uniform uniform, Stream stream);
 
-// Integers in [0, bound): token ids.
-void fill_integers(
-    std::int32_t* data, std::int64_t count, std::uint64_t seed, std::int32_t bound, Stream stream);
-
 void fill_unwritten(void* data, std::int64_t bytes, Stream stream);
 
 // Elements of 1, 2 or 4 bytes that still hold the pattern of fill_unwritten. Waits for the stream.

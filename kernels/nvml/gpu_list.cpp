@@ -1,9 +1,8 @@
-#include "kernels/nvml/gpu_list.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
 
+#include "kernels/nvml/nvml.hpp"
 #include "kernels/nvml/nvml_library.hpp"
 
 namespace orrery::kernels {
@@ -20,19 +19,14 @@ struct Memory {
 };
 
 struct Functions {
-  int (*count)(unsigned*) = nullptr;
-  int (*device)(unsigned, void**) = nullptr;
-  int (*name)(void*, char*, unsigned) = nullptr;
-  int (*memory)(void*, Memory*) = nullptr;
-  int (*cuda)(int*) = nullptr;
+  const NvmlLibrary& library;
+  int (*count)(unsigned*) = library.function(kCount);
+  int (*device)(unsigned, void**) = library.function("nvmlDeviceGetHandleByIndex_v2");
+  int (*name)(void*, char*, unsigned) = library.function("nvmlDeviceGetName");
+  int (*memory)(void*, Memory*) = library.function("nvmlDeviceGetMemoryInfo");
+  int (*cuda)(int*) = library.function("nvmlSystemGetCudaDriverVersion_v2");
 
-  explicit Functions(const NvmlLibrary& library) {
-    library.load(count, {kCount});
-    library.load(device, {"nvmlDeviceGetHandleByIndex_v2"});
-    library.load(name, {"nvmlDeviceGetName"});
-    library.load(memory, {"nvmlDeviceGetMemoryInfo"});
-    library.load(cuda, {"nvmlSystemGetCudaDriverVersion_v2"});
-  }
+  explicit Functions(const NvmlLibrary& loaded) : library(loaded) {}
 };
 
 constexpr std::size_t kMostLetters = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE

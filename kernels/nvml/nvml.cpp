@@ -111,44 +111,32 @@ struct Nvml::Functions {
     } value;
   };
 
-  int (*device_by_pci)(const char*, void**) = nullptr;
-  int (*clock)(void*, int, unsigned*) = nullptr;
-  int (*max_clock)(void*, int, unsigned*) = nullptr;
-  int (*power)(void*, unsigned*) = nullptr;
-  int (*fields)(void*, int, FieldValue*) = nullptr;
-  int (*energy)(void*, unsigned long long*) = nullptr;
-  int (*temperature)(void*, int, unsigned*) = nullptr;
-  int (*reasons)(void*, unsigned long long*) = nullptr;
-  int (*power_limit)(void*, unsigned*) = nullptr;
-  int (*pcie_generation)(void*, unsigned*) = nullptr;
-  int (*pcie_width)(void*, unsigned*) = nullptr;
-  int (*mig)(void*, unsigned*, unsigned*) = nullptr;
-  int (*link_state)(void*, unsigned, int*) = nullptr;
-  int (*link_version)(void*, unsigned, unsigned*) = nullptr;
-  int (*link_remote)(void*, unsigned, int*) = nullptr;
-  int (*link_pci)(void*, unsigned, PciInfo*) = nullptr;
+  const NvmlLibrary& library;
+  int (*device_by_pci)(const char*, void**) = library.function(kDeviceByPci);
+  int (*clock)(void*, int, unsigned*) = library.function("nvmlDeviceGetClockInfo");
+  int (*max_clock)(void*, int, unsigned*) = library.function("nvmlDeviceGetMaxClockInfo");
+  int (*power)(void*, unsigned*) = library.function("nvmlDeviceGetPowerUsage");
+  int (*fields)(void*, int, FieldValue*) = library.function("nvmlDeviceGetFieldValues");
+  int (*energy)(void*,
+                unsigned long long*) = library.function("nvmlDeviceGetTotalEnergyConsumption");
+  int (*temperature)(void*, int, unsigned*) = library.function("nvmlDeviceGetTemperature");
+  // The second is its name before driver 535.
+  int (*reasons)(void*, unsigned long long*) = library.function(
+      "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons");
+  int (*power_limit)(void*, unsigned*) = library.function("nvmlDeviceGetEnforcedPowerLimit");
+  int (*pcie_generation)(void*, unsigned*) = library.function("nvmlDeviceGetMaxPcieLinkGeneration");
+  int (*pcie_width)(void*, unsigned*) = library.function("nvmlDeviceGetMaxPcieLinkWidth");
+  int (*mig)(void*, unsigned*, unsigned*) = library.function("nvmlDeviceGetMigMode");
+  int (*link_state)(void*, unsigned, int*) = library.function("nvmlDeviceGetNvLinkState");
+  int (*link_version)(void*, unsigned, unsigned*) = library.function("nvmlDeviceGetNvLinkVersion");
+  int (*link_remote)(void*,
+                     unsigned,
+                     int*) = library.function("nvmlDeviceGetNvLinkRemoteDeviceType");
+  int (*link_pci)(void*,
+                  unsigned,
+                  PciInfo*) = library.function("nvmlDeviceGetNvLinkRemotePciInfo_v2");
 
-  explicit Functions(const NvmlLibrary& library) {
-    library.load(device_by_pci, {kDeviceByPci});
-    library.load(clock, {"nvmlDeviceGetClockInfo"});
-    library.load(max_clock, {"nvmlDeviceGetMaxClockInfo"});
-    library.load(power, {"nvmlDeviceGetPowerUsage"});
-    library.load(fields, {"nvmlDeviceGetFieldValues"});
-    library.load(energy, {"nvmlDeviceGetTotalEnergyConsumption"});
-    library.load(temperature, {"nvmlDeviceGetTemperature"});
-    // The second is its name before driver 535.
-    library.load(
-        reasons,
-        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
-    library.load(power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
-    library.load(pcie_generation, {"nvmlDeviceGetMaxPcieLinkGeneration"});
-    library.load(pcie_width, {"nvmlDeviceGetMaxPcieLinkWidth"});
-    library.load(mig, {"nvmlDeviceGetMigMode"});
-    library.load(link_state, {"nvmlDeviceGetNvLinkState"});
-    library.load(link_version, {"nvmlDeviceGetNvLinkVersion"});
-    library.load(link_remote, {"nvmlDeviceGetNvLinkRemoteDeviceType"});
-    library.load(link_pci, {"nvmlDeviceGetNvLinkRemotePciInfo_v2"});
-  }
+  explicit Functions(const NvmlLibrary& loaded) : library(loaded) {}
 
   // mW, now. Where a driver or a board does not say that: what nvmlDeviceGetPowerUsage says, which
   // from Ampere on (GA100 apart) is the mean over the last second, longer than a case.

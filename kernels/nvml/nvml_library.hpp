@@ -5,14 +5,53 @@
 //
 // absence | why there is no answer; empty when there is one
 
-#include <initializer_list>
+#include <array>
+#include <cstring>
 #include <optional>
 #include <string>
-#include <type_traits>
-
-#include "kernels/nvml/shared_library.hpp"
 
 namespace orrery::kernels {
+
+// A shared library that is opened when it is first needed, so that a program starts without it, and
+// the lookup of its functions.
+//
+// absence | why it cannot be used; empty when it can
+
+class SharedLibrary {
+ public:
+  enum class At { end_of_scope, end_of_process };  // cuDNN and NCCL do not survive being unloaded
+
+  explicit SharedLibrary(const char* name, At unloaded = At::end_of_scope);
+  SharedLibrary(const SharedLibrary&) = delete;
+  SharedLibrary& operator=(const SharedLibrary&) = delete;
+  ~SharedLibrary();
+
+  [[nodiscard]] bool found() const {
+    return library_ != nullptr;
+  }
+
+  [[nodiscard]] const std::string& absence() const {
+    return absence_;
+  }
+
+  // Null where the library or the function is missing. The address is copied: ISO C++ has no
+  // conversion from an object pointer to a function pointer.
+  template <typename Signature>
+  [[nodiscard]] Signature* find(const char* name) const {
+    void* const address = address_of(name);
+    Signature* function = nullptr;
+    static_assert(sizeof(function) == sizeof(address));
+    std::memcpy(&function, &address, sizeof(function));
+    return function;
+  }
+
+ private:
+  [[nodiscard]] void* address_of(const char* name) const;
+
+  void* library_ = nullptr;
+  At unloaded_;
+  std::string absence_;
+};
 
 class NvmlLibrary {
  public:
@@ -30,16 +69,20 @@ class NvmlLibrary {
     return absence_;
   }
 
-  // Sets `function` to the first of these names that the library has, else to null.
-  template <typename Function>
-  void load(Function& function, std::initializer_list<const char*> names) const {
-    function = nullptr;
-    for (const char* const name : names) {
-      function = library_.find<std::remove_pointer_t<Function>>(name);
-      if (function != nullptr) {
-        return;
-      }
+  // The first of these functions that the library has, else null, for a pointer of any prototype.
+  struct Named {
+    const SharedLibrary& library;
+    std::array<const char*, 2> names;
+
+    template <typename Signature>
+    operator Signature*() const {  // NOLINT(google-explicit-constructor): initialises members
+      Signature* const found = library.find<Signature>(names[0]);
+      return found != nullptr || names[1] == nullptr ? found : library.find<Signature>(names[1]);
     }
+  };
+
+  [[nodiscard]] Named function(const char* name, const char* older = nullptr) const {
+    return {library_, {name, older}};
   }
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
 
 // Per-thread bodies of the cross-entropy kernels in cross_entropy.cu, which also run on the host.
-// Team: team.cuh; symbols: cross_entropy.hpp.
+// Team: team.cuh; symbols: own_kernels.hpp.
 
-#include "kernels/own/cross_entropy.hpp"
+#include "kernels/own/own_kernels.hpp"
 #include "kernels/own/vector.hpp"
 
 namespace orrery::kernels {

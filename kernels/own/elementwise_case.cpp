@@ -1,11 +1,14 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <cmath>
+#include <span>
 
-#include "kernels/families.hpp"
-#include "kernels/own/elementwise.hpp"
 #include "kernels/own/own_case.hpp"
+#include "kernels/own/own_kernels.hpp"
 #include "kernels/own/vector.hpp"
-#include "kernels/reference/elementwise.hpp"
+#include "kernels/reference/operations.hpp"
 
 namespace orrery::kernels {
 
@@ -30,66 +33,44 @@ std::int64_t columns_of(const KernelCase& kernel) {
 }
 
 template <typename T>
-class ResidualFamily {
+class ResidualCase final : public OwnCase {
  public:
-  static constexpr std::string_view kImplementation = "own";
-
-  struct Set {
-    DeviceMatrix a, b, y;
-  };
-
-  explicit ResidualFamily(const KernelCase& kernel)
-      : rows_(extent(kernel, "rows")), columns_(columns_of(kernel)) {}
-
-  [[nodiscard]] std::int64_t set_bytes() const {
-    return 3 * matrix_bytes(kElement, rows_, columns_);
+  explicit ResidualCase(const KernelCase& kernel)
+      : rows_(extent(kernel, "rows")), columns_(columns_of(kernel)) {
+    a_ = random(kElementOf<T>, rows_, columns_);
+    b_ = random(kElementOf<T>, rows_, columns_);
+    y_ = output("y", kElementOf<T>, rows_, columns_);
   }
 
-  [[nodiscard]] Set make_set(std::uint64_t seed, Stream stream) const {
-    return {.a = random_matrix(kElement, rows_, columns_, seed, 0, stream),
-            .b = random_matrix(kElement, rows_, columns_, seed, 1, stream),
-            .y = make_matrix(kElement, rows_, columns_)};
-  }
-
-  void launch(const Set& set, Stream stream) const {
-    launch_residual_add(ResidualAdd<T>{.a = set.a.template as<T>(),
-                                       .b = set.b.template as<T>(),
-                                       .y = set.y.template as<T>(),
+ private:
+  void enqueue(const Set& set, Stream stream) const override {
+    launch_residual_add(ResidualAdd<T>{.a = set.as<T>(a_),
+                                       .b = set.as<T>(b_),
+                                       .y = set.as<T>(y_),
                                        .elements = rows_ * columns_},
                         stream);
   }
 
-  void check(const Set& set, Stream stream, Comparison& comparison) const {
-    mark_unwritten(set.y, stream);
-    launch(set, stream);
-    check_written(set.y, "y", stream, comparison);
+  void compare(Check& check) const override {
+    check.call();
     for (const std::int64_t row : sampled(rows_, kSampledRows)) {
-      auto expected = read_row(set.a, row, stream);
-      const auto b = read_row(set.b, row, stream);
+      auto expected = check.row(a_, row);
+      const auto b = check.row(b_, row);
       for (std::size_t i = 0; i < b.size(); ++i) {
         expected[i] += b[i];
       }
-      comparison.add_row("y", row, read_row(set.y, row, stream), expected, tolerance_for(kElement));
+      check.expect_row(y_, row, expected, tolerance_for(kElementOf<T>));
     }
   }
 
- private:
-  static constexpr Element kElement = kElementOf<T>;
-
-  std::int64_t rows_;
-  std::int64_t columns_;
+  std::int64_t rows_, columns_;
+  Operand a_, b_, y_;
 };
 
 template <typename T>
-class RotaryFamily {
+class RotaryCase final : public OwnCase {
  public:
-  static constexpr std::string_view kImplementation = "own";
-
-  struct Set {
-    DeviceMatrix x, angles, y;
-  };
-
-  explicit RotaryFamily(const KernelCase& kernel)
+  explicit RotaryCase(const KernelCase& kernel)
       : tokens_(extent(kernel, "tokens")),
         heads_(extent(kernel, "heads")),
         dim_(extent(kernel, "dim")),
@@ -107,23 +88,20 @@ class RotaryFamily {
         }
       }
     }
+    x_ = random(kElementOf<T>, tokens_ * heads_, dim_);
+    angles_ = room(Element::fp32, positions_, dim_);
+    y_ = output("y", kElementOf<T>, tokens_ * heads_, dim_);
   }
 
-  [[nodiscard]] std::int64_t set_bytes() const {
-    return 2 * matrix_bytes(kElement, tokens_ * heads_, dim_) +
-           matrix_bytes(Element::fp32, positions_, dim_);
+ private:
+  void fill(Set& set, Stream stream) const override {
+    upload<float>(set, angles_, table_, stream);
   }
 
-  [[nodiscard]] Set make_set(std::uint64_t seed, Stream stream) const {
-    return {.x = random_matrix(kElement, tokens_ * heads_, dim_, seed, 0, stream),
-            .angles = uploaded(table_, positions_, dim_, stream),
-            .y = make_matrix(kElement, tokens_ * heads_, dim_)};
-  }
-
-  void launch(const Set& set, Stream stream) const {
-    launch_rotary(Rotary<T>{.x = set.x.template as<T>(),
-                            .angles = set.angles.template as<float>(),
-                            .y = set.y.template as<T>(),
+  void enqueue(const Set& set, Stream stream) const override {
+    launch_rotary(Rotary<T>{.x = set.as<T>(x_),
+                            .angles = set.as<float>(angles_),
+                            .y = set.as<T>(y_),
                             .tokens = tokens_,
                             .heads = heads_,
                             .dim = dim_,
@@ -132,96 +110,67 @@ class RotaryFamily {
                   stream);
   }
 
-  void check(const Set& set, Stream stream, Comparison& comparison) const {
-    mark_unwritten(set.y, stream);
-    launch(set, stream);
-    check_written(set.y, "y", stream, comparison);
+  void compare(Check& check) const override {
+    check.call();
     const auto half = static_cast<std::size_t>(dim_ / 2);
     for (const std::int64_t row : sampled(tokens_ * heads_, kSampledRows)) {
-      const std::vector<double> angles = read_row(set.angles, row / heads_ % positions_, stream);
+      const std::vector<double> angles = check.row(angles_, row / heads_ % positions_);
       const std::span<const double> own(angles);
-      comparison.add_row(
-          "y",
-          row,
-          read_row(set.y, row, stream),
-          reference::rotary(read_row(set.x, row, stream),
-                            own.first(half),
-                            own.last(half),
-                            back_ ? reference::Turn::back : reference::Turn::forward),
-          tolerance_for(kElement));
+      check.expect_row(y_,
+                       row,
+                       reference::rotary(check.row(x_, row),
+                                         own.first(half),
+                                         own.last(half),
+                                         back_ ? reference::Turn::back : reference::Turn::forward),
+                       tolerance_for(kElementOf<T>));
     }
   }
 
- private:
-  static constexpr Element kElement = kElementOf<T>;
-
-  std::int64_t tokens_;
-  std::int64_t heads_;
-  std::int64_t dim_;
-  std::int64_t positions_;
+  std::int64_t tokens_, heads_, dim_, positions_;
   bool back_;
   std::vector<float> table_;
+  Operand x_, angles_, y_;
 };
 
 template <typename T>
-class SwigluFamily {
+class SwigluCase final : public OwnCase {
  public:
-  static constexpr std::string_view kImplementation = "own";
-
-  struct Set {
-    DeviceMatrix gate_up, gradient, y, gate_up_gradient;
-  };
-
-  explicit SwigluFamily(const KernelCase& kernel)
+  explicit SwigluCase(const KernelCase& kernel)
       : rows_(extent(kernel, "rows")),
         columns_(columns_of(kernel)),
-        backward_(kernel.role == Role::backward) {}
-
-  [[nodiscard]] std::int64_t set_bytes() const {
-    const std::int64_t one = matrix_bytes(kElement, rows_, columns_);
-    const std::int64_t two = matrix_bytes(kElement, rows_, 2 * columns_);
-    return one + (backward_ ? 2 : 1) * two;
+        backward_(kernel.role == Role::backward) {
+    gate_up_ = random(kElementOf<T>, rows_, 2 * columns_);
+    gradient_ = backward_ ? random(kElementOf<T>, rows_, columns_) : kNone;
+    result_ = output(backward_ ? "dgate and dup" : "y",
+                     kElementOf<T>,
+                     rows_,
+                     backward_ ? 2 * columns_ : columns_);
   }
 
-  [[nodiscard]] Set make_set(std::uint64_t seed, Stream stream) const {
-    Set set;
-    set.gate_up = random_matrix(kElement, rows_, 2 * columns_, seed, 0, stream);
+ private:
+  void enqueue(const Set& set, Stream stream) const override {
     if (backward_) {
-      set.gradient = random_matrix(kElement, rows_, columns_, seed, 1, stream);
-      set.gate_up_gradient = make_matrix(kElement, rows_, 2 * columns_);
+      launch_swiglu_backward(SwigluBackward<T>{.gate_up = set.as<T>(gate_up_),
+                                               .gradient = set.as<T>(gradient_),
+                                               .gate_up_gradient = set.as<T>(result_),
+                                               .rows = rows_,
+                                               .columns = columns_},
+                             stream);
     } else {
-      set.y = make_matrix(kElement, rows_, columns_);
-    }
-    return set;
-  }
-
-  void launch(const Set& set, Stream stream) const {
-    if (backward_) {
-      launch_swiglu_backward(
-          SwigluBackward<T>{.gate_up = set.gate_up.template as<T>(),
-                            .gradient = set.gradient.template as<T>(),
-                            .gate_up_gradient = set.gate_up_gradient.template as<T>(),
-                            .rows = rows_,
-                            .columns = columns_},
-          stream);
-    } else {
-      launch_swiglu_forward(SwigluForward<T>{.gate_up = set.gate_up.template as<T>(),
-                                             .y = set.y.template as<T>(),
+      launch_swiglu_forward(SwigluForward<T>{.gate_up = set.as<T>(gate_up_),
+                                             .y = set.as<T>(result_),
                                              .rows = rows_,
                                              .columns = columns_},
                             stream);
     }
   }
 
-  void check(const Set& set, Stream stream, Comparison& comparison) const {
-    const DeviceMatrix& result = backward_ ? set.gate_up_gradient : set.y;
-    mark_unwritten(result, stream);
-    launch(set, stream);
-    check_written(result, backward_ ? "dgate and dup" : "y", stream, comparison);
+  void compare(Check& check) const override {
+    check.call();
     const auto width = static_cast<std::size_t>(columns_);
     for (const std::int64_t row : sampled(rows_, kSampledRows)) {
-      const auto x = read_row(set.gate_up, row, stream);
-      const auto dy = backward_ ? read_row(set.gradient, row, stream) : std::vector<double>();
+      const auto x = check.row(gate_up_, row);
+      const auto dy = backward_ ? check.row(gradient_, row) : std::vector<double>();
       std::vector<double> expected(backward_ ? 2 * width : width);
       for (std::size_t j = 0; j < width; ++j) {
         if (backward_) {
@@ -232,35 +181,28 @@ class SwigluFamily {
           expected[j] = reference::swiglu(x[j], x[j + width]);
         }
       }
-      comparison.add_row(backward_ ? "dgate and dup" : "y",
-                         row,
-                         read_row(result, row, stream),
-                         expected,
-                         tolerance_for(kElement));
+      check.expect_row(result_, row, expected, tolerance_for(kElementOf<T>));
     }
   }
 
- private:
-  static constexpr Element kElement = kElementOf<T>;
-
-  std::int64_t rows_;
-  std::int64_t columns_;
+  std::int64_t rows_, columns_;
   bool backward_;
+  Operand gate_up_, gradient_, result_;
 };
 
 }  // namespace
 
 std::unique_ptr<Runnable> make_residual_add(const KernelCase& kernel,
                                             const PrepareOptions& options) {
-  return make_own_16<ResidualFamily>(kernel, options);
+  return make_own_16<ResidualCase>(kernel, options);
 }
 
 std::unique_ptr<Runnable> make_rotary(const KernelCase& kernel, const PrepareOptions& options) {
-  return make_own_16<RotaryFamily>(kernel, options);
+  return make_own_16<RotaryCase>(kernel, options);
 }
 
 std::unique_ptr<Runnable> make_swiglu(const KernelCase& kernel, const PrepareOptions& options) {
-  return make_own_16<SwigluFamily>(kernel, options);
+  return make_own_16<SwigluCase>(kernel, options);
 }
 
 }  // namespace orrery::kernels

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "kernels/own/launch.cuh"
 #include "kernels/own/norm_body.hpp"
 #include "kernels/own/team.cuh"
 

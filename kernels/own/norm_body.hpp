@@ -1,9 +1,9 @@
 #pragma once
 
 // Per-thread bodies of the norm kernels in norm.cu, which also run on the host. Team: team.cuh;
-// symbols: norm.hpp. A thread holds `kPacks` packs of its row, one block of threads apart.
+// symbols: own_kernels.hpp. A thread holds `kPacks` packs of its row, one block of threads apart.
 
-#include "kernels/own/norm.hpp"
+#include "kernels/own/own_kernels.hpp"
 #include "kernels/own/vector.hpp"
 
 namespace orrery::kernels {

@@ -1,14 +1,7 @@
 #pragma once
 
-// Turns an own kernel into a case that can be measured and checked. A Family knows the shape of a
-// case, the buffers of one operand set, how to launch on it and how to check the result; the rest
-// is shared.
-//
-//   Family(kernel)               throws Unsupported for shapes that its kernel does not take
-//   std::int64_t set_bytes()     of one operand set
-//   Set make_set(seed, stream)   allocated and filled; enqueues only
-//   void launch(set, stream)     enqueues one call
-//   void check(set, stream, c)   runs the case once and compares
+// Turns an own kernel into a case that can be measured and checked: the derived class describes the
+// operands of one set, launches on a set and compares; this one allocates, fills, marks and reads.
 //
 // symbol      | meaning                                                       | unit | origin
 // ------------|---------------------------------------------------------------|------|---------
@@ -19,18 +12,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "kernels/device/fill.hpp"
-#include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
-#include "kernels/device/stream.hpp"
-#include "kernels/element_formats.hpp"
-#include "kernels/reference/tolerance.hpp"
+#include "kernels/device/runtime.hpp"
+#include "kernels/families.hpp"
+#include "kernels/reference/number_format.hpp"
 #include "sim/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
@@ -44,13 +36,6 @@ class Comparison {
            double found,
            double expected,
            const reference::Tolerance& tolerance);
-
-  // A row at once.
-  void add_row(std::string_view what,
-               std::int64_t row,
-               std::span<const double> found,
-               std::span<const double> expected,
-               const reference::Tolerance& tolerance);
 
   // An element whose error is counted otherwise: up to 1 passes.
   void add_error(std::string_view what,
@@ -73,116 +58,173 @@ class Comparison {
   std::string failure_;
 };
 
-// A matrix in device memory.
+// A matrix in device memory; what it holds is padded, so that its last pack is whole.
 struct DeviceMatrix {
+  DeviceMatrix(Element of, std::int64_t height, std::int64_t width);
+
   DeviceBuffer buffer;
-  Element element = Element::bf16;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
+  Element element;
+  std::int64_t rows;
+  std::int64_t columns;
 
   [[nodiscard]] std::int64_t count() const {
     return rows * columns;
   }
-
-  template <typename T>
-  [[nodiscard]] T* as() const {
-    return buffer.as<T>();
-  }
 };
-
-// Bytes that such a matrix takes: padded, so that the last pack is whole.
-[[nodiscard]] std::int64_t matrix_bytes(Element element, std::int64_t rows, std::int64_t columns);
-
-[[nodiscard]] DeviceMatrix make_matrix(Element element, std::int64_t rows, std::int64_t columns);
-
-// Filled with normal numbers; `operand` tells the operands of a set apart.
-[[nodiscard]] DeviceMatrix random_matrix(Element element,
-                                         std::int64_t rows,
-                                         std::int64_t columns,
-                                         std::uint64_t seed,
-                                         int operand,
-                                         Stream stream,
-                                         float deviation = 1.0F);
-
-// Host numbers brought to the device. Waits for the stream.
-[[nodiscard]] DeviceMatrix uploaded(std::span<const float> values,
-                                    std::int64_t rows,
-                                    std::int64_t columns,
-                                    Stream stream);
-
-void mark_unwritten(const DeviceMatrix& matrix, Stream stream);
-void check_written(const DeviceMatrix& matrix,
-                   std::string_view what,
-                   Stream stream,
-                   Comparison& comparison);
-
-[[nodiscard]] std::vector<double> read_row(const DeviceMatrix& matrix,
-                                           std::int64_t row,
-                                           Stream stream);
-
-// Columns first .. first + count of every row, [rows, count]; 16 bytes of each row are moved for
-// eight 16-bit numbers, so that large matrices are checked by columns too.
-[[nodiscard]] std::vector<double> read_columns(const DeviceMatrix& matrix,
-                                               std::int64_t first,
-                                               std::int64_t count,
-                                               Stream stream);
 
 // Up to `most` of 0 .. count - 1: the first, the last, and some between.
 [[nodiscard]] std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t most);
 
 [[noreturn]] void throw_shape(const KernelCase& kernel, std::string_view wanted);
 
-template <typename Family>
-class OwnCase final : public Runnable {
+class OwnCase : public Runnable {
  public:
-  OwnCase(const KernelCase& kernel, const PrepareOptions& options) : family_(kernel) {
-    const OwnedStream stream;
-    const int count = operand_sets(family_.set_bytes(), options.rotated, memory_budget(options));
-    for (int i = 0; i < count; ++i) {
-      constexpr std::uint64_t kStride = 0x9E3779B97F4A7C15U;
-      const std::uint64_t set = options.seed * kStride + static_cast<std::uint64_t>(i);
-      sets_.push_back(family_.make_set(set, stream.get()));
-    }
-    // Kernels are loaded by their first launch, which must not happen while a graph is captured.
-    family_.launch(sets_.front(), stream.get());
-    stream.synchronize();
+  // Allocates and fills the sets, and loads the kernels by a first launch, which must not happen
+  // while a graph is captured.
+  void allocate(const PrepareOptions& options);
+
+  void launch(Stream stream, int copy) final {
+    enqueue(sets_[static_cast<std::size_t>(copy)], stream);
   }
 
-  void launch(Stream stream, int copy) override {
-    family_.launch(sets_[static_cast<std::size_t>(copy)], stream);
-  }
-
-  [[nodiscard]] int copies() const override {
+  [[nodiscard]] int copies() const final {
     return static_cast<int>(sets_.size());
   }
 
-  [[nodiscard]] Verification verify(Stream stream) override {
-    Comparison comparison;
-    family_.check(sets_.front(), stream, comparison);
-    return comparison.result();
-  }
+  [[nodiscard]] Verification verify(Stream stream) final;
 
   [[nodiscard]] std::string_view implementation() const override {
-    return Family::kImplementation;
+    return "own";
   }
 
+ protected:
+  // Number of an operand.
+  using Operand = int;
+  static constexpr Operand kNone = -1;
+
+  // What one call reads and writes.
+  struct Set {
+    std::vector<DeviceMatrix> operands;
+    std::vector<std::int64_t> indices;  // of the operand with indices
+    PinnedBuffer host;                  // of transfers
+    std::uint64_t seed = 0;
+
+    [[nodiscard]] const DeviceMatrix& operator[](Operand operand) const {
+      return operands[static_cast<std::size_t>(operand)];
+    }
+
+    // Null for kNone.
+    template <typename T>
+    [[nodiscard]] T* as(Operand operand) const {
+      return operand == kNone ? nullptr : (*this)[operand].buffer.template as<T>();
+    }
+  };
+
+  // A checked call: its operands as numbers, and what is compared with them.
+  class Check {
+   public:
+    Check(const OwnCase& owner, const Set& checked, Stream on)
+        : set(checked), stream(on), owner_(owner) {}
+
+    [[nodiscard]] std::vector<double> row(Operand operand, std::int64_t index) const;
+    // Columns first .. first + count of every row, [rows, count]; 16 bytes of each row are moved
+    // for eight 16-bit numbers, so that large matrices are checked by columns too.
+    [[nodiscard]] std::vector<double> columns(Operand operand,
+                                              std::int64_t first,
+                                              std::int64_t count) const;
+    // Neighbouring elements.
+    [[nodiscard]] std::vector<double> run(Operand operand,
+                                          std::int64_t first,
+                                          std::int64_t count) const;
+    // One call, of which every output must have written all its elements.
+    void call();
+    void mark(Operand operand) const;                      // as not written
+    void written(Operand operand, std::string_view name);  // fails where a mark is left
+    void expect_row(Operand operand,
+                    std::int64_t index,
+                    std::span<const double> expected,
+                    const reference::Tolerance& tolerance);
+    void expect(Operand operand,
+                std::int64_t row,
+                std::int64_t column,
+                double found,
+                double expected,
+                const reference::Tolerance& tolerance);
+
+    const Set& set;
+    Stream stream;
+    Comparison comparison = {};
+
+   private:
+    const OwnCase& owner_;
+  };
+
+  // Operands of every set, described by the constructor. Normal numbers:
+  Operand random(Element element, std::int64_t rows, std::int64_t columns, float deviation = 1.0F);
+  // Memory that a call, or fill(), writes first:
+  Operand room(Element element, std::int64_t rows, std::int64_t columns);
+  // The same, all of which a call must write; the name is for messages:
+  Operand output(std::string_view name, Element element, std::int64_t rows, std::int64_t columns);
+  void make_output(std::string_view name, Operand operand);  // one that is described already
+
+  // So many indices of type T:
+  template <typename T>
+  Operand indices(std::int64_t count) {
+    return room(Element::fp32, count, sizeof(T) / sizeof(float));
+  }
+
+  template <typename T>
+  static void upload_indices(Set& set, Operand operand, Stream stream) {
+    const std::vector<T> narrow(set.indices.begin(), set.indices.end());
+    upload<T>(set, operand, narrow, stream);
+  }
+
+  // Waits for the stream.
+  template <typename T>
+  static void upload(const Set& set, Operand operand, std::span<const T> values, Stream stream) {
+    copy_to_device(set[operand].buffer.data(),
+                   values.data(),
+                   static_cast<std::int64_t>(values.size_bytes()),
+                   stream);
+  }
+
+  virtual void enqueue(const Set& set, Stream stream) const = 0;
+
+  // What is neither normal numbers nor written by a call.
+  virtual void fill(Set& /*set*/, Stream /*stream*/) const {}
+
+  // Calls once and compares what it wrote.
+  virtual void compare(Check& check) const = 0;
+
  private:
-  Family family_;
-  std::vector<typename Family::Set> sets_;
+  struct Description {
+    Element element;
+    std::int64_t rows;
+    std::int64_t columns;
+    std::string_view name = {};           // of an output
+    std::optional<float> deviation = {};  // of normal numbers
+  };
+
+  Operand describe(const Description& description);
+
+  std::vector<Description> described_;
+  std::vector<Set> sets_;
 };
 
-template <typename Family>
+template <typename Case>
 [[nodiscard]] std::unique_ptr<Runnable> make_own(const KernelCase& kernel,
                                                  const PrepareOptions& options) {
-  return std::make_unique<OwnCase<Family>>(kernel, options);
+  auto made = std::make_unique<Case>(kernel);
+  made->allocate(options);
+  return made;
 }
 
-// Family<__nv_bfloat16> or Family<__half>.
-template <template <typename> class Family>
+// Case<__nv_bfloat16> or Case<__half>.
+template <template <typename> class Case>
 [[nodiscard]] std::unique_ptr<Runnable> make_own_16(const KernelCase& kernel,
                                                     const PrepareOptions& options) {
-  return kernel.precision == Precision::fp16 ? make_own<Family<__half>>(kernel, options)
-                                             : make_own<Family<__nv_bfloat16>>(kernel, options);
+  return kernel.precision == Precision::fp16 ? make_own<Case<__half>>(kernel, options)
+                                             : make_own<Case<__nv_bfloat16>>(kernel, options);
 }
 
 // Storage format of T.
@@ -192,5 +234,12 @@ template <>
 inline constexpr Element kElementOf<__nv_bfloat16> = Element::bf16;
 template <>
 inline constexpr Element kElementOf<__half> = Element::fp16;
+
+// Indices of tokens, experts or rows, made on the host: they are few beside the data they point at.
+//
+//   index i = integer(seed, i, bound)     (device/random.hpp)
+[[nodiscard]] std::vector<std::int64_t> random_indices(std::int64_t count,
+                                                       std::int64_t bound,
+                                                       std::uint64_t seed);
 
 }  // namespace orrery::kernels

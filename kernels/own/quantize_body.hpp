@@ -1,14 +1,14 @@
 #pragma once
 
 // Per-thread bodies of the cast kernels in quantize.cu, which also run on the host. Team: team.cuh;
-// symbols: quantize.hpp. A thread casts eight neighbours; a group of 16 to 128 values belongs to 2
-// to 16 neighbouring threads.
+// symbols: own_kernels.hpp. A thread casts eight neighbours; a group of 16 to 128 values belongs to
+// 2 to 16 neighbouring threads.
 
 #include <cuda_fp4.h>
 #include <cuda_fp8.h>
 
-#include "kernels/own/elementwise_body.hpp"
-#include "kernels/own/quantize.hpp"
+#include "kernels/own/own_kernels.hpp"
+#include "kernels/own/streaming_body.hpp"
 #include "kernels/own/vector.hpp"
 
 namespace orrery::kernels {
@@ -108,7 +108,7 @@ ORRERY_HD inline CastCopy transposed_copy(const Cast& cast) {
   return {cast.transposed, cast.transposed_scales, cast.columns, cast.rows};
 }
 
-// Where the scale of the group that begins at `pack` stands. Packs have 32 bits (launch.cuh).
+// Where the scale of the group that begins at `pack` stands. Packs have 32 bits (team.cuh).
 template <CastRecipe kRecipe>
 ORRERY_HD std::int64_t scale_place(const CastCopy& copy, std::int64_t pack) {
   const auto packs = static_cast<std::uint32_t>(copy.reduced / kLanes);

@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "kernels/families.hpp"
 #include "kernels/own/own_case.hpp"
-#include "kernels/own/quantize.hpp"
+#include "kernels/own/own_kernels.hpp"
 #include "kernels/own/vector.hpp"
 #include "kernels/products/scale_layout.hpp"
-#include "kernels/reference/quantize.hpp"
+#include "kernels/reference/number_format.hpp"
 
 namespace orrery::kernels {
 
@@ -96,171 +96,146 @@ double code_error(NumberFormat format, double scaled, double found) {
   return apart <= 1 && border ? 0.5 : std::max(2.0, static_cast<double>(apart));
 }
 
-class CastFamily {
+class CastCase final : public OwnCase {
  public:
-  static constexpr std::string_view kImplementation = "own";
+  explicit CastCase(const KernelCase& kernel) : shape_(kernel) {
+    const auto copy = [this](std::string_view what, bool transposed) {
+      const ScaledShape layout = shape_.scaled(transposed);
+      return Copy{what,
+                  room(shape_.code(), layout.outer, layout.reduced),
+                  room(shape_.scale(), 1, scale_count(layout)),
+                  layout};
+    };
+    x_ = random(Element::bf16, shape_.rows, shape_.columns);
+    straight_ = copy("codes", false);
+    if (shape_.transposes) {
+      turned_ = copy("transposed", true);
+    }
+    magnitude_ = room(Element::fp32, 1, shape_.columns);
+    multiplier_ = room(Element::fp32, 1, 1);
+  }
 
-  struct Set {
-    DeviceMatrix x, codes, scales, transposed, transposed_scales, magnitude, multiplier;
+ private:
+  // The tensor, straight or transposed, in codes.
+  struct Copy {
+    std::string_view what = {};
+    Operand codes = kNone;
+    Operand scales = kNone;
+    ScaledShape layout = {};
   };
 
-  explicit CastFamily(const KernelCase& kernel) : shape_(kernel) {}
-
-  [[nodiscard]] std::int64_t set_bytes() const {
-    const CastShape& s = shape_;
-    const std::int64_t copies = s.transposes ? 2 : 1;
-    return matrix_bytes(Element::bf16, s.rows, s.columns) +
-           copies * matrix_bytes(s.code(), s.rows, s.columns) +
-           matrix_bytes(s.scale(), 1, scale_count(s.scaled(false))) +
-           matrix_bytes(s.scale(), 1, scale_count(s.scaled(true))) +
-           2 * matrix_bytes(Element::fp32, 1, s.columns);
-  }
-
-  [[nodiscard]] Set make_set(std::uint64_t seed, Stream stream) const {
-    const CastShape& s = shape_;
-    const float multiplier = s.multiplier();
-    Set set{.x = random_matrix(Element::bf16, s.rows, s.columns, seed, 0, stream),
-            .codes = make_matrix(s.code(), s.rows, s.columns),
-            .scales = make_matrix(s.scale(), 1, scale_count(s.scaled(false))),
-            .transposed = {},
-            .transposed_scales = {},
-            .magnitude = make_matrix(Element::fp32, 1, s.columns),
-            .multiplier = uploaded({&multiplier, 1}, 1, 1, stream)};
-    if (s.transposes) {
-      set.transposed = make_matrix(s.code(), s.columns, s.rows);
-      set.transposed_scales = make_matrix(s.scale(), 1, scale_count(s.scaled(true)));
-    }
+  void fill(Set& set, Stream stream) const override {
+    const std::array<float, 1> multiplier = {shape_.multiplier()};
+    upload<float>(set, multiplier_, multiplier, stream);
     clear_magnitude(set, stream);
-    return set;
   }
 
-  void launch(const Set& set, Stream stream) const {
+  void enqueue(const Set& set, Stream stream) const override {
     launch_cast({.recipe = shape_.recipe,
                  .wide_range = shape_.wide_range,
-                 .x = set.x.as<__nv_bfloat16>(),
-                 .codes = set.codes.as<std::uint8_t>(),
-                 .scales = set.scales.as<void>(),
-                 .transposed = set.transposed.as<std::uint8_t>(),
-                 .transposed_scales = set.transposed_scales.as<void>(),
-                 .magnitude = set.magnitude.as<std::uint32_t>(),
-                 .multiplier = set.multiplier.as<float>(),
+                 .x = set.as<__nv_bfloat16>(x_),
+                 .codes = set.as<std::uint8_t>(straight_.codes),
+                 .scales = set.as<void>(straight_.scales),
+                 .transposed = set.as<std::uint8_t>(turned_.codes),
+                 .transposed_scales = set.as<void>(turned_.scales),
+                 .magnitude = set.as<std::uint32_t>(magnitude_),
+                 .multiplier = set.as<float>(multiplier_),
                  .rows = shape_.rows,
                  .columns = shape_.columns},
                 stream);
   }
 
-  void check(const Set& set, Stream stream, Comparison& comparison) const {
-    clear_magnitude(set, stream);
-    mark(set.codes, set.scales, stream);
-    if (shape_.transposes) {
-      mark(set.transposed, set.transposed_scales, stream);
+  void compare(Check& check) const override {
+    clear_magnitude(check.set, check.stream);
+    for (const Operand operand :
+         {straight_.codes, straight_.scales, turned_.codes, turned_.scales}) {
+      if (operand != kNone) {
+        check.mark(operand);
+      }
     }
-    launch(set, stream);
-    const double tensor_scale = check_tensor(set, stream, comparison);
-    const Copy straight{"codes", set.codes, set.scales, shape_.scaled(false), tensor_scale};
-    const auto scales = check_all_written(straight, stream, comparison);
+    enqueue(check.set, check.stream);
+    const double tensor_scale = check_tensor(check);
+    const auto scales = check_all_written(straight_, check);
     for (const std::int64_t row : sampled(shape_.rows, kSampledRows)) {
-      check_row(straight, row, scales, read_row(set.x, row, stream), stream, comparison);
+      check_row(straight_, row, scales, tensor_scale, check.row(x_, row), check);
     }
     if (!shape_.transposes) {
       return;
     }
-    const Copy turned{
-        "transposed", set.transposed, set.transposed_scales, shape_.scaled(true), tensor_scale};
-    const auto turned_scales = check_all_written(turned, stream, comparison);
+    const auto turned_scales = check_all_written(turned_, check);
     for (const std::int64_t pack : sampled(shape_.columns / kLanes, kSampledPacks)) {
-      const auto columns = read_columns(set.x, pack * kLanes, kLanes, stream);
+      const auto columns = check.columns(x_, pack * kLanes, kLanes);
       for (std::int64_t l = 0; l < kLanes; ++l) {
         std::vector<double> column;
         for (auto i = static_cast<std::size_t>(l); i < columns.size(); i += kLanes) {
           column.push_back(columns[i]);
         }
-        check_row(turned, pack * kLanes + l, turned_scales, column, stream, comparison);
+        check_row(turned_, pack * kLanes + l, turned_scales, tensor_scale, column, check);
       }
     }
   }
 
- private:
-  struct Copy {
-    std::string_view what;
-    const DeviceMatrix& codes;
-    const DeviceMatrix& scales;
-    ScaledShape layout;
-    double tensor_scale;
-  };
-
   void clear_magnitude(const Set& set, Stream stream) const {
-    const std::vector<float> zeros(static_cast<std::size_t>(shape_.columns));
-    copy_to_device(set.magnitude.buffer.data(),
-                   zeros.data(),
-                   shape_.columns * bytes_of(Element::fp32, 1),
-                   stream);
+    upload<float>(
+        set, magnitude_, std::vector<float>(static_cast<std::size_t>(shape_.columns)), stream);
   }
 
   [[nodiscard]] bool has_scales() const {
     return shape_.recipe != CastRecipe::tensor;
   }
 
-  void mark(const DeviceMatrix& codes, const DeviceMatrix& scales, Stream stream) const {
-    mark_unwritten(codes, stream);
-    mark_unwritten(scales, stream);
-  }
-
   // Returns all scales, with the padding of their layout, which alone may be left unwritten. Two
   // codes of 4 bits may be what marks an unwritten byte; the sampled rows show those.
-  std::vector<double> check_all_written(const Copy& copy,
-                                        Stream stream,
-                                        Comparison& comparison) const {
-    if (copy.codes.element != Element::e2m1) {
-      check_written(copy.codes, copy.what, stream, comparison);
+  std::vector<double> check_all_written(const Copy& copy, Check& check) const {
+    if (shape_.code() != Element::e2m1) {
+      check.written(copy.codes, copy.what);
     }
     if (!has_scales()) {
       return {};
     }
-    const DeviceMatrix& scales = copy.scales;
+    const DeviceMatrix& scales = check.set[copy.scales];
     const std::int64_t groups = copy.layout.outer * shape_.groups(copy.layout.reduced);
     const std::int64_t left = count_unwritten(scales.buffer.data(),
                                               static_cast<int>(bytes_of(scales.element, 1)),
                                               scales.count(),
-                                              stream);
+                                              check.stream);
     if (left != scales.count() - groups) {
-      comparison.fail(fmt::format("{} of {} scales of {} were written, {} expected",
-                                  scales.count() - left,
-                                  scales.count(),
-                                  copy.what,
-                                  groups));
+      check.comparison.fail(fmt::format("{} of {} scales of {} were written, {} expected",
+                                        scales.count() - left,
+                                        scales.count(),
+                                        copy.what,
+                                        groups));
     }
-    return read_row(scales, 0, stream);
+    return check.row(copy.scales, 0);
   }
 
   // The largest magnitude of the tensor, and what nvfp4 makes of it; 1 for the others.
-  double check_tensor(const Set& set, Stream stream, Comparison& comparison) const {
+  double check_tensor(Check& check) const {
     const bool found_here =
         shape_.recipe == CastRecipe::tensor || shape_.recipe == CastRecipe::nvfp4;
     if (!found_here) {
       return 1.0;
     }
     double most = 0.0;
-    const std::int64_t count = set.x.count();
+    const std::int64_t count = check.set[x_].count();
     for (std::int64_t first = 0; first < count; first += kChunk) {
-      const auto values = read_elements(
-          set.x.buffer.data(), Element::bf16, first, std::min(kChunk, count - first), stream);
-      for (const float value : values) {
-        most = std::max(most, static_cast<double>(std::abs(value)));
+      for (const double value : check.run(x_, first, std::min(kChunk, count - first))) {
+        most = std::max(most, std::abs(value));
       }
     }
-    const double found = read_row(set.magnitude, 0, stream).front();
-    comparison.add("magnitude", 0, 0, found, most, reference::tolerance_of(NumberFormat::fp32));
+    const double found = check.row(magnitude_, 0).front();
+    check.comparison.add(
+        "magnitude", 0, 0, found, most, reference::tolerance_of(NumberFormat::fp32));
     return shape_.recipe == CastRecipe::nvfp4 ? reference::nvfp4_tensor_scale(most) : 1.0;
   }
 
   void check_row(const Copy& copy,
                  std::int64_t row,
                  const std::vector<double>& scales,
+                 double tensor_scale,
                  const std::vector<double>& values,
-                 Stream stream,
-                 Comparison& comparison) const {
-    const auto codes = read_row(copy.codes, row, stream);
+                 Check& check) const {
+    const auto codes = check.row(copy.codes, row);
     const NumberFormat format = format_of(shape_.code());
     const auto groups = static_cast<std::size_t>(shape_.groups(copy.layout.reduced));
     const std::size_t group = values.size() / groups;
@@ -270,17 +245,18 @@ class CastFamily {
       if (has_scales()) {
         const auto first = static_cast<std::int64_t>(g * group);
         const double found = scales[static_cast<std::size_t>(scale_index(copy.layout, row, first))];
-        check_scale({row, static_cast<std::int64_t>(g)}, copy, own, found, comparison);
-        scale = found * copy.tensor_scale;
+        check_scale(
+            {row, static_cast<std::int64_t>(g)}, tensor_scale, own, found, check.comparison);
+        scale = found * tensor_scale;
       }
       for (std::size_t i = 0; i < group; ++i) {
         const double found = codes[g * group + i];
-        comparison.add_error(copy.what,
-                             row,
-                             static_cast<std::int64_t>(g * group + i),
-                             found * scale,
-                             own[i],
-                             code_error(format, own[i] / scale, found));
+        check.comparison.add_error(copy.what,
+                                   row,
+                                   static_cast<std::int64_t>(g * group + i),
+                                   found * scale,
+                                   own[i],
+                                   code_error(format, own[i] / scale, found));
       }
     }
   }
@@ -291,7 +267,7 @@ class CastFamily {
   };
 
   void check_scale(GroupPlace at,
-                   const Copy& copy,
+                   double tensor_scale,
                    std::span<const double> values,
                    double found,
                    Comparison& comparison) const {
@@ -301,8 +277,8 @@ class CastFamily {
       comparison.add_error("scales", at.row, at.group, found, expected, error);
     };
     if (shape_.recipe == CastRecipe::nvfp4) {
-      const double wanted = most / reference::largest(NumberFormat::e2m1) / copy.tensor_scale;
-      const double expected = reference::nvfp4_block_scale(most, copy.tensor_scale);
+      const double wanted = most / reference::largest(NumberFormat::e2m1) / tensor_scale;
+      const double expected = reference::nvfp4_block_scale(most, tensor_scale);
       add(expected, found == expected ? 0.0 : code_error(kE4m3, wanted, found));
     } else if (shape_.recipe == CastRecipe::mx) {
       const double expected = reference::mx_scale(kE4m3, most);
@@ -315,12 +291,14 @@ class CastFamily {
   }
 
   CastShape shape_;
+  Copy straight_, turned_;
+  Operand x_, magnitude_, multiplier_;
 };
 
 }  // namespace
 
 std::unique_ptr<Runnable> make_cast(const KernelCase& kernel, const PrepareOptions& options) {
-  return make_own<CastFamily>(kernel, options);
+  return make_own<CastCase>(kernel, options);
 }
 
 }  // namespace orrery::kernels

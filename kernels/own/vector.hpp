@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "kernels/device/portable.hpp"
+#include "kernels/device/random.hpp"
 
 // For loops whose arrays must stay in registers, and for loads that should be under way together.
 #if defined(__CUDA_ARCH__)
@@ -241,14 +241,6 @@ ORRERY_HD inline float exponential(float x) {
   return __expf(x);
 #else
   return std::exp(x);
-#endif
-}
-
-ORRERY_HD inline float reciprocal(float x) {
-#if defined(__CUDA_ARCH__)
-  return __frcp_rn(x);
-#else
-  return 1.0F / x;
 #endif
 }
 

@@ -9,14 +9,11 @@
 #include <vector>
 
 #include "kernels/device/device_info.hpp"
-#include "kernels/device/memory.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/device/status.hpp"
-#include "kernels/device/stream.hpp"
 #include "kernels/families.hpp"
-#include "kernels/products/candidates.hpp"
-#include "kernels/products/library_call.hpp"
-#include "kernels/products/lt_algorithm.hpp"
 #include "kernels/products/product.hpp"
+#include "kernels/products/product_call.hpp"
 
 namespace orrery::kernels {
 
@@ -79,16 +76,12 @@ class LtProduct final : public Runnable {
  private:
   void add_set(std::uint64_t seed, Stream stream);
   [[nodiscard]] LtDescription describe(const OperandSet& set) const;
-  void find_candidates();
   void choose(Stream stream);
   void search(Stream stream);
   void run(const OperandSet& set, const cublasLtMatmulAlgo_t& algorithm, Stream stream) const;
 
-  Product product_;
-  LtContext context_;
-  LtLayout a_;
-  LtLayout b_;
-  LtLayout d_;
+  LtPlan plan_;
+  const Product& product_ = plan_.product;
   DeviceBuffer workspace_;
   std::vector<OperandSet> sets_;
   std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
@@ -97,17 +90,13 @@ class LtProduct final : public Runnable {
   std::vector<Detail> details_;
 };
 
-LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : product_(product) {
-  context_ = start_lt();
-  a_ = layout_of(product.a);
-  b_ = layout_of(product.b);
-  d_ = layout_of(library_type(product.result), product.n, product.m);
+LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : plan_(product) {
   workspace_ = DeviceBuffer(kWorkspaceBytes);
   // Ask before operands are allocated: most unsupported cases end here.
   OperandSet asked;
   asked.description = describe(asked);
   sets_.push_back(std::move(asked));
-  find_candidates();
+  candidates_ = plan_.candidates(sets_.front().description, kCandidates);
   sets_.clear();
 
   const OwnedStream stream;
@@ -117,7 +106,8 @@ LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : pr
     add_set(options.seed + static_cast<std::uint64_t>(i), stream.get());
   }
   stream.synchronize();
-  find_candidates();  // again, now with the pointers of the scales
+  candidates_ = plan_.candidates(sets_.front().description,
+                                 kCandidates);  // again, now with the pointers of the scales
   choose(stream.get());
   for (Detail& detail :
        algorithm_details(chosen_.algo, chosen_.workspaceSize, chosen_.wavesCount)) {
@@ -168,19 +158,7 @@ void LtProduct::add_set(std::uint64_t seed, Stream stream) {
 }
 
 LtDescription LtProduct::describe(const OperandSet& set) const {
-  cublasLtMatmulDesc_t raw = nullptr;
-  const auto compute = product_.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  check_described(cublasLtMatmulDescCreate(&raw, compute, CUDA_R_32F), "describe the product");
-  LtDescription description(raw);
-  kernels::set(description,
-               CUBLASLT_MATMUL_DESC_TRANSA,
-               std::int32_t{product_.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N});
-  kernels::set(description,
-               CUBLASLT_MATMUL_DESC_TRANSB,
-               std::int32_t{product_.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
-  if (product_.fast) {
-    kernels::set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-  }
+  LtDescription description = plan_.describe();
   if (product_.a.scales == ScaleMode::none) {
     return description;
   }
@@ -193,35 +171,6 @@ LtDescription LtProduct::describe(const OperandSet& set) const {
   kernels::set(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a_scales);
   kernels::set(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b_scales);
   return description;
-}
-
-// The library's candidates for this product, best first by its own estimate.
-void LtProduct::find_candidates() {
-  const LtPreference preference = workspace_preference();
-  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results = {};
-  int count = 0;
-  check_described(cublasLtMatmulAlgoGetHeuristic(context_.get(),
-                                                 sets_.front().description.get(),
-                                                 a_.get(),
-                                                 b_.get(),
-                                                 d_.get(),
-                                                 d_.get(),
-                                                 preference.get(),
-                                                 kCandidates,
-                                                 results.data(),
-                                                 &count),
-                  "choose an algorithm");
-  candidates_.clear();
-  std::copy_if(results.begin(),
-               results.begin() + count,
-               std::back_inserter(candidates_),
-               [](const auto& result) { return result.state == CUBLAS_STATUS_SUCCESS; });
-  if (candidates_.empty()) {
-    throw Unsupported("cuBLASLt has no algorithm for this product",
-                      status_text(Library::cublas,
-                                  CUBLAS_STATUS_NOT_SUPPORTED,
-                                  cublasLtGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED)));
-  }
 }
 
 // The library's first choice, as frameworks take it without a search; the next where that fails
@@ -244,25 +193,8 @@ void LtProduct::choose(Stream stream) {
 void LtProduct::run(const OperandSet& set,
                     const cublasLtMatmulAlgo_t& algorithm,
                     Stream stream) const {
-  const float alpha = 1.0F;
-  const float beta = product_.accumulates ? 1.0F : 0.0F;
-  check(cublasLtMatmul(context_.get(),
-                       set.description.get(),
-                       &alpha,
-                       set.a.data(),
-                       a_.get(),
-                       set.b.data(),
-                       b_.get(),
-                       &beta,
-                       set.d.data(),
-                       d_.get(),
-                       set.d.data(),
-                       d_.get(),
-                       &algorithm,
-                       workspace_.data(),
-                       static_cast<std::size_t>(workspace_.bytes()),
-                       stream),
-        "run cublasLtMatmul");
+  plan_.run(
+      set.description, set.a.data(), set.b.data(), set.d.data(), algorithm, workspace_, stream);
 }
 
 // Times all candidates; the chosen one stays chosen.
@@ -295,31 +227,9 @@ void LtProduct::search(Stream stream) {
 
 Verification LtProduct::verify(Stream stream) {
   const OperandSet& set = sets_.front();
-  const std::int64_t count = product_.m * product_.n;
-  if (product_.accumulates) {
-    fill_normal(set.d.data(), Element::fp32, count, {set.seeds.c, 1.0F, 0}, stream);
-  } else {
-    fill_unwritten(set.d.data(), bytes_of(product_.result, count), stream);
-  }
+  reset_result(product_, set.seeds, set.d.data(), stream);
   run(set, chosen_.algo, stream);
-  if (!product_.accumulates) {
-    const int bytes = static_cast<int>(bytes_of(product_.result, 1));
-    const std::int64_t unwritten = count_unwritten(set.d.data(), bytes, count, stream);
-    if (unwritten > 0) {
-      return {.where = fmt::format("{} of {} elements were not written", unwritten, count)};
-    }
-  }
-  const ProductSample sample = sample_of(product_, set.seeds.a, kSampled);
-  std::vector<std::vector<float>> found;
-  for (const std::int64_t row : sample.rows) {
-    const auto line =
-        read_elements(set.d.data(), product_.result, row * product_.n, product_.n, stream);
-    std::vector<float>& values = found.emplace_back();
-    for (const std::int64_t column : sample.columns) {
-      values.push_back(line[static_cast<std::size_t>(column)]);
-    }
-  }
-  return compare_product(product_, set.seeds, sample, found);
+  return verify_result(product_, set.seeds, set.d.data(), kSampled, stream);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/device/memory.hpp"
 #include "kernels/device/runnable.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/products/product.hpp"
 #include "kernels/products/product_call.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/device/memory.hpp"
 #include "kernels/device/random.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::kernels {
@@ -280,6 +280,35 @@ Verification compare_product(const Product& product,
   result.scale =
       std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(result.compared, 1)));
   return result;
+}
+
+void reset_result(const Product& product, const ProductSeeds& seeds, void* d, Stream stream) {
+  const std::int64_t count = product.m * product.n;
+  if (product.accumulates) {
+    fill_normal(d, product.result, count, {seeds.c, 1.0F, 0}, stream);
+  } else {
+    fill_unwritten(d, bytes_of(product.result, count), stream);
+  }
+}
+
+Verification verify_result(
+    const Product& product, const ProductSeeds& seeds, const void* d, int most, Stream stream) {
+  const std::int64_t count = product.m * product.n;
+  const int bytes = static_cast<int>(bytes_of(product.result, 1));
+  const std::int64_t unwritten = product.accumulates ? 0 : count_unwritten(d, bytes, count, stream);
+  if (unwritten > 0) {
+    return {.where = fmt::format("{} of {} elements were not written", unwritten, count)};
+  }
+  const ProductSample sample = sample_of(product, seeds.a, most);
+  std::vector<std::vector<float>> found;
+  for (const std::int64_t row : sample.rows) {
+    const auto line = read_elements(d, product.result, row * product.n, product.n, stream);
+    std::vector<float>& values = found.emplace_back();
+    for (const std::int64_t column : sample.columns) {
+      values.push_back(line[static_cast<std::size_t>(column)]);
+    }
+  }
+  return compare_product(product, seeds, sample, found);
 }
 
 }  // namespace orrery::kernels

@@ -120,4 +120,11 @@ struct ProductSample {
                                            const ProductSample& sample,
                                            const std::vector<std::vector<float>>& found);
 
+// D before a checked call: C where it accumulates, else marked as not written.
+void reset_result(const Product& product, const ProductSeeds& seeds, void* d, Stream stream);
+
+// D after it: every element written, and `most` rows x columns at most compared.
+[[nodiscard]] Verification verify_result(
+    const Product& product, const ProductSeeds& seeds, const void* d, int most, Stream stream);
+
 }  // namespace orrery::kernels

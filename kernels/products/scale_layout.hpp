@@ -24,7 +24,7 @@
 
 #include <cstdint>
 
-#include "kernels/device/portable.hpp"
+#include "kernels/device/random.hpp"
 
 namespace orrery::kernels {
 

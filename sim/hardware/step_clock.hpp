@@ -10,7 +10,7 @@
 // median     | of the sustained samples of a case, measured alone             | s    | measured
 // clock      | of the multiprocessors while those were taken                  | MHz  | measured
 // step_clock | of a step, whose other kernels draw less power than products   | MHz  | profile
-//            | (calibrate/profile/step_clock.hpp says how it is found)        |      |
+//            | (calibrate/profile/kernel_points.hpp says how it is found)     |      |
 
 #include <optional>
 #include <string_view>

@@ -8,8 +8,6 @@
 
 namespace orrery::yaml {
 
-namespace {
-
 std::string in_quotes(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -25,6 +23,8 @@ std::string in_quotes(std::string_view text) {
   }
   return quoted + "\"";
 }
+
+namespace {
 
 // Behind a key plain words may hold what ends them in flow style.
 std::string word(std::string_view text, bool quoted) {

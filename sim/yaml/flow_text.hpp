@@ -5,12 +5,16 @@
 // would end early get some. Read again it is the same value.
 
 #include <string>
+#include <string_view>
 
 #include "sim/yaml/document.hpp"
 
 namespace orrery::yaml {
 
 [[nodiscard]] std::string flow_text(const Value& value);
+
+// Any text in double quotes, with what YAML reads otherwise escaped.
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 // A text: a plain word as it is, every other one in quotes.
 [[nodiscard]] std::string flow_scalar(const std::string& text);

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "calibrate/profile/machine_fields.hpp"
+#include "calibrate/profile/build_profile.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/cli.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/plan/collective_cases.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "tests/calibrate/calibration_file.hpp"
 

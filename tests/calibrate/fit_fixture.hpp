@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit/folds.hpp"
+#include "calibrate/fit/generalisation.hpp"
 
 namespace orrery::fit::testing {
 

@@ -1,12 +1,11 @@
 // Leaving out: disjoint folds, and rows that never touch the fit they are scored with.
 
-#include "calibrate/fit/folds.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
+#include "calibrate/fit/generalisation.hpp"
 #include "tests/calibrate/fit_fixture.hpp"
 
 namespace orrery::fit {

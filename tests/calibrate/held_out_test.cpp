@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "calibrate/plan/farthest_points.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/profile/line_fit.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"

@@ -1,13 +1,12 @@
 // Scenarios with a measured step and logs of training are rows of a fit, as they stand.
 
-#include "calibrate/fit/own_runs.hpp"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "calibrate/fit/profile_text.hpp"
+#include "calibrate/fit/stack_fit.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"
 #include "sim/evaluate/evaluate.hpp"

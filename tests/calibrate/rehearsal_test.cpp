@@ -18,7 +18,7 @@
 
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/sample_journal.hpp"
-#include "calibrate/validate/run_validation.hpp"
+#include "calibrate/validate/validate_command.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"

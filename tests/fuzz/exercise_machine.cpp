@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/import/check_rows.hpp"
 #include "calibrate/import/import_report.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/error.hpp"

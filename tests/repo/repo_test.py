@@ -74,11 +74,11 @@ SAMPLES = {
         "calibrate/samples/bad.cpp": '\n#include "sim/cost/gemm.hpp"\n',
         "gui/surprise/new.hpp": "#pragma once\n",
         "gui/widgets/bad.cpp": '#include "gui/models/a.hpp"\n#include "sim/cost/gemm.hpp"\n',
-        "kernels/nvml/bad.hpp": '#include "kernels/device/memory.hpp"\n#include <cuda.h>\n',
+        "kernels/nvml/bad.hpp": '#include "kernels/device/runtime.hpp"\n#include <cuda.h>\n',
     }, ["calibrate/samples/bad.cpp:2: calibrate/samples may not include sim/cost/gemm.hpp (sim/base, sim/kernels)",
         "gui/surprise/new.hpp:1: gui/surprise is not in the table of arrows",
         "gui/widgets/bad.cpp:2: gui/widgets may not include sim/cost/gemm.hpp (gui, sim)",
-        "kernels/nvml/bad.hpp:1: kernels/nvml may not include kernels/device/memory.hpp (sim/base)"]),
+        "kernels/nvml/bad.hpp:1: kernels/nvml may not include kernels/device/runtime.hpp (sim/base)"]),
     "links_against_the_arrows": ({
         "sim/cost/CMakeLists.txt": "# orrery::cli\norrery_component(cost PRIVATE orrery::model)\n",
         "sim/engine/CMakeLists.txt": "orrery_component(engine PUBLIC orrery::base orrery::cost)\n",

@@ -1,11 +1,10 @@
 // Logs that cannot be true are refused with the line and the reason; doubtful ones are warned of.
 
-#include "calibrate/import/check_rows.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "calibrate/import/import_report.hpp"
 #include "tests/calibrate/import/sample_log.hpp"
 
 namespace orrery::calibration_import::testing {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "calibrate/import/trace_calls.hpp"
 #include "tests/cli/cli_fixture.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/plan/collective_cases.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "calibrate/samples/summary.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 

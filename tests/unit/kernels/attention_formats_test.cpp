@@ -1,7 +1,5 @@
 // Attention in 8 bits, computed on the host as cuDNN's graphs describe it, against the reference:
 // the tolerance passes the rounding and fails the mistakes that a wrong graph would make.
-#include "kernels/attention/attention_formats.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -144,7 +142,7 @@ struct Worst {
   double d_v = 0.0;
 };
 
-// Every row, as attention_check.cpp compares some.
+// Every row, as attention.cpp compares some.
 Worst judged(const Head& given, const Results& found) {
   Worst worst;
   const reference::AttentionHead head = given.head();
@@ -170,7 +168,7 @@ Worst judged(const Head& given, const Results& found) {
                           d_k.value,
                           gradient_tolerance(formats, formats.probability, d_k.value, kTerms)));
     if (i < 2) {
-      continue;  // the first query's dQ is rounding noise: attention_check.cpp passes over it
+      continue;  // the first query's dQ is rounding noise: attention.cpp passes over it
     }
     const std::span<const double> d_o(given.d_o.data() + i * kDim, kDim);
     const std::span<const double> o(found.o.data() + i * kDim, kDim);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/own/quantize_body.hpp"
-#include "kernels/reference/quantize.hpp"
+#include "kernels/reference/number_format.hpp"
 #include "tests/unit/kernels/host_team.hpp"
 
 namespace orrery::kernels {

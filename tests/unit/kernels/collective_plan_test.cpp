@@ -1,9 +1,9 @@
-#include "kernels/collectives/collective_plan.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "kernels/collectives/collective.hpp"
 
 namespace orrery::kernels {
 namespace {

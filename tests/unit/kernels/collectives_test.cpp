@@ -13,7 +13,7 @@
 
 #include "kernels/collectives/collective.hpp"
 #include "kernels/device/device_info.hpp"
-#include "kernels/device/stream.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::kernels {

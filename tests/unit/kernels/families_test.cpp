@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/device/device_info.hpp"
-#include "kernels/device/stream.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::kernels {

@@ -9,9 +9,8 @@
 #include <string>
 
 #include "kernels/own/cross_entropy_body.hpp"
-#include "kernels/reference/cross_entropy.hpp"
-#include "kernels/reference/norm.hpp"
-#include "kernels/reference/tolerance.hpp"
+#include "kernels/reference/number_format.hpp"
+#include "kernels/reference/operations.hpp"
 #include "tests/unit/kernels/host_team.hpp"
 
 namespace orrery::kernels {

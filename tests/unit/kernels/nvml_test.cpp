@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/nvml/gpu_list.hpp"
-#include "kernels/nvml/shared_library.hpp"
+#include "kernels/nvml/nvml_library.hpp"
 
 namespace orrery::kernels {
 namespace {

@@ -5,8 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include "kernels/device/clock_probe.hpp"
-#include "kernels/device/stream.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
 #include "tests/unit/kernels/has_gpu.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "kernels/device/device_info.hpp"
 #include "kernels/device/runnable.hpp"
-#include "kernels/device/stream.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::kernels {

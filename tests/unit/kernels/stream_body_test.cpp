@@ -3,19 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 
-#include "kernels/own/elementwise_body.hpp"
-#include "kernels/own/optimizer_body.hpp"
-#include "kernels/own/routing_body.hpp"
-#include "kernels/reference/elementwise.hpp"
-#include "kernels/reference/optimizer.hpp"
-#include "kernels/reference/routing.hpp"
-#include "kernels/reference/tolerance.hpp"
+#include "kernels/own/streaming_body.hpp"
+#include "kernels/reference/number_format.hpp"
+#include "kernels/reference/operations.hpp"
 #include "tests/unit/kernels/host_team.hpp"
 
 namespace orrery::kernels {
+
 namespace {
 
 using reference::error_of;
@@ -64,7 +62,7 @@ TEST(StreamBodies, ResidualAddIsTheSum) {
   const auto b = random_operand<Bf16>(800, random);
   std::vector<Bf16> y = unwritten(800);
   run_threads(2, 32, [&](const HostPlace& team) {
-    residual_add_body(team, ResidualAdd<Bf16>{a.stored.data(), b.stored.data(), y.data(), 800});
+    streaming_body(team, ResidualAdd<Bf16>{a.stored.data(), b.stored.data(), y.data(), 800});
   });
   for (std::size_t i = 0; i < y.size(); ++i) {
     expect_close(y[i], a.values[i] + b.values[i], "element " + std::to_string(i));
@@ -91,7 +89,7 @@ TEST(StreamBodies, RotaryTurnsEveryHeadByItsPosition) {
   for (const bool back : {false, true}) {
     std::vector<Bf16> y = unwritten(x.stored.size());
     run_threads(2, 32, [&](const HostPlace& team) {
-      rotary_body(
+      streaming_body(
           team,
           Rotary<Bf16>{
               x.stored.data(), angles.data(), y.data(), kTokens, kHeads, kDim, kPositions, back});
@@ -120,12 +118,10 @@ TEST(StreamBodies, SwigluAndItsGradientAreThoseOfTheReference) {
   std::vector<Bf16> y = unwritten(kRows * kColumns);
   std::vector<Bf16> gradient = unwritten(kRows * 2 * kColumns);
   run_threads(1, 32, [&](const HostPlace& team) {
-    swiglu_forward_body(team,
-                        SwigluForward<Bf16>{gate_up.stored.data(), y.data(), kRows, kColumns});
-    swiglu_backward_body(
-        team,
-        SwigluBackward<Bf16>{
-            gate_up.stored.data(), dy.stored.data(), gradient.data(), kRows, kColumns});
+    streaming_body(team, SwigluForward<Bf16>{gate_up.stored.data(), y.data(), kRows, kColumns});
+    streaming_body(team,
+                   SwigluBackward<Bf16>{
+                       gate_up.stored.data(), dy.stored.data(), gradient.data(), kRows, kColumns});
   });
   for (std::size_t r = 0; r < kRows; ++r) {
     for (std::size_t j = 0; j < kColumns; ++j) {
@@ -151,9 +147,9 @@ TEST(StreamBodies, EmbeddingReadsRowsAndAddsTheirGradients) {
   std::vector<Bf16> y = unwritten(4 * kColumns);
   std::vector<float> gradient = sums.stored;
   run_threads(1, 32, [&](const HostPlace& team) {
-    embedding_forward_body(
-        team, EmbeddingForward<Bf16>{table.stored.data(), ids.data(), y.data(), 4, kColumns});
-    embedding_backward_body(
+    streaming_body(team,
+                   EmbeddingForward<Bf16>{table.stored.data(), ids.data(), y.data(), 4, kColumns});
+    streaming_body(
         team, EmbeddingBackward<Bf16>{dy.stored.data(), ids.data(), gradient.data(), 4, kColumns});
   });
   for (std::size_t t = 0; t < ids.size(); ++t) {
@@ -186,8 +182,8 @@ TEST(StreamBodies, PermutedRowsComeBackWeighted) {
   const std::vector<std::int32_t> places = reference::places_by_expert(experts);
   std::vector<Bf16> y = unwritten(kRows * kCopies * kColumns);
   run_threads(2, 32, [&](const HostPlace& team) {
-    scatter_body(team,
-                 Scatter<Bf16>{x.stored.data(), places.data(), y.data(), kRows, kColumns, kCopies});
+    streaming_body(
+        team, Scatter<Bf16>{x.stored.data(), places.data(), y.data(), kRows, kColumns, kCopies});
   });
   for (std::size_t copy = 0; copy < places.size(); ++copy) {
     for (std::size_t j = 0; j < kColumns; ++j) {
@@ -199,14 +195,14 @@ TEST(StreamBodies, PermutedRowsComeBackWeighted) {
   for (const bool weighted : {false, true}) {
     std::vector<Bf16> z = unwritten(kRows * kColumns);
     run_threads(2, 32, [&](const HostPlace& team) {
-      combine_body(team,
-                   Combine<Bf16>{rows.stored.data(),
-                                 places.data(),
-                                 weighted ? weights.stored.data() : nullptr,
-                                 z.data(),
-                                 kRows,
-                                 kColumns,
-                                 kCopies});
+      streaming_body(team,
+                     Combine<Bf16>{rows.stored.data(),
+                                   places.data(),
+                                   weighted ? weights.stored.data() : nullptr,
+                                   z.data(),
+                                   kRows,
+                                   kColumns,
+                                   kCopies});
     });
     for (std::size_t r = 0; r < kRows; ++r) {
       const auto own = std::span(places).subspan(r * kCopies, kCopies);
@@ -283,7 +279,7 @@ void check_optimizer(std::size_t elements) {
   update.clip = 0.5F;
   update.first_correction = static_cast<float>(1.0 / (1.0 - std::pow(0.9, 3.0)));
   update.second_correction = static_cast<float>(1.0 / (1.0 - std::pow(0.95, 3.0)));
-  run_threads(2, 32, [&](const HostPlace& team) { adamw_body(team, update); });
+  run_threads(2, 32, [&](const HostPlace& team) { streaming_body(team, update); });
   for (std::size_t i = 0; i < elements; ++i) {
     const auto expected = reference::adamw(
         settings, {weight.values[i], first.values[i], second.values[i]}, gradient.values[i]);
@@ -300,4 +296,97 @@ TEST(OptimizerBodies, AreThoseOfTheReferences) {
 }
 
 }  // namespace
+
+// The pass between the product of queries, keys and values and attention, on the host.
+
+namespace {
+
+using Bf16 = __nv_bfloat16;
+
+constexpr std::size_t kTokens = 10;
+constexpr std::size_t kPositions = 5;
+constexpr std::size_t kDim = 32;
+constexpr std::array<std::size_t, 3> kWidths = {3, 2, 2};  // heads of q, k, v
+constexpr std::size_t kAll = 7;
+
+std::vector<float> angles() {
+  std::vector<float> table;
+  for (std::size_t position = 0; position < kPositions; ++position) {
+    for (const bool sine : {false, true}) {
+      for (std::size_t i = 0; i < kDim / 2; ++i) {
+        const double a = reference::rotary_angle(static_cast<double>(position), i, kDim, 10000.0);
+        table.push_back(static_cast<float>(sine ? std::sin(a) : std::cos(a)));
+      }
+    }
+  }
+  return table;
+}
+
+// What a head becomes; values stay.
+std::vector<double> expected(std::span<const double> x,
+                             std::size_t token,
+                             bool value,
+                             reference::Turn turn,
+                             const std::vector<float>& table) {
+  if (value) {
+    return {x.begin(), x.end()};
+  }
+  std::vector<double> wide(table.begin(), table.end());
+  const auto row = std::span<const double>(wide).subspan(token % kPositions * kDim, kDim);
+  return reference::rotary(x, row.first(kDim / 2), row.subspan(kDim / 2), turn);
+}
+
+TEST(RotaryParts, TakesApartAndTurnsAndJoinsAndTurnsBack) {
+  RandomStream random(43, 0, Purpose::property_test);
+  const std::vector<float> table = angles();
+  for (const bool join : {false, true}) {
+    const reference::Turn turn = join ? reference::Turn::back : reference::Turn::forward;
+    auto joined = random_operand<Bf16>(kTokens * kAll * kDim, random);
+    std::array<decltype(joined), 3> parts;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      parts[p] = random_operand<Bf16>(kTokens * kWidths[p] * kDim, random);
+    }
+    const RotaryParts rotary{.joined = joined.stored.data(),
+                             .angles = table.data(),
+                             .q = parts[0].stored.data(),
+                             .k = parts[1].stored.data(),
+                             .v = parts[2].stored.data(),
+                             .tokens = kTokens,
+                             .heads = kWidths[0],
+                             .groups = kWidths[1],
+                             .dim = kDim,
+                             .positions = kPositions};
+    run_threads(2, 32, [&](const HostPlace& team) {
+      join ? rotary_parts_body<true>(team, rotary) : rotary_parts_body<false>(team, rotary);
+    });
+    const auto tolerance =
+        reference::tolerance_of(reference::NumberFormat::bf16, {.terms = 2.0, .magnitude = 4.0});
+    for (std::size_t t = 0; t < kTokens; ++t) {
+      std::size_t head = t * kAll;
+      for (std::size_t p = 0; p < parts.size(); ++p) {
+        for (std::size_t h = 0; h < kWidths[p]; ++h, ++head) {
+          const std::size_t in_part = (t * kWidths[p] + h) * kDim;
+          const std::size_t in_joined = head * kDim;
+          const auto& from = join ? parts[p].values : joined.values;
+          const auto& to = join ? joined.stored : parts[p].stored;
+          const auto want =
+              expected(std::span<const double>(from).subspan(join ? in_part : in_joined, kDim),
+                       t,
+                       p == 2,
+                       turn,
+                       table);
+          for (std::size_t i = 0; i < kDim; ++i) {
+            const Bf16 found = to[(join ? in_joined : in_part) + i];
+            ASSERT_LE(reference::error_of(static_cast<double>(to_float(found)), want[i], tolerance),
+                      1.0)
+                << join << " token " << t << " part " << p << " head " << h << " " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
 }  // namespace orrery::kernels

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/validate/step_bench.hpp"
+#include "calibrate/validate/validation_record.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 
 namespace orrery::calibrate::test {

@@ -8,8 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibrate/validate/run_validation.hpp"
-#include "calibrate/validate/simulated_step.hpp"
 #include "calibrate/validate/validate_command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cost/gemm.hpp"

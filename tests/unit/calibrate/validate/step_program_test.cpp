@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/validate/step_inputs.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/model/transformer_ops.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/validate/step_shape.hpp"
+#include "calibrate/validate/step_program.hpp"
 
 namespace orrery::calibrate::test {
 

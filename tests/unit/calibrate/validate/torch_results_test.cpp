@@ -1,8 +1,7 @@
-#include "calibrate/validate/torch_results.hpp"
-
 #include <gtest/gtest.h>
 
-#include "calibrate/validate/run_validation.hpp"
+#include "calibrate/validate/validate_command.hpp"
+#include "calibrate/validate/validation_record.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 
 namespace orrery::calibrate {
