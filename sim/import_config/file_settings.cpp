@@ -1,5 +1,3 @@
-#include "sim/import_config/file_settings.hpp"
-
 #include <fmt/core.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 
 #include "sim/import_config/logs/training_log.hpp"
 #include "sim/import_config/shell/shell_script.hpp"
+#include "sim/import_config/trees/readers.hpp"
 #include "sim/import_config/trees/source_tree.hpp"
 #include "sim/yaml/text_check.hpp"
 
@@ -45,11 +44,15 @@ ConfigFormat lift_overrides(Value& tree, ConfigFormat format) {
             lifted.entries.end(), part.value.entries.begin(), part.value.entries.end());
       } else {
         lifted.entries.push_back(part);
+        if (part.key == "config") {  // a name that torchtitan has for something else
+          lifted.entries.back().key = "trainer_config";
+        }
       }
     }
     if (format == ConfigFormat::torchtitan) {  // `model` is a section there
       std::erase_if(lifted.entries, [](const yaml::Entry& one) {
-        return one.value.kind == Value::Kind::scalar && one.key != "seed";
+        return one.value.kind == Value::Kind::scalar && one.key != "seed" &&
+               one.key != "trainer_config";
       });
     }
     tree = std::move(lifted);

@@ -1,11 +1,10 @@
-#include "sim/import_config/write_scenario.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "sim/import_config/trees/readers.hpp"
 #include "sim/yaml/flow_text.hpp"
 
 namespace orrery::import_config {

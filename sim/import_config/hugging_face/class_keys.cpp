@@ -1,10 +1,9 @@
-#include "sim/import_config/hugging_face/class_keys.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
+#include "sim/import_config/hugging_face/model_classes.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 

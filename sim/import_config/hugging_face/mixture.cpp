@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/import_config/hugging_face/class_keys.hpp"
+#include "sim/import_config/hugging_face/model_classes.hpp"
 
 namespace orrery::import_config {
 

@@ -75,6 +75,10 @@ void read_fsdp(Import& import) {
   }
   if (options == "true " || options == "false ") {
     options = options == "true " ? "full_shard" : "";
+  } else if (options.ends_with(".json ")) {  // of ms-swift: a file of Accelerate
+    import.draft.leave_open(
+        "layout.sharding", *keys.find("fsdp"), "give that file as a further one");
+    options.clear();
   }
   const auto second = first_of(import, {"fsdp_config.fsdp_version", "fsdp_version"});
   std::string strategy = options;
@@ -98,8 +102,9 @@ void read_fsdp(Import& import) {
   const bool section = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
     return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
   });
-  const bool shards = read_copies(import) || is("hybrid_shard", "4") || (type && *type == "FSDP") ||
-                      !strategy.empty() || (!type && section);
+  const bool asked = import.on("use_fsdp");
+  const bool shards = read_copies(import) || asked || is("hybrid_shard", "4") ||
+                      (type && *type == "FSDP") || !strategy.empty() || (!type && section);
   if (shards && kept) {
     import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
   }

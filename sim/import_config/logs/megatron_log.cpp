@@ -49,31 +49,6 @@ void read_dotted(const LogLine& line, LogSettings& settings) {
                line.number);
 }
 
-void place_at(yaml::Value& value, const SourceLocation& where) {
-  value.where = where;
-  for (yaml::Value& item : value.items) {
-    place_at(item, where);
-  }
-  for (yaml::Entry& entry : value.entries) {
-    entry.key_where = where;
-    place_at(entry.value, where);
-  }
-}
-
-// `{'stage': 1, 'overlap_comm': True}`: Python's dictionaries of plain values are YAML.
-void read_dictionaries(yaml::Value& tree) {
-  for (yaml::Entry& entry : tree.entries) {
-    if (entry.value.kind == yaml::Value::Kind::scalar && entry.value.text.starts_with('{')) {
-      Diagnostics unsaid;
-      const SourceLocation where = entry.value.where;
-      if (auto parsed = yaml::parse(entry.value.text, where.file, {}, unsaid)) {
-        place_at(*parsed, where);
-        entry.value = *std::move(parsed);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<LogPart> megatron_log_settings(std::string_view text,
@@ -100,7 +75,7 @@ std::vector<LogPart> megatron_log_settings(std::string_view text,
   const bool partial = !settings.has("num_layers");
   yaml::Value tree = settings.take();
   if (neox) {
-    read_dictionaries(tree);
+    open_dictionaries(tree);
     // Derived from train_micro_batch_size_per_gpu and world_size.
     std::erase_if(tree.entries, [](const yaml::Entry& entry) {
       return entry.key == "batch_size" || entry.key == "global_num_gpus";

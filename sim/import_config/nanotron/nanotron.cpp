@@ -131,10 +131,6 @@ void read_nanotron(Import& import) {
              "model.make_vocab_size_divisible_by",
              import.pending.vocab_divisor,
              "model.vocab_size");
-  leave_out(import,
-            "model.model_config.sliding_window_size",
-            Effect::large,
-            "attention is costed over the whole sequence, not within a window");
   read_parallelism(import);
   read_ranks(import);
 }

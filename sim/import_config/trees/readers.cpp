@@ -26,6 +26,7 @@ std::vector<std::string> sections_of(SourceKeys& keys) {
 }
 
 void read_arguments(Import& import) {
+  import.keys.have_bare_flags();
   if (is_swift_megatron(import.keys)) {
     read_swift_megatron(import);
   } else {
@@ -34,7 +35,11 @@ void read_arguments(Import& import) {
 }
 
 void read_megatron_yaml(Import& import) {
-  read_megatron(import, sections_of(import.keys));
+  if (is_swift_megatron(import.keys)) {
+    read_swift_megatron(import);
+  } else {
+    read_megatron(import, sections_of(import.keys));
+  }
 }
 
 constexpr std::array<FormatReader, 20> kReaders = {{
@@ -78,9 +83,9 @@ const FormatReader* reader_of(ConfigFormat format) {
 
 std::string_view tables_of(const FormatReader& reader, const SourceKeys& keys) {
   if (!reader.tables.empty()) {
-    return reader.read == read_arguments && is_swift_megatron(keys)
-               ? "ms-swift-megatron megatron-lm launchers"
-               : reader.tables;
+    const bool megatron = reader.read == read_arguments || reader.read == read_megatron_yaml;
+    return megatron && is_swift_megatron(keys) ? "ms-swift-megatron megatron-lm launchers"
+                                               : reader.tables;
   }
   constexpr std::array<std::string_view, 5> kTrainers = {
       "hf-trainer hf-scripts accelerate launchers",

@@ -38,6 +38,11 @@ class SourceKeys {
  public:
   explicit SourceKeys(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
+  // The flags of the command take no value: what a variable of a script holds behind one is more.
+  void have_bare_flags() {
+    bare_flags_ = true;
+  }
+
   // Adds the keys of a tree; what an earlier one stated is replaced.
   void add(const yaml::Value& tree);
 
@@ -77,6 +82,7 @@ class SourceKeys {
   [[nodiscard]] SourceItem* taken(std::string_view path);
 
   Diagnostics& diagnostics_;
+  bool bare_flags_ = false;
   std::deque<SourceItem> items_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };
