@@ -1,5 +1,3 @@
-#include "sim/import_config/launch/launch_settings.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/text/text.hpp"
+#include "sim/import_config/launch/launch_file.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/scenario/variant.hpp"
 

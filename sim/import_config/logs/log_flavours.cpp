@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "sim/import_config/trees/key_fates.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 

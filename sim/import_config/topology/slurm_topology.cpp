@@ -16,7 +16,7 @@
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 #include "sim/yaml/foreign.hpp"
 #include "sim/yaml/text_check.hpp"
 
