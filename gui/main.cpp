@@ -77,18 +77,7 @@ int show_window(const QStringList& words) {
   return QApplication::exec();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const bool report = asks_for(argc, argv, "--report");
-  if (asks_about_itself(argc, argv)) {
-    return report ? orrery::gui::report_command(words_of(argc, argv).mid(1))
-                  : explain_window(argc, argv);
-  }
-  if (report) {
-    qputenv("QT_QPA_PLATFORM", "offscreen");
-    qInstallMessageHandler(pass_on_message);
-  }
+int start(int argc, char** argv, bool report) {
   const QApplication application(argc, argv);
   QApplication::setApplicationName("orrery-gui");
   QApplication::setApplicationDisplayName("Orrery");
@@ -98,4 +87,22 @@ int main(int argc, char** argv) {
   QApplication::setWindowIcon(QIcon(":/orrery.svg"));
   const QStringList words = QApplication::arguments().mid(1);
   return report ? orrery::gui::report_command(words.mid(1)) : show_window(words);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool report = asks_for(argc, argv, "--report");
+  if (asks_about_itself(argc, argv)) {
+    return report ? orrery::gui::report_command(words_of(argc, argv).mid(1))
+                  : explain_window(argc, argv);
+  }
+  if (!report) {
+    return start(argc, argv, report);
+  }
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  qInstallMessageHandler(pass_on_message);
+  // Qt takes memory before the command begins, and ends the program where there is none.
+  return orrery::cli::run_guarded(
+      [&] { return static_cast<orrery::cli::ExitCode>(start(argc, argv, true)); });
 }

@@ -61,6 +61,7 @@ struct CommandOptions {
   bool in_place = false;
   bool as_samples = false;
   bool json = false;
+  bool quiet = false;
   cli::TraceOptions traces;
 };
 
@@ -124,6 +125,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
                options.as_samples,
                "Of a trace: the times of its kernels, as samples of a calibration in -o FILE");
   app.add_flag("--json", options.json, "Summary as JSON, orrery-import/1");
+  app.add_flag("-q,--quiet", options.quiet, "No summary of tables");
   cli::add_trace_options(app, options.traces);
 }
 
@@ -311,8 +313,10 @@ cli::ExitCode import_files(const CommandOptions& options, const cli::InterruptWa
   check_outputs(options, report);
   watch.check();
   write_files(options, report);
-  cli::deliver(options.json ? summary_json(report, diagnostics) : summary_text(report),
-               std::nullopt);
+  if (!options.quiet) {
+    cli::deliver(options.json ? summary_json(report, diagnostics) : summary_text(report),
+                 std::nullopt);
+  }
   return cli::ExitCode::ok;
 }
 

@@ -6,12 +6,10 @@
 #include <array>
 #include <tuple>
 
-#include "sim/import_config/file_settings.hpp"
-#include "sim/import_config/logs/log_facts.hpp"
+#include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/training_log.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/import_config/write_scenario.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"

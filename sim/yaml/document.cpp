@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "sim/base/files/file.hpp"
+#include "sim/yaml/foreign.hpp"
 #include "sim/yaml/text_check.hpp"
 #include "sim/yaml/tree_builder.hpp"
 
@@ -302,12 +303,11 @@ void report_size(const std::string& file, const Limits& limits, Diagnostics& dia
       {file, 0, 0}, {}, "the file is too large", fmt::format("at most {} bytes", limits.max_bytes));
 }
 
-}  // namespace
-
-std::optional<Value> parse(std::string_view text,
-                           std::string file_name,
-                           const Limits& limits,
-                           Diagnostics& diagnostics) {
+std::optional<Value> parse_as(bool foreign,
+                              std::string_view text,
+                              std::string file_name,
+                              const Limits& limits,
+                              Diagnostics& diagnostics) {
   if (text.size() > limits.max_bytes) {
     report_size(file_name, limits, diagnostics);
     return std::nullopt;
@@ -320,7 +320,7 @@ std::optional<Value> parse(std::string_view text,
     return std::nullopt;
   }
   Diagnostics found;
-  TreeBuilder builder(text, file_name, lines, limits, found);
+  TreeBuilder builder(text, file_name, lines, limits, foreign, found);
   const bool complete = feed_events(text, limits, builder);
   std::optional<Value> root = builder.take_root();
   if (complete && (!root || root->kind == Value::Kind::null)) {
@@ -331,6 +331,22 @@ std::optional<Value> parse(std::string_view text,
     return std::nullopt;
   }
   return root;
+}
+
+}  // namespace
+
+std::optional<Value> parse(std::string_view text,
+                           std::string file_name,
+                           const Limits& limits,
+                           Diagnostics& diagnostics) {
+  return parse_as(false, text, std::move(file_name), limits, diagnostics);
+}
+
+std::optional<Value> parse_foreign(std::string_view text,
+                                   std::string file_name,
+                                   const Limits& limits,
+                                   Diagnostics& diagnostics) {
+  return parse_as(true, text, std::move(file_name), limits, diagnostics);
 }
 
 std::optional<Value> parse_file(const std::filesystem::path& path,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace orrery::yaml {
@@ -19,11 +20,13 @@ TreeBuilder::TreeBuilder(std::string_view text,
                          std::string file,
                          const LineIndex& lines,
                          const Limits& limits,
+                         bool foreign,
                          Diagnostics& diagnostics)
     : text_(text),
       file_(std::move(file)),
       lines_(lines),
       limits_(limits),
+      foreign_(foreign),
       diagnostics_(diagnostics) {}
 
 SourceLocation TreeBuilder::locate(Mark mark) const {
@@ -131,7 +134,7 @@ void TreeBuilder::take_key(std::string text, bool quoted, const SourceLocation& 
   if (std::any_of(text.begin(), text.end(), is_control)) {
     stop(where, fmt::format("key {} holds a control character", display(text)), "plain text");
   }
-  if (!quoted && text == kMergeKey) {
+  if (!quoted && text == kMergeKey && !foreign_) {
     problem(where,
             path_to(text),
             "merge keys are not accepted",
@@ -241,8 +244,39 @@ void TreeBuilder::end_sequence() {
 }
 
 void TreeBuilder::end_mapping() {
+  if (foreign_) {
+    merge(frames_.back().value);
+  }
   report_duplicates(frames_.back().value);
   end_collection();
+}
+
+// What the mapping itself has counts, then the first of those that it merges.
+void TreeBuilder::merge(Value& mapping) {
+  std::vector<Entry> all = std::exchange(mapping.entries, {});
+  const auto own = std::stable_partition(
+      all.begin(), all.end(), [](const Entry& entry) { return entry.key != kMergeKey; });
+  std::set<std::string, std::less<>> known;
+  for (auto entry = all.begin(); entry != own; ++entry) {
+    known.insert(entry->key);
+    mapping.entries.push_back(std::move(*entry));
+  }
+  for (auto merged = own; merged != all.end(); ++merged) {
+    std::vector<Value> parts = merged->value.items;
+    if (parts.empty()) {
+      parts.push_back(std::move(merged->value));
+    }
+    for (Value& part : parts) {
+      if (part.kind != Value::Kind::mapping) {
+        problem(merged->key_where, path_to(merged->key), "merges what is no mapping", "*alias");
+      }
+      for (Entry& entry : part.entries) {
+        if (known.insert(entry.key).second) {
+          mapping.entries.push_back(std::move(entry));
+        }
+      }
+    }
+  }
 }
 
 void TreeBuilder::end_collection() {
@@ -270,6 +304,10 @@ void TreeBuilder::report_duplicates(const Value& mapping) {
     const Entry& original = entries[order[first]];
     if (entry.key != original.key) {
       first = i;
+      continue;
+    }
+    if (foreign_ && entry.value.kind == Value::Kind::scalar &&
+        original.value.kind == Value::Kind::scalar && entry.value.text == original.value.text) {
       continue;
     }
     problem(entry.key_where,

@@ -31,6 +31,7 @@ class TreeBuilder {
               std::string file,
               const LineIndex& lines,
               const Limits& limits,
+              bool foreign,
               Diagnostics& diagnostics);
 
   // Anchors are numbered from 1; 0 means none. An empty tag is none.
@@ -88,6 +89,7 @@ class TreeBuilder {
   void complete(Value value, Weight weight, std::size_t anchor);
   void count_nodes(std::size_t nodes, const SourceLocation& where);
   void count_alias(const Weight& weight, const SourceLocation& where);
+  void merge(Value& mapping);
   void report_duplicates(const Value& mapping);
   [[nodiscard]] bool null_is_written(Mark mark) const;
   [[nodiscard]] std::string path() const;
@@ -100,6 +102,7 @@ class TreeBuilder {
   std::string file_;
   const LineIndex& lines_;
   const Limits& limits_;
+  bool foreign_;  // a file of another program: foreign.hpp
   Diagnostics& diagnostics_;
   std::vector<Frame> frames_;
   std::unordered_map<std::size_t, Anchored> anchors_;

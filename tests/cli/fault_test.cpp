@@ -96,6 +96,35 @@ TEST_F(FaultTest, AnImportEndsClearly) {
       {"f.csv", "b.yaml"});
 }
 
+TEST_F(FaultTest, AnImportOfAScriptEndsClearly) {
+  write("run.sh",
+        "if [ $BIG = yes ]; then M=--swiglu; fi\ntorchrun --nnodes 2 --nproc_per_node 8 train.py "
+        "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --bf16 "
+        "--vocab-size 32000 --micro-batch-size 1 --global-batch-size 64 $M\n");
+  expect_clear_ends("import run.sh --define BIG=no --gpu h100-sxm-80gb -q -o b.yaml", {"b.yaml"});
+}
+
+TEST_F(FaultTest, AReportEndsClearly) {
+  if (run("report a.yaml -o page.html").code != 0) {
+    GTEST_SKIP() << "built without Qt";
+  }
+  const std::string command = "report a.yaml -o page.html";
+  std::vector<std::string> faults = {"new:1", "new:30", "new:900", "new:30000", "new:400000"};
+  for (long call = calls(command, "write"); call > 0; --call) {
+    faults.push_back(fmt::format("write:{}", call));
+  }
+  const std::vector<std::string> left = files();
+  for (const std::string& fault : faults) {
+    SCOPED_TRACE(fault);
+    write("page.html", kOld);
+    const Finished finished = run_with(command, fault);
+    EXPECT_LT(finished.code, kFirstSignal) << finished.err;
+    const std::string page = read("page.html");
+    EXPECT_TRUE(finished.code == 0 ? page.ends_with("</html>\n") : page == kOld);
+    EXPECT_EQ(files(), left);
+  }
+}
+
 // What the journal has is taken up: the next sweep gives the same table.
 TEST_F(FaultTest, ASweepGoesOnFromItsJournal) {
   const std::string command =

@@ -42,6 +42,16 @@ TEST_F(ImportConfig, TwoFilesMakeAScenarioThatRuns) {
   EXPECT_EQ(run("check run.yaml").code, 0);
 }
 
+// A packed file may be a trace, which another program reads: it takes the same options.
+TEST_F(ImportConfig, APackedFileIsSaidToBeOneQuietlyToo) {
+  write("config.json.gz", "\x1F\x8B\x08");
+  for (const char* command : {"import config.json.gz", "import config.json.gz -q"}) {
+    const Finished imported = run(command);
+    EXPECT_EQ(imported.code, 3) << command;
+    EXPECT_TRUE(has(imported.err, "is packed")) << imported.err;
+  }
+}
+
 TEST_F(ImportConfig, WhatIsStillToBeStatedEndsWith3AndIsRefusedByName) {
   write("config.json", kModel);
   const Finished imported = run("import config.json");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "sim/import_config/hugging_face/class_keys.hpp"
 #include "sim/import_config/hugging_face/model_classes.hpp"
 #include "sim/import_config/trees/readers.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/hugging_face/class_keys.hpp"
+#include "sim/import_config/hugging_face/model_classes.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::import_config {

@@ -1,8 +1,8 @@
-#include "sim/import_config/hugging_face/layer_patterns.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <string>
+
+#include "sim/import_config/megatron/megatron_keys.hpp"
 
 namespace orrery::import_config {
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/import_config/trees/draft.hpp"
+
 namespace orrery::import_config {
 
 // What the class takes for a dimension that the file does not state; 0: the file must state it.
@@ -47,5 +49,26 @@ struct ModelClass {
 
 // Layers that are no attention, attention to chosen keys only, or no decoder at all.
 [[nodiscard]] bool is_foreign_class(std::string_view type);
+
+// The class of the model of a config.json: whether a scenario can express it, and what keys say
+// that only some classes have.
+//
+// A file is refused, with the key in its message, when its class is unknown, has layers that are no
+// attention to all keys, or stands beside a tower for images or sound. ImportOptions::model_class
+// takes it nevertheless, as the class that it names.
+
+// `prefix` stands before the keys of the text model; nullptr after a message.
+[[nodiscard]] const ModelClass* check_class(Import& import,
+                                            std::string_view prefix,
+                                            const std::string& type);
+
+// Falcon, GLM, MPT, MiniMax: their own names for heads and widths.
+void read_class_keys(Import& import, std::string_view prefix, const ModelClass& known);
+
+// Layers that are no attention, attention to chosen keys, gates.
+void read_hybrid_layers(Import& import, std::string_view prefix, const ModelClass& family);
+
+// Experts, shared experts, and layers without them, if the model has any.
+void read_mixture(Import& import, std::string_view prefix, const ModelClass& family);
 
 }  // namespace orrery::import_config

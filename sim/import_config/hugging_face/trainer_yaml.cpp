@@ -8,7 +8,6 @@
 #include <array>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/trees/adapters.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -28,7 +27,7 @@ void read_first(Import& import,
 // `accelerate launch` takes the keys of its file's sections as arguments.
 void rename_arguments(SourceKeys& keys) {
   if (keys.find("use_fsdp") == nullptr && keys.find("use_deepspeed") == nullptr &&
-      keys.find("config_file") == nullptr) {
+      keys.find("config_file") == nullptr && keys.find("zero_stage") == nullptr) {
     return;
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSections = {
@@ -70,6 +69,9 @@ void read_deepspeed_parts(Import& import) {
     import.set("layout.sharding",
                *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
                "deepspeed_config.zero_stage");
+  }
+  if (import.on("use_deepspeed") && import.draft.open("layout.sharding") == nullptr) {
+    import.usual("layout.sharding", "zero2", "zero_stage is 2");
   }
   keys.rename("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps");
 }
@@ -245,9 +247,10 @@ void read_trainer_recompute(Import& import, TrainerProgram program) {
 
 // What these programs take where their file is silent.
 void read_trainer_batch(Import& import, TrainerProgram program) {
-  read_first(import,
-             {"cutoff_len", "sequence_len", "max_seq_length", "block_size", "max_length"},
-             "model.sequence_length");
+  read_first(
+      import,
+      {"cutoff_len", "sequence_len", "max_seq_length", "max_seq_len", "block_size", "max_length"},
+      "model.sequence_length");
   const SourceItem* pairs = pairs_key(import.keys);
   for (const std::string_view name : {"per_device_train_batch_size", "micro_batch_size"}) {
     const auto micro = pairs != nullptr ? import.keys.count(name) : std::nullopt;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/import_config/import_config.hpp"
-#include "sim/import_config/launch/launch_settings.hpp"
 #include "sim/import_config/torchtitan/torchtitan_flavors.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/import_config/launch/launch_settings.hpp"
+#include "sim/import_config/launch/launch_file.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {

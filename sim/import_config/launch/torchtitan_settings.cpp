@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/launch/launch_settings.hpp"
+#include "sim/import_config/launch/launch_file.hpp"
 #include "sim/import_config/torchtitan/torchtitan_flavors.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 

@@ -1,11 +1,10 @@
-#include "sim/import_config/logs/log_facts.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/logs/training_log.hpp"
 

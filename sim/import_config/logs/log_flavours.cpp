@@ -6,7 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 
@@ -152,10 +153,40 @@ std::vector<LogPart> dump_settings(const Dump& dump,
   return {{dump.settings, *std::move(tree)}};
 }
 
+// What MaxText works out of base_emb_dim and its kin, and of global_parameter_scale.
+constexpr std::array<std::string_view, 6> kWorkedOut = {
+    "emb_dim", "mlp_dim", "moe_mlp_dim", "num_query_heads", "num_kv_heads", "num_decoder_layers"};
+
+// MaxText: a line for each key, sorted, in the names of its YAML: `Config param head_dim: 128`.
+std::vector<LogPart> maxtext_settings(std::string_view text,
+                                      const std::string& file,
+                                      Diagnostics& /*diagnostics*/) {
+  constexpr std::string_view kParam = "Config param ";
+  LogSettings settings(file);
+  for (const LogLine& line : log_lines(text)) {
+    const std::size_t at = line.text.find(kParam);
+    if (at == std::string_view::npos) {
+      continue;
+    }
+    std::string_view value = line.text.substr(at + kParam.size());
+    const std::string key(cut(value, ':'));
+    const std::string_view plain = trimmed(value);
+    if (key != "global_parameter_scale") {
+      const bool size = std::count(kWorkedOut.begin(), kWorkedOut.end(), key) > 0;
+      settings.put(size && plain != "None" ? "base_" + key : key, plain, line.number);
+    }
+  }
+  const bool partial = !settings.has("base_emb_dim");
+  yaml::Value tree = settings.take();
+  open_dictionaries(tree);
+  return {{ConfigFormat::maxtext, std::move(tree), partial}};
+}
+
 using Reader = std::vector<LogPart> (*)(std::string_view, const std::string&, Diagnostics&);
 
-constexpr std::array<std::pair<ConfigFormat, Reader>, 4> kReaders = {
-    {{ConfigFormat::megatron_log, megatron_log_settings},
+constexpr std::array<std::pair<ConfigFormat, Reader>, 5> kReaders = {
+    {{ConfigFormat::maxtext_log, maxtext_settings},
+     {ConfigFormat::megatron_log, megatron_log_settings},
      {ConfigFormat::torchtitan_log, torchtitan_log_settings},
      {ConfigFormat::deepspeed_log, deepspeed_log_settings},
      {ConfigFormat::trainer_log, trainer_log_settings}}};

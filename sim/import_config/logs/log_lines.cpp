@@ -239,6 +239,34 @@ std::optional<Value> LogExcerpt::read(Parser parse,
   return tree;
 }
 
+namespace {
+
+void place_at(Value& value, const SourceLocation& where) {
+  value.where = where;
+  for (Value& item : value.items) {
+    place_at(item, where);
+  }
+  for (yaml::Entry& entry : value.entries) {
+    entry.key_where = where;
+    place_at(entry.value, where);
+  }
+}
+
+}  // namespace
+
+void open_dictionaries(Value& tree) {
+  for (yaml::Entry& entry : tree.entries) {
+    if (entry.value.kind == Value::Kind::scalar && entry.value.text.starts_with('{')) {
+      Diagnostics unsaid;
+      const SourceLocation where = entry.value.where;
+      if (auto parsed = yaml::parse(entry.value.text, where.file, {}, unsaid)) {
+        place_at(*parsed, where);
+        entry.value = *std::move(parsed);
+      }
+    }
+  }
+}
+
 LogSettings::LogSettings(const std::string& file) : file_(file) {
   tree_.kind = Value::Kind::mapping;
   tree_.where = {file, 1, 1};

@@ -94,4 +94,7 @@ class LogSettings {
   std::map<std::string, std::size_t> places_;
 };
 
+// `{'stage': 1, 'overlap_comm': True}` as a value: Python's dictionaries of plain values are YAML.
+void open_dictionaries(yaml::Value& tree);
+
 }  // namespace orrery::import_config

@@ -15,10 +15,56 @@
 #include <vector>
 
 #include "sim/import_config/logs/log_programs.hpp"
-#include "sim/import_config/logs/progress_bar.hpp"
-#include "sim/import_config/logs/word_search.hpp"
 
 namespace orrery::import_config {
+
+// The time of steps by a progress bar, ` 10%|#   | 57/4900 [10:58<15:32:28, 11.55s/it]`: in whole
+// seconds, so that means over long stretches are taken.
+class ProgressBar {
+ public:
+  struct Stretch {
+    double seconds = 0.0;  // of one step
+    double steps = 0.0;    // done at its end
+  };
+
+  // Nothing where the line is no bar, or no stretch ends with it.
+  [[nodiscard]] std::optional<Stretch> add(std::string_view line);
+
+  // Whether the last line was a bar, and whether a bar has come to its end.
+  [[nodiscard]] bool is_bar() const {
+    return is_bar_;
+  }
+
+  [[nodiscard]] bool is_done() const {
+    return !any_ || last_.done == total_;
+  }
+
+  [[nodiscard]] double total() const {
+    return total_;
+  }
+
+  // All steps, where they are known.
+  [[nodiscard]] double steps() const {
+    return expected_ > 0.0 ? expected_ : total_;
+  }
+
+  void expect(double total) {
+    expected_ = total;
+  }
+
+ private:
+  struct Place {
+    double done = 0.0;
+    double seconds = 0.0;
+  };
+
+  double expected_ = 0.0;  // steps; 0: whatever the bar says
+  double total_ = 0.0;
+  bool is_bar_ = false;
+  bool any_ = false;
+  Place begin_;
+  Place last_;
+};
 
 inline constexpr std::int64_t kNoDate = std::numeric_limits<std::int64_t>::min();
 
@@ -115,5 +161,38 @@ class LogScan {
 // front of a line, `[Rank 7]` of DeepSpeed, `|DP=0|PP=7|TP=0` of nanotron. Empty where nothing
 // does.
 [[nodiscard]] std::string writer_of(std::string_view line);
+
+// A table of metrics in CSV as a log: what Weights & Biases, MLflow and TensorBoard export.
+//
+// column (behind the last slash or " - ", any case)            | is
+// -------------------------------------------------------------|------------------------------
+// step, _step, global_step, iteration, iter                    | the number of the step
+// step_time, iteration_time, time_per_step, ... ; with _ms     | its time
+// tokens_per_second, tokens_per_sec; _per_gpu, tps             | its rate
+// tflops, tflops_per_gpu                                       | TFLOP/s of a GPU
+// _timestamp, timestamp, wall time: seconds since 1970         | when it ended
+//
+// A table needs steps, and a time, a rate or dates. Rows without a number in a column are passed
+// over. Every row becomes one line of the program `metrics-csv` of log-programs.yaml.
+
+class MetricsTable {
+ public:
+  // From the first line of a text; nothing where its columns do not say how long a step takes.
+  [[nodiscard]] static std::optional<MetricsTable> of(std::string_view text);
+
+  // The whole lines of a part as lines of a log; what is left of it goes before the next part.
+  [[nodiscard]] std::string add(std::string_view block);
+  [[nodiscard]] std::string end();
+
+ private:
+  [[nodiscard]] std::string line_of(std::string_view row);
+
+  std::vector<std::string_view> columns_;  // what each is; empty: not read
+  std::string rest_;
+  bool timed_ = false;  // a column says how long a step takes; else the dates of two rows do
+  double date_ = -1.0;  // of the row before, in milliseconds, and its step
+  double step_ = -1.0;
+  bool header_ = true;  // comes next
+};
 
 }  // namespace orrery::import_config

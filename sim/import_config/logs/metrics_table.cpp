@@ -1,5 +1,3 @@
-#include "sim/import_config/logs/metrics_table.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/base/units.hpp"
+#include "sim/import_config/logs/log_scan.hpp"
 
 namespace orrery::import_config {
 

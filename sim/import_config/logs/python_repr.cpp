@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/import_config/logs/log_lines.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 

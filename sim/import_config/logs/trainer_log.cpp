@@ -12,7 +12,7 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 

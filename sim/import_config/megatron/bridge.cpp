@@ -7,7 +7,7 @@
 #include <array>
 
 #include "sim/import_config/megatron/megatron_keys.hpp"
-#include "sim/import_config/trees/adapters.hpp"
+#include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
 

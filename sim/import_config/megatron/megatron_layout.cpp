@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/import_config/hugging_face/layer_patterns.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
 
 namespace orrery::import_config {
@@ -186,6 +185,11 @@ void read_degrees(const MegatronKeys& keys) {
     }
   }
   keys.copy_known("layout");
+  constexpr std::string_view kUlysses = "ds_sequence_parallel_size";  // of Megatron-DeepSpeed
+  if (const auto ranks = keys.count(kUlysses); ranks && *ranks > 1) {
+    keys.set("layout.context", *ranks, kUlysses);
+    keys.set("layout.context_method", "all_to_all", kUlysses);
+  }
   const Draft& draft = keys.import.draft;
   const std::int64_t tensor = draft.count("layout.tensor").value_or(1);
   if (keys.on("sequence_parallel") && tensor > 1) {

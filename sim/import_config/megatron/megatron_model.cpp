@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/hugging_face/layer_patterns.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 
@@ -103,6 +102,33 @@ void read_positions(const MegatronKeys& keys) {
   }
 }
 
+// One full layer behind so many with a window: a number, or a list with 0 for every full one.
+void read_full_layers(const MegatronKeys& keys) {
+  constexpr std::string_view kKey = "window_attn_skip_freq";
+  const std::vector<std::string> texts = keys.import.keys.texts(keys.path(kKey));
+  if (texts.size() == 1) {
+    if (const auto every = keys.count(kKey); every && *every > 0) {
+      keys.set("model.attention_window.full_every", *every, kKey);
+    }
+    return;
+  }
+  const auto first = std::find(texts.begin(), texts.end(), "0");
+  const std::int64_t every = first - texts.begin() + 1;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const bool full = (static_cast<std::int64_t>(i) + 1) % every == 0;
+    if (full != (texts[i] == "0")) {
+      keys.leave_out(kKey,
+                     Effect::large,
+                     "its full layers lie in no regular distance",
+                     "model.attention_window.full_every");
+      return;
+    }
+  }
+  if (first != texts.end()) {
+    keys.set("model.attention_window.full_every", every, kKey);
+  }
+}
+
 // (left, right), left being how many keys before its own a query sees.
 void read_window(const MegatronKeys& keys) {
   const std::vector<std::string> sizes = keys.import.keys.texts(keys.path("window_size"));
@@ -111,13 +137,10 @@ void read_window(const MegatronKeys& keys) {
   }
   const std::size_t begin = std::min(sizes[0].find_first_of("0123456789-"), sizes[0].size());
   const std::int64_t left = std::atoll(sizes[0].c_str() + begin);
-  const auto every = keys.count("window_attn_skip_freq");
   if (left > 0) {
     keys.derive(
         "model.attention_window.size", left + 1, "window_size", "and the key of the token itself");
-    if (every && *every > 0) {
-      keys.set("model.attention_window.full_every", *every, "window_attn_skip_freq");
-    }
+    read_full_layers(keys);
   }
 }
 

@@ -78,7 +78,9 @@ double bytes_of(std::string_view dtype) {
 void read_optimizer(const MegatronKeys& keys) {
   const auto name = keys.text("optimizer");
   const std::string word = lower_case(name.value_or(""));
-  if (word == "adam" || word == "sgd" || word == "lion") {
+  if (keys.set_if("use_bnb_optimizer", "precision.optimizer.name", "adam-8bit")) {
+    keys.pass("optimizer");  // whichever it would be
+  } else if (word == "adam" || word == "sgd" || word == "lion") {
     keys.set("precision.optimizer.name", word == "sgd" ? "sgd-momentum" : word, "optimizer");
   } else if (name) {
     keys.leave_out("optimizer",

@@ -7,8 +7,8 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/megatron/megatron_keys.hpp"
-#include "sim/import_config/trees/adapters.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
+#include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
 

@@ -52,26 +52,11 @@ bool is_known_model(SourceKeys& keys) {
   return true;
 }
 
-bool has_experts(SourceKeys& keys) {
-  for (const SourceItem& item : keys.items()) {
-    if (item.path.starts_with("model.model_config.moe_config.")) {
-      keys.error(item, "experts of nanotron are not read");
-      return true;
-    }
-  }
-  return false;
-}
-
 void read_parallelism(Import& import) {
   keep_count(import, "parallelism.dp", import.pending.data, "layout.data");
   copy_count(import, "parallelism.tp", "layout.tensor");
   copy_count(import, "parallelism.pp", "layout.pipeline");
   copy_count(import, "parallelism.context_parallel_size", "layout.context");
-  const auto experts = import.keys.count("parallelism.expert_parallel_size");
-  if (experts && *experts > 1) {
-    import.keys.error(*import.keys.find("parallelism.expert_parallel_size"),
-                      "experts of nanotron are not read");
-  }
 }
 
 // The job has no other ranks than those of its four axes.
@@ -121,7 +106,7 @@ std::vector<LogPart> nanotron_parts(yaml::Value tree) {
 
 void read_nanotron(Import& import) {
   SourceKeys& keys = import.keys;
-  if (!is_known_model(keys) || has_experts(keys)) {
+  if (!is_known_model(keys)) {
     return;
   }
   for (const std::string_view name : kDimensions) {
@@ -131,10 +116,6 @@ void read_nanotron(Import& import) {
              "model.make_vocab_size_divisible_by",
              import.pending.vocab_divisor,
              "model.vocab_size");
-  leave_out(import,
-            "model.model_config.sliding_window_size",
-            Effect::large,
-            "attention is costed over the whole sequence, not within a window");
   read_parallelism(import);
   read_ranks(import);
 }

@@ -1,8 +1,10 @@
 // The commands that a shell script runs, as far as they can be read.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <set>
 
 #include "sim/import_config/shell/shell_script.hpp"
 #include "sim/yaml/text_check.hpp"
@@ -23,16 +25,6 @@ struct Token {
   }
 };
 
-enum class Truth { no, yes, unknown };
-
-Truth truth_of(bool value) {
-  return value ? Truth::yes : Truth::no;
-}
-
-Truth opposite(Truth truth) {
-  return truth == Truth::unknown ? truth : truth_of(truth == Truth::no);
-}
-
 // One level of if, loop, case or function.
 struct Block {
   bool conditional = false;  // an if: branches are chosen
@@ -40,13 +32,11 @@ struct Block {
   bool runs = true;
   bool decided = false;  // a branch was taken, or may have been
   bool unread = false;   // it is not known whether it runs
+  bool usual = false;    // a loop over arguments, a case or a function: without it values stand
   bool testing = false;  // between if and then
   Truth test = Truth::yes;
+  std::string on = {};  // what has no value in its tests
 };
-
-bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 // Where the sign of an assignment stands: NAME=, NAME+=; npos where the token is none.
 std::size_t assignment_at(std::string_view token) {
@@ -59,38 +49,6 @@ std::size_t assignment_at(std::string_view token) {
   const bool sign =
       end != std::string_view::npos && (token[end] == '=' || token.substr(end).starts_with("+="));
   return plain && sign ? end : std::string_view::npos;
-}
-
-Truth compared(const std::vector<std::string>& words) {
-  if (std::any_of(words.begin(), words.end(), [](const auto& word) { return is_unread(word); })) {
-    return Truth::unknown;
-  }
-  if (words.size() == 1) {
-    return truth_of(!words[0].empty());
-  }
-  if (words.size() == 2 && (words[0] == "-n" || words[0] == "-z")) {
-    return truth_of(words[1].empty() == (words[0] == "-z"));
-  }
-  if (words.size() != 3) {
-    return Truth::unknown;
-  }
-  const std::string& relation = words[1];
-  if (is_among(relation, {"=", "==", "-eq", "!=", "-ne"})) {
-    return truth_of((words[0] == words[2]) == !is_among(relation, {"!=", "-ne"}));
-  }
-  const auto number = [](const std::string& text) {
-    int value = -1;
-    const char* end = text.data() + text.size();
-    return std::from_chars(text.data(), end, value).ptr == end ? value : -1;
-  };
-  const int left = number(words[0]);
-  const int right = number(words[2]);
-  const bool known =
-      left >= 0 && right >= 0 && is_among(relation, {"-gt", ">", "-ge", "-lt", "<", "-le"});
-  return !known                                    ? Truth::unknown
-         : left == right                           ? truth_of(is_among(relation, {"-ge", "-le"}))
-         : is_among(relation, {"-lt", "<", "-le"}) ? truth_of(left < right)
-                                                   : truth_of(left > right);
 }
 
 class Script {
@@ -254,12 +212,15 @@ class Script {
       take_branch(word);
     } else if (is_among(word, {"for", "while", "until", "case", "select", "function"}) ||
                (function == Function::named && command.size() > 1 && command[1].text == "{")) {
-      open({.runs = false, .unread = true});
+      if (word == "for" && command.size() > 1) {
+        variables_.forget(std::string(command[1].text));
+      }
+      open({.runs = false, .unread = true, .usual = word != "for"});
       command.clear();
       return false;
     } else if (word == "{") {
       const bool body = function != Function::none;
-      open({.runs = !body, .unread = body});
+      open({.runs = !body, .unread = body, .usual = body});
     } else if (is_among(word, {"fi", "done", "esac", "}"})) {
       if (!blocks_.empty()) {
         blocks_.pop_back();
@@ -296,8 +257,12 @@ class Script {
     const Truth truth = test ? tested(command) : Truth::yes;
     const bool negated = std::exchange(negated_, false);
     if (!blocks_.empty() && blocks_.back().testing) {
-      const bool readable = test && chain_ == Truth::unknown;
-      blocks_.back().test = !readable ? Truth::unknown : negated ? opposite(truth) : truth;
+      Block& block = blocks_.back();
+      const Truth value = !test ? Truth::unknown : negated ? opposite(truth) : truth;
+      block.test = chain_ == Truth::unknown
+                       ? value
+                       : joined(block.test, value, chain_ == Truth::yes ? Truth::no : Truth::yes);
+      block.on = test && value == Truth::unknown ? unread_ : block.on;
       last_ = truth;
       return;
     }
@@ -305,15 +270,75 @@ class Script {
     if (!runs() || (chained && last_ != chain_)) {
       const bool unread = std::any_of(
           blocks_.begin(), blocks_.end(), [](const Block& block) { return block.unread; });
-      if (unread || (chained && last_ == Truth::unknown)) {
+      const bool maybe = unread || (chained && last_ == Truth::unknown);
+      if (maybe) {
         pass_over(command);
       }
+      assign_in_part(command, maybe);
       return;
     }
     last_ = truth;
     if (!test && !assign(command)) {
       collect(command);
     }
+  }
+
+  // What a branch that is not taken would set is empty where nothing else sets it; what one sets
+  // that may be taken has no certain value, unless it adds arguments, which are told one by one.
+  void assign_in_part(const Command& command, bool maybe) {
+    const bool usual =
+        std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.usual; });
+    for (const Token& token : command) {
+      const std::size_t sign = assignment_at(token.text);
+      if (sign == std::string_view::npos) {
+        if (is_among(token.text, {"export", "local", "readonly", "declare"})) {
+          continue;
+        }
+        return;
+      }
+      const std::string name(token.text.substr(0, sign));
+      const std::string now = variables_.expand_whole("$" + name);
+      const bool known = now != "$" + name;
+      const std::string_view value = token.text.substr(sign + 1);
+      const bool plain = token.text[sign] == '=' && value.find("--") == std::string_view::npos &&
+                         value.find("$" + name) == std::string_view::npos &&
+                         value.find("${" + name) == std::string_view::npos && !value.empty();
+      if (maybe) {
+        uncertain_.insert(name);
+        if (known && plain && !usual && variables_.expand_whole(value) != now) {
+          variables_.forget(name);
+        }
+      } else if (!known && !uncertain_.contains(name)) {
+        variables_.assign(name, {{"", token.offset}}, false, false);
+      }
+    }
+  }
+
+  // Why it is not known whether a command runs, and how the caller may say it.
+  [[nodiscard]] std::string why_unread() const {
+    const auto block = std::find_if(blocks_.rbegin(), blocks_.rend(), [](const Block& one) {
+      return one.unread && !one.on.empty();
+    });
+    if (block == blocks_.rend()) {
+      return "stands under a condition, in a loop or in a function that is not followed";
+    }
+    // The first name in it, `TP` of `$(( ($TP > 1) ? 1 : 0 ))`.
+    const std::string& on = block->on;
+    std::size_t begin = on.find('$');
+    while (begin != std::string::npos &&
+           (on[begin] == '$' || on[begin] == '(' || on[begin] == '{' || on[begin] == ' ')) {
+      ++begin;
+    }
+    begin = std::min(begin, on.size());
+    std::size_t end = begin;
+    while (end < on.size() &&
+           (on[end] == '_' || std::isalnum(static_cast<unsigned char>(on[end])) != 0)) {
+      ++end;
+    }
+    return fmt::format(
+        "stands under a condition on `{}`{}",
+        on,
+        end > begin ? fmt::format(": say --define {}=VALUE", on.substr(begin, end - begin)) : "");
   }
 
   // All arguments with a name in the words as they are written, quoted ones too.
@@ -328,8 +353,7 @@ class Script {
         if (begins && is_option(word) && passed_over_.size() < kMost) {
           passed_over_.push_back({lines_.location_of(file_, token.offset + at),
                                   std::string(word.substr(0, word.find_first_of(" =\"'\n\t"))),
-                                  "stands under a condition, in a loop or in a function that is "
-                                  "not followed"});
+                                  why_unread()});
         }
       }
     }
@@ -340,6 +364,9 @@ class Script {
     for (const Token& token : command) {
       words.push_back(variables_.expand_whole(token.text));
     }
+    const auto unread =
+        std::find_if(words.begin(), words.end(), [](const auto& word) { return is_unread(word); });
+    unread_ = unread == words.end() ? "" : *unread;
     words.erase(words.begin());
     if (!words.empty() && is_among(words.back(), {"]", "]]"})) {
       words.pop_back();
@@ -392,8 +419,15 @@ class Script {
     return words;
   }
 
+  // The shell that `bash -c '...'` starts sees what this one has exported.
   void collect(const Command& command) {
-    found_.commands.push_back(expanded(command));
+    std::vector<ShellWord> words = expanded(command);
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      if (words[i - 1].text == "-c" && words[i - 2].text.ends_with("sh")) {
+        words[i].text = variables_.expand_whole(words[i].text);
+      }
+    }
+    found_.commands.push_back(std::move(words));
   }
 
   enum class Function { none, named, next };  // `()` was read; its brace stands in the next line
@@ -414,6 +448,8 @@ class Script {
   Function function_ = Function::none;
   Truth chain_ = Truth::unknown;  // && wants yes before it, || no
   Truth last_ = Truth::yes;
+  std::string unread_;               // of the last test
+  std::set<std::string> uncertain_;  // variables that a branch may set
 };
 
 }  // namespace

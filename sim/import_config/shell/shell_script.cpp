@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 #include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {

@@ -1,10 +1,10 @@
-#include "sim/import_config/shell/shell_variables.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
+
+#include "sim/import_config/shell/shell_script.hpp"
 
 namespace orrery::import_config {
 
@@ -182,6 +182,10 @@ Reference reference_of(std::string_view text) {
   }
   found.readable = length > 0 && (rest.empty() || rest == "[@]" || rest == "[*]" || found.fallback);
   return found;
+}
+
+Truth truth_of(bool value) {
+  return value ? Truth::yes : Truth::no;
 }
 
 }  // namespace
@@ -394,6 +398,52 @@ void ShellVariables::write(std::string_view token, Output& output) {
     }
     i = end;
   }
+}
+
+bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Truth opposite(Truth truth) {
+  return truth == Truth::unknown ? truth : truth_of(truth == Truth::no);
+}
+
+Truth joined(Truth left, Truth right, Truth decides) {
+  return left == decides || right == decides                 ? decides
+         : left == Truth::unknown || right == Truth::unknown ? Truth::unknown
+                                                             : opposite(decides);
+}
+
+Truth compared(const std::vector<std::string>& words) {
+  if (std::any_of(words.begin(), words.end(), [](const auto& word) { return is_unread(word); })) {
+    return Truth::unknown;
+  }
+  if (words.size() == 1) {
+    return truth_of(!words[0].empty());
+  }
+  if (words.size() == 2 && (words[0] == "-n" || words[0] == "-z")) {
+    return truth_of(words[1].empty() == (words[0] == "-z"));
+  }
+  if (words.size() != 3) {
+    return Truth::unknown;
+  }
+  const std::string& relation = words[1];
+  if (is_among(relation, {"=", "==", "-eq", "!=", "-ne"})) {
+    return truth_of((words[0] == words[2]) == !is_among(relation, {"!=", "-ne"}));
+  }
+  const auto number = [](const std::string& text) {
+    int value = -1;
+    const char* end = text.data() + text.size();
+    return std::from_chars(text.data(), end, value).ptr == end ? value : -1;
+  };
+  const int left = number(words[0]);
+  const int right = number(words[2]);
+  const bool known =
+      left >= 0 && right >= 0 && is_among(relation, {"-gt", ">", "-ge", "-lt", "<", "-le"});
+  return !known                                    ? Truth::unknown
+         : left == right                           ? truth_of(is_among(relation, {"-ge", "-le"}))
+         : is_among(relation, {"-lt", "<", "-le"}) ? truth_of(left < right)
+                                                   : truth_of(left > right);
 }
 
 }  // namespace orrery::import_config

@@ -11,7 +11,7 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 #include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {

@@ -16,7 +16,7 @@
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 
@@ -97,7 +97,7 @@ std::optional<std::vector<std::string>> expand(std::string_view text) {
   return names.empty() ? std::nullopt : std::optional(std::move(names));
 }
 
-struct Switch {
+struct FabricSwitch {
   const SourceItem* item = nullptr;  // its nodes or its switches
   std::vector<std::string> below;
   std::int64_t nodes = 0;  // below it, in all
@@ -106,10 +106,10 @@ struct Switch {
   bool done = false;
 };
 
-using Switches = std::map<std::string, Switch, std::less<>>;
+using Switches = std::map<std::string, FabricSwitch, std::less<>>;
 
 // Counts what is below a switch; false after an error.
-bool count_below(Import& import, Switches& switches, Switch& at) {
+bool count_below(Import& import, Switches& switches, FabricSwitch& at) {
   if (at.done || at.seen) {
     if (!at.done) {
       import.keys.error(*at.item, "is above itself");
@@ -150,7 +150,7 @@ Switches switches_of(Import& import) {
       import.keys.error(item, "is no list of names", "Nodes=tux[0-3,12]");
       return {};
     }
-    Switch& one = switches[std::string(rest.substr(0, dot))];
+    FabricSwitch& one = switches[std::string(rest.substr(0, dot))];
     one.item = &item;
     if (what == "Nodes") {
       one.nodes += static_cast<std::int64_t>(names->size());

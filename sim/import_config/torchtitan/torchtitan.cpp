@@ -12,7 +12,6 @@
 #include <array>
 
 #include "sim/import_config/torchtitan/torchtitan_flavors.hpp"
-#include "sim/import_config/torchtitan/torchtitan_saved.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 

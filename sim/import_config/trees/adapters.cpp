@@ -1,5 +1,3 @@
-#include "sim/import_config/trees/adapters.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
+#include "sim/import_config/trees/readers.hpp"
 #include "sim/model/model_spec.hpp"
 
 namespace orrery::import_config {

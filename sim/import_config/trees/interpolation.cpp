@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/text/text.hpp"
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 

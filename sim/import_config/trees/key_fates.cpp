@@ -35,19 +35,17 @@ constexpr std::array<std::pair<std::string_view, Fate>, 7> kFates = {{{"takes", 
                                                                       {"beside", Fate::beside},
                                                                       {"refused", Fate::refused}}};
 
-// The line behind a fate: a reason; of `takes` a key, values, and perhaps `if` and another key.
+// The line behind a fate: a reason, of `takes` a key and values; perhaps `if` and other keys.
 KeyFate fate_of(Fate fate, std::string_view line) {
-  if (fate != Fate::takes) {
-    return {fate, line, {}, {}, {}};
-  }
-  const std::string_view key = cut(line, ' ');
   constexpr std::string_view kIf = " if ";
-  const std::size_t at = line.find(kIf);
-  return {fate,
-          key,
-          line.substr(0, at),
-          at == std::string_view::npos ? std::string_view() : line.substr(at + kIf.size()),
-          {}};
+  const std::size_t at = line.rfind(kIf);
+  const bool needs = at != std::string_view::npos &&
+                     line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.!?& ",
+                                            at + kIf.size()) == std::string_view::npos;
+  const std::string_view others = needs ? line.substr(at + kIf.size()) : std::string_view();
+  line = needs ? line.substr(0, at) : line;
+  const std::string_view key = fate == Fate::takes ? cut(line, ' ') : std::exchange(line, {});
+  return {fate, key, line, others, {}};
 }
 
 KeyTable parse_table(const NamedTable& shipped) {
@@ -221,7 +219,8 @@ bool is_neutral(const Value& value, std::string_view neutral) {
   const std::string text = value_text(one ? value.items.front() : value);
   if (neutral.empty()) {
     const auto number = number_of(text);
-    return is_off(text) || (number && *number == 0.0);
+    const bool off = text.ends_with(".NONE");  // of an enumeration
+    return is_off(text) || off || (number && *number == 0.0);
   }
   while (!neutral.empty()) {
     const std::string_view wanted = cut(neutral, '|');
@@ -235,6 +234,10 @@ bool is_neutral(const Value& value, std::string_view neutral) {
 }
 
 KeyTables::KeyTables(const FormatReader& reader, const SourceKeys& keys) : reader_(reader) {
+  const SourceItem* base = keys.find("trainer_config");  // that a file of Primus goes on from
+  if (base != nullptr && base->value.text.ends_with("pre_trainer.yaml")) {
+    tables_.push_back(table_of("primus-trainer"));
+  }
   std::string_view names = tables_of(reader, keys);
   while (!names.empty()) {
     tables_.push_back(table_of(cut(names, ' ')));
@@ -260,24 +263,20 @@ void KeyTables::prepare(SourceKeys& keys) const {
 
 std::optional<KeyFate> KeyTables::find(std::string_view path) const {
   constexpr std::string_view kText = "text_config.";
-  if (reader_.format == ConfigFormat::hugging_face && path.starts_with(kText)) {
-    path.remove_prefix(kText.size());
-  }
-  const std::size_t dot = reader_.sections ? path.rfind('.') : std::string_view::npos;
+  const bool text = reader_.format == ConfigFormat::hugging_face && path.starts_with(kText);
+  path.remove_prefix(text ? kText.size() : 0);
   for (const KeyTable* table : tables_) {
     if (const auto found = find_in(*table, path)) {
       return found;
     }
   }
+  const std::string name(path.substr(path.rfind('.') + 1));
+  const bool below = reader_.sections && name.size() < path.size();
   for (const KeyTable* table : tables_) {
-    if (dot == std::string_view::npos) {
-      break;
-    }
-    const std::string_view name = path.substr(dot + 1);
-    for (const std::string& place : {std::string(name), fmt::format("model.{}", name)}) {
-      if (const auto found = find_in(*table, place)) {
-        return found;
-      }
+    auto found = below ? find_in(*table, name) : std::nullopt;
+    found = below && !found ? find_in(*table, "model." + name) : found;
+    if (found) {
+      return found;
     }
   }
   return std::nullopt;
@@ -312,22 +311,33 @@ class Judge {
   }
 
  private:
+  [[nodiscard]] bool has_all(std::string_view paths) const {
+    while (!paths.empty()) {
+      if (!has(orrery::trimmed(cut(paths, '&'), " "))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // Whether the scenario has the key, with more than nothing or one.
   [[nodiscard]] bool has(std::string_view path) const {
-    if (path.starts_with("!")) {  // no such key in the file
+    if (path.starts_with("!") || path.starts_with("?")) {  // a key of the files, off or on
       const auto& items = import_.keys.items();
-      return std::none_of(items.begin(), items.end(), [path](const SourceItem& item) {
-        return std::string_view(item.path).ends_with(path.substr(1));
+      const bool on = std::any_of(items.begin(), items.end(), [path](const SourceItem& item) {
+        const std::string_view name = std::string_view(item.path).substr(item.path.rfind('.') + 1);
+        return name == path.substr(1) && !is_neutral(item.value, "");
       });
+      return on == path.starts_with("?");
     }
     const ImportedSetting* setting = import_.draft.find(path);
-    return path.empty() || (setting != nullptr && setting->value != "1" &&
-                            setting->value != "none" && setting->value != "false");
+    return setting != nullptr && setting->value != "1" && setting->value != "none" &&
+           setting->value != "false";
   }
 
   void take(SourceItem& item, const KeyFate& fate) {
     const std::string text = value_text(item.value);
-    if (!has(fate.needs) || is_empty(item.value)) {
+    if (!has_all(fate.needs) || is_empty(item.value)) {
       return;
     }
     if (!unread_reason(item.value).empty()) {
@@ -344,7 +354,9 @@ class Judge {
       item.used = true;
       std::string value(ours);
       if (const std::size_t at = value.find("{}"); at != std::string::npos) {
-        value.replace(at, 2, text);
+        std::string plain = text;  // 32_000 is a number in Python and in YAML 1.1
+        std::erase(plain, '_');
+        value.replace(at, 2, number_of(plain) ? plain : text);
       }
       if (fate.why.starts_with("@")) {
         keep(item, fate.why.substr(1), value);
@@ -412,7 +424,7 @@ class Judge {
       return;
     }
     const bool set = fate->fate == Fate::sets || fate->fate == Fate::takes;
-    if (set && !fate->why.starts_with("@") && has(fate->needs)) {
+    if (set && !fate->why.starts_with("@") && has_all(fate->needs)) {
       const ImportedSetting* setting = import_.draft.find(fate->why);
       const bool said = setting != nullptr && setting->origin.kind != OriginKind::by_default &&
                         setting->origin.kind != OriginKind::assumed;
@@ -452,9 +464,12 @@ class Judge {
                     : fmt::format("not understood: no key of {} that is known", import_.program);
     } else if (is_of_what_is_off(item.path)) {
       key.why = "read with experts, or with 8 bits only";
-    } else if (set && (is_repeated(item.path) || !has(fate->needs))) {
+    } else if ((set && is_repeated(item.path)) || !has_all(fate->needs)) {
       key.why = fate->needs.empty() ? "another section says the same"
-                                    : fmt::format("read with {} only", fate->needs);
+                : fate->needs.starts_with("!")
+                    ? fmt::format("read without {} only", fate->needs.substr(1))
+                    : fmt::format("read with {} only",
+                                  fate->needs.substr(fate->needs.starts_with("?") ? 1 : 0));
     } else if (fate->fate == Fate::beside && !import_.model_class.empty()) {
       key.why = "--as leaves it out";
     } else if (set) {

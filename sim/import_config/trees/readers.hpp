@@ -3,6 +3,11 @@
 // One reader per format: takes what it knows from the keys, and leaves the rest. Internal to
 // import_config/.
 
+#include <string>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/import_config/imported.hpp"
 #include "sim/import_config/trees/draft.hpp"
 
 namespace orrery::import_config {
@@ -71,5 +76,36 @@ void assume_network(Draft& draft);
 
 // The keys that every scenario needs and no file states, and those that a file leaves open.
 [[nodiscard]] std::vector<AskedKey> missing_keys(const Draft& draft);
+
+// Low-rank adapters as PEFT, LLaMA-Factory, ms-swift, Axolotl, NeMo and Megatron-Bridge state them:
+// `item` says that they are trained; the keys and defaults are those of the program.
+void read_adapters(Import& import, const SourceItem& item, TrainerProgram program);
+
+// The section of NeMo and Megatron-Bridge, `peft` or `model.peft`; false where it is not of LoRA.
+[[nodiscard]] bool read_peft_section(Import& import);
+
+// The settings that a configuration file holds, whatever its syntax: one part as a rule, none after
+// an error. What a script holds that cannot be followed joins `left_out`.
+struct LogPart;
+[[nodiscard]] std::vector<LogPart> settings_of_file(const ConfigFile& file,
+                                                    ConfigFormat format,
+                                                    std::vector<LeftOutKey>& left_out,
+                                                    Diagnostics& diagnostics);
+
+// Whether Megatron-LM trains a decoder with it: scripts and logs of other models have the same
+// arguments, and are an error.
+[[nodiscard]] bool is_decoder(const ConfigFile& file,
+                              ConfigFormat format,
+                              Diagnostics& diagnostics);
+
+// The settings in the order in which a scenario is written.
+[[nodiscard]] std::vector<ImportedSetting> in_order(const Draft& draft);
+
+// What is known, as the text of a scenario: one line per key, and behind it where the value comes
+// from; the asked keys as lines without a value.
+[[nodiscard]] std::string scenario_text(const ImportResult& result, const std::string& name);
+
+// "train.sh:28 --num-layers", "default of Megatron-LM: ...", for people.
+[[nodiscard]] std::string origin_text(const Origin& origin);
 
 }  // namespace orrery::import_config

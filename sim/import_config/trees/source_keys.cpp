@@ -267,6 +267,11 @@ std::optional<double> SourceKeys::number(std::string_view path) {
 
 std::optional<bool> SourceKeys::flag(std::string_view path) {
   SourceItem* item = taken(path);
+  if (item != nullptr && bare_flags_ && item->shown.starts_with("--") &&
+      item->value.text.starts_with("$")) {
+    item->unread = true;
+    return true;
+  }
   const std::string* text = item == nullptr ? nullptr : scalar(*item, "true or false");
   if (text == nullptr) {
     return std::nullopt;

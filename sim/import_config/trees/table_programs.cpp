@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/text/text.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 
 namespace orrery::import_config {
@@ -44,7 +46,8 @@ void read_axes(Import& import) {
   };
 
   const std::array<Axis, 4> kAxes = {
-      {{"layout.tensor", {"tensor_parallelism", "tensor_sequence_parallelism"}},
+      {{"layout.tensor",
+        {"tensor_parallelism", "tensor_transpose_parallelism", "tensor_sequence_parallelism"}},
        {"layout.context", {"context_parallelism", "sequence_parallelism"}},
        {"layout.pipeline", {"pipeline_parallelism"}},
        {"layout.expert", {"expert_parallelism"}}}};
@@ -93,6 +96,42 @@ void read_maxtext_sharding(Import& import) {
   }
 }
 
+// Widths of latent attention, or which layers of the family see the whole sequence.
+void read_maxtext_attention(Import& import) {
+  SourceKeys& keys = import.keys;
+  if (keys.text("attention_type").value_or("") == "mla") {
+    copy_known_counts(import, "", "model.mla");
+    static_cast<void>(keys.take("head_dim"));  // of a head of the others
+  }
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> kWindows = {
+      {{"gemma2", 2}, {"gemma3", 6}, {"gpt_oss", 2}, {"olmo3", 4}}};
+  const SourceItem* block = keys.find("decoder_block");
+  for (const auto& [family, every] : kWindows) {
+    if (block != nullptr && matches(fmt::format("*{}", family), block->value.text)) {
+      import.set("model.attention_window.full_every", every, "decoder_block");
+      static_cast<void>(keys.take("decoder_block"));
+      static_cast<void>(keys.take("inhomogeneous_layer_cycle_interval"));
+    }
+  }
+}
+
+// Weights in bf16 have no copy in fp32; the first moment has a type of its own, the second that of
+// the weights.
+void read_maxtext_state(Import& import) {
+  const auto bytes = [&import](std::string_view key, int otherwise) {
+    const std::string type = import.keys.text(key).value_or("");
+    return type == "bfloat16" ? 2 : type == "float32" ? 4 : otherwise;
+  };
+  const int weight = bytes("weight_dtype", 4);
+  const int moment = bytes("mu_dtype", weight);
+  if (weight != 4 || moment != 4) {
+    import.derive("precision.optimizer.state_bytes",
+                  fmt::format("{}B", (weight == 4 ? weight : 0) + moment + weight),
+                  weight != 4 ? "weight_dtype" : "mu_dtype",
+                  "the copy of the weights in fp32, if any, and two moments");
+  }
+}
+
 }  // namespace
 
 void read_maxtext(Import& import) {
@@ -109,12 +148,14 @@ void read_maxtext(Import& import) {
     const bool gated = activations.size() > 1;
     const std::string& act = activations.front();
     import.set("model.activation",
-               act == "silu" && gated   ? "swiglu"
-               : act == "gelu" && gated ? "geglu"
-               : act == "relu"          ? "relu"
-                                        : "gelu",
+               gated           ? "swiglu"
+               : act == "relu" ? "relu"
+                               : "gelu",
                "mlp_activations");
   }
+  read_maxtext_attention(import);
+  read_maxtext_state(import);
+  static_cast<void>(keys.take("base_moe_mlp_dim"));  // read with experts only
   const std::int64_t experts = keys.count("num_experts").value_or(1);
   if (experts > 1) {
     import.set("model.moe.num_experts", experts, "num_experts");
@@ -164,10 +205,10 @@ void read_foundry_model(Import& import) {
     keys.add_default(key, value, "llm-foundry");
   }
   const auto hidden = copy_count(import, "model.d_model", "model.hidden_size");
-  const auto ratio = keys.number("model.expansion_ratio");
+  const auto ratio = keys.number("model.expansion_ratio");  // read without a width only
   constexpr double kUsual = 4.0;
-  const bool gated = import.draft.is("model.activation", "swiglu");
-  if (hidden && !gated && import.draft.find("model.ffn_hidden_size") == nullptr) {
+  const bool stated = keys.find("model.ffn_config.ffn_hidden_size") != nullptr;
+  if (hidden && !stated) {
     import.draft.set(
         "model.ffn_hidden_size",
         static_cast<std::int64_t>(ratio.value_or(kUsual) * static_cast<double>(*hidden)),
@@ -246,8 +287,110 @@ void read_swift_megatron(Import& import) {
   import.draft.leave_open("model.num_layers",
                           *import.keys.find("model"),
                           "give the config.json of this model as a further file");
+  const std::string_view tuner = first_of(import, {"tuner_type", "train_type"});
+  const std::string kind = lower_case(import.keys.text(tuner).value_or("full"));
+  if (kind == "lora") {
+    read_adapters(import, *import.keys.find(tuner), TrainerProgram::swift);
+  } else if (kind != "full") {
+    import.keys.error(*import.keys.find(tuner),
+                      fmt::format("{} trains part of the weights in a way that a scenario cannot "
+                                  "express",
+                                  yaml::display(kind)),
+                      "full, lora");
+  }
   read_megatron(import, {""});
-  import.pending.vocab_divisor.reset();  // the rows of the checkpoint, without padding
+  import.pending.vocab_divisor.reset();   // the rows of the checkpoint, without padding
+  import.pending.full_precision = false;  // the type of its weights, unless one is stated
+}
+
+// The reader and the tables of each format.
+namespace {
+
+// The sections of a YAML file that hold arguments, and the top level.
+std::vector<std::string> sections_of(SourceKeys& keys) {
+  std::vector<std::string> sections = {""};
+  for (const SourceItem& item : keys.items()) {
+    const std::size_t dot = item.path.find('.');
+    const std::string section =
+        dot == std::string::npos ? std::string() : item.path.substr(0, dot + 1);
+    constexpr std::size_t kMost = 16;
+    if (sections.size() < kMost && section != "ENV_VARS." &&
+        std::find(sections.begin(), sections.end(), section) == sections.end()) {
+      sections.push_back(section);
+    }
+  }
+  return sections;
+}
+
+void read_arguments(Import& import) {
+  import.keys.have_bare_flags();
+  if (is_swift_megatron(import.keys)) {
+    read_swift_megatron(import);
+  } else {
+    read_megatron(import, {""});
+  }
+}
+
+void read_megatron_yaml(Import& import) {
+  if (is_swift_megatron(import.keys)) {
+    read_swift_megatron(import);
+  } else {
+    read_megatron(import, sections_of(import.keys));
+  }
+}
+
+constexpr std::array<FormatReader, 20> kReaders = {{
+    {ConfigFormat::hugging_face, "transformers", "hugging-face", read_hugging_face},
+    {ConfigFormat::deepspeed, "DeepSpeed", "deepspeed", read_deepspeed},
+    {ConfigFormat::megatron_args, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
+    {ConfigFormat::megatron_log, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
+    {ConfigFormat::megatron_yaml,
+     "Megatron-LM",
+     "megatron-lm launchers primus",
+     read_megatron_yaml,
+     true},
+    {ConfigFormat::nemo, "NeMo", "nemo megatron-bridge megatron-lm", read_nemo, true},
+    {ConfigFormat::megatron_bridge,
+     "Megatron-Bridge",
+     "megatron-bridge megatron-lm",
+     read_bridge,
+     true},
+    {ConfigFormat::gpt_neox, "GPT-NeoX", "gpt-neox deepspeed megatron-lm", read_gpt_neox},
+    {ConfigFormat::trainer_yaml, "transformers", "", read_trainer_yaml},
+    {ConfigFormat::trainer_args, "transformers", "", read_trainer_yaml},
+    {ConfigFormat::trainer_log, "transformers", "hf-trainer", read_trainer_log},
+    {ConfigFormat::nanotron, "nanotron", "nanotron", read_nanotron},
+    {ConfigFormat::torchtitan, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::torchtitan_command, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::torchtitan_saved, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::torchtitan_log, "torchtitan", "torchtitan launchers", read_torchtitan},
+    {ConfigFormat::maxtext, "MaxText", "maxtext", read_maxtext},
+    {ConfigFormat::llm_foundry, "llm-foundry", "llm-foundry", read_llm_foundry},
+    {ConfigFormat::slurm_topology, "Slurm", "slurm-topology", read_slurm_topology},
+    {ConfigFormat::nccl_topology, "NCCL", "nccl-topology", read_nccl_topology},
+}};
+
+}  // namespace
+
+const FormatReader* reader_of(ConfigFormat format) {
+  const auto* found = std::find_if(
+      kReaders.begin(), kReaders.end(), [format](const auto& one) { return one.format == format; });
+  return found == kReaders.end() ? nullptr : found;
+}
+
+std::string_view tables_of(const FormatReader& reader, const SourceKeys& keys) {
+  if (!reader.tables.empty()) {
+    const bool megatron = reader.read == read_arguments || reader.read == read_megatron_yaml;
+    return megatron && is_swift_megatron(keys) ? "ms-swift-megatron megatron-lm launchers"
+                                               : reader.tables;
+  }
+  constexpr std::array<std::string_view, 5> kTrainers = {
+      "hf-trainer hf-scripts accelerate launchers",
+      "accelerate hf-trainer launchers",
+      "axolotl hf-trainer accelerate launchers",
+      "llama-factory hf-trainer accelerate launchers",
+      "ms-swift hf-trainer accelerate launchers"};
+  return kTrainers[static_cast<std::size_t>(trainer_program(keys))];
 }
 
 }  // namespace orrery::import_config

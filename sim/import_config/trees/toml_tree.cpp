@@ -2,7 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "sim/import_config/trees/source_tree.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
+#include "sim/yaml/foreign.hpp"
 #include "sim/yaml/text_check.hpp"
 
 #ifdef ORRERY_TOML
@@ -188,7 +189,7 @@ std::optional<yaml::Value> parse_yaml(std::string_view text,
   limits.max_depth = static_cast<int>(kMostLevels);
   limits.max_nodes = kMostValues;
   limits.max_key_bytes = kLongestKey;
-  return yaml::parse(text, file, limits, diagnostics);
+  return yaml::parse_foreign(text, file, limits, diagnostics);
 }
 
 }  // namespace orrery::import_config

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <map>
 
-#include "sim/import_config/launch/launch_settings.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

@@ -108,7 +108,9 @@ const std::vector<Logged> kLogs = {
      "Config param vocab_size: 128256\nConfig param logits_via_embedding: False\n"
      "Config param max_target_length: 8192\nConfig param global_batch_size_to_train_on: 64\n"
      "Config param remat_policy: full\nConfig param dtype: bfloat16\n"
-     "Config param ici_tensor_parallelism: 1\nNum_devices: 32, shape (1, 1, 32)\n"
+     "Config param ici_tensor_parallelism: 1\nConfig param per_device_batch_size: 2\n"
+     "Config param mlp_activations: ['silu', 'linear']\nConfig param base_emb_dim: 4096\n"
+     "Num_devices: 32, shape (1, 1, 32)\n"
      "number parameters: 8.030 billion\n"
      "completed step: 0, seconds: 44.923, TFLOP/s/device: 17.022, Tokens/s/device: 364.7, "
      "total_weights: 524288, loss: 12.038\n"
@@ -122,8 +124,9 @@ const std::vector<Logged> kLogs = {
       {"cluster.gpus", "32"},
       {"batch.global", "64"},
       {"layout.tensor", "1"},
+      {"layout.sharding", "zero3"},
       {"recompute", "full"}},
-     {"layout.sharding", "layout.pipeline"}},
+     {}},
     {ConfigFormat::mlperf_log,
      ":::MLLOG {\"key\": \"submission_benchmark\", \"value\": \"gpt3\"}\n"
      ":::MLLOG {\"key\": \"global_batch_size\", \"value\": 2688, \"metadata\": {}}\n"

@@ -1,9 +1,8 @@
 // Tables of metrics as Weights & Biases, TensorBoard and others export them.
 
-#include "sim/import_config/logs/metrics_table.hpp"
-
 #include <fmt/format.h>
 
+#include "sim/import_config/logs/log_scan.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {

@@ -19,6 +19,63 @@ Imported import_log(const std::string& text) {
   return import_texts({{"a.log", text}}, kGpu);
 }
 
+// As MaxText prints its settings: names of the YAML, values as Python writes them.
+std::string maxtext_log(const std::string& more) {
+  return "Config param attention: cudnn_flash_te\nConfig param base_emb_dim: 2048\n"
+         "Config param base_mlp_dim: 7168\nConfig param base_num_decoder_layers: 8\n"
+         "Config param dcn_data_parallelism: -1\nConfig param decoder_block: "
+         "DecoderBlockType.MIXTRAL\nConfig param decoder_layer_input: RematLocation.DEVICE\n"
+         "Config param dpo_beta: 0.1\nConfig param dtype: bfloat16\nConfig param emb_dim: 4096\n"
+         "Config param global_batch_size_to_train_on: 64\nConfig param hardware: gpu\n"
+         "Config param head_dim: 128\nConfig param ici_fsdp_parallelism: 8\n"
+         "Config param logits_via_embedding: False\nConfig param lora: {'enable_lora': False, "
+         "'lora_rank': 0}\nConfig param max_target_length: 4096\n"
+         "Config param mlp_activations: ['silu', 'linear']\nConfig param mlp_dim: 14336\n"
+         "Config param num_decoder_layers: 32\nConfig param num_kv_heads: 8\n"
+         "Config param num_query_heads: 32\nConfig param per_device_batch_size: 8.0\n"
+         "Config param remat_policy: minimal\nConfig param sa_block_q: 512\n"
+         "Config param vocab_size: 32000\nConfig param weight_dtype: float32\n" +
+         more +
+         "Num_devices: 8, shape (1, 8)\ncompleted step: 0, seconds: 30.1, TFLOP/s/device: 1.0\n"
+         "completed step: 1, seconds: 2.5, TFLOP/s/device: 300.0\n"
+         "completed step: 2, seconds: 2.5, TFLOP/s/device: 300.0\n";
+}
+
+TEST(MaxTextLog, HasTheKeysOfItsYaml) {
+  const Imported imported = import_log(
+      maxtext_log("Config param megablox: True\nConfig param num_experts: 8\n"
+                  "Config param num_experts_per_tok: 2\nConfig param quantization: fp8\n"));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_TRUE(imported.result.complete());
+  EXPECT_EQ(imported.value("model.hidden_size"), "4096");  // as it was scaled
+  EXPECT_EQ(imported.value("model.num_layers"), "32");
+  EXPECT_EQ(imported.value("model.moe.num_experts"), "8");
+  EXPECT_EQ(imported.value("model.moe.top_k"), "2");
+  EXPECT_EQ(imported.value("model.moe.ffn_hidden_size"), "14336");
+  EXPECT_EQ(imported.value("software_options.grouped_gemm"), "grouped");
+  EXPECT_EQ(imported.value("precision.compute"), "fp8-delayed");  // and not that of dtype
+  EXPECT_EQ(imported.value("recompute"), "selective");
+  EXPECT_EQ(imported.value("batch.global"), "64");
+  EXPECT_EQ(imported.value("measured.step_time"), "2.5s");
+  EXPECT_EQ(imported.effect("sa_block_q"), "none");
+  EXPECT_EQ(imported.effect("lora.lora_rank"), "none");
+}
+
+TEST(MaxTextLog, StopsAtWhatAScenarioDoesNotHave) {
+  const auto problems = [](const std::string& more) {
+    return import_log(maxtext_log(more)).problems();
+  };
+  EXPECT_NE(problems("Config param new_kernel: magic\n").find("error: new_kernel: not understood"),
+            std::string::npos);
+  EXPECT_NE(problems("Config param use_dpo: True\n").find("error: use_dpo: "), std::string::npos);
+  EXPECT_NE(problems("Config param sparse_matmul: False\nConfig param num_experts: 8\n"
+                     "Config param num_experts_per_tok: 2\n")
+                .find("error: sparse_matmul: "),
+            std::string::npos);
+  const Imported light = import_log(maxtext_log("Config param mu_dtype: bfloat16\n"));
+  EXPECT_EQ(light.value("precision.optimizer.state_bytes"), "10B");
+}
+
 TEST(BridgeLog, IsReadInItsSections) {
   const Imported imported = import_named({"megatron-bridge-llama-3.2-1b.log"}, kHost);
   EXPECT_EQ(imported.problems(), "");

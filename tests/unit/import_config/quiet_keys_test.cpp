@@ -147,6 +147,26 @@ TEST(Primus, EightBitsOfItsKernelsAreAPrecision) {
                         "primus_turbo.use_turbo_float8_linear"));
 }
 
+// What a file of Primus goes on from is its own, whatever the framework takes without it.
+TEST(Primus, StartsItsFrameworksInItsOwnWay) {
+  const auto primus = [](const std::string& framework, const std::string& overrides) {
+    return import_texts({{"a.yaml",
+                          "modules:\n  pre_trainer:\n    framework: " + framework +
+                              "\n    config: pre_trainer.yaml\n    model: a.yaml\n"
+                              "    overrides: {" +
+                              overrides + "}\n"}},
+                        machines(1));
+  };
+  const Imported megatron = primus("megatron", "tensor_model_parallel_size: 1");
+  EXPECT_EQ(megatron.value("layout.sharding"), "zero1");
+  EXPECT_EQ(megatron.value("precision.compute"), "bf16");
+  const Imported titan = primus("torchtitan", "training: {local_batch_size: 2}");
+  EXPECT_EQ(titan.value("compile"), "true");
+  EXPECT_EQ(titan.value("recompute"), "none");
+  EXPECT_EQ(primus("maxtext", "per_device_batch_size: 1").value("precision.optimizer.state_bytes"),
+            "4B");
+}
+
 TEST(Adapters, WithLayersBesideThemEndTheImport) {
   const std::string lora = "adapter: lora\nlora_r: 8\n";
   EXPECT_EQ(import_axolotl(lora).problems(), "");
@@ -231,6 +251,51 @@ TEST(Deepspeed, ParametersThatStayAreNotSharded) {
   EXPECT_TRUE(stops_at(kept("1e9"), "zero_optimization.stage3_param_persistence_threshold"));
 }
 
+// Only where something is split over tensor ranks, or updated on the host.
+TEST(Deepspeed, KeysCountWithOthersOnly) {
+  const std::string split = R"("activation_checkpointing": {"partition_activations": true})";
+  EXPECT_EQ(import_deepspeed(split).problems(), "");
+  EXPECT_TRUE(stops_at(import_deepspeed(split + R"(, "tensor_parallel": {"autotp_size": 2})"),
+                       "activation_checkpointing.partition_activations"));
+  const std::string slow = R"("zero_force_ds_cpu_optimizer": false)";
+  EXPECT_EQ(import_deepspeed(slow).problems(), "");
+  EXPECT_TRUE(stops_at(
+      import_deepspeed(
+          slow + R"(, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}})"),
+      "zero_force_ds_cpu_optimizer"));
+}
+
+TEST(Nemo, ItsOwnLayersNeedAFusedAttention) {
+  const auto nemo = [](const std::string& more) {
+    return import_texts({{"gpt.yaml",
+                          "trainer: {devices: 8, num_nodes: 1, precision: bf16}\nmodel:\n"
+                          "  num_layers: 12\n  use_flash_attention: false\n" +
+                              more}});
+  };
+  EXPECT_TRUE(stops_at(nemo(""), "model.use_flash_attention"));
+  EXPECT_FALSE(stops_at(nemo("  mcore_gpt: true\n"), "model.use_flash_attention"));
+  EXPECT_FALSE(stops_at(nemo("  transformer_engine: true\n"), "model.use_flash_attention"));
+}
+
+TEST(Torchtitan, ALoopOverTensorsEndsTheImport) {
+  const auto update = [](const std::string& implementation) {
+    return import_texts(
+        {{"a.toml",
+          "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\n"
+          "[optimizer]\nimplementation = \"" +
+              implementation + "\"\n"}});
+  };
+  EXPECT_TRUE(stops_at(update("for-loop"), "optimizer.implementation"));
+  EXPECT_FALSE(stops_at(update("foreach"), "optimizer.implementation"));
+}
+
+TEST(MegatronDeepspeed, UlyssesIsAContextOfHeads) {
+  const Imported imported = import_megatron("--ds-sequence-parallel-size 4");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.context"), "4");
+  EXPECT_EQ(imported.value("layout.context_method"), "all_to_all");
+}
+
 TEST(TrainerFsdp, OptionsAreReadOneByOne) {
   const auto fsdp = [](const std::string& options, int nodes) {
     return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
@@ -248,6 +313,43 @@ TEST(TrainerFsdp, OptionsAreReadOneByOne) {
   EXPECT_EQ(copied.value("layout.sharding"), "hsdp");
   EXPECT_EQ(copied.value("layout.shard_group"), "8");
   EXPECT_EQ(fsdp("hybrid_shard auto_wrap", 1).value("layout.sharding"), "zero3");
+}
+
+TEST(Swift, OfMegatronMayBeAFile) {
+  const Imported imported = import_texts(
+      {{"config.json", config_text("qwen3-30b-a3b.json")},
+       {"sft.yaml",
+        "model: Qwen/Qwen3-30B-A3B\ntuner_type: full\nmax_length: 2048\nmicro_batch_size: 1\n"
+        "global_batch_size: 16\nexpert_model_parallel_size: 4\nmoe_grouped_gemm: true\n"}},
+      machines(1));
+  EXPECT_EQ(imported.value("model.sequence_length"), "2048");
+  EXPECT_EQ(imported.value("layout.expert"), "4");
+  EXPECT_EQ(imported.value("batch.global"), "16");
+  EXPECT_NE(import_texts({{"a.yaml", "rlhf_type: grpo\nmodel: a/b\nmicro_batch_size: 1\n"}})
+                .problems()
+                .find("generates text between steps"),
+            std::string::npos);
+}
+
+TEST(Swift, AdaptersOfMegatronFreezeTheWeights) {
+  const auto swift = [](const std::string& more) {
+    return import_texts({{"config.json", config_text("qwen3-8b.json")},
+                         {"run.sh",
+                          "megatron sft --model a/b --max_length 2048 --micro_batch_size 1 "
+                          "--global_batch_size 16 " +
+                              more + "\n"}},
+                        machines(1));
+  };
+  const Imported lora = swift("--tuner_type lora --lora_rank 16 --target_modules all-linear");
+  EXPECT_EQ(lora.problems(), "");
+  EXPECT_EQ(lora.value("model.lora.rank"), "16");
+  EXPECT_EQ(lora.value("model.lora.targets"), "[qkv, proj, fc1, fc2]");
+  EXPECT_EQ(lora.value("model.lora.dropout"), "0.05");
+  EXPECT_EQ(lora.value("precision.compute"), "bf16");  // that of the weights
+  const Imported full = swift("--train_type full");
+  EXPECT_EQ(full.problems(), "");
+  EXPECT_EQ(full.value("model.lora.rank"), "");
+  EXPECT_TRUE(stops_at(swift("--tuner_type lora_llm"), "--tuner_type"));
 }
 
 TEST(Swift, DegreesOfDeepspeedAreRead) {

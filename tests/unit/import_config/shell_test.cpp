@@ -89,15 +89,56 @@ python train.py $ARGS )") + kModel);
   EXPECT_EQ(imported.result.scenario, "");
 }
 
+// A value that a branch may change is none, a name that only a branch not taken sets is empty.
+TEST(ShellScripts, VariablesOfBranchesAreNotThoseBefore) {
+  const std::string script =
+      "LAYERS=32\nif [ \"$SIZE\" = big ]; then LAYERS=64; fi\nTP=1\n"
+      "for t in 1 2; do TP=$t; done\nif [ 1 -gt 2 ]; then MORE=--swiglu; fi\n"
+      "torchrun pretrain_gpt.py --num-layers $LAYERS --hidden-size 4096 "
+      "--tensor-model-parallel-size $TP $MORE --num-attention-heads 32 "
+      "--seq-length 4096 --vocab-size 32000 --bf16 $OTHER "
+      "--global-batch-size 64 --micro-batch-size 1\n";
+  const Imported imported = import_script(script);
+  EXPECT_TRUE(imported.asks("model.num_layers"));
+  EXPECT_TRUE(imported.asks("layout.tensor"));
+  EXPECT_EQ(imported.value("precision.compute"), "bf16");  // a switch takes no value
+  EXPECT_EQ(imported.effect("$MORE"), "");
+  EXPECT_EQ(import_script("SIZE=\n" + script).value("model.num_layers"), "32");
+  EXPECT_EQ(import_script("SIZE=big\n" + script).value("model.num_layers"), "64");
+}
+
+// Single quotes leave the names to the shell that they start.
+TEST(ShellScripts, VariablesOfAShellWithinHaveTheirValues) {
+  const Imported imported =
+      import_script(std::string("export TP=2\nexport CMD=\"pretrain_gpt.py "
+                                "--tensor-model-parallel-size $TP ") +
+                    kModel + "\"\nsrun bash -c 'python $CMD --node_rank $SLURM_PROCID'\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.tensor"), "2");
+}
+
+TEST(ShellScripts, TestsMayBeJoined) {
+  const Imported imported =
+      import_script(std::string("TP=4\nSP=true\nif [ $SP = true ] && [ $TP -gt 1 ]; then "
+                                "S=--sequence-parallel; fi\nif [ $SP = no ] || [ $TP -eq 4 ]; then "
+                                "T=--swiglu; fi\ntorchrun pretrain.py $S $T "
+                                "--tensor-model-parallel-size $TP ") +
+                    kModel + "\n");
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("layout.sequence_parallel"), "true");
+  EXPECT_EQ(imported.value("model.activation"), "swiglu");
+}
+
 TEST(ShellScripts, WhatACallerStatesInPlaceOfAConditionCounts) {
   const std::string script = std::string(R"(
 [ -f /etc/big ] && ARGS="--pipeline-model-parallel-size 8"
 python train.py $ARGS --swiglu $(echo) )") +
                              kModel;
-  EXPECT_NE(import_script(script).problems().find("--swiglu"), std::string::npos);
+  const std::string problems = import_script(script).problems();
+  EXPECT_NE(problems.find("--pipeline-model-parallel-size"), std::string::npos);
+  EXPECT_EQ(problems.find("--swiglu"), std::string::npos);  // on, whatever $(echo) prints
   Given given = machines(8);
   given.push_back({"layout.pipeline", "4", "--set"});
-  given.push_back({"model.activation", "swiglu", "--set"});
   EXPECT_EQ(import_texts({{"run.sh", script}}, given).problems(), "");
 }
 

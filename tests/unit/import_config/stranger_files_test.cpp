@@ -431,6 +431,65 @@ TEST(StrangerFiles, OfMaxTextCountTheBatchOfEveryDeviceAndCopyBetweenHosts) {
   EXPECT_EQ(imported.result.model->parameters, 8'030'261'248);
 }
 
+// Latent attention by its widths, windows by the family, numbers as Python writes them.
+TEST(StrangerFiles, OfMaxTextSayWhichAttentionAFamilyHas) {
+  const std::string sizes =
+      "base_config: base.yml\nper_device_batch_size: 1\nhardware: gpu\nbase_emb_dim: 2048\n"
+      "base_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_num_decoder_layers: 26\n"
+      "base_mlp_dim: 10_944\nhead_dim: 128\nvocab_size: 102_400\n";
+  const Imported latent = import_texts(
+      {{"a.yml",
+        sizes + "mlp_activations: [silu, linear]\ndecoder_block: deepseek\nattention_type: mla\n"
+                "kv_lora_rank: 512\nqk_nope_head_dim: 128\nqk_rope_head_dim: 64\n"
+                "v_head_dim: 128\n"}},
+      machines(1));
+  EXPECT_EQ(latent.problems(), "");
+  EXPECT_EQ(latent.value("model.mla.kv_lora_rank"), "512");
+  EXPECT_EQ(latent.value("model.vocab_size"), "102400");
+  EXPECT_EQ(latent.value("model.head_dim"), "");
+  const Imported windows =
+      import_texts({{"a.yml",
+                     sizes + "mlp_activations: [gelu, linear]\ndecoder_block: gemma2\n"
+                             "sliding_window_size: 4096\n"}},
+                   machines(1));
+  EXPECT_EQ(windows.problems(), "");
+  EXPECT_EQ(windows.value("model.activation"), "swiglu");
+  EXPECT_EQ(windows.value("model.attention_window.size"), "4096");
+  EXPECT_EQ(windows.value("model.attention_window.full_every"), "2");
+}
+
+TEST(StrangerFiles, OfLlmFoundryMayMergeSectionsAndStateTheWidthOfTheMlp) {
+  const Imported imported = import_texts(
+      {{"mpt.yaml",
+        "max_seq_len: 2048\nmodel: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: "
+        "32,\n"
+        "  expansion_ratio: 4, vocab_size: 50368, ffn_config: {ffn_hidden_size: 11008}}\n"
+        "train_loader: &loader {name: text, drop_last: true}\n"
+        "eval_loader: {<<: *loader, drop_last: false}\nmax_duration: 100ba\n"
+        "global_train_batch_size: 64\ndevice_train_microbatch_size: 1\n"}},
+      machines(1));
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.ffn_hidden_size"), "11008");
+}
+
+TEST(StrangerFiles, OfAcceleratesLauncherTurnOnFsdpAndDeepspeed) {
+  const auto launched = [](const std::string& options) {
+    return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                         {"run.sh",
+                          "accelerate launch " + options +
+                              " --num_machines 2 --num_processes 16 train.py "
+                              "--per_device_train_batch_size 2 --bf16 True\n"}},
+                        {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}});
+  };
+  const Imported fsdp = launched("--use_fsdp --fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP");
+  EXPECT_EQ(fsdp.problems(), "");
+  EXPECT_EQ(fsdp.value("layout.sharding"), "zero3");
+  EXPECT_EQ(launched("--use_fsdp --fsdp_sharding_strategy SHARD_GRAD_OP").value("layout.sharding"),
+            "zero2");
+  EXPECT_EQ(launched("--use_deepspeed").value("layout.sharding"), "zero2");
+  EXPECT_EQ(launched("--use_deepspeed --zero_stage 3").value("layout.sharding"), "zero3");
+}
+
 TEST(StrangerFiles, OfLlmFoundryHaveItsDefaults) {
   const Imported imported = import_texts(
       {{"mpt.yaml",

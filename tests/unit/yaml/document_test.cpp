@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
+#include "sim/yaml/foreign.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {
@@ -110,6 +111,31 @@ TEST(Document, ReportsAllProblemsInTheOrderOfTheFile) {
 TEST(Document, RefusesMergeKeysUnlessQuoted) {
   EXPECT_NE(errors("a: &x {k: 1}\nb: {<<: *x}\n").find("merge keys"), std::string::npos);
   EXPECT_EQ(parsed("'<<': 1\n").entries[0].key, "<<");
+}
+
+TEST(Document, FollowsMergeKeysOfForeignFiles) {
+  Diagnostics problems;
+  const auto tree = parse_foreign(
+      "a: &x {k: 1, l: 2}\nb: &y {m: 3, l: 4}\nc:\n  l: 5\n  <<: [*x, *y]\nd: {<<: *y, m: 6}\n",
+      "a.yaml",
+      {},
+      problems);
+  ASSERT_EQ(to_string(problems), "");
+  const std::vector<Entry>& merged = tree->entries[2].value.entries;
+  ASSERT_EQ(merged.size(), 3U);
+  EXPECT_EQ(merged[0].key + merged[0].value.text, "l5");
+  EXPECT_EQ(merged[1].key + merged[1].value.text, "k1");
+  EXPECT_EQ(merged[2].key + merged[2].value.text, "m3");
+  EXPECT_EQ(tree->entries[3].value.entries[0].value.text, "6");
+  static_cast<void>(parse_foreign("a: 1\nb: {<<: 2}\n", "a.yaml", {}, problems));
+  EXPECT_EQ(to_string(problems), "a.yaml:2:5: error: b.<<: merges what is no mapping (*alias)\n");
+}
+
+TEST(Document, TakesAKeyTwiceInForeignFilesWhereItsValuesAgree) {
+  Diagnostics problems;
+  EXPECT_TRUE(parse_foreign("a: 1\na: 1\n", "a.yaml", {}, problems).has_value());
+  EXPECT_EQ(to_string(problems), "");
+  EXPECT_FALSE(parse_foreign("a: 1\na: 2\n", "a.yaml", {}, problems).has_value());
 }
 
 TEST(Document, RefusesKeysThatAreNoText) {
