@@ -31,7 +31,7 @@
 
 #include "sim/base/ledger.hpp"
 #include "sim/base/random.hpp"
-#include "sim/run/capacity/node_mix.hpp"
+#include "sim/run/capacity/capacity_plan.hpp"
 #include "sim/run/capacity/repair_shop.hpp"
 #include "sim/run/capacity/spot_supply.hpp"
 #include "sim/run/run_plan.hpp"
@@ -140,14 +140,6 @@ class NodePool {
 
   [[nodiscard]] std::int64_t parked_nodes() const {
     return parked_.total();
-  }
-
-  [[nodiscard]] std::int64_t spot_nodes() const {
-    return job_spot_;
-  }
-
-  [[nodiscard]] std::int64_t migrations() const {
-    return spot_.migrations();
   }
 
  private:

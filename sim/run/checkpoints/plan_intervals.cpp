@@ -4,10 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "sim/run/checkpoints/plan_checkpoints.hpp"
-#include "sim/run/phase_plan.hpp"
+#include "sim/run/planning.hpp"
+#include "sim/run/run_plan.hpp"
 #include "sim/run/theory/theory.hpp"
-#include "sim/run/theory/tiered_theory.hpp"
 
 namespace orrery::run {
 
@@ -142,7 +141,7 @@ Seconds planned_time(const TrainingSpec& training, const RunPlan& plan) {
   return std::min(steps * to_seconds(plan.step.step_time), to_seconds(kLongestTime));
 }
 
-// What a save to the storage costs beyond its stall, in time of the job (plan_checkpoints.hpp).
+// What a save to the storage costs beyond its stall, in time of the job (planning.hpp).
 Seconds storage_in_time(const CheckpointSpec& spec,
                         const TrainingSpec& training,
                         const RunPlan& plan) {

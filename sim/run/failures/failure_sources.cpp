@@ -44,7 +44,7 @@ double draw_hazard(Process& process) {
 }
 
 bool is_exponential(const PlannedCause& cause) {
-  return std::holds_alternative<ExponentialLife>(cause.life);
+  return std::holds_alternative<ExponentialLaw>(cause.life);
 }
 
 // For a heap with the earliest first.
@@ -128,7 +128,7 @@ void FailureSources::add_exponential(std::int32_t cause, Merged& merged) const {
     return;
   }
   Exposure kind = by_nodes ? Exposure::nodes : Exposure::running;
-  if (feels_lemons(planned) && plan_.failures.lemons.multiplier != 1.0) {
+  if (feels_lemons(planned) && plan_.failures.lemons.factor != 1.0) {
     kind = Exposure::weighted_nodes;
   }
   Share& share = merged.shares[static_cast<std::size_t>(kind)];
@@ -180,7 +180,7 @@ double FailureSources::exposure(Exposure kind) const {
   switch (kind) {
     case Exposure::weighted_nodes:
       return static_cast<double>(job_.good) +
-             plan_.failures.lemons.multiplier * static_cast<double>(job_.bad);
+             plan_.failures.lemons.factor * static_cast<double>(job_.bad);
     case Exposure::nodes:
       return static_cast<double>(job_.total());
     case Exposure::running:
@@ -430,7 +430,7 @@ Strike FailureSources::strike_of(std::int32_t cause, std::int64_t nodes) {
   const bool feels = feels_lemons(plan_.causes[static_cast<std::size_t>(cause)]);
   for (std::int64_t i = 0; i < strike.nodes && left.bad > 0; ++i) {
     const double weight =
-        (i == 0 && feels ? plan_.failures.lemons.multiplier : 1.0) * static_cast<double>(left.bad);
+        (i == 0 && feels ? plan_.failures.lemons.factor : 1.0) * static_cast<double>(left.bad);
     const bool bad = who_.uniform01() * (weight + static_cast<double>(left.good)) < weight;
     strike.bad += bad ? 1 : 0;
     (bad ? left.bad : left.good) -= 1;
