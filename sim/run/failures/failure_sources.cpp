@@ -356,10 +356,10 @@ Strike FailureSources::take(SimTime now) {
                now.ns,
                next_.ns);
   Strike strike;
-  if (source_ == Source::merged) {
-    strike = strike_of(take_merged(merged_[index_], now));
-  } else if (source_ == Source::clocks) {
-    strike = strike_of(take_clock(clocks_[index_], now));
+  if (source_ != Source::log) {
+    const std::int32_t cause = source_ == Source::merged ? take_merged(merged_[index_], now)
+                                                         : take_clock(clocks_[index_], now);
+    strike = strike_of(cause, plan_.causes[static_cast<std::size_t>(cause)].takes_nodes);
   } else {
     const LoggedStrike& line = (*plan_.failures.log)[logged_++];
     strike = strike_of(line.cause, line.nodes);
@@ -416,10 +416,6 @@ std::int32_t FailureSources::take_clock(Clocks& clocks, SimTime now) {
   }
   schedule(clocks, now);
   return population.cause;
-}
-
-Strike FailureSources::strike_of(std::int32_t cause) {
-  return strike_of(cause, plan_.causes[static_cast<std::size_t>(cause)].takes_nodes);
 }
 
 // Which of the job's nodes are hit: lemons in proportion to their hazard where the cause feels

@@ -138,7 +138,6 @@ class FailureSources {
   std::int32_t choose(Merged& merged) const;
   std::int32_t take_merged(Merged& merged, SimTime now);
   std::int32_t take_clock(Clocks& clocks, SimTime now);
-  Strike strike_of(std::int32_t cause);
   Strike strike_of(std::int32_t cause, std::int64_t nodes);
 
   const RunPlan& plan_;

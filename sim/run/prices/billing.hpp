@@ -38,10 +38,15 @@ class Billing {
 
   // Nodes held from `now` on; time does not go backwards.
   void hold(SimTime now, const HeldNodes& nodes) {
-    if (!flat_ || timeline_ != nullptr) {
+    if (follows_nodes()) {
       integrate(now);
+      held_ = nodes;
     }
-    held_ = nodes;
+  }
+
+  // hold() makes a difference.
+  [[nodiscard]] bool follows_nodes() const {
+    return !flat_ || timeline_ != nullptr;
   }
 
   // The bill of a run that ends at `end`; its ledger is complete.

@@ -117,8 +117,10 @@ class RunBooks {
   // `wanted_nodes` that its phase asks for.
   void settle(SimTime now, std::int64_t job_gpus, std::int64_t wanted_nodes, NodePool& pool);
 
-  void hold(SimTime now, const HeldNodes& nodes) {
-    billing_.hold(now, nodes);
+  void hold(SimTime now, const NodePool& pool) {
+    if (billing_.follows_nodes()) {
+      billing_.hold(now, pool.held());
+    }
   }
 
   // Ledger, bill and ratios of a trial that ends `now` after its steps, settled. Aborts when the

@@ -169,7 +169,7 @@ void RunSimulator::commit() {
     }
     job_gpus_ = gpus;
     expect_departure();  // a move to another zone leaves the notices of the old one behind
-    books_.hold(now_, pool_.held());
+    books_.hold(now_, pool_);
   }
   if (changes_.nodes || !plan_.failures.during_recovery) {
     expose();
@@ -291,7 +291,9 @@ void RunSimulator::settle() {
 
 // The pool, to change who is where: what its nodes did so far is booked first.
 NodePool& RunSimulator::change_pool() {
-  settle();
+  if (!changes_.nodes) {
+    settle();
+  }
   changes_.nodes = true;
   return pool_;
 }
