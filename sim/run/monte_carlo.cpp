@@ -4,11 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/parallel.hpp"
+#include "sim/run/distribution.hpp"
 #include "sim/run/trial/run_simulator.hpp"
-#include "sim/run/trial_spread.hpp"
 
 namespace orrery::run {
 
@@ -56,7 +58,7 @@ constexpr std::array kQuantities = std::to_array<Quantity>(
      {&M::nodes_in_repair, [](const R& r) { return count(r.nodes_in_repair); }},
      {&M::restarts, [](const R& r) { return count(r.restarts); }}});
 
-// What the trials of a chunk add up to.
+// What trials add up to.
 struct Sums {
   std::int64_t finished = 0;
   std::optional<StopReason> gave_up;  // of the first that did
@@ -66,70 +68,32 @@ struct Sums {
   std::vector<std::int64_t> failures_by_cause;
   std::vector<Int128> gpu_time_by_cause;
 
-  explicit Sums(std::size_t causes) : failures_by_cause(causes, 0), gpu_time_by_cause(causes, 0) {}
-
-  void add(const RunResult& result) {
-    finished += result.finished() ? 1 : 0;
-    if (!result.finished() && !gave_up) {
-      gave_up = result.stop;
+  void add(const Sums& later) {
+    finished += later.finished;
+    if (!gave_up) {
+      gave_up = later.gave_up;
     }
-    ledger += result.ledger;
-    bill += result.bill;
+    ledger += later.ledger;
+    bill += later.bill;
+    happened += later.happened;
+    failures_by_cause.resize(later.failures_by_cause.size());
+    gpu_time_by_cause.resize(later.gpu_time_by_cause.size());
     for (std::size_t i = 0; i < failures_by_cause.size(); ++i) {
-      failures_by_cause[i] += result.failures_by_cause[i];
-      gpu_time_by_cause[i] += result.gpu_time_by_cause[i];
+      failures_by_cause[i] += later.failures_by_cause[i];
+      gpu_time_by_cause[i] += later.gpu_time_by_cause[i];
     }
-    happened += {.failed_restarts = result.failed_restarts,
-                 .unreadable_checkpoints = result.unreadable_checkpoints,
-                 .resizes = result.resizes,
-                 .preemptions = result.preemptions,
-                 .slowdowns = result.slowdowns,
-                 .evictions = result.evictions,
-                 .corruptions = result.corruptions,
-                 .spikes = result.spikes};
   }
 };
 
-// What chunks add up to; those whose order matters are joined by it.
-class Total {
- public:
-  Total(std::size_t causes, std::int64_t chunks)
-      : sums_(causes), bills_(static_cast<std::size_t>(chunks)), first_(chunks) {}
-
-  void add(std::int64_t chunk, const Sums& sums) {
-    bills_[static_cast<std::size_t>(chunk)] = sums.bill;
-    sums_.finished += sums.finished;
-    if (sums.gave_up && chunk < first_) {
-      sums_.gave_up = sums.gave_up;
-      first_ = chunk;
-    }
-    sums_.ledger += sums.ledger;
-    for (std::size_t i = 0; i < sums_.failures_by_cause.size(); ++i) {
-      sums_.failures_by_cause[i] += sums.failures_by_cause[i];
-      sums_.gpu_time_by_cause[i] += sums.gpu_time_by_cause[i];
-    }
-    sums_.happened += sums.happened;
-  }
-
-  void write(MonteCarloResult& result) const {
-    result.finished = sums_.finished;
-    result.gave_up = sums_.gave_up;
-    result.ledger_sum = sums_.ledger;
-    for (const Bill& bill : bills_) {
-      result.bill_sum += bill;
-    }
-    result.happened = sums_.happened;
-    for (const std::int64_t failures : sums_.failures_by_cause) {
-      result.failures_by_cause.push_back(count(failures) / count(result.trials));
-    }
-    result.gpu_time_by_cause = sums_.gpu_time_by_cause;
-  }
-
- private:
-  Sums sums_;
-  std::vector<Bill> bills_;  // by chunk
-  std::int64_t first_;       // chunk in which a trial gave up
-};
+Sums sums_of(const RunResult& result) {
+  return {.finished = result.finished() ? 1 : 0,
+          .gave_up = result.finished() ? std::nullopt : std::optional(result.stop),
+          .ledger = result.ledger,
+          .bill = result.bill,
+          .happened = result,
+          .failures_by_cause = result.failures_by_cause,
+          .gpu_time_by_cause = result.gpu_time_by_cause};
+}
 
 }  // namespace
 
@@ -149,12 +113,12 @@ std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOp
   MonteCarloResult result;
   result.trials = plan.simulation.trials;
   TrialSpread spread(result.trials, kQuantities.size());
-  Total total(plan.causes.size(), spread.chunks());
+  std::vector<Sums> by_chunk(static_cast<std::size_t>(spread.chunks()));  // added up in order
   std::mutex mutex;
   std::int64_t done = 0;
   const auto run_chunk = [&](std::int64_t chunk) {
     RunSimulator simulator(plan);
-    Sums sums(plan.causes.size());
+    Sums& sums = by_chunk[static_cast<std::size_t>(chunk)];
     const std::int64_t begin = chunk * spread.chunk_size();
     const std::int64_t end = std::min(begin + spread.chunk_size(), result.trials);
     std::vector<double> values;
@@ -166,14 +130,13 @@ std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOp
       if (options.stop.stop_requested()) {
         return;
       }
-      sums.add(one);
+      sums.add(sums_of(one));
       for (const Quantity& quantity : kQuantities) {
         values.push_back(quantity.value_of(one));
       }
     }
     spread.put(chunk, values);
     const std::lock_guard lock(mutex);
-    total.add(chunk, sums);
     done += end - begin;
     if (options.progress) {
       options.progress(done, result.trials);
@@ -189,7 +152,19 @@ std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOp
   if (!complete || options.stop.stop_requested()) {
     return std::nullopt;
   }
-  total.write(result);
+  Sums total;
+  for (const Sums& chunk : by_chunk) {
+    total.add(chunk);
+  }
+  result.finished = total.finished;
+  result.gave_up = total.gave_up;
+  result.ledger_sum = total.ledger;
+  result.bill_sum = total.bill;
+  result.happened = total.happened;
+  result.gpu_time_by_cause = std::move(total.gpu_time_by_cause);
+  for (const std::int64_t failures : total.failures_by_cause) {
+    result.failures_by_cause.push_back(count(failures) / count(result.trials));
+  }
   for (std::size_t i = 0; i < kQuantities.size(); ++i) {
     if (std::optional<Distribution> of_all = spread.distribution(i)) {
       result.*kQuantities[i].spread = *std::move(of_all);

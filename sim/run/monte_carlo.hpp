@@ -15,7 +15,7 @@
 // ledger_sum | ledgers of all trials added up, exact                      | GPU ns | trials
 //
 // Trial r draws from the streams (seed, r, purpose). Sums are joined in the order of the trials,
-// and values kept as trial_spread.hpp says. So the result is bit-identical for any number of
+// and values kept as TrialSpread says. So the result is bit-identical for any number of
 // threads, and trial r alone can be run again; ten million trials take less than 200 MB. Trials
 // that gave up are in the distributions with what they reached: their wall time is a lower bound.
 // Look at `finished` first.
@@ -41,22 +41,6 @@ struct MonteCarloOptions {
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 
-// What happened in all trials together.
-struct RunCounts {
-  std::int64_t failed_restarts = 0;
-  std::int64_t unreadable_checkpoints = 0;
-  std::int64_t resizes = 0;
-  std::int64_t preemptions = 0;
-  std::int64_t slowdowns = 0;
-  std::int64_t evictions = 0;
-  std::int64_t corruptions = 0;
-  std::int64_t spikes = 0;
-
-  RunCounts& operator+=(const RunCounts& other);
-
-  friend bool operator==(const RunCounts&, const RunCounts&) = default;
-};
-
 struct MonteCarloResult {
   std::int64_t trials = 0;
   std::int64_t finished = 0;          // trials that reached their target or window
@@ -79,7 +63,7 @@ struct MonteCarloResult {
   Distribution held;
   RunLedger ledger_sum;
   Bill bill_sum;
-  RunCounts happened;
+  RunCounts happened;                     // in all trials together
   std::vector<double> failures_by_cause;  // mean per trial, by index into RunPlan::causes
   std::vector<Int128> gpu_time_by_cause;  // GPU ns of all trials, by index into RunPlan::causes
 

@@ -7,19 +7,55 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/run/capacity/plan_capacity.hpp"
 #include "sim/run/checkpoints/checkpoint_rates.hpp"
-#include "sim/run/checkpoints/plan_checkpoints.hpp"
-#include "sim/run/failures/plan_failures.hpp"
-#include "sim/run/findings.hpp"
-#include "sim/run/prices/plan_prices.hpp"
-#include "sim/run/recovery/plan_recovery.hpp"
+#include "sim/run/planning.hpp"
 
 namespace orrery::run {
 
 namespace {
 
-// Resolves the keys of `training` into phases and rework. Internal to run/; see phase_plan.hpp.
+constexpr double kRounding = 1e-9;  // a quotient that is whole but for its last digits
+
+// Sum over the phases of the steps in each times what `each` says of a phase.
+template <typename Amount, typename Each>
+Amount sum_of(const std::vector<PlannedPhase>& phases, std::int64_t steps, Each each) {
+  Amount sum{};
+  std::int64_t begin = 0;
+  for (const PlannedPhase& phase : phases) {
+    const std::int64_t end = std::min(phase.until_step, steps);
+    if (end <= begin) {
+      break;
+    }
+    sum += static_cast<double>(end - begin) * each(phase);
+    begin = end;
+  }
+  return sum;
+}
+
+template <typename Amount, typename Each>
+double steps_for(const std::vector<PlannedPhase>& phases, Amount wanted, Each each) {
+  ORRERY_CHECK(!phases.empty(), "no phase to train in for {} phases", phases.size());
+  double begin = 0.0;
+  Amount done{};
+  for (const PlannedPhase& phase : phases) {
+    const double steps = std::ceil((wanted - done) / each(phase) * (1.0 - kRounding));
+    const double end = static_cast<double>(phase.until_step);
+    if (begin + steps <= end || phase.until_step == kLastStep) {
+      return begin + std::max(steps, 0.0);
+    }
+    done += (end - begin) * each(phase);
+    begin = end;
+  }
+  return begin;
+}
+
+Tokens tokens_of(const PlannedPhase& phase) {
+  return phase.tokens_per_step;
+}
+
+Seconds time_of(const PlannedPhase& phase) {
+  return to_seconds(phase.step_time);
+}
 
 // Steps after which `progress` is reached, counted over the planned phases.
 double steps_at(const std::vector<PlannedPhase>& phases, const Progress& progress) {
@@ -168,8 +204,7 @@ void plan_evaluation(const std::optional<EvaluationSpec>& spec, RunPlan& plan, F
   findings.require(spec->every_steps >= 1 && spec->every_steps <= kMostSteps,
                    "evaluation.every",
                    "must be between 1 step and 2^53 steps");
-  findings.require(
-      in_range(spec->duration), "evaluation.duration", "must be between 0 s and 73 years");
+  findings.require_time(spec->duration, "evaluation.duration");
   plan.evaluation_steps = spec->every_steps;
   plan.evaluation_time = bounded_time(spec->duration);
 }
@@ -183,8 +218,7 @@ void plan_stops(const FailureSpec& spec, RunPlan& plan, Findings& findings) {
         "failures.maintenance",
         "a planned stop must be shorter than the time between two of them");
   } else if (spec.maintenance) {
-    findings.require(
-        is_rate(spec.maintenance->rate), "failures.maintenance", "the rate must not be negative");
+    findings.require_rate(spec.maintenance->rate, "failures.maintenance");
   }
   if (spec.unitemised_per_day && *spec.unitemised_per_day != Seconds{}) {
     plan.unitemised = {bounded_time(days(1.0)), bounded_time(*spec.unitemised_per_day)};
@@ -322,6 +356,30 @@ TrainingSpec with_window(const RunSpec& spec, const StepInput& step, Findings& f
 }
 
 }  // namespace
+
+Tokens tokens_of_steps(const std::vector<PlannedPhase>& phases, std::int64_t steps) {
+  return sum_of<Tokens>(phases, steps, tokens_of);
+}
+
+Seconds time_of_steps(const std::vector<PlannedPhase>& phases, std::int64_t steps) {
+  return sum_of<Seconds>(phases, steps, time_of);
+}
+
+double steps_for_tokens(const std::vector<PlannedPhase>& phases, Tokens tokens) {
+  return steps_for(phases, tokens, tokens_of);
+}
+
+double steps_for_time(const std::vector<PlannedPhase>& phases, Seconds time) {
+  return steps_for(phases, time, time_of);
+}
+
+std::size_t phase_of_step(const std::vector<PlannedPhase>& phases, std::int64_t step) {
+  const auto phase = std::upper_bound(
+      phases.begin(), phases.end(), step, [](std::int64_t value, const PlannedPhase& candidate) {
+        return value < candidate.until_step;
+      });
+  return static_cast<std::size_t>(phase - phases.begin());
+}
 
 std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
                                  std::int64_t global_batch,

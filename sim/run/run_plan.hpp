@@ -2,18 +2,13 @@
 
 // The plan that is simulated: the specs with all presets, defaults and formulas resolved.
 //
-// symbol            | meaning                                                    | unit  | origin
-// ------------------|------------------------------------------------------------|-------|---------
-// mtbf              | mean time between failures of the job                      | s     | computed
-// checkpoint_steps  | steps between two saves                                    | steps | computed
-// stall, durable    | training blocked by a save; begin of a save until it holds | ns    | computed
-// end               | window, or the horizon where a trial gives up              | ns    | computed
-//
 // Times are bounded by 73 years (2^61 ns), so that no sum of two of them can overflow. The plan is
 // what a trial reads: integers in nanoseconds, no unit conversions left.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,21 +20,90 @@
 #include "sim/run/capacity/capacity_plan.hpp"
 #include "sim/run/checkpoints/checkpoint_plan.hpp"
 #include "sim/run/failures/failure_spec.hpp"
-#include "sim/run/failures/life_law.hpp"
-#include "sim/run/failures/silent_spec.hpp"
 #include "sim/run/failures/time_warp.hpp"
-#include "sim/run/phase_plan.hpp"
-#include "sim/run/recovery/recovery_plan.hpp"
 #include "sim/run/run_spec.hpp"
+#include "sim/run/theory/theory.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
+
+// The phases of a run, with the time of their steps, and the work that is discarded on purpose.
+//
+//   steps(phase i)  = until_step[i] - until_step[i - 1]
+//   tokens(n steps) = sum over phases of the steps in it * tokens_per_step
+//   time(n steps)   = sum over phases of the steps in it * step_time
+//
+// symbol          | meaning                                                     | unit   | origin
+// ----------------|-------------------------------------------------------------|--------|---------
+// until_step      | first step (counted from 0) that is not in the phase        | steps  | computed
+// step_time       | of one step in the phase, without any failure               | ns     | step/
+// nodes           | that the job trains on in the phase                         | nodes  | scenario
+// change          | planned restart before its first step                       | ns     | scenario
+// at_step         | steps done and kept when a rework event strikes             | steps  | scenario
+// discard_steps   | of them, those that are thrown away and trained again       | steps  | scenario
+//
+// Steps are steps of progress: work that a failure took is done again in the phase where it
+// belongs, at that phase's pace. A rework event strikes once, when its step is reached for the
+// first time; the state at at_step - discard_steps is still there and is durable.
+
+inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // doubles hold these exactly
+
+// Ends the last phase: more steps than any run can do.
+inline constexpr std::int64_t kLastStep = std::int64_t{1} << 62;
+
+struct PlannedPhase {
+  std::int64_t until_step = kLastStep;  // ascending; kLastStep in the last phase
+  SimTime step_time;
+  Tokens tokens_per_step;
+  std::int64_t nodes = 1;
+  SimTime change;  // stands still before the first step, after a save of what was done
+  std::string name;
+};
+
+struct PlannedRework {
+  std::int64_t at_step = 0;        // ascending
+  std::int64_t discard_steps = 0;  // 1 ... at_step
+  std::string name;
+  SimTime stall;  // until training goes on
+};
+
+// The length of each stage of a recovery, for any cause and any size of the job.
+//
+//   stage of cause c on g GPUs: a draw of stages[c][s], times curve(g) / curve(GPUs of the plan)
+//   curve(g): log-log interpolation between measured points, constant outside them
+//
+// symbol         | meaning                                                 | unit | origin
+// ---------------|---------------------------------------------------------|------|---------
+// stages         | law of a stage at the full size of the job              | s    | computed
+// curve          | measured times of a stage by GPUs                       | s    | preset
+// restart_fails  | a restart fails when its communicators are built        | 1    | scenario
+// failed_restart | from there until it is given up and rescheduled         | ns   | scenario
+// max_restarts   | restarts after which the run is given up, growth apart  | 1    | scenario
+
+struct RecoveryPlan {
+  std::vector<std::array<Duration, kRecoveryStageCount>> stages;  // by cause; load: last tier
+  std::vector<std::array<GpuCurve, kRecoveryStageCount>> curves;  // by cause; empty: any size
+  std::int64_t gpus = 1;                                          // to which `stages` belong
+  double restart_fails = 0.0;
+  SimTime failed_restart;
+  std::optional<std::int64_t> max_restarts;
+
+  // Factor on a stage of `cause` when the job has `now` GPUs instead of all.
+  [[nodiscard]] double scale(std::size_t cause, RecoveryStage stage, std::int64_t now) const {
+    const GpuCurve& curve = curves[cause][index_of(stage)];
+    if (curve.empty() || now == gpus) {
+      return 1.0;
+    }
+    return value_at(curve, static_cast<double>(now)) / value_at(curve, static_cast<double>(gpus));
+  }
+};
 
 // The resolved failures of a run: laws, rates, who is hit, and what happens then.
 //
 //   units(cause)  = units_per_node * nodes held by the job   (scopes gpu ... power_domain)
 //                 = 1 while the job runs                      (scopes storage and job)
 //   hazard(cause) = units / mean of the law * multiplier(t)   (multiplier: only causes of hardware)
-//   bad nodes have `lemons.multiplier` times the hazard (exponential causes of scopes gpu, node)
+//   bad nodes have `lemons.factor` times the hazard (exponential causes of scopes gpu, node)
 //
 // symbol        | meaning                                                  | unit  | origin
 // --------------|----------------------------------------------------------|-------|---------
@@ -75,9 +139,9 @@ enum class StrikeEffect : std::uint8_t { failure, slowdown, silent, spike };
 struct PlannedCause {
   std::string name;
   FailureCategory category = FailureCategory::unknown;
-  double cumulative = 0.0;           // long-run share of this and the failures before it
-  RecoveryStages stated;             // stages that the cause itself states
-  LifeLaw life = ExponentialLife{};  // of one unit
+  double cumulative = 0.0;          // long-run share of this and the failures before it
+  RecoveryStages stated;            // stages that the cause itself states
+  LifeLaw life = ExponentialLaw{};  // of one unit
   InitialAge age;
   FailureScope scope = FailureScope::node;
   double units_per_node = 1.0;   // 0: one unit whatever the number of nodes
@@ -109,14 +173,6 @@ struct PlannedSpike {
   std::int32_t cause = 0;
 };
 
-// Nodes that fail more often than the others. Which of its nodes are bad, how often each was struck
-// and which are removed is the business of the node pool (CapacityPlan::bad_share).
-struct LemonPlan {
-  double fraction = 0.0;
-  double multiplier = 1.0;
-  std::optional<std::int64_t> remove_after;
-};
-
 // One failure of a log that is replayed.
 struct LoggedStrike {
   SimTime at;
@@ -127,7 +183,7 @@ struct LoggedStrike {
 
 struct FailurePlan {
   HazardModulation modulation;
-  LemonPlan lemons;
+  LemonSpec lemons;  // who and where they are is the business of the node pool
   std::vector<PlannedSlowdown> slowdowns;
   std::vector<PlannedSilent> silent;
   std::vector<PlannedSpike> spikes;
@@ -142,13 +198,6 @@ struct FailurePlan {
 [[nodiscard]] bool feels_lemons(const PlannedCause& cause);
 
 // The price of each node at each moment: PriceSpec resolved into dollars per node and second.
-//
-// symbol   | meaning                                                          | unit | origin
-// ---------|------------------------------------------------------------------|------|-----------
-// fixed    | price of a node that nobody can take away, by time               | $/s  | spec
-// spot     | price of a spot node; a trace with prices comes before it        | $/s  | spec, trace
-// reserved | nodes paid for until `paid_until`, used or not                   | $/s  | spec
-// watts    | power of a node by what it does, PUE included                    | W    | spec
 //
 // Assumption: a reservation covers the nodes of the job first, then spares, then those in repair.
 
@@ -216,8 +265,8 @@ struct RunPlan {
   SimTime end;                                   // of the window, or the horizon
   SimTime fault_free_wall;                       // without failures, planned stops included
   std::optional<std::int64_t> checkpoint_steps;  // absent: nothing is saved before the end
-  SimTime stall;
-  SimTime durable;
+  SimTime stall;                                 // training blocked by a save to the storage
+  SimTime durable;                               // from its begin until it protects
   std::optional<std::int64_t> evaluation_steps;
   SimTime evaluation_time;
   PeriodicStop maintenance;
@@ -249,7 +298,37 @@ struct RunProblem {
                                                  const StepInput& step,
                                                  std::vector<RunProblem>& problems);
 
+// Tokens of the first `steps` steps, and the time they take without stops.
+[[nodiscard]] Tokens tokens_of_steps(const std::vector<PlannedPhase>& phases, std::int64_t steps);
+[[nodiscard]] Seconds time_of_steps(const std::vector<PlannedPhase>& phases, std::int64_t steps);
+
+// Least number of steps that train at least so many tokens (or take at least so long), rounding
+// errors of the quotient aside. More than kMostSteps when the last phase cannot.
+[[nodiscard]] double steps_for_tokens(const std::vector<PlannedPhase>& phases, Tokens tokens);
+[[nodiscard]] double steps_for_time(const std::vector<PlannedPhase>& phases, Seconds time);
+
+// Index of the phase to which step number `step` (from 0) belongs.
+[[nodiscard]] std::size_t phase_of_step(const std::vector<PlannedPhase>& phases, std::int64_t step);
+
 // Mean of all stages of a recovery with a node at hand, over the causes by weight.
 [[nodiscard]] Seconds mean_recovery_time(const RunPlan& plan);
+
+// The mean number of nodes in repair, and the spares that would do.
+//
+//   rate = sum over causes of share / mtbf * nodes taken, of nodes that are not on spot
+//   load = nodes_in_repair(rate, mean repair)    (theory.hpp)
+//
+// symbol | meaning                                              | unit | origin
+// -------|------------------------------------------------------|------|-------
+// share  | of a cause among the failures of the job             | 1    | plan
+// mtbf   | mean time between failures of the job                | s    | plan
+// repair | its stages, without waiting for a crew               | s    | plan
+//
+// A job with fewer spares than the mean waits for repairs for most of its time, unless it is
+// elastic. Spot nodes that fail are handed back instead of being repaired.
+[[nodiscard]] RepairLoad repair_load(const RunPlan& plan);
+
+// From taking a node out until it can be used again, on average.
+[[nodiscard]] Seconds mean_repair(const RunPlan& plan);
 
 }  // namespace orrery::run

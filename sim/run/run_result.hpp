@@ -19,16 +19,70 @@
 // that stops at the horizon is not finished, and its wall time is a lower bound.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
-#include "sim/run/prices/bill.hpp"
 #include "sim/run/run_category.hpp"
 
 namespace orrery::run {
+
+// The bill of a run: dollars by category of cost, and energy and carbon.
+
+enum class CostCategory {
+  nodes,        // nodes of the job: rented, reserved and used, spot, or written off when owned
+  spares,       // spares that stood ready
+  repair,       // nodes out for repair
+  reservation,  // reserved nodes that were not held, and the rest of a commitment after the end
+  energy,       // energy, where it has a price of its own
+  storage,      // data set and checkpoints
+  egress,       // data that left the provider
+  operators,    // people who dealt with failures
+  count_
+};
+
+inline constexpr std::size_t kCostCategoryCount = static_cast<std::size_t>(CostCategory::count_);
+
+inline constexpr std::array<std::string_view, kCostCategoryCount> kCostCategoryNames = {
+    "nodes", "spares", "repair", "reservation", "energy", "storage", "egress", "operators"};
+
+struct Bill {
+  std::array<Dollars, kCostCategoryCount> dollars{};
+  double busy_kilowatt_hours = 0.0;  // of the site
+  double idle_kilowatt_hours = 0.0;
+  double carbon_kilograms = 0.0;
+
+  [[nodiscard]] Dollars& of(CostCategory category) {
+    return dollars[static_cast<std::size_t>(category)];
+  }
+
+  [[nodiscard]] Dollars of(CostCategory category) const {
+    return dollars[static_cast<std::size_t>(category)];
+  }
+
+  [[nodiscard]] Dollars total() const {
+    Dollars sum;
+    for (const Dollars part : dollars) {
+      sum += part;
+    }
+    return sum;
+  }
+
+  Bill& operator+=(const Bill& other) {
+    for (std::size_t i = 0; i < kCostCategoryCount; ++i) {
+      dollars[i] += other.dollars[i];
+    }
+    busy_kilowatt_hours += other.busy_kilowatt_hours;
+    idle_kilowatt_hours += other.idle_kilowatt_hours;
+    carbon_kilograms += other.carbon_kilograms;
+    return *this;
+  }
+
+  friend bool operator==(const Bill&, const Bill&) = default;
+};
 
 enum class StopReason {
   target_reached,     // all steps done (and saved)
@@ -54,14 +108,7 @@ enum class StopReason {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-struct RunResult {
-  SimTime wall;
-  std::int64_t steps_done = 0;       // completed and kept
-  Tokens tokens;                     // of these steps
-  std::int64_t failures = 0;         // that struck the job or took a node
-  std::int64_t checkpoints = 0;      // copies that became durable
-  std::int64_t nodes_in_repair = 0;  // when the run ended
-  std::int64_t restarts = 0;         // begun, after failures or to change the size of the job
+struct RunCounts {
   std::int64_t failed_restarts = 0;
   std::int64_t unreadable_checkpoints = 0;
   std::int64_t resizes = 0;      // restarts on fewer nodes than wanted, and back on more
@@ -70,7 +117,21 @@ struct RunResult {
   std::int64_t evictions = 0;    // of slow nodes
   std::int64_t corruptions = 0;  // silent ones that began
   std::int64_t spikes = 0;       // of the loss
-  Seconds held;                  // GPU time of all nodes held
+
+  RunCounts& operator+=(const RunCounts& other);
+
+  friend bool operator==(const RunCounts&, const RunCounts&) = default;
+};
+
+struct RunResult : RunCounts {
+  SimTime wall;
+  std::int64_t steps_done = 0;       // completed and kept
+  Tokens tokens;                     // of these steps
+  std::int64_t failures = 0;         // that struck the job or took a node
+  std::int64_t checkpoints = 0;      // copies that became durable
+  std::int64_t nodes_in_repair = 0;  // when the run ended
+  std::int64_t restarts = 0;         // begun, after failures or to change the size of the job
+  Seconds held;                      // GPU time of all nodes held
   RunLedger ledger;
   Bill bill;  // 0 without a price
   double goodput = 0.0;

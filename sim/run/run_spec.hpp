@@ -1,13 +1,6 @@
 #pragma once
 
 // The run as the scenario states it: the specs that the run stage consumes.
-//
-// symbol       | meaning                                                    | unit    | origin
-// -------------|------------------------------------------------------------|---------|---------
-// spares       | nodes held ready beside those the job runs on              | nodes   | scenario
-// repair_time  | from taking a node out until it is back in the pool        | s       | scenario
-// gpu_hour     | price of one GPU over time                                 | $/s     | scenario
-// step_time    | one optimizer step without any failure                     | ns      | step stage
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +15,7 @@
 #include "sim/run/checkpoints/checkpoint_spec.hpp"
 #include "sim/run/failures/failure_spec.hpp"
 #include "sim/run/recovery/recovery_spec.hpp"
-#include "sim/run/theory/duration.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
@@ -31,19 +24,6 @@ namespace orrery::run {
 //   owned:  dollars per GPU and second = purchase ((1 - residual) / lifetime + maintenance / year)
 //   energy: (busy GPU time * busy power + other GPU time * idle power) / GPUs per node * PUE
 //   carbon: energy * intensity
-//
-// symbol      | meaning                                                       | unit   | origin
-// ------------|---------------------------------------------------------------|--------|---------
-// gpu_hour    | price of one GPU of a node that is not spot, owned, reserved  | $/h    | scenario
-// changes     | later prices of the same, each from a time on                 | $/h    | scenario
-// reserved    | nodes paid for whether they are used or not                   | $/h    | scenario
-// commitment  | until when they are paid for, even when the run ends earlier  | s      | scenario
-// purchase    | price of one GPU with its share of host and network           | $      | scenario
-// lifetime    | over which the purchase is written off, in a straight line    | s      | scenario
-// maintenance | spare parts and service per year, as a share of the purchase  | 1/year | scenario
-// busy, idle  | power of one node while it trains and while it does not       | W      | scenario
-// pue         | power of the site / power of the machines                     | 1      | scenario
-// intensity   | carbon dioxide per energy                                     | kg/kWh | scenario
 //
 // A price without a date is a number without a meaning: `as_of` is printed beside the cost. Energy
 // is part of the cost only with a price of energy; rented nodes usually include it.
@@ -55,15 +35,16 @@ struct PriceChange {
   DollarsPerSecond gpu_hour;
 };
 
+// Nodes that are paid for whether they are used or not.
 struct ReservedSpec {
   std::int64_t nodes = 0;
   DollarsPerSecond gpu_hour;
-  std::optional<Seconds> commitment;
+  std::optional<Seconds> commitment;  // paid for until then, even when the run ends earlier
 };
 
 struct OwnedSpec {
-  Dollars purchase;
-  Seconds lifetime;
+  Dollars purchase;          // of one GPU with its share of host and network
+  Seconds lifetime;          // over which it is written off, in a straight line
   double residual = 0.0;     // share of the purchase price left at the end
   double maintenance = 0.0;  // share of the purchase price per year
 };
@@ -71,7 +52,7 @@ struct OwnedSpec {
 struct EnergySpec {
   std::optional<double> busy_watts;  // of a node; default: its GPUs at their limit
   std::optional<double> idle_watts;  // default: a third of busy
-  double pue = 1.0;
+  double pue = 1.0;                  // power of the site / power of the machines
   std::optional<Dollars> per_kilowatt_hour;
   std::optional<double> kilograms_per_kilowatt_hour;
 };
@@ -112,17 +93,6 @@ struct PricePreset {
 
 // The training as the scenario states it: targets, phases, rework, evaluations.
 //
-// symbol          | meaning                                                  | unit    | origin
-// ----------------|----------------------------------------------------------|---------|---------
-// duration        | wall-clock window; the answer is what was done in it     | s       | scenario
-// tokens, steps   | target; the answer is when it is reached                 | tok, -  | scenario
-// budget          | what may be spent: compute makes tokens, money a window  | FLOP, $ | scenario
-// until           | progress at which a phase ends: steps done, tokens       | -,tok,s | scenario
-//                 | consumed, or fault-free training time since the start    |         |
-// start,increment | batch ramp: first batch, and what each rise adds         | seq     | scenario
-// samples         | sequences over which the batch rises, in equal shares    | seq     | scenario
-// discard         | training thrown away on purpose when `at` is reached     | -,tok,s | scenario
-//
 // Exactly one of duration, tokens, steps and budget is stated. What a phase does not state is as in
 // the scenario, not as in the phase before. The last phase states no end. A batch ramp is that of
 // Megatron's --rampup-batch-size: n = (batch - start) / increment rises, each after samples / n
@@ -133,7 +103,7 @@ using Progress = std::variant<std::int64_t, Tokens, Seconds>;
 
 struct PhaseSpec {
   std::string name;
-  std::optional<Progress> until;             // absent in the last phase only
+  std::optional<Progress> until;             // when it ends; absent in the last phase only
   std::optional<std::int64_t> global_batch;  // sequences of one step
   std::optional<std::int64_t> micro_batch;
   std::optional<std::int64_t> sequence_length;
@@ -148,9 +118,9 @@ struct PhaseSpec {
 };
 
 struct BatchRampSpec {
-  std::int64_t start = 1;      // sequences
-  std::int64_t increment = 1;  // sequences
-  std::int64_t samples = 1;    // sequences
+  std::int64_t start = 1;      // first batch, in sequences
+  std::int64_t increment = 1;  // what each rise adds
+  std::int64_t samples = 1;    // sequences over which it rises, in equal shares
 };
 
 struct DiscardAll {};
@@ -161,13 +131,13 @@ using Budget = std::variant<Flop, Dollars>;
 struct ReworkSpec {
   std::string name;
   Progress at;
-  std::variant<DiscardAll, Progress> discard;
-  Seconds stall;  // until training goes on
+  std::variant<DiscardAll, Progress> discard;  // thrown away and trained again
+  Seconds stall;                               // until training goes on
 };
 
 struct TrainingSpec {
-  std::optional<Seconds> duration;
-  std::optional<Tokens> tokens;
+  std::optional<Seconds> duration;  // wall-clock window; the answer is what was done in it
+  std::optional<Tokens> tokens;     // target, as `steps`; the answer is when it is reached
   std::optional<std::int64_t> steps;
   std::optional<Budget> budget;
   std::optional<std::int64_t> start;  // seconds since 1970-01-01T00:00Z; only dates depend on it

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/base/text/format.hpp"
-#include "sim/run/failures/repair_load.hpp"
+#include "sim/run/run_plan.hpp"
 #include "sim/sweep/answer_rows.hpp"
 #include "sim/yaml/scalar.hpp"
 

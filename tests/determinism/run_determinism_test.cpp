@@ -24,12 +24,12 @@ RunSpec random_spec() {
   spec.failures.preset = shipped::failures("llama3-2024");
   spec.failures.node_rate = per_day(4.0);
   spec.failures.job_rate = per_day(10.0);
-  spec.recovery.stages[index_of(RecoveryStage::detect)] = ExponentialDuration{seconds(60.0)};
-  spec.recovery.stages[index_of(RecoveryStage::diagnose)] = LognormalDuration{seconds(30.0), 1.2};
+  spec.recovery.stages[index_of(RecoveryStage::detect)] = ExponentialLaw{seconds(60.0)};
+  spec.recovery.stages[index_of(RecoveryStage::diagnose)] = LognormalLaw{seconds(30.0), 1.2};
   spec.recovery.stages[index_of(RecoveryStage::reschedule)] =
-      UniformDuration{seconds(10.0), seconds(90.0)};
+      UniformLaw{seconds(10.0), seconds(90.0)};
   spec.capacity.spares = 2;
-  spec.capacity.repair_time = ExponentialDuration{hours(1.0)};
+  spec.capacity.repair_time = ExponentialLaw{hours(1.0)};
   spec.prices.gpu_hour = dollars_per_hour(2.5);
   spec.simulation.trials = 333;  // not a multiple of the chunk
   spec.simulation.seed = 42;

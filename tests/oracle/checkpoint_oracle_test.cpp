@@ -8,7 +8,6 @@
 
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/theory/theory.hpp"
-#include "sim/run/theory/tiered_theory.hpp"
 #include "tests/oracle/all_trials.hpp"
 #include "tests/oracle/run_times.hpp"
 #include "tests/unit/run/run_fixture.hpp"

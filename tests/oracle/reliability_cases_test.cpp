@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/run/published_metrics.hpp"
 #include "sim/run/recovery/recovery_spec.hpp"
 #include "sim/run/theory/theory.hpp"
+#include "sim/run/theory/time_law.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/validate/rows/run_case.hpp"
 #include "sim/yaml/document.hpp"

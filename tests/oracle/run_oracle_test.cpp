@@ -208,11 +208,11 @@ TEST(RunOracle, NodesInRepairArePoissonForAFixedRepair) {
 }
 
 TEST(RunOracle, NodesInRepairArePoissonForAnExponentialRepair) {
-  expect_poisson_repairs(ExponentialDuration{days(2.0)});
+  expect_poisson_repairs(ExponentialLaw{days(2.0)});
 }
 
 TEST(RunOracle, NodesInRepairArePoissonForAHeavyTailedRepair) {
-  expect_poisson_repairs(LognormalDuration{days(1.0), 0.9});
+  expect_poisson_repairs(LognormalLaw{days(1.0), 0.9});
 }
 
 TEST(RunOracle, MetasEttrFormulaHoldsWithin5Percent) {

@@ -34,7 +34,6 @@
 
 #include "sim/base/units.hpp"
 #include "sim/run/theory/theory.hpp"
-#include "sim/run/theory/tiered_theory.hpp"
 
 namespace orrery::run {
 

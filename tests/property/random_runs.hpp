@@ -40,7 +40,7 @@ struct RandomRun {
     spot.share = random.uniform01() < 0.5 ? 1.0 : 0.5;
     spot.rate = 1.0 / hours(2.0 + 20.0 * random.uniform01());
     spot.burst = 1 + static_cast<std::int64_t>(random.uniform_int(2));
-    spot.returns = ExponentialDuration{minutes(5.0 + 60.0 * random.uniform01())};
+    spot.returns = ExponentialLaw{minutes(5.0 + 60.0 * random.uniform01())};
     spot.notice = minutes(1.0 + 2.0 * random.uniform01());
     spec.capacity.elastic = ElasticSpec{1, Growth::at_once};
     for (std::int64_t nodes = 1; nodes <= step.nodes; ++nodes) {
@@ -68,10 +68,10 @@ inline RandomRun random_run(RandomStream& random) {
   spec.checkpoint.storage.write = gigabytes_per_second(between(5.0, 100.0));
   spec.checkpoint.storage.read = spec.checkpoint.storage.write;
   spec.recovery.stages[index_of(RecoveryStage::detect)] =
-      UniformDuration{minutes(1.0), minutes(between(2.0, 30.0))};
+      UniformLaw{minutes(1.0), minutes(between(2.0, 30.0))};
   spec.recovery.stages[index_of(RecoveryStage::reschedule)] = fixed(minutes(between(0.5, 10.0)));
   spec.capacity.spares = static_cast<std::int64_t>(random.uniform_int(3));
-  spec.capacity.repair_time = ExponentialDuration{hours(between(1.0, 24.0))};
+  spec.capacity.repair_time = ExponentialLaw{hours(between(1.0, 24.0))};
   spec.simulation.seed = random.uniform_int(1000);
   return run;
 }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/run/published_hours.hpp"
+#include "sim/run/hours_spec.hpp"
 #include "tests/published/case_file.hpp"
 
 namespace orrery::validate::test {

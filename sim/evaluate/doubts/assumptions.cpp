@@ -6,8 +6,8 @@
 
 #include "sim/base/text/format.hpp"
 #include "sim/evaluate/doubts/what_if_step.hpp"
-#include "sim/run/failures/repair_load.hpp"
 #include "sim/run/monte_carlo.hpp"
+#include "sim/run/run_plan.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"

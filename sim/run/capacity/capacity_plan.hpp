@@ -1,16 +1,7 @@
 #pragma once
 
 // The capacity of a trial: nodes, spares, repairs, sizes and spot supply. CapacitySpec resolved
-// into whole nodes and nanoseconds.
-//
-// symbol      | meaning                                                         | unit  | origin
-// ------------|-----------------------------------------------------------------|-------|--------
-// spares      | levels of spares, the one that is ready soonest first           | -     | spec
-// elastic     | node counts that the layout allows, each with its step time     | -     | evaluate
-// spot        | nodes that the provider can take away                           | -     | spec
-// trace       | nodes that can be had in a zone over time                       | -     | CSV file
-//
-// Assumptions: see capacity_spec.hpp and spot_trace.hpp.
+// into whole nodes and nanoseconds. Assumptions: see capacity_spec.hpp and spot_trace.hpp.
 
 #include <cstdint>
 #include <optional>
@@ -20,9 +11,21 @@
 #include "sim/base/sim_time.hpp"
 #include "sim/run/capacity/capacity_spec.hpp"
 #include "sim/run/capacity/spot_trace.hpp"
-#include "sim/run/theory/duration.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
+
+// A number of nodes, of which some are bad: lemons, which fail more often until they are repaired.
+struct NodeMix {
+  std::int64_t good = 0;
+  std::int64_t bad = 0;
+
+  [[nodiscard]] std::int64_t total() const {
+    return good + bad;
+  }
+
+  friend bool operator==(const NodeMix&, const NodeMix&) = default;
+};
 
 struct PlannedSpares {
   std::string name;  // "hot", "warm", "cold"

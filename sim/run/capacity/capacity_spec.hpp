@@ -5,20 +5,6 @@
 //   nodes of the run = cluster.nodes + spares + warm + cold;  every node is in exactly one place:
 //   the job, a level of spares, repair, or retired
 //
-// symbol       | meaning                                                        | unit  | origin
-// -------------|----------------------------------------------------------------|-------|---------
-// spares       | hot spares: held, in the job at once                           | nodes | scenario
-// warm, cold   | spares that need `ready` until they can work                   | nodes | scenario
-// ready        | from asking for a spare until it can be placed                 | s     | scenario
-// held         | allocated (and billed) while it waits; cold ones usually are not | -   | scenario
-// repair_time  | of the first stage: from taking a node out until it is tested  | s     | scenario
-// escalates    | probability that the second, manual stage follows the first    | 1     | scenario
-// fails        | probability that a repair leaves the defect of a bad node      | 1     | scenario
-// crews        | nodes repaired at the same time in the last stage              | -     | scenario
-// retire       | probability that a repair ends with the node taken out for good | 1    | scenario
-// min_nodes    | the job goes on with fewer nodes, but not with fewer than this | nodes | scenario
-// batch        | range of the batch of a shrunk job with equal shares, sequences | -    | scenario
-//
 // Which nodes are bad (lemons) and how much more often they fail is stated under `failures.lemons`.
 //
 // What the scenario leaves out about the length of a repair is what its preset of failures says
@@ -35,27 +21,27 @@
 
 #include "sim/base/units.hpp"
 #include "sim/run/capacity/spot_trace.hpp"
-#include "sim/run/theory/duration.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
 struct SpareSpec {
   std::int64_t nodes = 0;
-  Duration ready = fixed(Seconds{});
-  bool held = true;
+  Duration ready = fixed(Seconds{});  // from asking for one until it can be placed
+  bool held = true;                   // allocated (and billed) while it waits
 };
 
 struct ManualRepairSpec {
-  double escalates = 1.0;
+  double escalates = 1.0;  // probability that it follows the first stage
   Duration time = fixed(Seconds{});
   double fails = 0.0;
 };
 
 struct RepairSpec {
-  double fails = 0.0;  // of a node that the first stage alone has dealt with
+  double fails = 0.0;  // probability that the first stage leaves the defect of a bad node
   std::optional<ManualRepairSpec> manual;
-  std::optional<std::int64_t> crews;  // absent: nobody queues
-  double retire = 0.0;
+  std::optional<std::int64_t> crews;    // nodes in the last stage at a time; absent: nobody queues
+  double retire = 0.0;                  // probability that the node is taken out for good
   std::optional<Duration> replacement;  // until a new node takes a retired one's place; else never
 };
 
@@ -73,7 +59,7 @@ struct BatchRange {
 
 // Fewer data-parallel replicas instead of waiting for nodes.
 struct ElasticSpec {
-  std::int64_t min_nodes = 1;
+  std::int64_t min_nodes = 1;  // the job does not go on with fewer
   Growth grow = Growth::at_checkpoint;
   std::optional<BatchRange> batch = {};  // absent: shares may be unequal, and the batch stays
 };
@@ -100,10 +86,11 @@ struct SpotSpec {
 };
 
 struct CapacitySpec {
-  std::int64_t spares = 0;
+  std::int64_t spares = 0;  // hot: held, in the job at once
   SpareSpec warm;
   SpareSpec cold = {.held = false};
-  std::optional<Duration> repair_time;  // absent: that of the failures, with its manual stage
+  std::optional<Duration>
+      repair_time;  // of the first stage; absent: that of the failures, with its manual one
   RepairSpec repair;
   std::optional<ElasticSpec> elastic;
   std::optional<SpotSpec> spot;

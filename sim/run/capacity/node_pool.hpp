@@ -4,15 +4,6 @@
 //
 //   job + spares + repair + retired + parked = all nodes of the plan that are not spot, at any time
 //
-// symbol  | meaning                                                          | unit  | origin
-// --------|------------------------------------------------------------------|-------|----------
-// job     | nodes that train, wait or recover                                | nodes | simulated
-// spares  | by level: hot first; a node that returns fills the hottest level | nodes | simulated
-// repair  | out of the job, in a stage of repair or in the queue for a crew  | nodes | simulated
-// retired | taken out for good, or until a replacement arrives               | nodes | simulated
-// parked  | of a later, larger phase; nobody holds them now                  | nodes | simulated
-// strikes | failures of a bad node so far                                    | -     | simulated
-//
 // Held (allocated) are: the job, levels of spares with `held`, nodes in repair. A level that is not
 // held belongs to others until one of its nodes joins the job. Spot nodes are held while they are
 // in the job, and never wait as spares: what is released goes back to the provider.
@@ -31,7 +22,7 @@
 
 #include "sim/base/ledger.hpp"
 #include "sim/base/random.hpp"
-#include "sim/run/capacity/node_mix.hpp"
+#include "sim/run/capacity/capacity_plan.hpp"
 #include "sim/run/capacity/repair_shop.hpp"
 #include "sim/run/capacity/spot_supply.hpp"
 #include "sim/run/run_plan.hpp"
@@ -142,14 +133,6 @@ class NodePool {
     return parked_.total();
   }
 
-  [[nodiscard]] std::int64_t spot_nodes() const {
-    return job_spot_;
-  }
-
-  [[nodiscard]] std::int64_t migrations() const {
-    return spot_.migrations();
-  }
-
  private:
   void place_bad_nodes(std::uint32_t trial);
   void add_bad_node(std::int64_t position);
@@ -170,9 +153,9 @@ class NodePool {
   std::int64_t job_spot_ = 0;      // of job_.good
   std::int64_t wanted_ = 0;        // by the job, when it asked last
   std::vector<NodeCrowd> spares_;  // by level of the plan
-  NodeCrowd parked_;
-  std::int64_t retired_ = 0;
-  SimTime since_;  // spares and repair are booked up to here
+  NodeCrowd parked_;  // of a later, larger phase, or more than the levels hold; nobody holds them
+  std::int64_t retired_ = 0;  // for good, or until a replacement arrives
+  SimTime since_;             // spares and repair are booked up to here
   SimTime next_ = kForever;
   RepairShop repairs_;
   SpotSupply spot_;

@@ -1,12 +1,11 @@
-#include "sim/run/capacity/plan_capacity.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "sim/run/capacity/spot_losses.hpp"
+#include "sim/run/capacity/spot_supply.hpp"
+#include "sim/run/planning.hpp"
 
 namespace orrery::run {
 
@@ -14,25 +13,12 @@ namespace {
 
 constexpr std::int64_t kMostSpares = std::int64_t{1} << 30;
 
-bool is_share(double value) {
-  return std::isfinite(value) && value >= 0.0 && value <= 1.0;
-}
-
-void require_law(const Duration& law, std::string_view key, Findings& findings) {
-  const std::optional<std::string> problem = problem_of(law);
-  findings.require(!problem, key, problem.value_or(""));
-}
-
-void require_share(double value, std::string_view key, Findings& findings) {
-  findings.require(is_share(value), key, "must be between 0 and 1");
-}
-
 void plan_spares(const CapacitySpec& spec, CapacityPlan& plan, Findings& findings) {
   const auto level = [&](std::string_view name, const SpareSpec& spares) {
     findings.require(spares.nodes >= 0 && spares.nodes <= kMostSpares,
                      name == "hot" ? "capacity.spares" : fmt::format("capacity.{}.nodes", name),
                      "must be between 0 and 2^30");
-    require_law(spares.ready, fmt::format("capacity.{}.ready", name), findings);
+    findings.require_law(spares.ready, fmt::format("capacity.{}.ready", name));
     plan.spares.push_back({std::string(name), spares.nodes, spares.ready, spares.held});
   };
   level("hot", {.nodes = spec.spares, .ready = fixed(Seconds{}), .held = true});
@@ -50,29 +36,28 @@ void plan_repair(const CapacitySpec& spec,
                  Findings& findings) {
   PlannedRepair& repair = plan.repair;
   repair.first = spec.repair_time.value_or(law.first);
-  require_law(repair.first, "capacity.repair_time", findings);
+  findings.require_law(repair.first, "capacity.repair_time");
   if (!spec.repair_time) {
     repair.escalates = law.by_hand;
     repair.manual = law.manual;
   }
   repair.first_fails = spec.repair.fails;
-  require_share(repair.first_fails, "capacity.repair.fails", findings);
+  findings.require_share(repair.first_fails, "capacity.repair.fails");
   if (spec.repair.manual) {
     const ManualRepairSpec& manual = *spec.repair.manual;
     repair.escalates = manual.escalates;
     repair.manual = manual.time;
     repair.manual_fails = manual.fails;
-    require_share(repair.escalates, "capacity.repair.manual.probability", findings);
-    require_share(repair.manual_fails, "capacity.repair.manual.fails", findings);
-    require_law(repair.manual, "capacity.repair.manual.time", findings);
+    findings.require_share(repair.escalates, "capacity.repair.manual.probability");
+    findings.require_share(repair.manual_fails, "capacity.repair.manual.fails");
+    findings.require_law(repair.manual, "capacity.repair.manual.time");
   }
-  findings.require(
-      !spec.repair.crews || *spec.repair.crews >= 1, "capacity.repair.crews", "must be at least 1");
+  findings.require_one(spec.repair.crews, "capacity.repair.crews");
   repair.crews = spec.repair.crews;
   repair.retire = spec.repair.retire;
-  require_share(repair.retire, "capacity.repair.retire", findings);
+  findings.require_share(repair.retire, "capacity.repair.retire");
   if (spec.repair.replacement) {
-    require_law(*spec.repair.replacement, "capacity.repair.replacement", findings);
+    findings.require_law(*spec.repair.replacement, "capacity.repair.replacement");
     repair.replacement = spec.repair.replacement;
   }
 }
@@ -110,7 +95,7 @@ std::int32_t preemption_cause(RunPlan& plan) {
   constexpr std::string_view kName = "spot preemption";
   PlannedCause cause;
   cause.name = kName;
-  cause.life = ExponentialLife{seconds(std::numeric_limits<double>::infinity())};  // by the pool
+  cause.life = ExponentialLaw{seconds(std::numeric_limits<double>::infinity())};  // by the pool
   cause.hit_nodes = 1;
   cause.cumulative = plan.causes.empty() ? 1.0 : plan.causes.back().cumulative;
   plan.causes.push_back(std::move(cause));
@@ -139,17 +124,16 @@ void count_preemptions(PerSecond rate, RunPlan& run) {
 }
 
 void plan_spot(const SpotSpec& spec, RunPlan& run, CapacityPlan& plan, Findings& findings) {
-  require_share(spec.share, "capacity.spot.share", findings);
+  findings.require_share(spec.share, "capacity.spot.share");
   findings.require(spec.rate.has_value() != !spec.zones.empty(),
                    "capacity.spot",
                    spec.rate ? "both a rate and traces are stated" : "no supply is stated",
                    "either rate or traces");
-  findings.require(
-      !spec.rate || is_rate(*spec.rate), "capacity.spot.rate", "the rate must not be negative");
-  findings.require(spec.burst >= 1, "capacity.spot.burst", "must be at least 1");
-  require_law(spec.returns, "capacity.spot.returns", findings);
-  require_law(spec.migration, "capacity.spot.migration", findings);
-  require_law(spec.ready, "capacity.spot.ready", findings);
+  findings.require_rate(spec.rate.value_or(PerSecond{}), "capacity.spot.rate");
+  findings.require_one(spec.burst, "capacity.spot.burst");
+  findings.require_law(spec.returns, "capacity.spot.returns");
+  findings.require_law(spec.migration, "capacity.spot.migration");
+  findings.require_law(spec.ready, "capacity.spot.ready");
   findings.require(in_range(spec.notice), "capacity.spot.notice", "must be below 73 years");
   if (!findings.sound()) {
     return;
@@ -217,6 +201,28 @@ void fit_capacity_to_phases(RunPlan& plan) {
   for (const PlannedPhase& phase : plan.phases) {
     plan.capacity.most_nodes = std::max(plan.capacity.most_nodes, phase.nodes);
   }
+}
+
+RepairLoad repair_load(const RunPlan& plan) {
+  if (!plan.mtbf) {
+    return {};
+  }
+  double taken = 0.0;  // nodes per failure of the job
+  double before = 0.0;
+  for (const PlannedCause& cause : plan.causes) {
+    taken += (cause.cumulative - before) * static_cast<double>(cause.takes_nodes);
+    before = cause.cumulative;
+  }
+  if (plan.capacity.spot) {
+    taken *=
+        1.0 - static_cast<double>(plan.capacity.spot->nodes) / static_cast<double>(plan.step.nodes);
+  }
+  return nodes_in_repair(taken / *plan.mtbf, mean_repair(plan));
+}
+
+Seconds mean_repair(const RunPlan& plan) {
+  const PlannedRepair& repair = plan.capacity.repair;
+  return mean(repair.first) + repair.escalates * mean(repair.manual);
 }
 
 }  // namespace orrery::run

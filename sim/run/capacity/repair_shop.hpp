@@ -4,15 +4,6 @@
 //
 //   first stage -> (with probability `escalates`) queue -> manual stage -> back, or retired
 //
-// symbol    | meaning                                                        | unit | origin
-// ----------|----------------------------------------------------------------|------|-----------
-// first     | time of the first stage; no crew with a manual stage behind it | s    | plan
-// escalates | probability that the manual stage follows                      | 1    | plan
-// fails     | probability that a bad node is bad afterwards, by last stage   | 1    | plan
-// crews     | nodes in the last stage at the same time; the others queue     | -    | plan
-// retire    | probability that the node does not come back                   | 1    | plan
-// strikes   | failures of a bad node so far, kept while it is bad            | -    | simulated
-//
 // With c crews, one stage, exponential times of mean m and a constant stream of rate r this is the
 // M/M/c queue; without crews the nodes in repair are M/G/infinity: Poisson(r m) whatever the law of
 // the times. First come, first served. The tests check both.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "sim/base/check.hpp"
 #include "sim/run/run_plan.hpp"
@@ -64,7 +65,7 @@ SpotSupply::SpotSupply(const std::optional<PlannedSpot>& plan, std::uint64_t see
       returns_(seed, 0, Purpose::spot, 2) {}
 
 void SpotSupply::reset(std::uint32_t trial) {
-  held_ = migrations_ = away_nodes_ = 0;
+  held_ = away_nodes_ = 0;
   zone_ = 0;
   next_ = preemption_ = noticed_ = kForever;
   announced_.clear();
@@ -129,7 +130,6 @@ SpotSupply::Grant SpotSupply::request(SimTime now, std::int64_t wanted) {
     if (in_zone(here) < wanted && in_zone(best) > in_zone(here)) {
       zone_ = static_cast<std::int32_t>(best);
       grant.moved = held_ > 0 || now > SimTime{};
-      migrations_ += grant.moved ? 1 : 0;
       noticed_ = kForever;
     }
     grant.held = std::min(wanted, in_zone(static_cast<std::size_t>(zone_)));
@@ -255,6 +255,27 @@ SpotSupply::Event SpotSupply::take_trace_event(SimTime now) {
             now};
   }
   return {};
+}
+
+PerSecond traced_loss_rate(const PlannedSpot& spot) {
+  std::optional<PlannedSpot> plan = spot;
+  plan->random_start = false;
+  plan->notice = SimTime{};
+  SimTime length;
+  for (const SpotTrace& trace : spot.traces) {
+    length = std::max(length, trace.length);
+  }
+  SpotSupply supply(plan, 0);
+  supply.reset(0);
+  double losses = 0.0;
+  for (SimTime now; now < length; now = supply.next()) {
+    if (now == supply.next()) {
+      const SpotSupply::Event event = supply.take(now);
+      losses += event.kind == SpotSupply::Kind::loss && event.nodes > 0 ? 1.0 : 0.0;
+    }
+    static_cast<void>(supply.request(now, spot.nodes));
+  }
+  return length > SimTime{} ? losses / to_seconds(length) : PerSecond{};
 }
 
 }  // namespace orrery::run

@@ -8,14 +8,6 @@
 //          each node can be had again after a draw of `returns`
 //   trace: the job holds min(wanted, available(t)); a drop below what it holds takes the difference
 //
-// symbol  | meaning                                                             | unit | origin
-// --------|---------------------------------------------------------------------|------|---------
-// mtbp    | mean time between preemptions of one node                           | s    | plan
-// burst   | nodes that go in one event                                          | -    | plan
-// returns | until a preempted node can be had again (with a rate)               | s    | plan
-// offset  | place in the trace where a trial begins: drawn, or the begin        | ns   | simulated
-// notice  | an announced loss happens this much later                           | ns   | plan
-//
 // Memoryless with a rate: the hazard left until the next event is kept when the number of held
 // nodes changes (unit-hazard clock), so that a change of the job does not disturb the process.
 // Traces of all zones begin at the same offset, each modulo its own length, so that they stay
@@ -123,10 +115,6 @@ class SpotSupply {
     return zone_;
   }
 
-  [[nodiscard]] std::int64_t migrations() const {
-    return migrations_;
-  }
-
  private:
   struct Loss {
     SimTime at;
@@ -145,10 +133,9 @@ class SpotSupply {
     return std::min(plan_->nodes, walks_[zone].available());
   }
 
-  const std::optional<PlannedSpot>& plan_;
+  const std::optional<PlannedSpot>& plan_;  // its fields as in SpotSpec
   const std::uint64_t seed_;
   std::int64_t held_ = 0;
-  std::int64_t migrations_ = 0;
   SimTime next_ = kForever;
 
   // With a rate.
@@ -166,5 +153,20 @@ class SpotSupply {
   std::int32_t zone_ = 0;
   SimTime noticed_ = kForever;  // the loss that has been announced
 };
+
+// The rate at which a job on traces of spot capacity loses nodes, for `mtbf` and automatic
+// intervals of checkpoints.
+//
+//   rate = losses / length of the longest trace
+//
+// symbol | meaning                                                              | unit | origin
+// -------|----------------------------------------------------------------------|------|---------
+// losses | events that take nodes from a job that holds as many as it can, by   | -    | traces
+//        | SpotSupply's own choice of the zone, from the begin of the traces on |      |
+//
+// A drop in a zone where the job is not, or of nodes that it does not hold, is none.
+//
+// Zero without traces.
+[[nodiscard]] PerSecond traced_loss_rate(const PlannedSpot& spot);
 
 }  // namespace orrery::run

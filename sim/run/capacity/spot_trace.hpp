@@ -10,14 +10,10 @@
 // available | nodes that can be held at the same time                     | nodes | CSV file
 // price     | of one GPU; optional column                                 | $/h   | CSV file
 // length    | time of the last row, whose other fields are not looked at  | ns    | CSV file
-//
-// Format: a header line `time,available` or `time,available,price`, then one row per change; lines
-// that begin with `#` are comments. The last row ends the trace. Times are seconds.
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
@@ -40,17 +36,6 @@ struct SpotTrace {
 
   friend bool operator==(const SpotTrace&, const SpotTrace&) = default;
 };
-
-// What is wrong with a line of a trace; line 0: with the file as a whole.
-struct SpotTraceProblem {
-  std::int64_t line = 0;
-  std::string message;
-  std::string allowed;
-};
-
-// The trace in `text`, or nothing with the first problem in `problem`.
-[[nodiscard]] std::optional<SpotTrace> read_spot_trace(std::string_view text,
-                                                       SpotTraceProblem& problem);
 
 // When row `row` ends: the next one begins, or the trace is over.
 [[nodiscard]] inline SimTime end_of(const SpotTrace& trace, std::size_t row) {

@@ -8,15 +8,6 @@
 //   only reboot or restart count in survival[c], not in k):
 //       probability survival[c] * after_lost[min(k, last)]
 //
-// symbol       | meaning                                                  | unit  | origin
-// -------------|----------------------------------------------------------|-------|---------
-// every_steps  | training steps between two saves                         | steps | computed
-// every_saves  | saves between two copies of a tier; divides the next one | saves | computed
-// stall        | training blocked by a save                               | ns    | computed
-// durable      | from the begin of a save until a copy of it protects     | ns    | computed
-// survival     | the cause leaves the copies readable on nodes that stay  | 1     | computed
-// after_lost   | ... although so many nodes have left the job             | 1     | computed
-//
 // Tiers go from the fastest to the durable storage, which is the last one and always exists. A save
 // that reaches a tier reaches all faster ones too, so there are as many kinds of saves as tiers. No
 // copy protects before the stall of its save is over. A save that is due while a copy to one of its
@@ -31,7 +22,7 @@
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
 #include "sim/run/checkpoints/checkpoint_spec.hpp"
-#include "sim/run/theory/duration.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
@@ -56,7 +47,7 @@ struct CopySurvival {
 
 struct PlannedTier {
   std::string name;
-  std::int64_t every_saves = 1;
+  std::int64_t every_saves = 1;  // saves between two copies; divides that of the next tier
   CopySurvival survival;
   std::vector<Duration> load;  // by cause: stage `load` when the job comes back from this tier
 };
@@ -67,7 +58,7 @@ struct SavedCopy {
 };
 
 struct PlannedSave {
-  SimTime stall;
+  SimTime stall;                  // training blocked
   std::vector<SavedCopy> copies;  // fastest tier first
 };
 

@@ -9,7 +9,7 @@
 //   sync:   stall = durable = max(size / write, copy)
 //   async:  stall = copy,  durable = stall + size / write
 //   auto:   M (1 + W0(-exp(-stall / M - 1))), a whole number of steps, at least `durable` (async);
-//           with tiers the pattern with the least exact waste (tiered_theory.hpp), in whole steps
+//           with tiers the pattern with the least exact waste (theory.hpp), in whole steps
 //
 // symbol              | meaning                                                | unit    | origin
 // --------------------|--------------------------------------------------------|---------|---------

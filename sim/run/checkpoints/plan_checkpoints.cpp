@@ -1,5 +1,3 @@
-#include "sim/run/checkpoints/plan_checkpoints.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <string>
 
 #include "sim/run/checkpoints/checkpoint_rates.hpp"
-#include "sim/run/theory/tiered_theory.hpp"
+#include "sim/run/planning.hpp"
+#include "sim/run/theory/theory.hpp"
 
 namespace orrery::run {
 
@@ -39,13 +38,11 @@ void check_storage(const CheckpointSpec& spec, const StepInput& step, Findings& 
   check_rate(storage.read_per_client, "checkpoint.storage.read_per_client", findings);
   check_rate(spec.device_to_host, "checkpoint.device_to_host", findings);
   check_rate(spec.reshard, "checkpoint.reshard", findings);
-  const auto is_share = [](double value) { return value > 0.0 && value <= 1.0; };
-  findings.require(is_share(storage.efficiency),
-                   "checkpoint.storage.efficiency",
-                   "must be above 0 and at most 1");
-  findings.require(is_share(storage.mass_restart_share),
-                   "checkpoint.storage.mass_restart_share",
-                   "must be above 0 and at most 1");
+  const auto require_part = [&](double value, std::string_view key) {
+    findings.require(is_share(value) && value > 0.0, key, "must be above 0 and at most 1");
+  };
+  require_part(storage.efficiency, "checkpoint.storage.efficiency");
+  require_part(storage.mass_restart_share, "checkpoint.storage.mass_restart_share");
   findings.require(storage.background < std::min(storage.read, storage.write),
                    "checkpoint.storage.background",
                    "others take all that the storage has");
@@ -239,9 +236,8 @@ void plan_just_in_time(const CheckpointSpec& spec, RunPlan& plan, Findings& find
 }
 
 void plan_retention(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
-  findings.require(!spec.keep || *spec.keep >= 1, "checkpoint.keep", "must be at least 1");
-  findings.require(
-      !spec.keep_every || *spec.keep_every >= 1, "checkpoint.keep_every", "must be at least 1");
+  findings.require_one(spec.keep, "checkpoint.keep");
+  findings.require_one(spec.keep_every, "checkpoint.keep_every");
   findings.require(!spec.keep_all || (!spec.keep && !spec.keep_every),
                    "checkpoint.keep_every",
                    "every checkpoint is kept already",

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
-#include "sim/run/checkpoints/plan_checkpoints.hpp"
-#include "sim/run/phase_plan.hpp"
+#include "sim/run/planning.hpp"
+#include "sim/run/run_plan.hpp"
 #include "sim/run/theory/theory.hpp"
-#include "sim/run/theory/tiered_theory.hpp"
 
 namespace orrery::run {
 
@@ -87,29 +87,26 @@ std::vector<double> shares_of(const RunPlan& plan) {
   return shares;
 }
 
-// The process that the intervals are chosen for, or nothing when no failure needs a checkpoint.
-// `storage`: what a save to the storage costs beside its stall.
-std::optional<TieredRun> tiered_run_of(const RunPlan& plan, Seconds storage) {
-  if (!plan.mtbf) {
-    return std::nullopt;
-  }
-  const std::vector<double> shares = shares_of(plan);
-  double covered = 0.0;
-  for (const double share : shares) {
-    covered += share;
-  }
-  if (covered <= 0.0) {
-    return std::nullopt;
-  }
+// The process that the intervals are chosen for, with the failures that need a checkpoint: a share
+// `needing` of all. Without any it goes back to the storage once in the longest time. `storage`:
+// what a save to the storage costs beside its stall.
+TieredRun tiered_run_of(const RunPlan& plan,
+                        const std::vector<double>& shares,
+                        double needing,
+                        Seconds storage) {
   TieredRun run;
   run.useful = seconds(1.0);
   run.interval = to_seconds(plan.step.step_time);
-  run.mtbf = *plan.mtbf / covered;
+  run.mtbf = needing > 0.0 ? *plan.mtbf / needing : to_seconds(kLongestTime);
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    run.tiers.push_back(
-        {1, to_seconds(plan.checkpoint.saves[i].stall), shares[i] / covered, Seconds{}});
+    const double share = needing > 0.0 ? shares[i] / needing : 0.0;
+    run.tiers.push_back({1, to_seconds(plan.checkpoint.saves[i].stall), share, Seconds{}});
   }
-  run.tiers.back().stall += storage;
+  if (needing > 0.0) {
+    run.tiers.back().stall += storage;
+  } else {
+    run.tiers.back().share = 1.0;
+  }
   return run;
 }
 
@@ -142,7 +139,7 @@ Seconds planned_time(const TrainingSpec& training, const RunPlan& plan) {
   return std::min(steps * to_seconds(plan.step.step_time), to_seconds(kLongestTime));
 }
 
-// What a save to the storage costs beyond its stall, in time of the job (plan_checkpoints.hpp).
+// What a save to the storage costs beyond its stall, in time of the job (planning.hpp).
 Seconds storage_in_time(const CheckpointSpec& spec,
                         const TrainingSpec& training,
                         const RunPlan& plan) {
@@ -208,30 +205,21 @@ std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices,
                                    Seconds storage,
                                    const RunPlan& plan) {
   const SimTime step_time = plan.step.step_time;
-  const std::optional<TieredRun> run = tiered_run_of(plan, storage);
+  const std::vector<double> shares =
+      plan.mtbf ? shares_of(plan) : std::vector<double>(choices.size(), 0.0);
+  const double needing = std::accumulate(shares.begin(), shares.end(), 0.0);
+  const TieredRun run = tiered_run_of(plan, shares, needing, storage);
   if (choices.size() == 1) {
     const TierChoice& choice = choices.front();
-    if (choice.steps > 0 || !run) {
+    if (choice.steps > 0 || needing <= 0.0) {
       return {choice.steps};
     }
     return {
-        to_steps(optimal_interval({run->tiers.front().stall, run->mtbf}), step_time, choice.least)};
+        to_steps(optimal_interval({run.tiers.front().stall, run.mtbf}), step_time, choice.least)};
   }
   // Assumed: a durable copy a day, even when no failure of the scenario would need it.
   const std::int64_t most = to_steps(days(1.0), step_time, choices.back().least);
-  TieredRun process;
-  if (run) {
-    process = *run;
-  } else {
-    process.useful = seconds(1.0);
-    process.interval = to_seconds(step_time);
-    process.mtbf = to_seconds(kLongestTime);
-    for (const PlannedSave& save : plan.checkpoint.saves) {
-      process.tiers.push_back({1, to_seconds(save.stall), 0.0, Seconds{}});
-    }
-    process.tiers.back().share = 1.0;
-  }
-  return best_tier_steps(process, choices, to_seconds(step_time), most);
+  return best_tier_steps(run, choices, to_seconds(step_time), most);
 }
 
 }  // namespace

@@ -104,19 +104,22 @@ SavedStates::Source SavedStates::newest_until(std::int64_t steps) const {
   return {older(steps), count_ - 1};
 }
 
+// Of the retained copies those of more than `most` steps go.
+void SavedStates::drop_older(std::int64_t most) {
+  for (std::vector<std::int64_t>* copies : {&recent_, &milestones_}) {
+    while (!copies->empty() && copies->back() > most) {
+      copies->pop_back();
+    }
+  }
+}
+
 void SavedStates::drop(std::size_t tier) {
   Tier& broken = tiers_[tier];
   if (tier + 1 < count_) {
     broken.durable = kNone;
     return;
   }
-  const auto forget = [&](std::vector<std::int64_t>& copies) {
-    while (!copies.empty() && copies.back() >= broken.durable) {
-      copies.pop_back();
-    }
-  };
-  forget(recent_);
-  forget(milestones_);
+  drop_older(broken.durable - 1);
   broken.durable = older(broken.durable);
 }
 
@@ -127,13 +130,7 @@ void SavedStates::forget_after(std::int64_t steps) {
       tiers_[i].durable = kNone;
     }
   }
-  const auto forget = [&](std::vector<std::int64_t>& copies) {
-    while (!copies.empty() && copies.back() > steps) {
-      copies.pop_back();
-    }
-  };
-  forget(recent_);
-  forget(milestones_);
+  drop_older(steps);
   Tier& last = tiers_[count_ - 1];
   if (last.durable > steps) {
     last.durable = older(steps);

@@ -2,12 +2,6 @@
 
 // The saved states of the training that the job could go back to at this moment.
 //
-// symbol  | meaning                                                         | unit  | origin
-// --------|-----------------------------------------------------------------|-------|----------
-// durable | steps in the newest complete copy of a tier; kNone without one  | steps | simulated
-// flight  | steps in the copy that is being written to a tier               | steps | simulated
-// older   | steps in the copies of the last tier that its retention keeps   | steps | simulated
-//
 // Every tier holds one copy; the last one keeps `kept` of them and every `kept_every`-th for ever,
 // which matters only when a copy turns out to be unreadable or tainted, so it is tracked only then.
 // The state before the first step can always be made again: the last tier is never empty.
@@ -171,8 +165,8 @@ class SavedStates {
 
  private:
   struct Tier {
-    std::int64_t durable = kNone;
-    std::int64_t flight = kNone;
+    std::int64_t durable = kNone;  // steps in the newest complete copy
+    std::int64_t flight = kNone;   // steps in the copy that is being written
     SimTime durable_at = kForever;
   };
 
@@ -186,6 +180,7 @@ class SavedStates {
   std::int64_t complete_tiers(SimTime now);
   void remember(std::int64_t steps);
   void find_next_durable();
+  void drop_older(std::int64_t most);
   [[nodiscard]] std::int64_t older(std::int64_t most) const;
   [[nodiscard]] SimTime slowest_flight(std::int64_t n) const;
 

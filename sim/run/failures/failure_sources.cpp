@@ -44,7 +44,7 @@ double draw_hazard(Process& process) {
 }
 
 bool is_exponential(const PlannedCause& cause) {
-  return std::holds_alternative<ExponentialLife>(cause.life);
+  return std::holds_alternative<ExponentialLaw>(cause.life);
 }
 
 // For a heap with the earliest first.
@@ -128,7 +128,7 @@ void FailureSources::add_exponential(std::int32_t cause, Merged& merged) const {
     return;
   }
   Exposure kind = by_nodes ? Exposure::nodes : Exposure::running;
-  if (feels_lemons(planned) && plan_.failures.lemons.multiplier != 1.0) {
+  if (feels_lemons(planned) && plan_.failures.lemons.factor != 1.0) {
     kind = Exposure::weighted_nodes;
   }
   Share& share = merged.shares[static_cast<std::size_t>(kind)];
@@ -180,7 +180,7 @@ double FailureSources::exposure(Exposure kind) const {
   switch (kind) {
     case Exposure::weighted_nodes:
       return static_cast<double>(job_.good) +
-             plan_.failures.lemons.multiplier * static_cast<double>(job_.bad);
+             plan_.failures.lemons.factor * static_cast<double>(job_.bad);
     case Exposure::nodes:
       return static_cast<double>(job_.total());
     case Exposure::running:
@@ -356,10 +356,10 @@ Strike FailureSources::take(SimTime now) {
                now.ns,
                next_.ns);
   Strike strike;
-  if (source_ == Source::merged) {
-    strike = strike_of(take_merged(merged_[index_], now));
-  } else if (source_ == Source::clocks) {
-    strike = strike_of(take_clock(clocks_[index_], now));
+  if (source_ != Source::log) {
+    const std::int32_t cause = source_ == Source::merged ? take_merged(merged_[index_], now)
+                                                         : take_clock(clocks_[index_], now);
+    strike = strike_of(cause, plan_.causes[static_cast<std::size_t>(cause)].takes_nodes);
   } else {
     const LoggedStrike& line = (*plan_.failures.log)[logged_++];
     strike = strike_of(line.cause, line.nodes);
@@ -418,10 +418,6 @@ std::int32_t FailureSources::take_clock(Clocks& clocks, SimTime now) {
   return population.cause;
 }
 
-Strike FailureSources::strike_of(std::int32_t cause) {
-  return strike_of(cause, plan_.causes[static_cast<std::size_t>(cause)].takes_nodes);
-}
-
 // Which of the job's nodes are hit: lemons in proportion to their hazard where the cause feels
 // them, else any.
 Strike FailureSources::strike_of(std::int32_t cause, std::int64_t nodes) {
@@ -430,7 +426,7 @@ Strike FailureSources::strike_of(std::int32_t cause, std::int64_t nodes) {
   const bool feels = feels_lemons(plan_.causes[static_cast<std::size_t>(cause)]);
   for (std::int64_t i = 0; i < strike.nodes && left.bad > 0; ++i) {
     const double weight =
-        (i == 0 && feels ? plan_.failures.lemons.multiplier : 1.0) * static_cast<double>(left.bad);
+        (i == 0 && feels ? plan_.failures.lemons.factor : 1.0) * static_cast<double>(left.bad);
     const bool bad = who_.uniform01() * (weight + static_cast<double>(left.good)) < weight;
     strike.bad += bad ? 1 : 0;
     (bad ? left.bad : left.good) -= 1;

@@ -7,13 +7,6 @@
 //   other laws:         one clock per component in operational time; the earliest of all is next;
 //                       only the component that failed is renewed, the others keep their ages
 //
-// symbol | meaning                                                        | unit  | origin
-// -------|----------------------------------------------------------------|-------|-----------
-// h      | hazard left until the next strike                              | 1     | Exp(1) draw
-// R      | rate of the merged process under the present exposure          | 1/s   | computed
-// w      | operational time: the integral of the multiplier (time_warp)   | s     | computed
-// n      | nodes held by the job                                          | nodes | exposure
-//
 // Assumptions
 // - A change of exposure rescales the hazard that is left: exact for exponential causes. Clocks of
 //   components run at n / full nodes of their speed: the rate is exact, and who of the components
@@ -34,10 +27,10 @@
 
 #include "sim/base/random.hpp"
 #include "sim/base/sim_time.hpp"
-#include "sim/run/capacity/node_mix.hpp"
-#include "sim/run/failures/life_law.hpp"
+#include "sim/run/capacity/capacity_plan.hpp"
 #include "sim/run/failures/time_warp.hpp"
 #include "sim/run/run_plan.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
@@ -145,7 +138,6 @@ class FailureSources {
   std::int32_t choose(Merged& merged) const;
   std::int32_t take_merged(Merged& merged, SimTime now);
   std::int32_t take_clock(Clocks& clocks, SimTime now);
-  Strike strike_of(std::int32_t cause);
   Strike strike_of(std::int32_t cause, std::int64_t nodes);
 
   const RunPlan& plan_;

@@ -5,27 +5,15 @@
 //   rate of the job = nodes * node_rate + job_rate;   MTBF = 1 / rate
 //   node_rate = failures per 1,000 node-days / (1,000 node-days)
 //
-// symbol      | meaning                                                | unit    | origin
-// ------------|--------------------------------------------------------|---------|----------------
-// node_rate   | failures of one node per second, all causes together   | 1/s     | preset, scenario
-// job_rate    | failures of the job as a whole, whatever its size      | 1/s     | scenario
-// weight      | relative frequency of a cause of the node process      | 1       | preset, scenario
-// maintenance | planned stops: how often, and how long training stands | 1/s, s  | preset, scenario
-// unitemised  | downtime per day that no cause explains                | s per d | scenario
-//
 // Times between failures are exponential. A cause that takes its node away needs a spare or a
 // repair before training resumes; the others resume on the same nodes. Nodes that are idle, as
 // spares or in a job that waits, do not fail. A node here is a host of usually 8 GPUs; published
 // rates count such hosts.
 //
 //   mean repair = first + by_hand * manual
-//
-// symbol  | meaning                                                          | unit | origin
-// --------|------------------------------------------------------------------|------|-------
-// first   | reset or reboot, and the tests after it                          | s    | preset
-// by_hand | share of the nodes that need hands after it                      | 1    | preset
-// manual  | until those are back: hours for most, days where parts are sent  | s    | preset
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,9 +22,8 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/run/failures/life_law.hpp"
-#include "sim/run/failures/silent_spec.hpp"
 #include "sim/run/recovery/recovery_spec.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
@@ -44,17 +31,28 @@ enum class FailureCategory { gpu, network, host, maintenance, software, dependen
 
 inline constexpr std::size_t kFailureCategoryCount = 7;
 
-[[nodiscard]] std::string_view to_string(FailureCategory category);
+[[nodiscard]] constexpr std::string_view to_string(FailureCategory category) {
+  constexpr std::array<std::string_view, kFailureCategoryCount> kNames = {
+      "gpu", "network", "host", "maintenance", "software", "dependency", "unknown"};
+  return kNames[static_cast<std::size_t>(category)];
+}
 
 // True for hardware: the node (or the hosts behind a link) must be replaced or repaired.
-[[nodiscard]] bool takes_node_by_default(FailureCategory category);
+[[nodiscard]] constexpr bool takes_node_by_default(FailureCategory category) {
+  using enum FailureCategory;
+  return category == gpu || category == network || category == host || category == maintenance;
+}
 
 // What one unit of a cause is, and so how many of them the job has.
 enum class FailureScope { gpu, node, rack, network_switch, power_domain, storage, job };
 
 inline constexpr std::size_t kFailureScopeCount = 7;
 
-[[nodiscard]] std::string_view to_string(FailureScope scope);
+[[nodiscard]] constexpr std::string_view to_string(FailureScope scope) {
+  constexpr std::array<std::string_view, kFailureScopeCount> kNames = {
+      "gpu", "node", "rack", "switch", "power_domain", "storage", "job"};
+  return kNames[static_cast<std::size_t>(scope)];
+}
 
 // A crash is noticed at once; a hang only when a watchdog runs out or an inspection finds it.
 enum class Symptom { crash, hang };
@@ -73,9 +71,15 @@ struct FailureCause {
 };
 
 // A cause that shares the node rate.
-[[nodiscard]] FailureCause failure_cause(std::string_view name,
-                                         FailureCategory category,
-                                         double weight = 1.0);
+[[nodiscard]] inline FailureCause failure_cause(std::string_view name,
+                                                FailureCategory category,
+                                                double weight = 1.0) {
+  FailureCause cause;
+  cause.name = name;
+  cause.category = category;
+  cause.weight = weight;
+  return cause;
+}
 
 // Nodes behind one rack, one switch, one power feed.
 struct FailureDomains {
@@ -121,21 +125,86 @@ struct MaintenanceSpec {
 
 // How long a node that a failure took is away.
 struct RepairLaw {
-  Duration first = fixed(Seconds{});
-  double by_hand = 0.0;
-  Duration manual = fixed(Seconds{});
+  Duration first = fixed(Seconds{});   // reset or reboot, and the tests after it
+  double by_hand = 0.0;                // share of the nodes that need hands after it
+  Duration manual = fixed(Seconds{});  // until those are back; days where parts are sent
 };
 
 // Of failures of which nothing else is known: most nodes are back after a reboot.
-[[nodiscard]] RepairLaw field_repair();
+//
+// A reset or reboot and its tests: 5 to 30 min (assumed; Delta, arXiv 2503.11901, reckons with 5
+// min for a fast recovery). Unicron (arXiv 2401.00134) counts 73 % of errors as transient, cured by
+// a restart. Hands: lognormal, as Schroeder and Gibson (DSN 2006) find repairs, with a median of 8
+// h and a mean of 25 h: one in fourteen takes more than three days, the wait for a part. A
+// technician swaps a part in hours, and an exchange takes 3 to 14 working days by a vendor's note:
+// the two moments are assumed from that.
+[[nodiscard]] inline RepairLaw field_repair() {
+  constexpr double kTransient = 0.73;
+  return {.first = UniformLaw{minutes(5.0), minutes(30.0)},
+          .by_hand = 1.0 - kTransient,
+          .manual = lognormal_with_mean(hours(8.0), hours(25.0))};
+}
+
+// Failures without a crash: silent corruption, slow nodes and links, loss spikes.
+//
+// What the run does at each of them: run/run_plan.hpp.
+
+// A factor of at least 1 whose excess is lognormal: 1 + (median - 1) * exp(sigma * z).
+struct FactorLaw {
+  double median = 1.0;           // of several in `any`: their mean
+  double sigma = 0.0;            // 0: always the median
+  std::vector<double> any = {};  // where there are some, one of these, each as likely
+};
+
+// Links somewhere on the cluster that run at a share of their rate: NICs of a node, or the uplinks
+// of a switch. What that makes of a step is the step stage's to say (evaluate/inputs/fault_steps).
+struct LinkFault {
+  std::optional<std::int64_t> nics;  // of one node; absent, without a tier: all of them
+  std::string tier;                  // of the switch, where its uplinks are meant
+  double share = 1.0;
+};
+
+// Exactly one of the rates is stated.
+struct SlowdownSpec {
+  std::string name;
+  std::optional<PerSecond> node_rate;    // begins per node and time
+  std::optional<PerSecond> job_rate;     // begins per time, whatever the size of the job
+  FactorLaw slowdown = {.median = 0.0};  // 0: not stated
+  std::optional<LinkFault> fault = {};   // in its place, of links
+  Duration duration;                     // until it ends by itself
+  std::optional<Seconds> evict_after;    // then the node is replaced through a restart
+  RecoveryStages recovery;               // of that restart, where it differs from the job's
+};
+
+struct SilentSpec {
+  std::optional<PerSecond> node_rate;  // first corruptions by a host
+  std::optional<PerSecond> job_rate;
+  Duration detection;     // from the first wrong result until the job knows
+  double repeats = 0.0;   // probability that the host stays in the job and corrupts again
+  Duration repeat_after;  // from the restart until it does
+  double checks = 1.0;    // factor of every step
+  // Hosts evicted for nothing: per node and time, or for the job as a whole.
+  std::optional<PerSecond> false_alarm_node_rate;
+  std::optional<PerSecond> false_alarm_job_rate;
+  RecoveryStages recovery;
+};
+
+// Exactly one of rate and every_steps is stated, and one of rewind_steps and skip_steps.
+struct SpikeSpec {
+  std::optional<PerSecond> rate;             // per time of training
+  std::optional<std::int64_t> every_steps;   // mean number of steps between two
+  std::optional<std::int64_t> rewind_steps;  // back to a checkpoint at least that far behind
+  std::optional<std::int64_t> skip_steps;    // steps done in vain; training goes on
+  RecoveryStages recovery;                   // of a rewind
+};
 
 struct FailurePreset;
 
 // Every field left out comes from the preset; without a preset it means "none".
 struct FailureSpec {
   std::shared_ptr<const FailurePreset> preset;
-  std::optional<PerSecond> node_rate;
-  std::optional<PerSecond> job_rate;
+  std::optional<PerSecond> node_rate;    // failures of one node, all causes together
+  std::optional<PerSecond> job_rate;     // of the job as a whole, whatever its size
   bool during_recovery = true;           // false: nothing fails until training goes on
   std::vector<FailureCause> causes;      // empty: the preset's
   std::vector<FailureCause> correlated;  // beside those, each with a life of its own

@@ -1,25 +1,142 @@
-#include "sim/run/failures/plan_failures.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "sim/run/failures/cause_planner.hpp"
-#include "sim/run/theory/duration.hpp"
+#include "sim/run/planning.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
 namespace {
 
-// Resolves what goes wrong without a crash: slowdowns, corruption and spikes. Internal to run/.
-
-void check_law(const Duration& law, std::string_view key, Findings& findings) {
-  const std::optional<std::string> problem = problem_of(law);
-  findings.require(!problem, key, problem.value_or(""));
+// Where the nodes behind one unit of the scope are stated; nullptr where they follow from it.
+const std::optional<std::int64_t>* domain_of(FailureScope scope, const FailureDomains& domains) {
+  switch (scope) {
+    case FailureScope::rack:
+      return &domains.rack;
+    case FailureScope::network_switch:
+      return &domains.network_switch;
+    case FailureScope::power_domain:
+      return &domains.power_domain;
+    default:
+      return nullptr;
+  }
 }
+
+// Of hardware whose failure is no planned stop.
+bool is_hardware(FailureCategory category) {
+  using enum FailureCategory;
+  return category == unknown || (takes_node_by_default(category) && category != maintenance);
+}
+
+// The exponential law of a rate; rate 0 never happens.
+LifeLaw at_rate(PerSecond rate) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  return ExponentialLaw{rate > PerSecond{} ? 1.0 / rate : seconds(kNever)};
+}
+
+// Resolves causes of a spec into causes of the plan: units, nodes taken and law.
+class CausePlanner {
+ public:
+  CausePlanner(const FailureSpec& spec, RunPlan& plan, Findings& findings)
+      : spec_(spec), plan_(plan), findings_(findings) {}
+
+  // A cause without a law of its own has `share` of the node rate.
+  void add(const FailureCause& cause, std::string_view key, PerSecond share = {}) {
+    check(cause, key);
+    PlannedCause planned = resolve(cause);
+    if (cause.life) {
+      planned.life = *cause.life;
+    } else if (planned.units_per_node > 0.0) {
+      planned.life = at_rate(share / planned.units_per_node);
+    } else {
+      planned.life = at_rate(static_cast<double>(plan_.step.nodes) * share);
+    }
+    plan_.causes.push_back(std::move(planned));
+  }
+
+  // A cause that strikes nodes one by one, or else the job as a whole, at the rate that is stated,
+  // and takes one node. Returns its index.
+  std::int32_t add_process(std::string_view name,
+                           std::optional<PerSecond> node_rate,
+                           std::optional<PerSecond> job_rate,
+                           const RecoveryStages& stages,
+                           std::string_view key) {
+    const bool stated = node_rate.has_value() != job_rate.has_value();
+    const PerSecond rate = node_rate ? *node_rate : job_rate.value_or(PerSecond{});
+    findings_.require(stated && is_rate(rate),
+                      key,
+                      fmt::format("{} needs one rate that is not negative", name),
+                      "node_rate or job_rate");
+    FailureCause cause = failure_cause(name, FailureCategory::unknown);
+    cause.recovery = stages;
+    cause.scope = node_rate ? FailureScope::node : FailureScope::job;
+    cause.life = at_rate(rate);
+    cause.takes_nodes = 1;
+    add(cause, key);
+    plan_.causes.back().is_hardware = false;
+    return static_cast<std::int32_t>(plan_.causes.size()) - 1;
+  }
+
+ private:
+  void check(const FailureCause& cause, std::string_view key) {
+    findings_.require(std::isfinite(cause.weight) && cause.weight >= 0.0,
+                      key,
+                      fmt::format("the weight of {} must not be negative", cause.name));
+    check_stages(cause.recovery, key, findings_);
+    const auto* domain = domain_of(cause.scope, spec_.domains);
+    findings_.require(
+        domain == nullptr || domain->value_or(0) >= 1,
+        key,
+        fmt::format(
+            "{} strikes a {}, whose nodes are not known", cause.name, to_string(cause.scope)),
+        fmt::format("failures.domains.{}: at least 1", to_string(cause.scope)));
+    const std::int64_t taken = cause.takes_nodes.value_or(0);
+    findings_.require(
+        taken >= 0 && taken <= plan_.step.nodes,
+        key,
+        fmt::format("{} takes {} nodes of a job of {}", cause.name, taken, plan_.step.nodes));
+    if (cause.life) {
+      std::optional<std::string> problem = problem_of(*cause.life);
+      problem = problem ? problem : problem_of(*cause.life, cause.age);
+      findings_.require(!problem, key, fmt::format("{}: {}", cause.name, problem.value_or("")));
+    }
+  }
+
+  [[nodiscard]] PlannedCause resolve(const FailureCause& cause) const {
+    PlannedCause planned;
+    planned.name = cause.name;
+    planned.category = cause.category;
+    planned.age = cause.age;
+    planned.scope = cause.scope;
+    planned.symptom = cause.symptom;
+    planned.is_hardware = is_hardware(cause.category);
+    std::int64_t shared = 0;  // nodes that share one unit; 0: storage, job
+    if (const auto* domain = domain_of(cause.scope, spec_.domains)) {
+      shared = domain->value_or(1);
+    } else if (cause.scope == FailureScope::gpu || cause.scope == FailureScope::node) {
+      shared = 1;
+    }
+    planned.units_per_node = shared != 0 ? 1.0 / static_cast<double>(shared) : 0.0;
+    if (cause.scope == FailureScope::gpu) {
+      planned.units_per_node = static_cast<double>(plan_.step.gpus_per_node);
+    }
+    planned.hit_nodes = std::min(plan_.step.nodes, shared);
+    const bool takes = cause.takes_node.value_or(takes_node_by_default(cause.category));
+    planned.takes_nodes = cause.takes_nodes.value_or(takes ? planned.hit_nodes : 0);
+    planned.stated = cause.recovery;
+    return planned;
+  }
+
+  const FailureSpec& spec_;
+  RunPlan& plan_;
+  Findings& findings_;
+};
 
 bool is_factor(double value) {
   return std::isfinite(value) && value >= 1.0;
@@ -38,7 +155,7 @@ void plan_slowdown(const SlowdownSpec& spec,
                    CausePlanner& planner,
                    RunPlan& plan,
                    Findings& findings) {
-  check_law(spec.duration, fmt::format("{}.duration", key), findings);
+  findings.require_law(spec.duration, fmt::format("{}.duration", key));
   findings.require(spec.slowdown.median != 0.0,
                    fmt::format("{}.slowdown", key),
                    "is required where no fault says which links are slow");
@@ -46,13 +163,11 @@ void plan_slowdown(const SlowdownSpec& spec,
                        std::isfinite(spec.slowdown.sigma) && spec.slowdown.sigma >= 0.0,
                    fmt::format("{}.slowdown", key),
                    "a slowdown must be at least 1, its sigma not negative");
-  findings.require(!spec.evict_after || in_range(*spec.evict_after),
-                   fmt::format("{}.evict_after", key),
-                   "must be between 0 s and 73 years");
   PlannedSlowdown planned;
   planned.factor = spec.slowdown;
   planned.duration = spec.duration;
   if (spec.evict_after) {
+    findings.require_time(*spec.evict_after, fmt::format("{}.evict_after", key));
     planned.evict_after = bounded_time(*spec.evict_after);
   }
   planned.cause = planner.add_process(spec.name, spec.node_rate, spec.job_rate, spec.recovery, key);
@@ -66,8 +181,8 @@ void plan_corruption(const SilentSpec& spec,
                      RunPlan& plan,
                      Findings& findings) {
   constexpr std::string_view kKey = "failures.sdc";
-  check_law(spec.detection, "failures.sdc.detection", findings);
-  check_law(spec.repeat_after, "failures.sdc.repeat_after", findings);
+  findings.require_law(spec.detection, "failures.sdc.detection");
+  findings.require_law(spec.repeat_after, "failures.sdc.repeat_after");
   findings.require(spec.repeats >= 0.0 && spec.repeats < 1.0,
                    "failures.sdc.repeats",
                    "must be at least 0 and below 1: at 1 no host would ever be found");
@@ -143,8 +258,6 @@ void plan_silent(const FailureSpec& spec,
   }
 }
 
-using Stages = std::array<Duration, kRecoveryStageCount>;
-
 // Takes what `spec` does not state from `base`.
 template <typename T>
 void fill(std::optional<T>& value, const std::optional<T>& base) {
@@ -181,9 +294,7 @@ void plan_modulation(const FailureSpec& spec,
     findings.require(is_positive(spec.burn_in->factor) && in_range(spec.burn_in->age),
                      "failures.burn_in",
                      "the factor must be positive and the age not negative");
-    findings.require(in_range(spec.burn_in->decay) && spec.burn_in->decay > Seconds{},
-                     "failures.burn_in.decay",
-                     "must be positive and below 73 years");
+    findings.require_positive_time(spec.burn_in->decay, "failures.burn_in.decay");
     modulation.burn_in = spec.burn_in->factor;
     modulation.burn_in_decay = bounded_time(spec.burn_in->decay);
     modulation.burn_in_age = bounded_time(spec.burn_in->age);
@@ -201,21 +312,19 @@ void plan_modulation(const FailureSpec& spec,
     modulation.episodes.push_back(planned);
   }
   if (spec.lemons) {
-    const auto is_share = [](double value) { return value >= 0.0 && value <= 1.0; };
     findings.require(is_share(spec.lemons->fraction) && is_factor(spec.lemons->factor) &&
                          spec.lemons->remove_after.value_or(1) >= 1,
                      "failures.lemons",
                      "needs a share between 0 and 1, a factor of at least 0, and a removal after "
                      "at least one failure");
-    plan.lemons = {spec.lemons->fraction, spec.lemons->factor, spec.lemons->remove_after};
+    plan.lemons = *spec.lemons;
   }
 }
 
 void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findings) {
   const PerSecond node_rate = spec.node_rate.value_or(PerSecond{});
-  const PerSecond job_rate = spec.job_rate.value_or(PerSecond{});
-  findings.require(is_rate(node_rate), "failures.node_rate", "the rate must not be negative");
-  findings.require(is_rate(job_rate), "failures.job_rate", "the rate must not be negative");
+  findings.require_rate(node_rate, "failures.node_rate");
+  findings.require_rate(spec.job_rate.value_or(PerSecond{}), "failures.job_rate");
   std::vector<FailureCause> causes = spec.causes;
   if (causes.empty()) {
     causes.push_back(failure_cause("node failure", FailureCategory::host));
@@ -233,7 +342,7 @@ void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findi
     planner.add(cause, "failures.causes", share * node_rate);
   }
   for (const FailureCause& cause : spec.correlated) {
-    planner.add(cause, "failures.correlated", PerSecond{});
+    planner.add(cause, "failures.correlated");
   }
 }
 
@@ -250,7 +359,7 @@ void plan_log(const std::vector<LoggedFailure>& lines,
     });
     auto index = static_cast<std::int32_t>(known - plan.causes.begin());
     if (known == plan.causes.end()) {
-      planner.add(failure_cause(line.cause, FailureCategory::unknown), "failures.log", PerSecond{});
+      planner.add(failure_cause(line.cause, FailureCategory::unknown), "failures.log");
       index = static_cast<std::int32_t>(plan.causes.size()) - 1;
     }
     const std::int64_t nodes =
@@ -307,7 +416,7 @@ void sum_up(RunPlan& plan) {
 }  // namespace
 
 bool feels_lemons(const PlannedCause& cause) {
-  return cause.is_hardware && std::holds_alternative<ExponentialLife>(cause.life) &&
+  return cause.is_hardware && std::holds_alternative<ExponentialLaw>(cause.life) &&
          (cause.scope == FailureScope::gpu || cause.scope == FailureScope::node);
 }
 
@@ -316,8 +425,8 @@ PerSecond long_run_rate(const PlannedCause& cause, const RunPlan& plan) {
   const double units = by_nodes ? cause.units_per_node * static_cast<double>(plan.step.nodes) : 1.0;
   double multiplier = cause.is_hardware ? plan.failures.modulation.long_run_mean() : 1.0;
   if (feels_lemons(cause)) {
-    const LemonPlan& lemons = plan.failures.lemons;
-    multiplier *= 1.0 + lemons.fraction * (lemons.multiplier - 1.0);
+    const LemonSpec& lemons = plan.failures.lemons;
+    multiplier *= 1.0 + lemons.fraction * (lemons.factor - 1.0);
   }
   return units * multiplier * (1.0 / mean(cause.life));
 }
@@ -364,7 +473,7 @@ void plan_failures(const FailureSpec& spec,
   FailureCause software = failure_cause("job-level software", FailureCategory::software);
   software.scope = FailureScope::job;
   software.life = at_rate(spec.job_rate.value_or(PerSecond{}));
-  planner.add(software, "failures.job_rate", PerSecond{});
+  planner.add(software, "failures.job_rate");
   plan_false_alarms(spec, planner);
   if (spec.log_lines) {
     plan_log(*spec.log_lines, planner, plan, findings);

@@ -5,13 +5,6 @@
 //
 //   nodes = integral of (fixed held - reserved)+ * price(t) + reserved * price + spot * price(t)
 //
-// symbol   | meaning                                                         | unit  | origin
-// ---------|-----------------------------------------------------------------|-------|-----------
-// held     | nodes allocated, by what they are billed as                     | nodes | NodePool
-// dollars  | by category of cost                                             | $     | computed
-// energy   | of the site, by what the nodes did                              | kWh   | computed
-// carbon   | energy * intensity of the grid                                  | kg    | computed
-//
 // Every dollar is in exactly one category; the total is their sum. With one flat price the cost is
 // price * GPU time of the ledger: hold() does nothing then, unless a timeline wants to know.
 
@@ -23,7 +16,6 @@
 
 #include "sim/base/units.hpp"
 #include "sim/run/capacity/node_pool.hpp"
-#include "sim/run/prices/bill.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
 #include "sim/run/run_timeline.hpp"
@@ -46,10 +38,15 @@ class Billing {
 
   // Nodes held from `now` on; time does not go backwards.
   void hold(SimTime now, const HeldNodes& nodes) {
-    if (!flat_ || timeline_ != nullptr) {
+    if (follows_nodes()) {
       integrate(now);
+      held_ = nodes;
     }
-    held_ = nodes;
+  }
+
+  // hold() makes a difference.
+  [[nodiscard]] bool follows_nodes() const {
+    return !flat_ || timeline_ != nullptr;
   }
 
   // The bill of a run that ends at `end`; its ledger is complete.

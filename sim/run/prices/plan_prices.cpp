@@ -1,7 +1,7 @@
-#include "sim/run/prices/plan_prices.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "sim/run/planning.hpp"
 
 namespace orrery::run {
 
@@ -22,6 +22,14 @@ bool is_amount(double value) {
 
 bool is_price(DollarsPerSecond price) {
   return is_amount(in_dollars_per_hour(price));
+}
+
+void require_price(Dollars price, std::string_view key, Findings& findings) {
+  findings.require(is_amount(in_dollars(price)), key, "is no price", kPrices);
+}
+
+bool require_price(DollarsPerSecond price, std::string_view key, Findings& findings) {
+  return findings.require(is_price(price), key, "is no price", kPrices);
 }
 
 PriceSpec with_preset(const PriceSpec& spec) {
@@ -58,14 +66,9 @@ void check_owned(const PriceSpec& spec, Findings& findings) {
   findings.require(spec.changes.empty(),
                    "prices.changes",
                    "the cost of owned nodes does not change with a price per hour");
-  findings.require(
-      is_amount(in_dollars(owned.purchase)), "prices.owned.gpu", "is no price", kPrices);
-  findings.require(owned.lifetime > Seconds{} && in_range(owned.lifetime),
-                   "prices.owned.lifetime",
-                   "must be positive and below 73 years");
-  findings.require(owned.residual >= 0.0 && owned.residual <= 1.0,
-                   "prices.owned.residual",
-                   "must be between 0 and 1");
+  require_price(owned.purchase, "prices.owned.gpu", findings);
+  findings.require_positive_time(owned.lifetime, "prices.owned.lifetime");
+  findings.require_share(owned.residual, "prices.owned.residual");
   findings.require(
       is_amount(owned.maintenance), "prices.owned.maintenance", "must not be negative");
 }
@@ -102,17 +105,15 @@ void plan_fixed(const PriceSpec& spec,
     }
     return;
   }
-  findings.require(
-      !spec.gpu_hour || is_price(*spec.gpu_hour), "prices.gpu_hour", "is no price", kPrices);
   if (!spec.gpu_hour) {
     findings.require(spec.changes.empty(), "prices.changes", "changes no price", "prices.gpu_hour");
     return;
   }
+  require_price(*spec.gpu_hour, "prices.gpu_hour", findings);
   pricing.fixed.push_back({SimTime{}, *spec.gpu_hour * per_node});
   for (const PriceChange& change : spec.changes) {
     const std::optional<SimTime> from = begin_of(change, start, findings);
-    if (!from ||
-        !findings.require(is_price(change.gpu_hour), "prices.changes", "is no price", kPrices) ||
+    if (!from || !require_price(change.gpu_hour, "prices.changes", findings) ||
         !findings.require(*from >= pricing.fixed.back().from,
                           "prices.changes",
                           "a change comes before the one above it",
@@ -138,21 +139,19 @@ void plan_spot_price(const PriceSpec& spec, RunPlan& plan, Findings& findings) {
   if (!spec.spot_gpu_hour) {
     return;
   }
-  findings.require(is_price(*spec.spot_gpu_hour), "prices.spot_gpu_hour", "is no price", kPrices);
+  require_price(*spec.spot_gpu_hour, "prices.spot_gpu_hour", findings);
   if (plan.capacity.spot) {
     plan.pricing.spot = *spec.spot_gpu_hour * per_node;
   }
 }
 
 void plan_reservation(const ReservedSpec& spec, RunPlan& plan, Findings& findings) {
-  findings.require(spec.nodes >= 1, "prices.reserved.nodes", "must be at least 1");
-  findings.require(is_price(spec.gpu_hour), "prices.reserved.gpu_hour", "is no price", kPrices);
-  findings.require(!spec.commitment || (in_range(*spec.commitment) && *spec.commitment > Seconds{}),
-                   "prices.reserved.commitment",
-                   "must be positive and below 73 years");
+  findings.require_one(spec.nodes, "prices.reserved.nodes");
+  require_price(spec.gpu_hour, "prices.reserved.gpu_hour", findings);
   PlannedReservation reserved{
       spec.nodes, spec.gpu_hour * static_cast<double>(plan.step.gpus_per_node), std::nullopt};
   if (spec.commitment) {
+    findings.require_positive_time(*spec.commitment, "prices.reserved.commitment");
     reserved.paid_until = bounded_time(*spec.commitment);
   }
   plan.pricing.reserved = reserved;
@@ -166,8 +165,7 @@ void plan_energy(const EnergySpec& spec, RunPlan& plan, Findings& findings) {
   findings.require(
       is_amount(spec.pue) && spec.pue >= 1.0, "prices.energy.pue", "must be at least 1", "1 to 3");
   const Dollars price = spec.per_kilowatt_hour.value_or(Dollars{});
-  findings.require(
-      is_amount(in_dollars(price)), "prices.energy.kilowatt_hour", "is no price", kPrices);
+  require_price(price, "prices.energy.kilowatt_hour", findings);
   findings.require(is_amount(spec.kilograms_per_kilowatt_hour.value_or(0.0)),
                    "prices.energy.carbon",
                    "must not be negative");
@@ -176,18 +174,13 @@ void plan_energy(const EnergySpec& spec, RunPlan& plan, Findings& findings) {
 }
 
 void plan_storage(const StoragePriceSpec& spec, RunPlan& plan, Findings& findings) {
-  findings.require(is_amount(in_dollars(spec.per_gigabyte_month.value_or(Dollars{}))),
-                   "prices.storage.gigabyte_month",
-                   "is no price",
-                   kPrices);
-  findings.require(is_amount(in_dollars(spec.per_gigabyte_out.value_or(Dollars{}))),
-                   "prices.egress.gigabyte",
-                   "is no price",
-                   kPrices);
-  const Seconds month = days(kDaysPerYear / kMonthsPerYear);
-  plan.pricing.per_stored_gigabyte = spec.per_gigabyte_month.value_or(Dollars{}) / month;
+  const Dollars stored = spec.per_gigabyte_month.value_or(Dollars{});
+  const Dollars out = spec.per_gigabyte_out.value_or(Dollars{});
+  require_price(stored, "prices.storage.gigabyte_month", findings);
+  require_price(out, "prices.egress.gigabyte", findings);
+  plan.pricing.per_stored_gigabyte = stored / days(kDaysPerYear / kMonthsPerYear);
   plan.pricing.stored_data = plan.pricing.per_stored_gigabyte * in_gigabytes(spec.data);
-  plan.pricing.out = spec.per_gigabyte_out.value_or(Dollars{}) * in_gigabytes(spec.out);
+  plan.pricing.out = out * in_gigabytes(spec.out);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-#include "sim/run/recovery/plan_recovery.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "sim/base/check.hpp"
 #include "sim/run/checkpoints/checkpoint_rates.hpp"
+#include "sim/run/planning.hpp"
 
 namespace orrery::run {
 
@@ -58,11 +58,9 @@ Curves curves_of(const RecoverySpec& spec, Findings& findings) {
 
 void check_recovery(const RecoverySpec& spec, Findings& findings) {
   check_stages(spec.stages, "recovery", findings);
-  const auto is_time = [](const std::optional<Seconds>& time) { return !time || in_range(*time); };
-  constexpr std::string_view kSpan = "must be between 0 s and 73 years";
-  findings.require(is_time(spec.watchdog), "recovery.watchdog", std::string(kSpan));
-  findings.require(is_time(spec.inspection), "recovery.inspection", std::string(kSpan));
-  findings.require(in_range(spec.failed_restart), "recovery.failed_restart", std::string(kSpan));
+  findings.require_time(spec.watchdog.value_or(Seconds{}), "recovery.watchdog");
+  findings.require_time(spec.inspection.value_or(Seconds{}), "recovery.inspection");
+  findings.require_time(spec.failed_restart, "recovery.failed_restart");
   findings.require(spec.restart_fails >= 0.0 && spec.restart_fails < 1.0,
                    "recovery.restart_fails",
                    "must be at least 0 and below 1");
@@ -89,7 +87,7 @@ Duration detection_of(const RecoverySpec& spec, Symptom symptom, const Duration&
     return fixed(*spec.watchdog);
   }
   if (spec.inspection && (is_hang || !spec.stages[kDetect])) {
-    return UniformDuration{Seconds{}, period};
+    return UniformLaw{Seconds{}, period};
   }
   return detect;
 }
@@ -107,12 +105,25 @@ bool load_is_computed(const RecoverySpec& spec, const PlannedCause& cause) {
 
 }  // namespace
 
+Seconds value_at(const GpuCurve& curve, double gpus) {
+  ORRERY_CHECK(!curve.empty(), "a curve without points has no value at {} GPUs", gpus);
+  const auto above = std::find_if(
+      curve.begin(), curve.end(), [&](const GpuPoint& point) { return point.gpus >= gpus; });
+  if (above == curve.begin()) {
+    return curve.front().time;
+  }
+  if (above == curve.end()) {
+    return curve.back().time;
+  }
+  const GpuPoint& low = *(above - 1);
+  const double share = std::log(gpus / low.gpus) / std::log(above->gpus / low.gpus);
+  return low.time * std::pow(above->time / low.time, share);
+}
+
 void check_stages(const RecoveryStages& stages, std::string_view key, Findings& findings) {
   for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
     if (stages[i]) {
-      const std::optional<std::string> problem = problem_of(*stages[i]);
-      findings.require(
-          !problem, fmt::format("{}.{}", key, kRecoveryStageNames[i]), problem.value_or(""));
+      findings.require_law(*stages[i], fmt::format("{}.{}", key, kRecoveryStageNames[i]));
     }
   }
 }

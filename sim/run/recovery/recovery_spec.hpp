@@ -5,19 +5,6 @@
 //   failure -> detect -> diagnose -> [wait for a node] -> reschedule -> communicator_init -> load
 //           -> warm_up -> training
 //
-// symbol            | meaning                                                     | unit | origin
-// ------------------|-------------------------------------------------------------|------|---------
-// detect            | until the job is known to be dead (watchdog, heartbeat)     | s    | preset
-// diagnose          | until the cause and the node are known                      | s    | preset
-// reschedule        | stop, clean up, place and launch on the new set of nodes    | s    | preset
-// communicator_init | rendezvous and creation of the communicators                | s    | preset
-// load              | reading the checkpoint; default: its size / read rate       | s    | computed
-// warm_up           | slow first steps, data loader, compilation                  | s    | preset
-// watchdog          | time without progress after which a hang counts as failure  | s    | scenario
-// inspection        | period of checks that find a hang or a crash by themselves  | s    | scenario
-// slow_steps        | steps after a restart, and how many times longer they take  | -, 1 | scenario
-// restart_fails     | a restart fails when its communicators are built            | 1    | scenario
-//
 // A failure that strikes during any stage starts the recovery again from detection. Stages that are
 // neither stated nor in the preset take no time. A stage may follow measured times by number of
 // GPUs: t(g) by straight lines in log g and log t, constant outside the measured range. What a
@@ -32,11 +19,18 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/run/theory/duration.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
 
-enum class RecoveryStage { detect, diagnose, reschedule, communicator_init, load, warm_up };
+enum class RecoveryStage {
+  detect,             // until the job is known to be dead (watchdog, heartbeat)
+  diagnose,           // until the cause and the node are known
+  reschedule,         // stop, clean up, place and launch on the new set of nodes
+  communicator_init,  // rendezvous and creation of the communicators
+  load,               // reading the checkpoint; default: its size / read rate
+  warm_up,            // slow first steps, data loader, compilation
+};
 
 inline constexpr std::size_t kRecoveryStageCount = 6;
 
@@ -81,11 +75,11 @@ struct RecoverySpec {
   RecoveryStages stages;  // stages stated here replace those of the preset
   std::shared_ptr<const CommunicatorPreset> communicators;  // communicator_init by number of GPUs
   GpuCurve communicator_points;         // own measurements, in place of that preset
-  std::optional<Seconds> watchdog;      // of causes that hang the job
-  std::optional<Seconds> inspection;    // detect: uniform on [0, inspection]
+  std::optional<Seconds> watchdog;      // without progress, after which a hang is a failure
+  std::optional<Seconds> inspection;    // period of checks: detect is uniform on [0, inspection]
   std::optional<SlowSteps> slow_steps;  // in place of warm_up
-  double restart_fails = 0.0;
-  Seconds failed_restart;  // from the failed initialisation until it is rescheduled
+  double restart_fails = 0.0;           // probability, when communicators are built
+  Seconds failed_restart;               // from the failed initialisation until it is rescheduled
   std::optional<std::int64_t> max_restarts;
 };
 

@@ -46,6 +46,11 @@ struct LawOptimum {
   double tokens = 0.0;
 };
 
+// 6 N D: training of so many parameters on so many tokens.
+[[nodiscard]] constexpr Flop six_nd(double parameters, Tokens tokens) {
+  return flop(kFlopOfTraining * parameters * in_tokens(tokens));
+}
+
 // Of a model with so many active parameters: C / (6 N), whole ones.
 [[nodiscard]] Tokens tokens_for(Flop compute, double parameters);
 

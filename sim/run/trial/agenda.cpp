@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/run/trial/pace_record.hpp"
+#include "sim/run/trial/run_books.hpp"
 
 namespace orrery::run {
 
@@ -19,7 +19,6 @@ void Agenda::reset() {
   next_unitemised_ = plan_.unitemised.period;
   phase_ = rework_ = 0;
   stalled_until_ = SimTime{};
-  repace_ = grows_ = false;
 }
 
 void Agenda::look_ahead(const Moment& moment) {
@@ -28,14 +27,14 @@ void Agenda::look_ahead(const Moment& moment) {
     next_step_ = std::min(next_step_, plan_.rework[rework_].at_step);
   }
   next_stop_ = std::min({next_maintenance_, next_unitemised_, moment.departure});
-  const bool grows_later = grows_ && !grows_at_once_ && moment.next_save > moment.steps;
+  const bool grows_later = moment.grows && !grows_at_once_ && moment.next_save > moment.steps;
   if (grows_later) {
     next_step_ = std::min(next_step_, moment.next_save);
   }
-  const bool grows_now = grows_ && !grows_later;
-  if (grows_now || repace_ || moment.urgent || stalled_until_ > moment.now) {
+  if ((moment.grows && !grows_later) || moment.urgent || stalled_until_ > moment.now) {
     next_stop_ = SimTime{};  // at the next step boundary
   }
+  last_quiet_step_ = next_step_ - (next_step_ == target_ || moment.grows ? 1 : 0);
 }
 
 void Agenda::go_back(std::int64_t steps) {

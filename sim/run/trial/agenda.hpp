@@ -5,16 +5,13 @@
 //   step = min(target, evaluation, end of the phase, rework, save that a growth waits for)
 //   stop = min(maintenance, unitemised, save before a departure), or at once
 //
-// symbol     | meaning                                                    | unit  | origin
-// -----------|------------------------------------------------------------|-------|----------
-// step       | the first step after which more is due than a save         | steps | run plan
-// stop       | from then on something is due at the next step boundary    | ns    | run plan
-//
 // look_ahead() follows any change. O(1).
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "sim/run/capacity/node_pool.hpp"
 #include "sim/run/run_plan.hpp"
 
 namespace orrery::run {
@@ -27,7 +24,8 @@ class Agenda {
     std::int64_t steps = 0;
     std::int64_t next_save = 0;  // step of it
     SimTime departure;           // when to save before nodes leave
-    bool urgent = false;         // a disturbance waits for the next step boundary
+    bool urgent = false;         // something waits for the next step boundary
+    bool grows = false;          // nodes are ready that would make the job larger
   };
 
   // Keeps a reference to the plan.
@@ -52,7 +50,7 @@ class Agenda {
   // The last step of a stretch of training and saves from which nothing is missed; the save at
   // next_step() belongs to what is due there when the job ends or grows with it.
   [[nodiscard]] std::int64_t last_quiet_step() const {
-    return next_step_ - (next_step_ == target_ || grows_ ? 1 : 0);
+    return last_quiet_step_;
   }
 
   [[nodiscard]] const PlannedPhase& phase() const {
@@ -105,32 +103,6 @@ class Agenda {
   // True when an unitemised stop is due, from now on the next one.
   [[nodiscard]] bool take_unitemised(SimTime now);
 
-  // The pace changes at the next step boundary.
-  void ask_for_pace() {
-    repace_ = true;
-  }
-
-  void set_pace() {
-    repace_ = false;
-  }
-
-  [[nodiscard]] bool asks_for_pace() const {
-    return repace_;
-  }
-
-  // Nodes are ready that would make the job larger.
-  void ask_for_growth() {
-    grows_ = true;
-  }
-
-  void forget_growth() {
-    grows_ = false;
-  }
-
-  [[nodiscard]] bool asks_for_growth() const {
-    return grows_;
-  }
-
   // Growth does not wait for the next save.
   [[nodiscard]] bool grows_at_once() const {
     return grows_at_once_;
@@ -144,6 +116,7 @@ class Agenda {
   const std::int64_t evaluation_;  // steps between evaluations, or a number never reached
   const bool grows_at_once_;
   std::int64_t next_step_ = 0;
+  std::int64_t last_quiet_step_ = 0;
   SimTime next_stop_;
   std::int64_t next_evaluation_ = 0;  // the first one not done yet
   SimTime next_maintenance_;
@@ -151,8 +124,56 @@ class Agenda {
   std::size_t phase_ = 0;
   std::size_t rework_ = 0;  // the first one still to come
   SimTime stalled_until_;
-  bool repace_ = false;
-  bool grows_ = false;
+};
+
+// Announced preemptions: the one for which the job saves next, and the latest start of that save.
+//
+//   save_at = departure - (longest step in progress + save to the storage) - 1 ns, or now
+//
+// symbol    | meaning                                                          | unit | origin
+// ----------|------------------------------------------------------------------|------|----------
+// departure | the first announced preemption that is not dealt with            | ns   | pool
+// dealt with| it is over, its save was made, or it is too late for one         | -    | simulated
+//
+// Several preemptions can be announced at a time; the pool knows them all (spot_supply.hpp). Each
+// has a save of its own, as late as it can be: what is trained between it and the loss is lost.
+// Longer notice then never costs: it only moves the moment at which a departure becomes known.
+class Departures {
+ public:
+  // Keeps a reference to the pool.
+  explicit Departures(const NodePool& pool) : pool_(pool) {}
+
+  void reset() {
+    next_ = save_at_ = kForever;
+    dealt_with_ = SimTime{};
+  }
+
+  // Looks again: after a notice, a departure, a move to another zone or a change of the pace. A
+  // save takes `needs`, the step in progress included.
+  void update(SimTime now, SimTime needs) {
+    next_ = pool_.departure_after(dealt_with_);
+    save_at_ = next_ == kForever ? kForever : std::max(now, next_ - needs - SimTime{1});
+  }
+
+  // Those up to `time` need nothing more; update() follows.
+  void deal_with(SimTime time) {
+    dealt_with_ = std::max(dealt_with_, time);
+  }
+
+  // When the nodes leave; kForever when nothing is announced.
+  [[nodiscard]] SimTime next() const {
+    return next_;
+  }
+
+  [[nodiscard]] SimTime save_at() const {
+    return save_at_;
+  }
+
+ private:
+  const NodePool& pool_;
+  SimTime next_ = kForever;
+  SimTime save_at_ = kForever;
+  SimTime dealt_with_;
 };
 
 }  // namespace orrery::run

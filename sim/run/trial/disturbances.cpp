@@ -68,9 +68,7 @@ void Disturbances::begin_slowdown(SimTime now, std::int32_t index) {
 std::int32_t Disturbances::evict() {
   const std::uint32_t id = evictions_.back();
   evictions_.pop_back();
-  const auto index = static_cast<std::size_t>(slowdowns_.index_of(id));
-  slowdowns_.end(id);
-  return plan_.failures.slowdowns[index].cause;
+  return plan_.failures.slowdowns[static_cast<std::size_t>(slowdowns_.end(id))].cause;
 }
 
 bool Disturbances::begin_corruption(SimTime now, std::int32_t index, std::int64_t steps) {
@@ -105,8 +103,7 @@ void Disturbances::go_back(std::int64_t steps) {
   }
 }
 
-bool Disturbances::end_recovery(SimTime now) {
-  bool corrupts_again = false;
+void Disturbances::end_recovery(SimTime now) {
   for (std::size_t i = 0; i < taints_.size(); ++i) {
     if (!taints_[i].recovering) {
       continue;
@@ -116,11 +113,9 @@ bool Disturbances::end_recovery(SimTime now) {
       push(now + bounded_time(sample(after, stream_)),
            Outcome::corruption,
            static_cast<std::uint32_t>(i));
-      corrupts_again = true;
     }
     taints_[i] = {};
   }
-  return corrupts_again;
 }
 
 }  // namespace orrery::run

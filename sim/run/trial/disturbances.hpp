@@ -3,26 +3,66 @@
 // Disturbances of one trial: slow nodes, degraded links, silent corruption and loss spikes, which
 // of them act now, and when each is noticed.
 //
-//   factor of a slowdown = 1 + (median - 1) * exp(sigma * z),  z ~ N(0, 1)
+//   factor of a slowdown = 1 + (median - 1) * exp(sigma * z),  z ~ N(0, 1), by its FactorLaw
 //
-// symbol        | meaning                                                   | unit | origin
-// --------------|-----------------------------------------------------------|------|---------
-// median, sigma | the law of the factor                                     | -    | scenario
-//
-// Of several slowdowns at a time the worst one counts. A host that computes wrong results does so
+// A host that computes wrong results does so
 // until it is found and has left; one that is looked for and not found does so again, some time
 // after the recovery. O(log n) per event.
 
+#include <algorithm>
 #include <cstdint>
+#include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "sim/base/check.hpp"
 #include "sim/base/random.hpp"
 #include "sim/engine/event_queue.hpp"
-#include "sim/run/failures/active_slowdowns.hpp"
 #include "sim/run/run_plan.hpp"
 
 namespace orrery::run {
+
+// The slowdowns in progress. A slow node holds the whole job up, so the worst one counts. O(log n).
+class ActiveSlowdowns {
+ public:
+  void clear() {
+    active_.clear();
+    factors_.clear();
+    next_id_ = 0;
+  }
+
+  // `index` into FailurePlan::slowdowns. The id of the one that begins.
+  std::uint32_t begin(double factor, std::int32_t index) {
+    active_[next_id_] = {factors_.insert(factor), index};
+    return next_id_++;
+  }
+
+  // Returns its index.
+  std::int32_t end(std::uint32_t id) {
+    const auto ended = active_.find(id);
+    ORRERY_CHECK(ended != active_.end(), "no slowdown {} is in progress", id);
+    const auto [factor, index] = ended->second;
+    factors_.erase(factor);
+    active_.erase(ended);
+    return index;
+  }
+
+  // The largest factor in progress, at least 1.
+  [[nodiscard]] double worst() const {
+    return factors_.empty() ? 1.0 : std::max(1.0, *factors_.rbegin());
+  }
+
+ private:
+  struct Slowdown {
+    std::multiset<double>::iterator factor;
+    std::int32_t index = 0;
+  };
+
+  std::multiset<double> factors_;
+  std::unordered_map<std::uint32_t, Slowdown> active_;  // by id
+  std::uint32_t next_id_ = 0;
+};
 
 class Disturbances {
  public:
@@ -58,7 +98,7 @@ class Disturbances {
   void begin_slowdown(SimTime now, std::int32_t index);
 
   // The largest factor on the step time, at least 1.
-  [[nodiscard]] double slowdown() {
+  [[nodiscard]] double slowdown() const {
     return slowdowns_.worst();
   }
 
@@ -81,9 +121,8 @@ class Disturbances {
   // The steps after `steps` are undone; the host is still there.
   void go_back(std::int64_t steps);
 
-  // Hosts that were found have left, the others corrupt again some time later; true if there are
-  // any of those.
-  [[nodiscard]] bool end_recovery(SimTime now);
+  // Hosts that were found have left, the others corrupt again some time later.
+  void end_recovery(SimTime now);
 
   // Steps are to be trained in vain, after a loss spike.
   void skip_steps(std::int64_t steps) {

@@ -28,7 +28,7 @@ Recovery::Recovery(const RunPlan& plan)
       for (std::size_t i = 0; i < kRecoveryStageCount; ++i) {
         const bool loads = i == index_of(RecoveryStage::load);
         const Duration& law = loads ? tier.load[cause] : plan.recovery.stages[cause][i];
-        const auto* fixed = std::get_if<FixedDuration>(&law);
+        const auto* fixed = std::get_if<FixedLaw>(&law);
         stages[i] =
             fixed != nullptr ? Stage{bounded_time(fixed->value), nullptr} : Stage{SimTime{}, &law};
       }
@@ -43,69 +43,44 @@ void Recovery::reset(std::uint32_t trial) {
   missing_by_ = plan_.capacity.spot ? plan_.capacity.spot->cause : -1;
   readiness_ = SimTime{};
   restarts_ = growths_ = 0;
-  load_from_storage();
-  end();
 }
 
-void Recovery::lose(SavedStates& saved, std::int32_t cause, std::int64_t nodes) {
-  saved.strike(cause, lost_nodes_, lost_nodes_ + nodes, luck_);
-  lost_nodes_ += nodes;
+void Recovery::lose(SavedStates& saved, Outage& outage, std::int32_t cause, std::int64_t nodes) {
+  saved.strike(cause, outage.lost, outage.lost + nodes, luck_);
+  outage.lost += nodes;
 }
 
-std::optional<std::int64_t> Recovery::roll_back(SavedStates& saved,
-                                                std::int32_t cause,
-                                                std::int64_t taken_nodes,
-                                                bool ran) {
-  const std::int64_t before = lost_nodes_;
+std::optional<std::int64_t> Recovery::roll_back(
+    SavedStates& saved, Outage& outage, std::int32_t cause, std::int64_t taken_nodes, bool ran) {
+  const std::int64_t before = outage.lost;
   saved.abort();
-  lose(saved, cause, taken_nodes);
-  late_save_ = false;
+  lose(saved, outage, cause, taken_nodes);
+  outage.saves_late = false;
   if (ran && plan_.checkpoint.just_in_time) {
-    const double survives = plan_.checkpoint.just_in_time->survival.of(cause, before, lost_nodes_);
-    late_save_ = survives >= 1.0 || (survives > 0.0 && luck_.uniform01() < survives);
+    const double survives = plan_.checkpoint.just_in_time->survival.of(cause, before, outage.lost);
+    outage.saves_late = survives >= 1.0 || (survives > 0.0 && luck_.uniform01() < survives);
   }
-  if (late_save_) {
-    source_ = plan_.checkpoint.tiers.size() - 1;
+  if (outage.saves_late) {
+    outage.source = plan_.checkpoint.tiers.size() - 1;
     return std::nullopt;
   }
   const SavedStates::Source newest = saved.newest();
-  source_ = newest.tier;
+  outage.source = newest.tier;
   return newest.steps;
 }
 
-void Recovery::load_from(std::size_t tier) {
-  source_ = tier;
-  late_save_ = false;
-}
-
-void Recovery::load_from_storage() {
-  load_from(plan_.checkpoint.tiers.size() - 1);
-}
-
-void Recovery::begin(std::int32_t cause, std::optional<SimTime> outage) {
-  cause_ = cause;
-  outage_ = outage;
-}
-
-void Recovery::begin_shortage() {
-  cause_ = missing_by_;
-  load_from_storage();
-}
-
-void Recovery::begin_growth() {
-  ++growths_;
-  begin_shortage();
-}
-
-SimTime Recovery::stage_length(RecoveryStage stage, std::int64_t gpus, bool resharded) {
-  if (outage_) {
-    return stage == RecoveryStage::reschedule ? *outage_ : SimTime{};
+SimTime Recovery::stage_length(const Outage& outage,
+                               RecoveryStage stage,
+                               std::int64_t gpus,
+                               bool resharded) {
+  if (outage.logged) {
+    return stage == RecoveryStage::reschedule ? *outage.logged : SimTime{};
   }
   SimTime length;
-  if (cause_ >= 0) {
-    const auto cause = static_cast<std::size_t>(cause_);
+  if (outage.cause >= 0) {
+    const auto cause = static_cast<std::size_t>(outage.cause);
     const std::size_t index = index_of(stage);
-    const Stage& planned = stages_[source_ * plan_.causes.size() + cause][index];
+    const Stage& planned = stages_[outage.source * plan_.causes.size() + cause][index];
     length = planned.length;
     if (planned.law != nullptr) {
       length = bounded_time(sample(*planned.law, streams_[index]));
@@ -123,15 +98,18 @@ SimTime Recovery::stage_length(RecoveryStage stage, std::int64_t gpus, bool resh
   return length;
 }
 
-Recovery::NextStage Recovery::next_stage(RecoveryStage first, std::int64_t gpus, bool resharded) {
+Recovery::NextStage Recovery::next_stage(const Outage& outage,
+                                         RecoveryStage first,
+                                         std::int64_t gpus,
+                                         bool resharded) {
   for (auto stage = static_cast<int>(first);; ++stage) {
     const auto next = static_cast<RecoveryStage>(stage);
     if (next == RecoveryStage::reschedule) {
       ++restarts_;
     }
-    const SimTime length = stage_length(next, gpus, resharded);
+    const SimTime length = stage_length(outage, next, gpus, resharded);
     const bool passes_by =
-        (next == RecoveryStage::detect && !late_save_) || next == RecoveryStage::reschedule;
+        (next == RecoveryStage::detect && !outage.saves_late) || next == RecoveryStage::reschedule;
     if (length > SimTime{} || !passes_by) {
       return {next, length};
     }
@@ -148,17 +126,11 @@ bool Recovery::copy_is_unreadable() {
   return corrupt > 0.0 && luck_.uniform01() < corrupt;
 }
 
-std::int64_t Recovery::drop_copy(SavedStates& saved, std::int64_t steps) {
-  saved.drop(source_);
+std::int64_t Recovery::drop_copy(SavedStates& saved, Outage& outage, std::int64_t steps) {
+  saved.drop(outage.source);
   const SavedStates::Source older = saved.newest_until(steps);
-  source_ = older.tier;
+  outage.source = older.tier;
   return older.steps;
-}
-
-void Recovery::end() {
-  cause_ = -1;
-  lost_nodes_ = 0;
-  outage_.reset();
 }
 
 }  // namespace orrery::run

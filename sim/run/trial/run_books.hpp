@@ -12,14 +12,71 @@
 #include <vector>
 
 #include "sim/base/ledger.hpp"
+#include "sim/base/sim_time.hpp"
 #include "sim/run/capacity/node_pool.hpp"
 #include "sim/run/prices/billing.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
-#include "sim/run/trial/action.hpp"
-#include "sim/run/trial/pace_record.hpp"
+#include "sim/run/trial/states.hpp"
 
 namespace orrery::run {
+
+[[nodiscard]] inline SimTime times(std::int64_t count, SimTime each) {
+  return {count * each.ns};
+}
+
+// Of one step.
+struct Pace {
+  SimTime step;           // wall time: phase, size of the job, slowdowns
+  std::int64_t gpus = 1;  // that the job holds meanwhile
+  Int128 planned = 0;     // GPU ns at its planned size, with nothing slow
+
+  friend bool operator==(const Pace&, const Pace&) = default;
+};
+
+// Training that is undone.
+struct UndoneWork {
+  SimTime wall;
+  Int128 gpu_ns = 0;
+};
+
+// The pace at which each step of the run was made, and what is undone when the run goes back.
+//
+//   consumed(step)   = pace * gpus
+//   productive(step) = min(planned, consumed)       degraded(step) = consumed - productive(step)
+//
+// The record is a stack over the index of the step: a new pace begins a segment, going back to an
+// earlier step cuts the segments after it. So training between two events costs no bookkeeping at
+// all, and the accounts are exact integers. O(1) amortised per change of pace.
+class PaceRecord {
+ public:
+  void reset(const Pace& pace);
+
+  // The steps from `step` on are made at `pace`; `step` is not before the latest change.
+  void change(std::int64_t step, const Pace& pace);
+
+  // Forgets the steps `from`, ..., `done` - 1; the next one will be `from`. 0 <= from <= done.
+  UndoneWork undo(std::int64_t from, std::int64_t done);
+
+  // Books the steps 0, ..., `done` - 1 as productive and degraded.
+  void book(std::int64_t done, RunLedger& ledger) const;
+
+  [[nodiscard]] const Pace& current() const {
+    return segments_.back().pace;
+  }
+
+  [[nodiscard]] std::int64_t changes() const {
+    return static_cast<std::int64_t>(segments_.size()) - 1;
+  }
+
+ private:
+  struct Segment {
+    std::int64_t first = 0;
+    Pace pace;
+  };
+
+  std::vector<Segment> segments_;
+};
 
 class RunBooks {
  public:
@@ -35,9 +92,9 @@ class RunBooks {
   }
 
   // For the timeline; one predictable branch without one.
-  void note(Action action, SimTime begin, SimTime end, std::int32_t cause) const {
+  void note(const State& state, SimTime begin, SimTime end) const {
     if (timeline_ != nullptr) [[unlikely]] {
-      add_interval(action, begin, end, cause);
+      add_interval(state, begin, end);
     }
   }
 
@@ -60,8 +117,10 @@ class RunBooks {
   // `wanted_nodes` that its phase asks for.
   void settle(SimTime now, std::int64_t job_gpus, std::int64_t wanted_nodes, NodePool& pool);
 
-  void hold(SimTime now, const HeldNodes& nodes) {
-    billing_.hold(now, nodes);
+  void hold(SimTime now, const NodePool& pool) {
+    if (billing_.follows_nodes()) {
+      billing_.hold(now, pool.held());
+    }
   }
 
   // Ledger, bill and ratios of a trial that ends `now` after its steps, settled. Aborts when the
@@ -69,10 +128,7 @@ class RunBooks {
   void close(SimTime now, const PaceRecord& paces, RunResult& result);
 
  private:
-  [[gnu::noinline]] void add_interval(Action action,
-                                      SimTime begin,
-                                      SimTime end,
-                                      std::int32_t cause) const;
+  [[gnu::noinline]] void add_interval(const State& state, SimTime begin, SimTime end) const;
 
   const RunPlan& plan_;
   Billing billing_;

@@ -7,6 +7,9 @@
 //   lost work at a failure = time of the steps since the state it goes back to
 //                            + time into the current step
 //
+// A trial is in one state at a time (states.hpp). An event ends it or interrupts it: on() says what
+// state follows and marks what that changes, and commit() draws the consequences, all in one order.
+//
 // Order at a step boundary: changes of pace, save (when due), evaluation, next phase, rework,
 // planned stop (after a save it waits for), unitemised stop, training. Order of events at the same
 // nanosecond: a save becomes durable, nodes come and go, the job's own action completes, something
@@ -17,7 +20,7 @@
 // - A failure during recovery starts it again, unless the plan says that nothing fails then. While
 //   the job waits for nodes, those it still holds are idle and, like idle spares, do not fail;
 //   only the failures of a log strike then.
-// - Several preemptions can be announced at a time; each has its own save (departures.hpp), where
+// - Several preemptions can be announced at a time; each has its own save (agenda.hpp), where
 //   that ends before the nodes leave.
 // - A node leaves when its failure has been diagnosed; a spare takes its place, or the job shrinks,
 //   or it waits for a repair.
@@ -48,19 +51,17 @@
 #include <stop_token>
 #include <vector>
 
-#include "sim/run/capacity/departures.hpp"
 #include "sim/run/capacity/node_pool.hpp"
 #include "sim/run/failures/failure_sources.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
 #include "sim/run/run_timeline.hpp"
-#include "sim/run/trial/action.hpp"
 #include "sim/run/trial/agenda.hpp"
 #include "sim/run/trial/disturbances.hpp"
-#include "sim/run/trial/pace_record.hpp"
 #include "sim/run/trial/recovery.hpp"
 #include "sim/run/trial/run_books.hpp"
 #include "sim/run/trial/saves.hpp"
+#include "sim/run/trial/states.hpp"
 
 namespace orrery::run {
 
@@ -93,20 +94,47 @@ class RunSimulator {
   // What can interrupt the job.
   enum class Interrupt : std::uint8_t { pool, disturbance, sample, failure, end };
 
-  // The frequent path, begin and end of a trial: run_simulator.cpp.
+  // What an event has changed, of which commit() draws the consequences.
+  struct Changes {
+    bool nodes = false;   // of the job, or how many are held
+    bool agenda = false;  // or what it looks at: disturbances, departures, steps undone
+    bool pace = false;    // the job stands at a step boundary, where its pace can change
+
+    [[nodiscard]] bool any() const {
+      return nodes || agenda || pace;
+    }
+  };
+
+  // What waits for a step boundary.
+  struct Wishes {
+    bool pace = false;    // another one
+    bool growth = false;  // nodes are ready that would make the job larger
+  };
+
+  // The frequent path, begin and end of a trial, commit(): run_simulator.cpp.
   [[gnu::noinline]] void reset(const TrialOptions& options);
   [[nodiscard, gnu::noinline]] RunResult result();
   void advance();
-  void next_action();
+  void next_state();
   void begin_training();
-  [[nodiscard]] std::int64_t steps_until(SimTime time) const;
-  void book_action();
+  void handle_interrupt();
+  void commit();
+  void expose();
+  void set_pace();
+  [[nodiscard]] Pace pace_now();
+  void expect_departure();
+  void cut_training();
+  void find_interrupt();
+  void book_state();
   void settle();
+  [[nodiscard]] NodePool& change_pool();
+  [[nodiscard]] std::int64_t steps_now() const;
 
-  void begin(Action action, SimTime length) {
-    action_ = action;
-    action_begin_ = now_;
-    action_end_ = now_ + length;
+  template <typename Next>
+  void enter(const Next& next, SimTime length) {
+    state_.emplace<Next>(next);
+    begin_ = now_;
+    end_ = now_ + length;
   }
 
   void stop(StopReason reason) {
@@ -114,9 +142,9 @@ class RunSimulator {
     result_.stop = reason;
   }
 
-  // Step boundaries with more to do: run_boundary.cpp. The frequent path keeps its registers
-  // only when what is rare is not inlined.
-  [[gnu::noinline]] void special_action();
+  // What follows at a step boundary with more to do than a save, and when a state has ended:
+  // boundaries.cpp. The frequent path keeps its registers only when what is rare is not inlined.
+  [[gnu::noinline]] void choose_state();
   [[nodiscard]] bool begin_pending_change();
   [[nodiscard]] bool begin_due_stop();
   void begin_blocking_save();
@@ -124,50 +152,39 @@ class RunSimulator {
   void begin_rework(const PlannedRework& rework);
   void grow();
   void evict();
-  void look_ahead();
-  void set_pace();
-  [[nodiscard]] Pace pace_now();
-  [[nodiscard, gnu::noinline]] bool complete_other_action();
-  void cut_training(SimTime at);
+  [[nodiscard, gnu::noinline]] bool end_other_state();
+  [[nodiscard]] bool end_state();
+  [[nodiscard]] bool end_stage(Recovering& state);
+  void begin_stages(Recovering& state, RecoveryStage first);
+  void begin_stage(Recovering& state, Stage stage, SimTime length);
+  void replace_nodes(Recovering& state);
   [[nodiscard]] bool change_size();
-
-  // Interrupts, failures and recoveries: run_recovery.cpp.
-  void find_interrupt();
-  void handle_interrupt();
-  void cut_off();
-  void handle_disturbance();
-  void detect_corruption(std::int32_t index);
-  void handle_failure();
-  void strike(const Strike& failure);
-  void strike_while_waiting(const Strike& failure);
-  void disturb(const PlannedCause& cause);
-  void begin_spike(const PlannedSpike& plan);
-  void note_failure(std::int32_t cause);
-  void remove_nodes(std::int32_t cause);
-  void roll_back(std::int32_t cause, std::int64_t taken_nodes);
-  void go_back(std::int64_t to, RunCategory category, std::int32_t cause);
-  void begin_recovery(std::int32_t cause, std::optional<SimTime> outage = {});
-  void begin_stages(RecoveryStage first);
-  void complete_communicators();
-  void complete_load();
-  void complete_recovery();
-  [[nodiscard]] bool gives_up();
-  [[nodiscard]] bool fails_too_often();
-  [[nodiscard]] std::int64_t steps_now() const;
-
-  // Nodes that leave and come: run_nodes.cpp.
-  void handle_pool();
-  void replace_nodes();
-  void restart_or_wait();
-  void wait_for_nodes();
   void fit_nodes();
-  void nodes_return();
+  void note_shrinking(const Outage& outage);
+  [[nodiscard]] bool can_run() const;
   void consider_growth();
+
+  // What interrupts the job: interrupts.cpp.
+  void on(const PoolEvent& event);
+  void on(const Disturbances::Event& event);
+  void on(const Strike& strike);
+  [[nodiscard]] Strike scripted_strike();
+  void nodes_return();
   void nodes_leave(std::int64_t nodes);
-  void expect_departure();
-  void change_nodes();
-  void expose(bool trains);
-  [[nodiscard]] bool can_run_on(std::int64_t nodes) const;
+  void detect_corruption(std::int32_t index);
+  void disturb(const PlannedCause& cause);
+  void corrupt(std::int32_t index);
+  void begin_spike(const PlannedSpike& plan);
+  void begin_recovery_unless_hopeless(std::int32_t cause, std::optional<SimTime> logged = {});
+  void note_failure(std::int32_t cause);
+  void count_failure(std::int32_t cause);
+  [[nodiscard]] Outage& outage();
+  [[nodiscard]] bool fails_too_often();
+  void lose_nodes(Outage& outage, std::int32_t cause);
+  void roll_back(Outage& outage, std::int32_t cause, std::int64_t taken_nodes, bool ran);
+  void go_back(std::int64_t to, RunCategory category, std::int32_t cause);
+  void begin_recovery(std::int32_t cause, std::optional<SimTime> logged = {});
+  void cut_off();
 
   [[nodiscard]] std::int64_t wanted_nodes() const {
     return agenda_.phase().nodes;
@@ -188,19 +205,18 @@ class RunSimulator {
   SimTime now_;
   SimTime interrupt_;  // the first of all interrupts
   Interrupt interrupt_kind_ = Interrupt::end;
-  Action action_ = Action::train;
-  SimTime action_begin_;
-  SimTime action_end_;
-  std::int64_t action_steps_ = 0;
-  SimTime step_time_;           // at the present pace
-  bool pace_is_stale_ = false;  // nodes or phase are others than when the pace was set
-  std::int64_t longest_ = 0;    // steps of one training action, bounded by the end of the run
-  std::int64_t steps_ = 0;      // done and kept
+  State state_;
+  SimTime begin_;  // of the state
+  SimTime end_;
+  Changes changes_;           // since the last commit()
+  SimTime step_time_;         // at the present pace
+  std::int64_t longest_ = 0;  // steps of one stretch of training, bounded by the end of the run
+  std::int64_t steps_ = 0;    // done and kept
   std::int64_t job_gpus_ = 0;
-  std::int64_t broken_ = 0;  // nodes of the job known or about to be known as broken
-  std::int64_t broken_bad_ = 0;
+  UndoneWork part_;           // of a step, in which training was broken off
   std::size_t scripted_ = 0;  // failures of TrialOptions so far
   std::size_t sampled_ = 0;
+  Wishes wishes_;
   bool over_ = false;
   RunResult result_;
 };

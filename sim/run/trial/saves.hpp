@@ -4,11 +4,6 @@
 //
 //   due at step saved + every, from the moment on at which no copy to its tiers is in flight
 //
-// symbol | meaning                                                   | unit  | origin
-// -------|-----------------------------------------------------------|-------|---------------
-// saved  | steps in the latest save begun, or gone back to           | steps | simulated
-// every  | steps between saves                                       | steps | checkpoint plan
-//
 // Whole cycles of training and save in which nothing else is due are counted in one go, as long as
 // no save has to wait for a copy in flight; what that gives is the same to the nanosecond. O(1) per
 // save, O(tiers log saves) per stretch.
@@ -17,7 +12,7 @@
 
 #include "sim/run/checkpoints/saved_states.hpp"
 #include "sim/run/run_plan.hpp"
-#include "sim/run/trial/pace_record.hpp"
+#include "sim/run/trial/run_books.hpp"
 
 namespace orrery::run {
 

@@ -74,7 +74,7 @@ void add_law(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
        .example = "0.002/d"},
       {},
       [cause](Draft& draft, const PerSecond& value) {
-        cause(draft).life = run::ExponentialLife{1.0 / value};
+        cause(draft).life = run::ExponentialLaw{1.0 / value};
       }));
   add_life_keys(
       keys,

@@ -23,20 +23,20 @@ std::optional<run::Duration> law_of(const DurationDraft& draft) {
   const bool uniform = draft.low || draft.high;
   const bool empirical = !draft.values.empty();
   if (draft.mean && !lognormal && !uniform && !empirical) {
-    return run::ExponentialDuration{*draft.mean};
+    return run::ExponentialLaw{*draft.mean};
   }
   if (draft.median && draft.sigma && !draft.mean && !uniform && !empirical) {
-    return run::LognormalDuration{*draft.median, *draft.sigma};
+    return run::LognormalLaw{*draft.median, *draft.sigma};
   }
   if (draft.median && draft.mean && !draft.sigma && !uniform && !empirical &&
       *draft.median > Seconds{} && *draft.mean >= *draft.median) {
     return run::lognormal_with_mean(*draft.median, *draft.mean);
   }
   if (draft.low && draft.high && !draft.mean && !lognormal && !empirical) {
-    return run::UniformDuration{*draft.low, *draft.high};
+    return run::UniformLaw{*draft.low, *draft.high};
   }
   if (empirical && !draft.mean && !lognormal && !uniform) {
-    return run::EmpiricalDuration{draft.values};
+    return run::EmpiricalLaw{draft.values};
   }
   return std::nullopt;
 }
@@ -44,20 +44,19 @@ std::optional<run::Duration> law_of(const DurationDraft& draft) {
 // The law as `law_of` reads it.
 std::string show_duration(const run::Duration& duration) {
   const auto time = kind::Time::format;
-  if (const auto* fixed = std::get_if<run::FixedDuration>(&duration)) {
+  if (const auto* fixed = std::get_if<run::FixedLaw>(&duration)) {
     return time(fixed->value);
   }
-  if (const auto* exponential = std::get_if<run::ExponentialDuration>(&duration)) {
+  if (const auto* exponential = std::get_if<run::ExponentialLaw>(&duration)) {
     return fmt::format("{{mean: {}}}", time(exponential->mean));
   }
-  if (const auto* lognormal = std::get_if<run::LognormalDuration>(&duration)) {
+  if (const auto* lognormal = std::get_if<run::LognormalLaw>(&duration)) {
     return fmt::format("{{median: {}, sigma: {}}}", time(lognormal->median), lognormal->sigma);
   }
-  if (const auto* uniform = std::get_if<run::UniformDuration>(&duration)) {
+  if (const auto* uniform = std::get_if<run::UniformLaw>(&duration)) {
     return fmt::format("{{low: {}, high: {}}}", time(uniform->low), time(uniform->high));
   }
-  return fmt::format("{{values: {}}}",
-                     show_times(std::get<run::EmpiricalDuration>(duration).values));
+  return fmt::format("{{values: {}}}", show_times(std::get<run::EmpiricalLaw>(duration).values));
 }
 
 bool has_errors_below(const Diagnostics& diagnostics, const std::string& path) {

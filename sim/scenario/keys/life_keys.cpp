@@ -17,20 +17,20 @@ const yaml::Range<Seconds> kLife = {Seconds{}, days(kMega), true};
 std::optional<run::LifeLaw> law_of(const LifeDraft& draft) {
   const bool others = draft.shape || draft.sigma || draft.median;
   if (!draft.times.empty() && !draft.mean && !others) {
-    return run::EmpiricalLife{draft.times};
+    return run::EmpiricalLaw{draft.times};
   }
   if (!draft.times.empty()) {
     return std::nullopt;
   }
   if (draft.mean && !others) {
-    return run::ExponentialLife{*draft.mean};
+    return run::ExponentialLaw{*draft.mean};
   }
   if (draft.mean && draft.shape && !draft.sigma && !draft.median) {
     return run::weibull_of_mean(*draft.shape, *draft.mean);
   }
   if (draft.sigma && !draft.shape && draft.mean.has_value() != draft.median.has_value()) {
     return draft.mean ? run::lognormal_of_mean(*draft.mean, *draft.sigma)
-                      : run::LognormalLife{*draft.median, *draft.sigma};
+                      : run::LognormalLaw{*draft.median, *draft.sigma};
   }
   return std::nullopt;
 }
@@ -38,16 +38,16 @@ std::optional<run::LifeLaw> law_of(const LifeDraft& draft) {
 // The law as `law_of` reads it.
 std::string show_life(const run::LifeLaw& law) {
   const auto time = kind::Time::format;
-  if (const auto* exponential = std::get_if<run::ExponentialLife>(&law)) {
+  if (const auto* exponential = std::get_if<run::ExponentialLaw>(&law)) {
     return time(exponential->mean);
   }
-  if (const auto* weibull = std::get_if<run::WeibullLife>(&law)) {
+  if (const auto* weibull = std::get_if<run::WeibullLaw>(&law)) {
     return fmt::format("{{mean: {}, shape: {}}}", time(run::mean(law)), weibull->shape);
   }
-  if (const auto* lognormal = std::get_if<run::LognormalLife>(&law)) {
+  if (const auto* lognormal = std::get_if<run::LognormalLaw>(&law)) {
     return fmt::format("{{median: {}, sigma: {}}}", time(lognormal->median), lognormal->sigma);
   }
-  return fmt::format("{{times: {}}}", show_times(std::get<run::EmpiricalLife>(law).times));
+  return fmt::format("{{times: {}}}", show_times(std::get<run::EmpiricalLaw>(law).values));
 }
 
 constexpr std::string_view kOtherLaws = "another law";
@@ -115,7 +115,7 @@ void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw
   const std::string path = text.path;
   Key key =
       value_key<kind::Time>(std::move(text), kLife, [store](Draft& draft, const Seconds& value) {
-        store(draft, run::ExponentialLife{value});
+        store(draft, run::ExponentialLaw{value});
       });
   key.print = lens.printed(show_life);
   key.mapping = true;

@@ -5,7 +5,8 @@
 //
 // format | begins with | what it holds
 // -------|-------------|--------------------------------------------------------------------------
-// CSV    | anything    | rows of change, with times and prices (sim/run/capacity/spot_trace.hpp)
+// CSV    | anything    | a header line `time,available` or `time,available,price`, then one row per
+//        |             | change; lines that begin with `#` are comments; the last row ends it
 // JSON   | {           | {"metadata": {"gap_seconds": G}, "data": [n0, n1, ...]}: nodes that could
 //        |             | be had, one sample per G seconds, as in skypilot-org/spot-traces
 //

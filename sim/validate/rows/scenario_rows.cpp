@@ -13,7 +13,7 @@
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/run/published_hours.hpp"
+#include "sim/run/hours_spec.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"

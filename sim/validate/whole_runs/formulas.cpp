@@ -6,9 +6,9 @@
 #include <array>
 #include <variant>
 
-#include "sim/run/published_hours.hpp"
-#include "sim/run/published_metrics.hpp"
+#include "sim/run/hours_spec.hpp"
 #include "sim/run/theory/theory.hpp"
+#include "sim/run/theory/time_law.hpp"
 #include "sim/validate/rows/calendar_case.hpp"
 #include "sim/validate/rows/run_case.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/run/published_metrics.hpp"
+#include "sim/run/theory/scaling_law.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/validate/whole_runs/formulas.hpp"
 #include "sim/yaml/scalar.hpp"

@@ -5,8 +5,8 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/run/failures/failure_sources.hpp"
-#include "sim/run/failures/life_law.hpp"
 #include "sim/run/run_plan.hpp"
+#include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run::test {
 

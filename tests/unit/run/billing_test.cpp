@@ -6,8 +6,7 @@
 
 #include <string>
 
-#include "sim/run/findings.hpp"
-#include "sim/run/prices/plan_prices.hpp"
+#include "sim/run/planning.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/run/capacity_fixture.hpp"
 

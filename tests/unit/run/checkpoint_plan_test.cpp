@@ -7,7 +7,6 @@
 
 #include "sim/run/checkpoints/checkpoint_rates.hpp"
 #include "sim/run/theory/theory.hpp"
-#include "sim/run/theory/tiered_theory.hpp"
 #include "tests/oracle/run_times.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"

@@ -164,7 +164,7 @@ TEST(FailureSources, ANewFleetFailsFirstAsTheLeastOfNewLives) {
 // Of n components of age a, all outlive x with probability (S(a + x) / S(a))^n, so that of the
 // first failure is uniform: its mean is 1/2 and its variance 1/12.
 TEST(FailureSources, AnAgedFleetFailsFirstByTheConditionalLaw) {
-  const WeibullLife law{2.64, days(400.0)};
+  const WeibullLaw law{2.64, days(400.0)};
   RunSpec spec = window_of(days(3000.0));
   spec.failures.causes = {living(law)};
   spec.failures.causes.front().age = {AgeKind::given, days(300.0)};
@@ -207,7 +207,7 @@ TEST(FailureSources, ExposureScalesTheHazardThatIsLeft) {
 
 TEST(FailureSources, MissingNodesSlowTheClocksOfComponents) {
   RunSpec spec = window_of(days(3000.0));
-  spec.failures.causes = {living(WeibullLife{2.0, days(300.0)})};
+  spec.failures.causes = {living(WeibullLaw{2.0, days(300.0)})};
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 100));
   FailureSources sources(plan);
   sources.reset(3);
@@ -219,7 +219,7 @@ TEST(FailureSources, MissingNodesSlowTheClocksOfComponents) {
 TEST(FailureSources, SoftwareFailsOnlyWhileTheJobRuns) {
   RunSpec spec = window_of(days(100.0));
   spec.failures.job_rate = per_day(1.0);
-  spec.failures.causes = {living(WeibullLife{1.5, days(3.0)}, FailureScope::storage)};
+  spec.failures.causes = {living(WeibullLaw{1.5, days(3.0)}, FailureScope::storage)};
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 8));
   FailureSources sources(plan);
   sources.reset(0);
@@ -300,8 +300,8 @@ TEST(FailureSources, LemonsAreHitInProportionToTheirHazard) {
 
 TEST(FailureSources, ARackTakesItsNodes) {
   RunSpec spec = window_of(days(2000.0));
-  FailureCause rack = living(ExponentialLife{days(100.0)}, FailureScope::rack);
-  FailureCause flap = living(ExponentialLife{days(50.0)}, FailureScope::network_switch);
+  FailureCause rack = living(ExponentialLaw{days(100.0)}, FailureScope::rack);
+  FailureCause flap = living(ExponentialLaw{days(50.0)}, FailureScope::network_switch);
   flap.takes_nodes = 0;
   spec.failures.correlated = {rack, flap};
   spec.failures.domains.rack = 4;

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "sim/run/trial_spread.hpp"
+#include "sim/run/distribution.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
 namespace orrery::run {

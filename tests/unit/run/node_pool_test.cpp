@@ -140,7 +140,7 @@ TEST(NodePool, PreemptedNodesLeaveAfterTheirNotice) {
   NodePool pool(plan);
   pool.reset(0);
   EXPECT_EQ(pool.job_nodes(), 4);
-  EXPECT_EQ(pool.spot_nodes(), 3);
+  EXPECT_EQ(pool.held().spot, 3);
   const SimTime warned = at(5) - to_sim_time(minutes(2.0));
   ASSERT_EQ(pool.next(), warned);
   EXPECT_EQ(pool.take(warned), (PoolEvent{PoolEventKind::notice, 2, at(5)}));
@@ -172,7 +172,6 @@ TEST(NodePool, TheJobMovesToTheZoneThatCanHoldIt) {
   EXPECT_EQ(pool.ready_nodes(), 3);
   EXPECT_EQ(pool.fill(at(5), 4), to_sim_time(minutes(10.0)));
   EXPECT_EQ(pool.held(), (HeldNodes{.spot = 4, .zone = 1}));
-  EXPECT_EQ(pool.migrations(), 1);
 }
 
 // The rate of preemptions per held node, whatever the number held, and its returns.
@@ -182,7 +181,7 @@ TEST(NodePool, PreemptionsComeAtTheStatedRatePerNode) {
   spot.nodes = 20;
   spot.mtbp = hours(10.0);
   spot.burst = 2;
-  spot.returns = ExponentialDuration{hours(5.0)};
+  spot.returns = ExponentialLaw{hours(5.0)};
   plan.capacity.spot = spot;
   NodePool pool(plan);
   pool.reset(0);
@@ -205,22 +204,22 @@ RunPlan random_plan(RandomStream& random) {
   const auto draw = [&](std::uint64_t bound) {
     return static_cast<std::int64_t>(random.uniform_int(bound));
   };
-  RunPlan plan = plan_of_nodes(1 + draw(20), draw(4), ExponentialDuration{hours(6.0)});
+  RunPlan plan = plan_of_nodes(1 + draw(20), draw(4), ExponentialLaw{hours(6.0)});
   plan.simulation.seed = random.next_u64();
   CapacityPlan& capacity = plan.capacity;
   capacity.first_nodes = 1 + draw(static_cast<std::uint64_t>(plan.step.nodes));
   capacity.bad_share = draw(2) == 0 ? 0.0 : random.uniform01();
-  capacity.spares.push_back({"warm", draw(4), ExponentialDuration{minutes(5.0)}, draw(2) == 0});
+  capacity.spares.push_back({"warm", draw(4), ExponentialLaw{minutes(5.0)}, draw(2) == 0});
   capacity.repair.first_fails = random.uniform01();
   capacity.repair.escalates = draw(2) == 0 ? 0.0 : 0.5;
-  capacity.repair.manual = LognormalDuration{hours(8.0), 1.0};
+  capacity.repair.manual = LognormalLaw{hours(8.0), 1.0};
   capacity.repair.manual_fails = 0.3;
   if (draw(2) == 0) {
     capacity.repair.crews = 1 + draw(3);
   }
   capacity.repair.retire = draw(3) == 0 ? 0.1 : 0.0;
   if (draw(2) == 0) {
-    capacity.repair.replacement = ExponentialDuration{days(3.0)};
+    capacity.repair.replacement = ExponentialLaw{days(3.0)};
   }
   if (draw(2) == 0) {
     capacity.repair.remove_after = 1 + draw(4);
@@ -232,7 +231,7 @@ RunPlan random_plan(RandomStream& random) {
     if (draw(2) == 0) {
       spot.mtbp = hours(20.0);
       spot.burst = 1 + draw(3);
-      spot.returns = ExponentialDuration{hours(3.0)};
+      spot.returns = ExponentialLaw{hours(3.0)};
     } else {
       for (int zone = 0; zone < 3; ++zone) {
         SpotTrace trace;
@@ -296,7 +295,7 @@ TEST(NodePool, NoNodeIsLostOrInventedUnderRandomOperations) {
     NodePool pool(plan);
     pool.reset(round);
     const auto fixed_nodes = [&] {
-      return pool.job_nodes() - pool.spot_nodes() + pool.spare_nodes().total() +
+      return pool.job_nodes() - pool.held().spot + pool.spare_nodes().total() +
              pool.nodes_in_repair() + pool.retired_nodes() + pool.parked_nodes();
     };
     const std::int64_t all = fixed_nodes();
@@ -337,8 +336,8 @@ TEST(NodePool, NoNodeIsLostOrInventedUnderRandomOperations) {
         ASSERT_LE(pool.job_nodes(), std::max(wanted, pool.job_nodes()));
       }
       ASSERT_EQ(fixed_nodes(), all);
-      ASSERT_LE(pool.spot_nodes(), pool.job().good);
-      ASSERT_GE(pool.spot_nodes(), 0);
+      ASSERT_LE(pool.held().spot, pool.job().good);
+      ASSERT_GE(pool.held().spot, 0);
       const HeldNodes held = pool.held();
       ASSERT_EQ(held.fixed + held.spot + held.spare + held.repair, pool.allocated_nodes());
       ASSERT_GE(pool.next(), now);

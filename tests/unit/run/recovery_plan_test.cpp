@@ -1,9 +1,8 @@
-#include "sim/run/recovery/recovery_plan.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "sim/run/run_plan.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
 
@@ -134,7 +133,7 @@ TEST(RecoveryPlan, AMassRestartSharesTheStorage) {
   power.name = "power";
   power.category = FailureCategory::host;
   power.scope = FailureScope::power_domain;
-  power.life = ExponentialLife{days(100.0)};
+  power.life = ExponentialLaw{days(100.0)};
   spec.failures.correlated = {power};
   spec.failures.domains.power_domain = 64;
   spec.checkpoint.storage.mass_restart_share = 0.25;
@@ -166,14 +165,14 @@ TEST(RecoveryPlan, OlmoHybridHasItsMedianAndMean) {
   spec.recovery.preset = shipped::recovery("olmo-hybrid-2026");
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 64));
   EXPECT_NEAR(in_seconds(mean_recovery_time(plan)), 2334.0, 1e-6);
-  const auto* law = std::get_if<LognormalDuration>(&plan.recovery.stages[0][kReschedule]);
+  const auto* law = std::get_if<LognormalLaw>(&plan.recovery.stages[0][kReschedule]);
   ASSERT_NE(law, nullptr);
   EXPECT_NEAR(in_seconds(law->median), 222.0, 1e-12);
   EXPECT_NEAR(law->sigma, 2.169, 0.001);
 }
 
 TEST(RecoveryPlan, EmpiricalStagesDrawTheirValues) {
-  const EmpiricalDuration law{{seconds(1.0), seconds(2.0), seconds(6.0)}};
+  const Duration law = EmpiricalLaw{{seconds(1.0), seconds(2.0), seconds(6.0)}};
   EXPECT_DOUBLE_EQ(in_seconds(mean(law)), 3.0);
   RandomStream stream(3, 0, Purpose::property_test);
   std::array<int, 3> seen{};
@@ -185,8 +184,8 @@ TEST(RecoveryPlan, EmpiricalStagesDrawTheirValues) {
   for (const int count : seen) {
     EXPECT_NEAR(count, 1000, 4.0 * std::sqrt(1000.0 * 2.0 / 3.0));
   }
-  EXPECT_EQ(problem_of(EmpiricalDuration{}), "the list of values is empty");
-  EXPECT_EQ(problem_of(EmpiricalDuration{{seconds(-1.0)}}), "the values must not be negative");
+  EXPECT_EQ(problem_of(Duration(EmpiricalLaw{})), "the list of values is empty");
+  EXPECT_EQ(problem_of(Duration(EmpiricalLaw{{seconds(-1.0)}})), "the values must not be negative");
   EXPECT_DOUBLE_EQ(in_seconds(mean(scaled(law, 2.0))), 6.0);
 }
 

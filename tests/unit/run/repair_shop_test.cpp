@@ -64,7 +64,7 @@ Averages run_shop(const PlannedRepair& plan, Seconds gap, int arrivals, std::int
 
 TEST(RepairShop, CrewsMakeTheQueueOfErlang) {
   PlannedRepair plan;
-  plan.first = ExponentialDuration{minutes(1.0)};
+  plan.first = ExponentialLaw{minutes(1.0)};
   for (const int crews : {1, 2, 4, 8}) {
     plan.crews = crews;
     const double load = 0.75 * crews;  // arrivals a minute times one minute
@@ -78,9 +78,9 @@ TEST(RepairShop, TheManualStageQueuesForCrewsAndTheFirstDoesNot) {
   // Departures of M/G/infinity are a Poisson process, and a random half of it is one, too: the
   // manual stage is M/M/2 at half the rate.
   PlannedRepair plan;
-  plan.first = LognormalDuration{minutes(0.125), 1.0};
+  plan.first = LognormalLaw{minutes(0.125), 1.0};
   plan.escalates = 0.5;
-  plan.manual = ExponentialDuration{minutes(1.0)};
+  plan.manual = ExponentialLaw{minutes(1.0)};
   plan.crews = 2;
   const Averages found = run_shop(plan, minutes(1.0 / 3.0), 400'000, RepairShop::kGoodNode);
   const double waiting = erlang_waiting(1.5, 2);
@@ -91,9 +91,8 @@ TEST(RepairShop, TheManualStageQueuesForCrewsAndTheFirstDoesNot) {
 
 TEST(RepairShop, WithoutCrewsOccupancyIsPoissonForAnyLaw) {
   // M/G/infinity: Poisson(rate * mean), so the variance over time equals the mean.
-  for (const Duration& law : std::vector<Duration>{fixed(minutes(2.0)),
-                                                   ExponentialDuration{minutes(2.0)},
-                                                   LognormalDuration{minutes(0.75), 1.4}}) {
+  for (const Duration& law : std::vector<Duration>{
+           fixed(minutes(2.0)), ExponentialLaw{minutes(2.0)}, LognormalLaw{minutes(0.75), 1.4}}) {
     PlannedRepair plan;
     plan.first = law;
     RepairShop shop(plan, 3);
@@ -130,10 +129,10 @@ TEST(RepairShop, WithoutCrewsOccupancyIsPoissonForAnyLaw) {
 
 TEST(RepairShop, RepairsThatFailReturnBadNodesInTheirShare) {
   PlannedRepair plan;
-  plan.first = ExponentialDuration{hours(2.0)};
+  plan.first = ExponentialLaw{hours(2.0)};
   plan.first_fails = 0.4;
   plan.escalates = 0.8;
-  plan.manual = ExponentialDuration{days(2.0)};
+  plan.manual = ExponentialLaw{days(2.0)};
   plan.manual_fails = 0.2;
   const Averages found = run_shop(plan, hours(1.0), 200'000, 3);
   // 0.2 * 0.4 + 0.8 * 0.2 = 0.24; four standard errors of 200,000 draws are 0.004.

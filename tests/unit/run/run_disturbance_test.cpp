@@ -44,7 +44,7 @@ RunResult run_log(RunPlan plan, StrikeEffect effect, const std::vector<double>& 
                    .outage = {}});
   }
   for (PlannedCause& other : plan.causes) {  // the log speaks for all
-    other.life = ExponentialLife{days(1.0e9)};
+    other.life = ExponentialLaw{days(1.0e9)};
   }
   RunSimulator simulator(plan);
   const RunResult result = simulator.run({});

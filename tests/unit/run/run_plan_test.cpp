@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/run/failures/repair_load.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/run/run_fixture.hpp"
@@ -313,7 +312,7 @@ TEST(RunPlan, WrongSpecsAreNamed) {
   spec.checkpoint.interval = StepsInterval{0};
   expect_error(spec, "checkpoint.interval", "must be at least 1 step");
   spec = good;
-  spec.recovery.stages[0] = UniformDuration{seconds(2.0), seconds(1.0)};
+  spec.recovery.stages[0] = UniformLaw{seconds(2.0), seconds(1.0)};
   expect_error(spec, "recovery.detect", "the lower bound lies above the upper bound");
   spec = good;
   spec.checkpoint.mode = CheckpointMode::async;
@@ -340,11 +339,11 @@ TEST(DurationLaws, SampleMeansMeetTheirClosedForms) {
   // Standard error of 200,000 draws; the lognormal has mean/median 10.5 like a published run.
   const double sigma = std::sqrt(2.0 * std::log(2334.0 / 222.0));
   EXPECT_NEAR(sigma, 2.169, 0.001);  // wr-olmo-hybrid
-  const LognormalDuration heavy{seconds(222.0), sigma};
+  const Duration heavy = LognormalLaw{seconds(222.0), sigma};
   EXPECT_NEAR(in_seconds(mean(heavy)), 2334.0, 1e-6);
-  const std::vector<Duration> laws = {ExponentialDuration{seconds(5.0)},
-                                      LognormalDuration{seconds(3.0), 0.7},
-                                      UniformDuration{seconds(2.0), seconds(8.0)}};
+  const std::vector<Duration> laws = {ExponentialLaw{seconds(5.0)},
+                                      LognormalLaw{seconds(3.0), 0.7},
+                                      UniformLaw{seconds(2.0), seconds(8.0)}};
   constexpr int kDraws = 200000;
   for (const Duration& law : laws) {
     RandomStream stream(7, 0, Purpose::property_test);

@@ -47,11 +47,11 @@ Duration any_duration(Dice& dice) {
     case 0:
       return fixed(dice.time(0, 60));
     case 1:
-      return ExponentialDuration{dice.time(1, 60)};
+      return ExponentialLaw{dice.time(1, 60)};
     case 2:
-      return LognormalDuration{dice.time(1, 60), 1.0};
+      return LognormalLaw{dice.time(1, 60), 1.0};
     default:
-      return UniformDuration{seconds(0.0), dice.time(1, 100)};
+      return UniformLaw{seconds(0.0), dice.time(1, 100)};
   }
 }
 

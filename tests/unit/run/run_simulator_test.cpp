@@ -325,5 +325,21 @@ TEST(RunTimelineTest, TilesTheWallTimeAndAgreesWithTheLedger) {
               static_cast<Int128>(lost.ns) * plan.job_gpus());
 }
 
+// A planned restart is no recovery: failures go on after it. Recoveries take no time here.
+TEST(RunSimulator, FailuresGoOnAfterAPhaseThatBeginsWithARestart) {
+  RunSpec spec = saving_spec(20'000, 10, seconds(1.0));
+  fail_every(spec, seconds(500.0));
+  RunPlan plan = plan_of(spec, steps_of(seconds(1.0)));
+  PlannedPhase late = plan.phases.front();
+  plan.phases.front().until_step = 1000;
+  late.change = to_sim_time(seconds(60.0));
+  plan.phases.push_back(late);
+  const RunResult with = RunSimulator(plan).run({});
+  plan.failures.during_recovery = false;
+  const RunResult without = RunSimulator(plan).run({});
+  EXPECT_GT(without.failures, 20);
+  EXPECT_EQ(without, with);
+}
+
 }  // namespace
 }  // namespace orrery::run

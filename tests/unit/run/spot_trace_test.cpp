@@ -6,16 +6,23 @@
 
 #include <string>
 
-#include "sim/run/capacity/spot_losses.hpp"
 #include "sim/run/capacity/spot_supply.hpp"
+#include "sim/scenario/logs/spot_trace_file.hpp"
 
 namespace orrery::run {
 namespace {
 
-SpotTrace trace_of(std::string_view text) {
-  SpotTraceProblem problem;
-  const std::optional<SpotTrace> trace = read_spot_trace(text, problem);
-  EXPECT_TRUE(trace.has_value()) << problem.line << ": " << problem.message;
+std::optional<SpotTrace> read(const std::string& text, std::string& problems) {
+  Diagnostics diagnostics;
+  auto trace = scenario::read_spot_trace_text(text, "a.csv", {"s.yaml", 3, 9}, "key", diagnostics);
+  problems = to_string(diagnostics);
+  return trace;
+}
+
+SpotTrace trace_of(const std::string& text) {
+  std::string problems;
+  const std::optional<SpotTrace> trace = read(text, problems);
+  EXPECT_TRUE(trace.has_value()) << problems;
   return trace.value_or(SpotTrace{});
 }
 
@@ -87,11 +94,12 @@ TEST(SpotTrace, RefusesWithLineAndReason) {
        "dollars per GPU-hour, 0 to 1,000,000,000"},
   };
   for (const Refused& refused : cases) {
-    SpotTraceProblem problem;
-    EXPECT_FALSE(read_spot_trace(refused.text, problem)) << refused.text;
-    EXPECT_EQ(problem.line, refused.line) << refused.text;
-    EXPECT_EQ(problem.message, refused.message);
-    EXPECT_EQ(problem.allowed, refused.allowed);
+    std::string problems;
+    EXPECT_FALSE(read(refused.text, problems)) << refused.text;
+    const std::string at = refused.line == 0 ? "" : ":" + std::to_string(refused.line);
+    EXPECT_EQ(problems,
+              "s.yaml:3:9: error: key: a.csv" + at + ": " + refused.message + " (" +
+                  refused.allowed + ")\n");
   }
 }
 

@@ -1,4 +1,3 @@
-#include "sim/run/theory/tiered_theory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -44,23 +44,23 @@ template <typename T>
 
 [[nodiscard]] inline std::string show_law(const run::Duration& duration) {
   struct Visitor {
-    std::string operator()(const run::FixedDuration& d) const {
+    std::string operator()(const run::FixedLaw& d) const {
       return show(d.value);
     }
 
-    std::string operator()(const run::ExponentialDuration& d) const {
+    std::string operator()(const run::ExponentialLaw& d) const {
       return "exponential " + show(d.mean);
     }
 
-    std::string operator()(const run::LognormalDuration& d) const {
+    std::string operator()(const run::LognormalLaw& d) const {
       return fmt::format("lognormal {} {}", show(d.median), d.sigma);
     }
 
-    std::string operator()(const run::UniformDuration& d) const {
+    std::string operator()(const run::UniformLaw& d) const {
       return fmt::format("uniform {} {}", show(d.low), show(d.high));
     }
 
-    std::string operator()(const run::EmpiricalDuration& d) const {
+    std::string operator()(const run::EmpiricalLaw& d) const {
       std::string text = "one of";
       for (const Seconds value : d.values) {
         text += " " + show(value);

@@ -240,17 +240,17 @@ std::string show_life(const std::optional<run::LifeLaw>& life) {
   if (!life) {
     return "absent";
   }
-  if (const auto* law = std::get_if<run::ExponentialLife>(&*life)) {
+  if (const auto* law = std::get_if<run::ExponentialLaw>(&*life)) {
     return fmt::format("exponential {:.10g} s", in_seconds(law->mean));
   }
-  if (const auto* law = std::get_if<run::WeibullLife>(&*life)) {
+  if (const auto* law = std::get_if<run::WeibullLaw>(&*life)) {
     return fmt::format("weibull {} {:.10g} s", law->shape, in_seconds(law->scale));
   }
-  if (const auto* law = std::get_if<run::LognormalLife>(&*life)) {
+  if (const auto* law = std::get_if<run::LognormalLaw>(&*life)) {
     return fmt::format("lognormal {:.10g} s {}", in_seconds(law->median), law->sigma);
   }
   std::string list = "times";
-  for (const Seconds time : std::get<run::EmpiricalLife>(*life).times) {
+  for (const Seconds time : std::get<run::EmpiricalLaw>(*life).values) {
     list += " " + show(time);
   }
   return list;

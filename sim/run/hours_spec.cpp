@@ -1,4 +1,4 @@
-#include "sim/run/published_hours.hpp"
+#include "sim/run/hours_spec.hpp"
 
 #include <fmt/core.h>
 
