@@ -98,10 +98,10 @@ void add_norm_forward(Pass& pass, Part part, const ShardDims& dims, std::int64_t
 void add_norm_backward(Pass& pass, Part part, const ShardDims& dims, std::int64_t width);
 
 // Residual addition on the local tokens, with the dropout of the branch when there is one. With n
-// residual streams (hyper-connections, arXiv 2409.19606 and 2512.24880) in its place, for each block:
-// a product of n (n + 2) weights a token from n h channels, made doubly stochastic by Sinkhorn's
-// rounds, and the mixing as kernels of their own: (5 n + 1) h elements read (norm, in, out, across,
-// addition), (3 n + 1) h written; backward twice that. Fused kernels move a third of it.
+// residual streams (hyper-connections, arXiv 2409.19606 and 2512.24880) in its place, for each
+// block: a product of n (n + 2) weights a token from n h channels, made doubly stochastic by
+// Sinkhorn's rounds, and the mixing as kernels of their own: (5 n + 1) h elements read (norm, in,
+// out, across, addition), (3 n + 1) h written; backward twice that. Fused kernels move a third.
 void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout);
 void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout);
 

@@ -25,7 +25,8 @@ class ClosedPipe : public std::exception {
   }
 };
 
-// To the file, atomically, or to stdout without one and where it is "-". Throws Error(io) or ClosedPipe.
+// To the file, atomically, or to stdout without one and where it is "-". Throws Error(io) or
+// ClosedPipe.
 void deliver(std::string_view data, const std::optional<std::filesystem::path>& file);
 
 // One line on stderr, "orrery: <text>".

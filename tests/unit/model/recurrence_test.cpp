@@ -196,8 +196,8 @@ TEST(SparseAttention, CountsAsItsReport) {
             1536 * 64 * 128 + 7168 * (128 + 64) + 2 * 128);
 }
 
-// DeepSeek-V4 Flash, per token and layer, at 4,096 tokens: 64 heads of 512 on 128 keys, on 128 and 32
-// entries, on 128 and 512 of 1,024; products by the formulas of compressed_attention_ops.cpp.
+// DeepSeek-V4 Flash, per token and layer, at 4,096 tokens: 64 heads of 512 on 128 keys, on 128 and
+// 32 entries, on 128 and 512 of 1,024; products by the formulas of compressed_attention_ops.cpp.
 TEST(CompressedAttention, CountsAsItsFormulas) {
   const ModelSpec model = preset_spec("deepseek-v4-flash");
   constexpr double kTokens = 4096.0;
