@@ -213,7 +213,11 @@ void ChartView::dress() {
   dress_axis(xAxis);
   dress_axis(yAxis);
   QFont small = font();
-  small.setPointSizeF(small.pointSizeF() * 0.9);
+  if (small.pointSizeF() > 0.0) {
+    small.setPointSizeF(small.pointSizeF() * 0.9);
+  } else {
+    small.setPixelSize(small.pixelSize() * 9 / 10);  // as on a page of the report
+  }
   legend->setFont(small);
   constexpr int kIcon = 14;
   legend->setIconSize(kIcon, kIcon * 2 / 3);

@@ -31,7 +31,13 @@ QStringList names_of(const scenario::Field& field, const std::string& scenario_f
   for (const std::string& word : field.choices) {
     words.push_back(qt(word));
   }
-  return words.isEmpty() ? catalog_names(field.path, scenario_file).value_or(QStringList()) : words;
+  if (words.isEmpty()) {
+    words = catalog_names(field.path, scenario_file).value_or(QStringList());
+  }
+  // What may be a mapping as well has its words among what is allowed.
+  return words.isEmpty() && field.type == "name or mapping"
+             ? qt(field.allowed).remove('`').split(", ", Qt::SkipEmptyParts)
+             : words;
 }
 
 namespace {

@@ -134,7 +134,8 @@ QByteArray report_html(const ReportContent& content) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +
       html_text(board.title) + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n<h1>" +
-      html_text(board.title) + "</h1>\n<p class=\"faint\">" + html_text(board.subtitle) + "</p>\n";
+      html_text(board.title) + "</h1>\n<p><b>" + html_text(board.verdict) +
+      "</b></p>\n<p class=\"faint\">" + html_text(board.subtitle) + "</p>\n";
   for (const QString& reason : board.reasons) {
     html += "<p class=\"bad\">" + html_text(reason) + "</p>\n";
   }

@@ -170,6 +170,7 @@ void paint_page(QCPPainter& painter, const ReportContent& content) {
   dress(chart);
   Page page(painter);
   page.text(board.title, 20, true);
+  page.text(board.verdict, 13, true, ink(board.tone));
   page.text(board.subtitle, 11, false, QColor("#5c6268"));
   for (const QString& reason : board.reasons) {
     page.text(reason, 11, true, ink(Tone::bad));

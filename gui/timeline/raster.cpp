@@ -295,7 +295,7 @@ class RowsRaster {
   void paint_counter(const Row& row, Lines at, Rgb background) {
     fill(at, background);
     const Counter& counter = view_.store().counters()[row.counter];
-    const double top = std::max(counter.extremes().greatest, 0.0);
+    const double top = std::max({counter.extremes().greatest, counter.limit(), 0.0});
     const double bottom = std::min(counter.extremes().least, 0.0);
     const int height = at.last - at.first - 2;
     if (height <= 0 || top <= bottom) {
@@ -315,6 +315,9 @@ class RowsRaster {
         for (int y = 0; y < greatest; ++y) {
           const Rgb shade = y == greatest - 1 ? color : y < least ? light : solid;
           image_.line(at.last - 1 - y)[copy.axis.first_column() + x] = shade;
+        }
+        if (const int limit = lines_of(counter.limit()); counter.limit() > 0.0) {
+          image_.line(at.last - limit)[copy.axis.first_column() + x] = palette_.abnormal;
         }
       }
     }

@@ -134,7 +134,7 @@ void RowLayout::zoom_rows(double y, double factor) {
 
 void RowLayout::fit_all() {
   const double units = total_units(scrolled_) + total_units(pinned_);
-  set_row_height(units == 0.0 ? kUsualHeight : std::min(view_height_ / units, kUsualHeight));
+  set_row_height(units == 0.0 ? kUsualHeight : std::min(view_height_ / units, kGenerousHeight));
   set_scroll(0.0);
 }
 

@@ -56,7 +56,7 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   splitter->addWidget(differences_);
   splitter->setStretchFactor(1, 1);
   splitter->setStretchFactor(2, 1);
-  splitter->setSizes({110, 400, 330});
+  splitter->setSizes({100, 500, 240});
   auto* column = new QVBoxLayout(this);
   column->addWidget(hint_);
   column->addWidget(splitter, 1);
@@ -156,9 +156,7 @@ void CompareView::show_timelines() {
   upper_->setVisible(!levels.empty() || level_->currentIndex() > 0);
   const bool steps = !levels.empty() && level_->currentIndex() == 0;
   timelines_->set_levels(std::move(levels));
-  if (!timelines_->view().empty() && timelines_->view().rows().largest_scroll() > 0.0) {
-    timelines_->toggle_fit_rows();  // all sides whole
-  }
+  timelines_->toggle_fit_rows();  // all sides whole
   closer_.cancel();
   if (steps) {
     closer_.start([this, candidates = drawn_](const std::stop_token& stop,

@@ -189,15 +189,21 @@ class CardView : public QFrame {
     }
   }
 
-  // In a narrow card a date without its time of day, a figure without its unit.
+  // In a narrow card smaller; a date then without its time of day.
   void fit_value() {
     const int room = width() - 2 * (kSide + frameWidth());
-    const QFontMetrics metrics(value_->font());
-    const bool figure =
-        !whole_value_.isEmpty() && (whole_value_.front().isDigit() || whole_value_.front() == u'$');
-    const bool fits = metrics.horizontalAdvance(whole_value_) <= room;
     name_->setWordWrap(name_->fontMetrics().horizontalAdvance(name_->text()) > room);
-    value_->setText(fits || !figure ? whole_value_ : whole_value_.section(u' ', 0, 0));
+    const bool date = whole_value_.size() > 4 && whole_value_[4] == u'-';
+    for (const QString& text :
+         {whole_value_, date ? whole_value_.section(u' ', 0, 0) : whole_value_}) {
+      for (const double size : {kValueSize, 1.1, 0.95, kDetailSize}) {
+        value_->setFont(scaled(font(), size, true));
+        value_->setText(text);
+        if (value_->fontMetrics().horizontalAdvance(text) <= room) {
+          return;
+        }
+      }
+    }
   }
 
   void place_change() {
@@ -296,6 +302,7 @@ void DashboardView::show_sentence(const QString& sentence) {
 }
 
 void DashboardView::set_stale(bool stale) {
+  subtitle_->setText(stale ? "As of the last valid text. " + shown_.subtitle : shown_.subtitle);
   set_veiled(page_, stale);
 }
 

@@ -3,6 +3,7 @@
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QCompleter>
+#include <QFrame>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -10,6 +11,7 @@
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSpinBox>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
@@ -19,6 +21,7 @@
 #include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/window/theme.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {
@@ -95,6 +98,7 @@ class Knob : public QWidget {
     column->addWidget(field_);
     column->addWidget(below_);
     setAutoFillBackground(true);
+    field_->installEventFilter(this);
   }
 
   [[nodiscard]] const char* key() const {
@@ -106,8 +110,11 @@ class Knob : public QWidget {
   }
 
   // `value` nothing: the scenario has no such key, and the knob goes.
-  void show_value(const std::optional<std::string>& value, const std::optional<std::string>& at_a) {
+  void show_value(const std::optional<std::string>& value,
+                  const std::optional<std::string>& at_a,
+                  bool followed) {
     has_value_ = value.has_value();
+    moved_ = value && at_a && *at_a != *value;
     if (!value) {
       return;
     }
@@ -119,20 +126,24 @@ class Knob : public QWidget {
       if (box->findText(value_) < 0) {
         box->addItem(value_);
       }
-      box->setCurrentText(value_);
+      box->setCurrentIndex(box->findText(value_));  // from which arrow keys go on
       box->lineEdit()->setCursorPosition(0);
-    } else if (auto* line = qobject_cast<QLineEdit*>(field_); !line->hasFocus()) {
+    } else if (auto* line = qobject_cast<QLineEdit*>(field_); !line->isModified()) {
       line->setText(value_);
       line->setCursorPosition(0);
     }
-    const bool moved = at_a && *at_a != *value;
-    below_->setText(moved ? QString("A: %1").arg(qt(*at_a)) : QString());
-    below_->setToolTip(moved ? QString("in the baseline: %1").arg(qt(*at_a)) : QString());
+    bool whole = false;
+    const qlonglong number = moved_ ? qt(*at_a).toLongLong(&whole) : 0;
+    const QString before = whole ? qt(format_integer(number)) : qt(at_a.value_or(""));
+    below_->setText(moved_ ? "A: " + before : QString());
+    below_->setToolTip(moved_ ? "in the baseline: " + before : QString());
     setBackgroundRole(QPalette::Window);
     QPalette colors = strip_->palette();
-    if (moved) {
+    if (moved_) {
       const bool dark = is_dark(colors);
-      colors.setColor(QPalette::Window, QColor(dark ? "#1b2f45" : "#dceafb"));
+      colors.setColor(
+          QPalette::Window,
+          followed ? QColor(dark ? "#3a2f14" : "#fff1cf") : QColor(dark ? "#1b2f45" : "#dceafb"));
     }
     setPalette(colors);
   }
@@ -151,8 +162,9 @@ class Knob : public QWidget {
     return has_value_;
   }
 
+  // What differs from A is always in sight.
   [[nodiscard]] int rank() const {
-    return info_.rank;
+    return moved_ ? -1 : info_.rank;
   }
 
   [[nodiscard]] bool takes_names() const {
@@ -170,7 +182,6 @@ class Knob : public QWidget {
         spin->setGroupSeparatorShown(true);
         spin->setFocusPolicy(Qt::StrongFocus);
         connect(spin, &QSpinBox::valueChanged, this, [this](int to) { turn(QString::number(to)); });
-        spin->installEventFilter(this);
         return spin;
       }
       case Turns::among_names: {
@@ -182,14 +193,23 @@ class Knob : public QWidget {
         box->view()->setMinimumWidth(220);
         box->setFocusPolicy(Qt::StrongFocus);
         connect(box, &QComboBox::textActivated, this, [this](const QString& to) { turn(to); });
-        box->installEventFilter(this);
+        // A part of a name, which the box itself knows nothing of.
+        connect(box->lineEdit(), &QLineEdit::returnPressed, this, [this, box] {
+          if (box->findText(box->currentText()) < 0) {
+            const QString first = box->completer()->currentCompletion();
+            turn(first.isEmpty() ? box->currentText() : first);
+          }
+        });
         return box;
       }
       case Turns::by_text:
         break;
     }
     auto* line = new QLineEdit(this);
-    connect(line, &QLineEdit::editingFinished, this, [this, line] { turn(line->text()); });
+    connect(line, &QLineEdit::editingFinished, this, [this, line] {
+      line->setModified(false);
+      turn(line->text());
+    });
     return line;
   }
 
@@ -200,7 +220,13 @@ class Knob : public QWidget {
   }
 
   // The wheel scrolls what is under the cursor; it turns a knob only where somebody works on it.
+  // Undo and redo are those of the text, as everywhere.
   bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::ShortcutOverride) {
+      const auto* key = static_cast<QKeyEvent*>(event);
+      event->ignore();
+      return key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo);
+    }
     return event->type() == QEvent::Wheel && !static_cast<QWidget*>(watched)->hasFocus();
   }
 
@@ -210,6 +236,7 @@ class Knob : public QWidget {
   QLabel* below_ = nullptr;
   QString value_;
   bool has_value_ = true;
+  bool moved_ = false;  // from what it is in A
   QStringList names_;
 };
 
@@ -218,6 +245,8 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   auto* row = new QHBoxLayout;
   row->setContentsMargins(4, 0, 4, 0);
   row->setSpacing(2);
+  row_ = new QHBoxLayout;
+  row_->setSpacing(2);
   pin_ = new QPushButton("Pin as A", this);
   pin_->setToolTip("Take this answer as the baseline, A: changes are shown against it (Ctrl+B)");
   back_ = new QPushButton("Back to A", this);
@@ -229,8 +258,15 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   row->addLayout(buttons);
   for (const KnobInfo& info : kKnobs) {
     knobs_.push_back(new Knob(info, this));
-    row->addWidget(knobs_.back());
+    row_->addWidget(knobs_.back());
   }
+  rest_ = new QFrame(this, Qt::Popup);
+  rest_->setFrameShape(QFrame::StyledPanel);
+  rest_row_ = new QHBoxLayout(rest_);
+  more_ = new QToolButton(this);
+  more_->setToolTip("The other knobs");
+  row->addLayout(row_);
+  row->addWidget(more_);
   row->addStretch(1);
   line_ = new QLabel(this);
   line_->setWordWrap(true);
@@ -247,20 +283,32 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   connect(pin_, &QPushButton::clicked, this, &KnobStrip::pin_wanted);
   connect(back_, &QPushButton::clicked, this, &KnobStrip::back_to_baseline);
-  connect(line_, &QLabel::linkActivated, this, &KnobStrip::take_runner_up);
+  connect(line_, &QLabel::linkActivated, this, [this](const QString& link) {
+    link == "undo" ? document_->text_document()->undo() : take_runner_up();
+  });
+  connect(more_, &QToolButton::clicked, this, [this] {
+    rest_->adjustSize();
+    const QPoint right = more_->mapToGlobal(QPoint(more_->width(), more_->height()));
+    rest_->move(right - QPoint(rest_->width(), 0));
+    rest_->show();
+  });
 }
 
 void KnobStrip::set_document(ScenarioDocument* document,
                              const OutcomePtr& answered,
                              const OutcomePtr& baseline) {
-  const bool another = document != document_;
+  if (document != document_) {
+    names_wanted_ = true;
+    forget_turn();
+    disconnect(edits_);
+    if (document != nullptr) {
+      edits_ = connect(document, &ScenarioDocument::text_changed, this, &KnobStrip::forget_turn);
+    }
+  }
   document_ = document;
   baseline_ = baseline;
   document_answered_ = answered && answered->evaluation && answered->evaluation->feasible;
   setEnabled(document != nullptr && answered && answered->scenario);
-  if (another) {
-    line_->hide();
-  }
   if (!isEnabled()) {
     return;
   }
@@ -268,10 +316,11 @@ void KnobStrip::set_document(ScenarioDocument* document,
     return outcome && outcome->scenario ? scenario::value_of(*outcome->scenario, key)
                                         : std::nullopt;
   };
-  const bool moved = baseline && baseline != answered && baseline->text != answered->text;
-  const bool experts = at(answered, "model.moe.experts").has_value();
-  const auto fields =
-      another ? scenario::fields_of(document->utf8()) : std::vector<scenario::Field>{};
+  const bool stale = answered->text != document->utf8();
+  const bool moved = baseline && (stale || baseline->text != answered->text);
+  const bool experts = at(answered, "model.moe.num_experts").has_value();
+  const auto fields = std::exchange(names_wanted_, false) ? scenario::fields_of(document->utf8())
+                                                          : std::vector<scenario::Field>{};
   for (Knob* knob : knobs_) {
     const auto field = std::find_if(
         fields.begin(), fields.end(), [knob](const auto& one) { return one.path == knob->key(); });
@@ -279,8 +328,16 @@ void KnobStrip::set_document(ScenarioDocument* document,
       knob->set_names(names_of(*field, document->file_name()));
     }
     const bool silent = !experts && std::string_view(knob->key()) == "layout.expert";
-    knob->show_value(silent ? std::nullopt : at(answered, knob->key()),
-                     moved ? at(baseline, knob->key()) : std::nullopt);
+    const auto turned = std::find_if(turned_.begin(), turned_.end(), [knob](const auto& change) {
+      return change.key == knob->key();
+    });
+    std::optional<std::string> value = silent ? std::nullopt : at(answered, knob->key());
+    if (stale && turned != turned_.end()) {
+      value = turned->value;  // the text has it, whether or not there is an answer to it
+    }
+    knob->show_value(value,
+                     moved ? at(baseline, knob->key()) : std::nullopt,
+                     turned != turned_.end() && turned != turned_.begin());
   }
   back_->setEnabled(moved);
   place_knobs();
@@ -297,16 +354,36 @@ void KnobStrip::resizeEvent(QResizeEvent* event) {
 
 void KnobStrip::place_knobs() {
   constexpr int kAir = 16;
-  int room = width() - pin_->sizeHint().width() - kAir;
   std::vector<Knob*> by_rank = knobs_;
+  std::erase_if(by_rank, [](const Knob* knob) { return !knob->has_value(); });
   std::stable_sort(by_rank.begin(), by_rank.end(), [](const Knob* a, const Knob* b) {
     return a->rank() < b->rank();
   });
+  int wanted = 0;
+  for (const Knob* knob : by_rank) {
+    wanted += knob->sizeHint().width() + 2;
+  }
+  int room = width() - pin_->sizeHint().width() - kAir;
+  more_->setText(QString("%1 more").arg(by_rank.size()));
+  room -= wanted > room ? more_->sizeHint().width() : 0;
+  QList<Knob*> rest;
   for (Knob* knob : by_rank) {
-    const int wanted = knob->sizeHint().width() + 2;
-    const bool fits = knob->has_value() && wanted <= room;
-    room -= knob->has_value() ? wanted : 0;  // what comes later does not go before
-    knob->setVisible(fits);
+    room -= knob->sizeHint().width() + 2;  // what comes later does not go before
+    if (room < 0) {
+      rest << knob;
+    }
+  }
+  more_->setText(QString("%1 more").arg(rest.size()));
+  more_->setVisible(!rest.isEmpty());
+  int place = 0;
+  for (Knob* knob : knobs_) {
+    const bool beyond = rest.contains(knob);
+    if (const QWidget* home = beyond ? static_cast<QWidget*>(rest_) : this;
+        knob->parentWidget() != home) {
+      beyond ? rest_row_->addWidget(knob) : row_->insertWidget(place, knob);
+    }
+    place += beyond ? 0 : 1;
+    knob->setVisible(knob->has_value());
   }
 }
 
@@ -325,7 +402,7 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
     turn = plan::turn_key(*base, turned, estimator, {});
   }
   std::vector<scenario::KeyValue> changes = {turned};
-  runner_up_ = changes;
+  std::vector<scenario::KeyValue> runner_up = changes;
   QString followed;
   if (!turn.followers.empty()) {
     const plan::Followers& best = turn.followers.front();
@@ -333,21 +410,36 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
     followed = "Followed: " + words(best) + ".";
     if (turn.followers.size() > 1) {
       const plan::Followers& next = turn.followers[1];
-      runner_up_.insert(runner_up_.end(), next.changes.begin(), next.changes.end());
+      runner_up.insert(runner_up.end(), next.changes.begin(), next.changes.end());
       followed += QString(" <a href=\"next\">Instead %1</a> (%2 a step more).")
                       .arg(words(next),
                            shown(report::Dimension::time,
                                  in_seconds(to_seconds(next.step_time - best.step_time))));
     }
+  } else if (!turn.stands_alone) {
+    followed =
+        QString("No layout follows that works with <b>%1 %2</b>. <a href=\"undo\">Back to %3</a>")
+            .arg(key.section('.', -1).replace('_', ' '),
+                 value.toHtmlEscaped(),
+                 value_of(key).toHtmlEscaped());
   }
   QString data;
   const QString problem = document_->set_keys(changes, &data);
-  if (problem.isEmpty()) {
-    say(followed.isEmpty() ? data.toHtmlEscaped() : followed, false);
-  } else {
+  if (!problem.isEmpty()) {
     say("Not changed: " + problem.toHtmlEscaped(), true);
+    return problem;
   }
-  return problem;
+  turned_ = std::move(changes);
+  runner_up_ = std::move(runner_up);
+  say((followed + ' ' + data.toHtmlEscaped()).trimmed(), false);
+  return {};
+}
+
+// What is said belongs to the text as the turn left it: the link would undo what came after.
+void KnobStrip::forget_turn() {
+  turned_.clear();
+  runner_up_.clear();
+  say({}, false);
 }
 
 // "context 1 to 2, recompute none to full"
@@ -370,7 +462,8 @@ void KnobStrip::take_runner_up() {
   }
   const std::vector<scenario::KeyValue> changes = std::exchange(runner_up_, {});
   document_->text_document()->undo();
-  const QString problem = document_->set_keys(changes, nullptr);
+  const QString problem = document_->set_keys(changes);
+  turned_ = changes;
   say(problem.isEmpty()
           ? QString("Taken instead: %1.").arg(words({{changes.begin() + 1, changes.end()}, {}}))
           : problem.toHtmlEscaped(),
@@ -389,7 +482,6 @@ QString KnobStrip::value_of(const QString& key) const {
 void KnobStrip::back_to_baseline() {
   if (document_ != nullptr && baseline_) {
     document_->replace(QString::fromStdString(baseline_->text));
-    say({}, false);
   }
 }
 

@@ -5,8 +5,9 @@
 //
 // A change goes into the text as one step of undo, with what follows from it: layout.data, and
 // where the layout would break a rule or not fit, the fastest admissible change of one or two other
-// keys (plan/search/followers.hpp), with the runner-up as a link. A knob whose value differs from
-// that of the baseline is marked and says what it was there.
+// keys (plan/search/followers.hpp), with the runner-up as a link, until the text changes again. A
+// knob whose value differs from that of the baseline is marked and says what it was there. Knobs
+// that do not fit are behind a button, the less wanted ones first.
 
 #include <QWidget>
 #include <vector>
@@ -14,8 +15,11 @@
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "sim/plan/search/followers.hpp"
 
+class QFrame;
+class QHBoxLayout;
 class QLabel;
 class QPushButton;
+class QToolButton;
 
 namespace orrery::gui {
 
@@ -38,7 +42,6 @@ class KnobStrip : public QWidget {
 
   [[nodiscard]] QString value_of(const QString& key) const;
 
-  // Knobs that do not fit are left to the form, the less wanted ones first.
   [[nodiscard]] QSize minimumSizeHint() const override;
 
  protected:
@@ -50,6 +53,7 @@ class KnobStrip : public QWidget {
  private:
   void back_to_baseline();
   void take_runner_up();
+  void forget_turn();
   [[nodiscard]] QString words(const plan::Followers& followers) const;
   void say(const QString& text, bool wrong);
   void place_knobs();
@@ -61,7 +65,14 @@ class KnobStrip : public QWidget {
   QPushButton* pin_;
   QPushButton* back_;
   QLabel* line_;
-  std::vector<scenario::KeyValue> runner_up_;  // with the key that was turned
+  QHBoxLayout* row_;
+  QToolButton* more_;
+  QFrame* rest_;  // knobs that do not fit
+  QHBoxLayout* rest_row_;
+  bool names_wanted_ = false;  // of the lists, for another document
+  QMetaObject::Connection edits_;
+  std::vector<scenario::KeyValue> turned_;     // the key and what followed
+  std::vector<scenario::KeyValue> runner_up_;  // the same key with the next best
 };
 
 }  // namespace orrery::gui

@@ -13,6 +13,7 @@
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/plan_options_view.hpp"
 #include "gui/widgets/plan_result_view.hpp"
+#include "sim/report/text/verdict.hpp"
 
 namespace orrery::gui {
 
@@ -210,6 +211,17 @@ void PlanPanel::drop() {
   file_job_.cancel();
 }
 
+void PlanPanel::set_present(const OutcomePtr& answered) {
+  if (answered && answered->evaluation) {
+    const report::Outcome now = report::outcome_of(*answered->evaluation);
+    const std::string& stands = now.reason.empty() ? now.brief : now.reason;
+    present_ = QString("<p><b>As it stands:</b> %1%2</p>")
+                   .arg(qt(now.headline).toHtmlEscaped(),
+                        stands.empty() ? QString() : "; " + qt(stands).toHtmlEscaped());
+  }
+  empty_text_->setText(kEmpty + present_);
+}
+
 void PlanPanel::show_running(bool running) {
   const bool had_focus = start_->hasFocus() || stop_->hasFocus() || empty_start_->hasFocus();
   start_->setEnabled(!running);
@@ -238,8 +250,10 @@ void PlanPanel::take(const PlanPtr& outcome) {
     result_->focus_ranking();  // arrows and Return go on from here
   }
   refresh();
-  emit sentence_said(plan_headline(*outcome->plan).found ? "The plan is ready."
-                                                         : "There is no plan.");
+  emit sentence_said(!plan_headline(*outcome->plan).found ? "There is no plan."
+                     : outcome->plan->complete()
+                         ? "The plan is ready."
+                         : "Stopped: this is the best of what was looked at.");
 }
 
 QString PlanPanel::title_of(const plan::Proposal& proposal) const {

@@ -8,6 +8,7 @@
 
 #include <QWidget>
 
+#include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/jobs/plan_job.hpp"
 
 class QLabel;
@@ -26,6 +27,9 @@ class PlanPanel : public QWidget {
 
  public:
   explicit PlanPanel(ScenarioDocument* document, QWidget* parent = nullptr);
+
+  // The answer to the scenario as it stands, which is seen until there is a plan.
+  void set_present(const OutcomePtr& answered);
 
   void start();
   void keep_best();
@@ -76,6 +80,7 @@ class PlanPanel : public QWidget {
   PlanFileJob file_job_;
   bool compare_ = false;  // what the file is wanted for
   PlanPtr outcome_;
+  QString present_;
   PlanOptionsView* options_;
   PlanResultView* result_;
   QStackedWidget* pages_;

@@ -29,7 +29,7 @@ QString ranking_caption(const plan::Plan& plan) {
   const std::vector<std::string> lines = plan::search_lines(plan);
   QString caption;
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    caption += qt(lines[i]) + ". ";
+    caption += without_flags(qt(lines[i])) + ". ";
   }
   return caption + "Return or a double click opens a plan as a scenario.";
 }
@@ -172,7 +172,8 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
   title_->setText(headline.title);
   lines_->setText(headline.lines);
   fronts_->clear();
-  for (const plan::Front& front : plan.fronts) {
+  offered_ = fronts_of(plan);
+  for (const plan::Front& front : offered_) {
     fronts_->addItem(front_name(front));
   }
   fronts_->setEnabled(fronts_->count() > 1);
@@ -207,14 +208,14 @@ void PlanResultView::fill(Part part, PlanTable filled, const QString& caption) {
 
 const plan::Front* PlanResultView::front() const {
   const int index = fronts_->currentIndex();
-  return index < 0 ? nullptr : &outcome_->plan->fronts[static_cast<std::size_t>(index)];
+  return index < 0 ? nullptr : &offered_[static_cast<std::size_t>(index)];
 }
 
 void PlanResultView::show_front() {
   const plan::Front* shown = front();
   if (shown == nullptr) {
-    chart_->show_nothing("Nothing is traded: one plan is best in every figure.");
-    fill(trade_off, {}, "Nothing is traded: one plan is best in every figure.");
+    chart_->show_nothing("No plan is ranked.");
+    fill(trade_off, {}, "No plan is ranked.");
     return;
   }
   chart_->show_plot(front_plot(*outcome_->plan, *shown));

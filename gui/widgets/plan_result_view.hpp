@@ -84,6 +84,7 @@ class PlanResultView : public QWidget {
   [[nodiscard]] const plan::FrontPoint* front_point(PlotPoint point) const;
 
   PlanPtr outcome_;
+  std::vector<plan::Front> offered_;  // to be drawn
   std::optional<plan::Proposal> chosen_;
   bool choosing_ = false;
   QLabel* title_;

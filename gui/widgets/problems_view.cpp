@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QVBoxLayout>
 
@@ -33,7 +34,7 @@ ProblemsView::ProblemsView(QWidget* parent) : QWidget(parent) {
   column->setSpacing(4);
   column->addWidget(table_, 1);
   column->addWidget(bar_);
-  bar_->hide();
+  bar_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   connect(table_, &AnswerTable::row_chosen, this, [this](int row) {
     const int index = row - failures_;
     if (index >= 0 && index < static_cast<int>(listed_.size())) {
@@ -67,18 +68,35 @@ void ProblemsView::show_fixes(int row) {
   for (QPushButton* button : bar_->findChildren<QPushButton*>()) {
     delete button;
   }
-  for (std::size_t i = 0; i < fixes_.size(); ++i) {
-    auto* button = new QPushButton(words_of(fixes_[i]), bar_);
-    button->setToolTip("Changes the text; Ctrl+Z takes it back");
+  constexpr std::size_t kButtons = 3;
+  QMenu* rest = nullptr;
+  const auto add = [this](const QString& words) {
+    auto* button = new QPushButton(words, bar_);
     button->setAutoDefault(true);
-    buttons_->insertWidget(static_cast<int>(i) + 1, button);
-    connect(button, &QPushButton::clicked, this, [this, i] {
+    buttons_->insertWidget(buttons_->count() - 1, button);
+    return button;
+  };
+  for (std::size_t i = 0; i < fixes_.size(); ++i) {
+    const auto fix = [this, i] {
       const scenario::Fix fix = fixes_[i];
       const std::string text = outcome_->text;
       emit fix_wanted(text, fix);
-    });
+    };
+    if (i < kButtons) {
+      QPushButton* button = add(words_of(fixes_[i]));
+      button->setToolTip("Changes the text; Ctrl+Z takes it back");
+      connect(button, &QPushButton::clicked, this, fix);
+      continue;
+    }
+    if (rest == nullptr) {
+      QPushButton* more = add("More");
+      rest = new QMenu(more);
+      more->setMenu(rest);
+    }
+    rest->addAction(words_of(fixes_[i]), this, fix);
   }
-  bar_->setVisible(!fixes_.empty());
+  bar_label_->setText(count() == 0 ? "The scenario has no problems." : "Change:");
+  bar_->setVisible(count() == 0 || !fixes_.empty());
 }
 
 }  // namespace orrery::gui

@@ -101,11 +101,11 @@ std::span<const Slice> slices_of(const Store& store, std::string_view row, std::
 TEST(OperationLevel, IsAbsentWithoutOperations) {
   report::Evaluation evaluation = two_stages();
   evaluation.step.operation_timeline.reset();
-  EXPECT_FALSE(operation_level(evaluation).has_value());
+  EXPECT_FALSE(operation_level(evaluation, 0.0).has_value());
 }
 
 TEST(OperationLevel, PutsOperationsOnTheRowsOfTheirStreams) {
-  const auto level = operation_level(two_stages());
+  const auto level = operation_level(two_stages(), 0.0);
   ASSERT_TRUE(level.has_value());
   const Store& store = *level->store;
   const auto compute = slices_of(store, "compute", 1);  // of stage 1
@@ -127,7 +127,7 @@ TEST(OperationLevel, PutsOperationsOnTheRowsOfTheirStreams) {
 }
 
 TEST(OperationLevel, SaysWhatAnOperationDoes) {
-  const auto level = operation_level(two_stages());
+  const auto level = operation_level(two_stages(), 0.0);
   const Store& store = *level->store;
   EXPECT_EQ(store.note_of(slices_of(store, "compute")[0]),
             "60.0 GFLOP at 1.00 PFLOP/s\n100 MB through memory at 1.67 TB/s\n"
@@ -140,7 +140,7 @@ TEST(OperationLevel, SaysWhatAnOperationDoes) {
 // Ranks that are alike share rows; where they are not, the one that the others wait for is apart
 // and marked.
 TEST(OperationLevel, ShowsTheSlowestRankWhereRanksAreUnequal) {
-  const auto level = operation_level(two_stages());
+  const auto level = operation_level(two_stages(), 0.0);
   const Store& store = *level->store;
   EXPECT_NE(find_row(store, "stage 0 (8 ranks alike)"), nullptr);
   EXPECT_NE(find_row(store, "stage 1 (8 ranks, their mean)"), nullptr);
@@ -151,7 +151,7 @@ TEST(OperationLevel, ShowsTheSlowestRankWhereRanksAreUnequal) {
 }
 
 TEST(OperationLevel, ConnectsMessagesAndCollectives) {
-  const auto level = operation_level(two_stages());
+  const auto level = operation_level(two_stages(), 0.0);
   const Store& store = *level->store;
   std::size_t messages = 0;
   std::size_t collectives = 0;
@@ -203,7 +203,7 @@ report::Evaluation combined_step() {
 }
 
 TEST(OperationLevel, DrawsBothPassesOfACombinedStepWhereTheyRun) {
-  const auto level = operation_level(combined_step());
+  const auto level = operation_level(combined_step(), 0.0);
   ASSERT_TRUE(level.has_value());
   const Store& store = *level->store;
   const auto compute = slices_of(store, "compute");
@@ -254,7 +254,7 @@ TEST(OperationLevel, CountsWhatLinksCarry) {
   EXPECT_EQ(in_bytes_per_second(use[2].inside), 0.0);
   EXPECT_NEAR(in_gigabytes_per_second(use[3].outside), 10.0, 1e-9);  // 300 kB in 30 us
   EXPECT_EQ(in_bytes_per_second(use[4].outside), 0.0);
-  EXPECT_NE(find_row(*operation_level(two_stages())->store, "NVLink use"), nullptr);
+  EXPECT_NE(find_row(*operation_level(two_stages(), 0.0)->store, "NVLink use"), nullptr);
 }
 
 // Ranks of a stage by the rank map: tensor fastest, then pipeline, then data. Where GPUs are

@@ -34,7 +34,11 @@ OutcomePtr evaluate_text(const EvaluationRequest& request,
     if (evaluation) {
       outcome->evaluation = std::make_shared<const report::Evaluation>(*std::move(evaluation));
       if (request.timelines) {
-        outcome->levels = timeline::levels_of(*outcome->evaluation);
+        const hardware::ClusterSpec& cluster = outcome->scenario->cluster;
+        const double nics = static_cast<double>(cluster.network.nics_per_node) /
+                            static_cast<double>(cluster.gpus_per_node);
+        outcome->levels = timeline::levels_of(
+            *outcome->evaluation, in_gigabytes_per_second(cluster.network.nic_rate * nics));
       }
     }
   } catch (const Error& error) {

@@ -21,7 +21,7 @@ Cell time_cell(Seconds time) {
 }
 
 Cell change_cell(Seconds change) {
-  return {.text = qt(report::format_change(Dimension::time, in_seconds(change))),
+  return {.text = change_shown(Dimension::time, in_seconds(change)),
           .order = in_seconds(change),
           .tone = Tone::strong};
 }
@@ -232,6 +232,11 @@ TraceFilesPtr read_trace_files(const QStringList& paths,
   constexpr double kShown = 1000.0;
   auto out = std::make_shared<TraceFiles>();
   for (const QString& path : paths) {
+    if (path.endsWith(".pftrace")) {
+      out->problem =
+          path + " is a file of Perfetto alone: export the trace as .json to open it here.";
+      return out;
+    }
     timeline::ReadOptions options;
     options.stop = stop;
     const auto done = static_cast<double>(out->files.size());
@@ -288,6 +293,15 @@ TraceAnswerPtr trace_answer(const TraceQuestion& question) {
   std::vector<Table> tables;
   if (answer->comparison) {
     answer->verdict = qt(answer->comparison->verdict);
+    const std::int64_t gpus = evaluation->step.gpus;
+    const auto ranks = static_cast<std::int64_t>(answer->measured.ranks.size());
+    const std::int64_t job = answer->measured.world_size.value_or(ranks);
+    if (job != gpus) {
+      answer->warning = QString(
+                            "Ranks of the traced job: %1; GPUs of the prediction: %2. What they "
+                            "differ by may come from their size.")
+                            .arg(qt(format_integer(job)), qt(format_integer(gpus)));
+    }
     tables.push_back(
         rows_table("Categories", answer->comparison->ledger, *answer->comparison, true));
     tables.push_back(

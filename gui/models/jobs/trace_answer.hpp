@@ -48,6 +48,7 @@ struct TraceAnswer {
   QString drawn_step;         // name of the step that `beside` shows
   timeline::Levels beside;    // measured ranks and the simulated step, from zero
   QString verdict;            // one or two sentences
+  QString warning;            // what keeps the two from being compared
   std::vector<Table> tables;  // those that have rows
 };
 

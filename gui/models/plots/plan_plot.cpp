@@ -1,7 +1,10 @@
 #include "gui/models/plots/plan_plot.hpp"
 
 #include <QStringList>
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
@@ -81,6 +84,59 @@ QString capital(QString text) {
 }
 
 }  // namespace
+
+std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
+  constexpr double kVaries = 0.001;
+  std::vector<plan::Front> fronts = plan.fronts;
+  std::erase_if(fronts, [](const plan::Front& front) {
+    const auto still = [&front](double plan::FrontPoint::*figure) {
+      const auto [least, most] = std::minmax_element(
+          front.points.begin(), front.points.end(), [figure](const auto& a, const auto& b) {
+            return a.*figure < b.*figure;
+          });
+      return front.points.empty() ||
+             (*most).*figure - (*least).*figure < kVaries * std::abs((*most).*figure);
+    };
+    return still(&plan::FrontPoint::x) || still(&plan::FrontPoint::y);
+  });
+  if (!fronts.empty()) {
+    return fronts;
+  }
+  using report::MetricId;
+  const auto axis = [](MetricId id, const char* title) {
+    const report::MetricInfo& info = report::info(id);
+    return plan::FrontAxis{
+        std::string(info.name), std::string(info.json_key), title, info.dimension};
+  };
+  plan::Front front{axis(MetricId::step_time, "step time"),
+                    axis(MetricId::peak_memory, "peak memory"),
+                    {},
+                    plan.simulated > 0};
+  const auto add = [&front, &plan](const plan::Finalist& one) {
+    const auto* time = one.evaluation.metrics.find(MetricId::step_time);
+    const auto* memory = one.evaluation.metrics.find(MetricId::peak_memory);
+    if (time != nullptr && memory != nullptr) {
+      front.points.push_back(
+          {one.proposal, time->value, memory->value, false, &one == plan.finalists.data()});
+    }
+  };
+  std::for_each(plan.finalists.begin(), plan.finalists.end(), add);
+  if (plan.current) {
+    add(*plan.current);
+  }
+  std::stable_sort(front.points.begin(), front.points.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.x, a.y) < std::pair(b.x, b.y);
+  });
+  double least = std::numeric_limits<double>::infinity();
+  for (plan::FrontPoint& point : front.points) {
+    point.on_front = point.y < least;
+    least = std::min(least, point.y);
+  }
+  if (!front.points.empty()) {
+    fronts.push_back(std::move(front));
+  }
+  return fronts;
+}
 
 QString front_name(const plan::Front& front) {
   return qt(front.y.title) + " against " + qt(front.x.title);

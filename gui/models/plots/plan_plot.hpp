@@ -19,6 +19,10 @@
 
 namespace orrery::gui {
 
+// Those of the plan in which both figures vary by a thousandth; where there are none, step time
+// against peak memory of what is ranked and of the scenario as it stands.
+[[nodiscard]] std::vector<plan::Front> fronts_of(const plan::Plan& plan);
+
 // The target of a point is its place in the front's points.
 [[nodiscard]] Plot front_plot(const plan::Plan& plan, const plan::Front& front);
 

@@ -112,7 +112,7 @@ Table memory_table(const report::Figures& answer) {
 Table levers_table(const report::Figures& answer) {
   Table table{"Levers", {"change", "end", "cost for the same work"}, {}};
   const auto change = [](Dimension dimension, double value) {
-    return Cell{.text = qt(report::format_change(dimension, value)), .order = value};
+    return Cell{.text = change_shown(dimension, value), .order = value};
   };
   for (const report::LeverFigures& lever : answer.levers) {
     table.rows.push_back(
@@ -136,7 +136,7 @@ Table expectations_table(const report::Figures& answer) {
 }
 
 Table events_table(const report::Evaluation& evaluation) {
-  Table table{kEvents, {"when", "what", "lost work", "stopped", "together", "cost"}, {}};
+  Table table{kEvents, {"when", "cost", "together", "stopped", "lost work", "what"}, {}};
   if (!evaluation.plan) {
     return table;
   }
@@ -157,11 +157,11 @@ Table events_table(const report::Evaluation& evaluation) {
                              ? shown(Dimension::date, date->value - time->value + begin)
                              : shown(Dimension::time, begin);
     table.rows.push_back({{.text = when, .order = static_cast<double>(stop.begin.ns)},
-                          {.text = qt(stop.what)},
-                          length(stop.lost),
-                          length(stop.stopped),
+                          money(rate ? std::optional(*rate * seconds(together)) : std::nullopt),
                           number(Dimension::time, together),
-                          money(rate ? std::optional(*rate * seconds(together)) : std::nullopt)});
+                          length(stop.stopped),
+                          length(stop.lost),
+                          {.text = qt(stop.what)}});
   }
   return table;
 }

@@ -18,15 +18,60 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
   if (!cell.change) {
     return {};
   }
-  QString text = qt(report::format_change(dimension, *cell.change));
+  QString text = change_shown(dimension, *cell.change);
   // Beyond ten times the first figure a percentage says nothing.
   constexpr double kMostRelative = 10.0;
   if (cell.relative && *cell.change != 0.0 && std::abs(*cell.relative) <= kMostRelative &&
       dimension != report::Dimension::fraction) {
-    const QString sign = *cell.relative > 0.0 ? "+" : "";
-    text += " (" + sign + shown(report::Dimension::fraction, *cell.relative) + ")";
+    const QString sign = *cell.relative > 0.0 ? "+" : "−";
+    text += " (" + sign + shown(report::Dimension::fraction, std::abs(*cell.relative)) + ")";
   }
   return text;
+}
+
+// With ledgers in seconds of a step and in dollars of the run (where there are no prices, in its
+// time), which add up to a last row.
+std::vector<report::DifferenceRow> rows_of(std::span<const report::Figures> answers) {
+  using report::MetricId;
+  std::vector<report::DifferenceRow> rows = report::differences(answers);
+  const auto metric_of = [&rows](MetricId id) {
+    return std::find_if(rows.begin(), rows.end(), [id](const report::DifferenceRow& row) {
+      return row.group == "metric" && row.name == report::info(id).name;
+    });
+  };
+  for (const auto& [group, ids] :
+       {std::pair{"step ledger", std::vector{MetricId::step_time}},
+        {"run ledger", std::vector{MetricId::cost, MetricId::finish_time}}}) {
+    auto whole = rows.end();
+    for (const MetricId id : ids) {
+      whole = whole == rows.end() ? metric_of(id) : whole;
+    }
+    const auto in_group = [group = std::string_view(group)](const report::DifferenceRow& row) {
+      return row.group == group;
+    };
+    const auto first = std::find_if(rows.begin(), rows.end(), in_group);
+    if (whole == rows.end() || first == rows.end()) {
+      continue;
+    }
+    report::DifferenceRow total = *whole;
+    total.group = group;
+    total.name = "all";
+    auto row = first;
+    for (; row != rows.end() && row->group == group; ++row) {
+      row->dimension = total.dimension;
+      for (std::size_t i = 0; i < row->values.size(); ++i) {
+        report::Compared& cell = row->values[i];
+        const std::optional<double> of = total.values[i].value;
+        cell = {cell.value && of ? std::optional(*cell.value * *of) : std::nullopt, {}, {}};
+        const std::optional<double> base = row->values.front().value;
+        if (i > 0 && cell.value && base) {
+          cell.change = *cell.value - *base;
+        }
+      }
+    }
+    rows.insert(row, std::move(total));
+  }
+  return rows;
 }
 
 // A candidate that has a level.
@@ -111,7 +156,7 @@ QString why_sentence(std::span<const Candidate> candidates) {
     words << QString("%1 more keys").arg(keys.size() - kMostKeys);
   }
   const auto change = [](Seconds time) {
-    return qt(report::format_change(report::Dimension::time, in_seconds(time)));
+    return change_shown(report::Dimension::time, in_seconds(time));
   };
   const auto time_of = [](const report::Evaluation& side, step::StepCategory category) {
     return to_seconds(side.step.step_time) * side.step.ledger.share(category);
@@ -147,8 +192,12 @@ Table differences_table(std::span<const Candidate> candidates) {
       }
     }
   }
-  for (const report::DifferenceRow& row : report::differences(answers)) {
-    const auto moves = [](const report::Compared& cell) { return cell.change != 0.0; };
+  for (const report::DifferenceRow& row : rows_of(answers)) {
+    const auto moves = [&row](const report::Compared& cell) {
+      return cell.value.has_value() != row.values.front().value.has_value() ||
+             (cell.value &&
+              shown(row.dimension, *cell.value) != shown(row.dimension, *row.values.front().value));
+    };
     if (row.values.size() > 1 && std::none_of(row.values.begin() + 1, row.values.end(), moves)) {
       continue;
     }

@@ -51,7 +51,7 @@ class Cards {
     card.tip = qt(info.meaning);
     const double change = change_of(id);
     if (change != 0.0) {
-      card.change = qt(report::format_change(info.dimension, change));
+      card.change = change_shown(info.dimension, change);
       card.change_tone = tone_of_change(id, change);
     }
     describe_spread(*metric, info.dimension, card);
@@ -63,15 +63,19 @@ class Cards {
   }
 
   [[nodiscard]] QString value_of(MetricId id) const {
-    const report::MetricValue* metric = evaluation_.metrics.find(id);
-    return metric != nullptr ? shown(report::info(id).dimension, metric->value) : QString();
+    const std::optional<Card> card = of(id, {});
+    return card ? card->value : QString();
   }
 
  private:
   [[nodiscard]] double change_of(MetricId id) const {
     for (const report::DifferenceRow& row : differences_) {
       if (row.group == "metric" && row.name == report::info(id).name) {
-        return row.values[1].change.value_or(0.0);
+        const std::optional<double> before = row.values[0].value;
+        const std::optional<double> now = row.values[1].value;
+        const bool same =
+            before && now && shown(row.dimension, *before) == shown(row.dimension, *now);
+        return same ? 0.0 : row.values[1].change.value_or(0.0);
       }
     }
     return 0.0;

@@ -298,15 +298,21 @@ PlanTable firmness_table(const plan::Plan& plan) {
   return firm;
 }
 
+// The keys that do what flags of the command line do.
+QString without_flags(QString text) {
+  text.replace("--any-stack or ", "");
+  return text.replace("--headroom", "plan.constraints.memory_headroom");
+}
+
 PlanHeadline plan_headline(const plan::Plan& plan) {
   PlanHeadline headline;
   headline.found = !plan.finalists.empty();
   QStringList lines;
   for (const std::string& line : plan::search_lines(plan)) {
-    lines << qt(line);
+    lines << without_flags(qt(line));
   }
   for (const std::string& note : plan.notes) {
-    headline.notes += (headline.notes.isEmpty() ? "" : "\n") + qt(note);
+    headline.notes += (headline.notes.isEmpty() ? "" : "\n") + without_flags(qt(note));
   }
   if (!headline.found) {
     headline.title = "No plan";

@@ -21,7 +21,7 @@ QString to_csv(const Table& table) {
   for (const auto& row : table.rows) {
     auto& cells = texts.rows.emplace_back();
     for (const Cell& cell : row) {
-      cells.emplace_back(cell.text.toStdString());
+      cells.emplace_back(QString(cell.text).replace(u'−', '-').toStdString());
     }
   }
   return qt(report::to_csv(texts));

@@ -1,5 +1,7 @@
 #include "gui/models/tables/text.hpp"
 
+#include "sim/report/files/difference.hpp"
+
 namespace orrery::gui {
 
 QString shown(report::Dimension dimension, double value) {
@@ -9,6 +11,10 @@ QString shown(report::Dimension dimension, double value) {
     text = text.left(kMinutes).replace('T', ' ');
   }
   return text;
+}
+
+QString change_shown(report::Dimension dimension, double change) {
+  return qt(report::format_change(dimension, change)).replace('-', u'−').replace(" points", " pt");
 }
 
 QString spoken(std::string_view metric_name) {

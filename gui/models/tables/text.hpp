@@ -17,6 +17,9 @@ namespace orrery::gui {
 // As the terminal shows it; dates as "2024-05-25 03:10".
 [[nodiscard]] QString shown(report::Dimension dimension, double value);
 
+// A change, with its sign: "−1.81 s", "+0.43 pt".
+[[nodiscard]] QString change_shown(report::Dimension dimension, double change);
+
 // "finish date" for "finish_date".
 [[nodiscard]] QString spoken(std::string_view metric_name);
 

@@ -34,8 +34,8 @@ void keep_last_of_each_time(std::vector<Sample>& samples) {
 
 }  // namespace
 
-Counter::Counter(std::string name, std::string unit, std::vector<Sample> samples)
-    : name_(std::move(name)), unit_(std::move(unit)), samples_(std::move(samples)) {
+Counter::Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit)
+    : name_(std::move(name)), unit_(std::move(unit)), samples_(std::move(samples)), limit_(limit) {
   keep_last_of_each_time(samples_);
   std::vector<Extremes> level;
   for (std::size_t i = 0; i < samples_.size(); i += kBlock) {

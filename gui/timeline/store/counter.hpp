@@ -35,8 +35,9 @@ class Counter {
  public:
   Counter() = default;
 
-  // Samples are sorted by time; of several at one time the last one counts.
-  Counter(std::string name, std::string unit, std::vector<Sample> samples);
+  // Samples are sorted by time; of several at one time the last one counts. `limit`: what it can be
+  // at most, drawn as a line; 0: nothing is known.
+  Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit = 0.0);
 
   [[nodiscard]] const std::string& name() const {
     return name_;
@@ -48,6 +49,10 @@ class Counter {
 
   [[nodiscard]] const std::vector<Sample>& samples() const {
     return samples_;
+  }
+
+  [[nodiscard]] double limit() const {
+    return limit_;
   }
 
   // Of all samples; 0 without samples.
@@ -71,6 +76,7 @@ class Counter {
   std::vector<Sample> samples_;
   std::vector<std::vector<Extremes>> levels_;
   Extremes all_;
+  double limit_ = 0.0;
 };
 
 }  // namespace orrery::timeline

@@ -287,7 +287,7 @@ Category category_of(TaskKind kind) {
   return Category::other;
 }
 
-Levels levels_of(const report::Evaluation& evaluation) {
+Levels levels_of(const report::Evaluation& evaluation, double nic_limit) {
   Levels levels;
   if (evaluation.plan && !evaluation.timeline.intervals().empty()) {
     levels.push_back(run_level(evaluation));
@@ -297,7 +297,7 @@ Levels levels_of(const report::Evaluation& evaluation) {
     if (levels.size() > 1) {
       levels.back().repetition = steps_of_run(evaluation);
     }
-    if (auto operations = operation_level(evaluation)) {
+    if (auto operations = operation_level(evaluation, nic_limit)) {
       levels.push_back(*std::move(operations));
     }
   }

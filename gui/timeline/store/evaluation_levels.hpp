@@ -28,6 +28,6 @@ namespace orrery::timeline {
 [[nodiscard]] Category category_of(run::RunActivity activity);
 [[nodiscard]] Category category_of(schedule::TaskKind kind);
 
-[[nodiscard]] Levels levels_of(const report::Evaluation& evaluation);
+[[nodiscard]] Levels levels_of(const report::Evaluation& evaluation, double nic_limit = 0.0);
 
 }  // namespace orrery::timeline

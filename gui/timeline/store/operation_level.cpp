@@ -134,8 +134,10 @@ struct Chain {
 
 class OperationLevel {
  public:
-  explicit OperationLevel(const report::Evaluation& evaluation)
-      : evaluation_(evaluation), timeline_(*evaluation.step.operation_timeline) {
+  OperationLevel(const report::Evaluation& evaluation, double nic_limit)
+      : evaluation_(evaluation),
+        timeline_(*evaluation.step.operation_timeline),
+        nic_limit_(nic_limit) {
     for (const step::TaskRun& run : timeline_.runs) {
       runs_of_[run.kind] += 1.0;
     }
@@ -159,6 +161,7 @@ class OperationLevel {
 
   const report::Evaluation& evaluation_;
   const step::OperationTimeline& timeline_;
+  double nic_limit_;  // GB/s of a GPU; 0: unknown
   StoreBuilder builder_;
   std::vector<std::vector<PlacedOperation>> placed_;  // by kind of task
   std::map<std::uint32_t, double> runs_of_;
@@ -213,7 +216,7 @@ void OperationLevel::add_link(std::size_t device, RowId stage) {
     builder_.counter("NVLink use", "GB/s", std::move(inside), stage);
   }
   if (used_outside) {
-    builder_.counter("NIC use", "GB/s", std::move(outside), stage);
+    builder_.counter("NIC use", "GB/s", std::move(outside), stage, nic_limit_);
   }
 }
 
@@ -465,11 +468,11 @@ void add_memory(const report::Evaluation& evaluation,
   }
 }
 
-std::optional<Level> operation_level(const report::Evaluation& evaluation) {
+std::optional<Level> operation_level(const report::Evaluation& evaluation, double nic_limit) {
   if (!evaluation.step.operation_timeline || evaluation.step.slices.empty()) {
     return std::nullopt;
   }
-  return OperationLevel(evaluation).build();
+  return OperationLevel(evaluation, nic_limit).build();
 }
 
 }  // namespace orrery::timeline

@@ -46,6 +46,7 @@ void add_memory(const report::Evaluation& evaluation,
                 StoreBuilder& builder);
 
 // Nothing when the evaluation has no timeline of operations.
-[[nodiscard]] std::optional<Level> operation_level(const report::Evaluation& evaluation);
+[[nodiscard]] std::optional<Level> operation_level(const report::Evaluation& evaluation,
+                                                   double nic_limit);
 
 }  // namespace orrery::timeline

@@ -50,10 +50,11 @@ RowId StoreBuilder::row(std::string_view name, RowId parent) {
 RowId StoreBuilder::counter(std::string_view name,
                             std::string_view unit,
                             std::vector<Sample> samples,
-                            RowId parent) {
+                            RowId parent,
+                            double limit) {
   const RowId id = add_row(name, RowKind::counter, parent);
   rows_[id].row.counter = static_cast<std::uint32_t>(counters_.size());
-  counters_.emplace_back(std::string(name), std::string(unit), std::move(samples));
+  counters_.emplace_back(std::string(name), std::string(unit), std::move(samples), limit);
   return id;
 }
 

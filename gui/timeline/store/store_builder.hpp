@@ -57,7 +57,8 @@ class StoreBuilder {
   RowId counter(std::string_view name,
                 std::string_view unit,
                 std::vector<Sample> samples,
-                RowId parent = kNoRow);
+                RowId parent = kNoRow,
+                double limit = 0.0);
 
   void rename(RowId row, std::string_view name);
 

@@ -1,6 +1,7 @@
 #include "gui/timeline/store/summary.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace orrery::timeline {
@@ -91,7 +92,8 @@ class BlockWriter {
   int next_ = 0;
 };
 
-// Sums the parts of slices that lie in the current column.
+// Sums the parts of slices that lie in the current column. What a column does not show of the
+// others is owed to them in the next ones, so that short slices keep their share of the pixels.
 template <typename Writer>
 class ColumnSum {
  public:
@@ -102,23 +104,25 @@ class ColumnSum {
       flush();
       column_ = column;
     }
-    busy_ += time;
     const bool abnormal = slice.is(kAbnormal);
-    if (abnormal != abnormal_ ? abnormal : time > longest_) {
+    std::int64_t& owed = owed_[static_cast<std::size_t>(slice.category())];
+    owed += time;
+    const bool more = owed > owed_[static_cast<std::size_t>(category_)];
+    if (busy_ == 0 || (abnormal != abnormal_ ? abnormal : more)) {
       abnormal_ = abnormal;
-      longest_ = time;
       category_ = slice.category();
     }
+    busy_ += time;
   }
 
   void flush() {
-    if (longest_ == 0) {
+    if (busy_ == 0) {
       return;
     }
     const std::int64_t width = axis_.edge(column_ + 1) - axis_.edge(column_);
     writer_.column(column_, bin_of(category_, abnormal_, busy_level(busy_, width)));
+    owed_[static_cast<std::size_t>(category_)] -= busy_;
     busy_ = 0;
-    longest_ = 0;
     abnormal_ = false;
   }
 
@@ -127,7 +131,7 @@ class ColumnSum {
   const PixelAxis& axis_;
   int column_ = -1;
   std::int64_t busy_ = 0;
-  std::int64_t longest_ = 0;
+  std::array<std::int64_t, kCategories> owed_{};
   Category category_ = Category::none;
   bool abnormal_ = false;
 };

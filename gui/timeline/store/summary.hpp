@@ -4,8 +4,8 @@
 //
 // source | used when                                                     | exact
 // -------|---------------------------------------------------------------|----------------------
-// slices | a column is narrower than the finest bin, or the track is      | yes: the slice with the
-//        | short                                                         | longest part in a column
+// slices | a column is narrower than the finest bin, or the track is      | yes: every category has
+//        | short                                                         | its share of the columns
 // bins   | a column is as wide as the finest bin                         | to one bin at each edge
 // blocks | rows are less than half a line high                           | bins, rows merged
 //

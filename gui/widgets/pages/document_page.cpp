@@ -164,6 +164,7 @@ void DocumentPage::take(const OutcomePtr& outcome) {
   editor_->set_problems(outcome->diagnostics);
   if (outcome->evaluation) {
     answered_ = outcome;
+    plan_->set_present(outcome);
     if (!baseline_) {
       baseline_ = outcome;
     }

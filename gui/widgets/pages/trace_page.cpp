@@ -16,6 +16,7 @@
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -233,6 +234,12 @@ void TracePage::take_answer(const TraceAnswerPtr& answer) {
   steps_->setCurrentIndex(std::max(before.isEmpty() ? 0 : steps_->findText(before), 0));
   steps_->setEnabled(names.size() > 1);
   verdict_->setText(answer->verdict);
+  if (!answer->warning.isEmpty()) {
+    verdict_->setText(QString("%1 <span style='color:%2'>%3</span>")
+                          .arg(answer->verdict.toHtmlEscaped(),
+                               tone_color(Tone::warning, palette()).name(),
+                               answer->warning));
+  }
   show_tables();
   if (answer->beside.empty() && view_->count() > 1) {
     view_->setCurrentIndex(1);

@@ -139,12 +139,17 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Period:
       next_slice();
       break;
-    case Qt::Key_N:
-      choose(next_by_length(view_.store(),
-                            lit_.categories != 0 ? lit_.categories : ~timeline::CategorySet{0},
-                            view_.selected(),
-                            (event->modifiers() & Qt::ShiftModifier) == 0));
+    case Qt::Key_N: {
+      const timeline::CategorySet wanted =
+          lit_.categories != 0 ? lit_.categories : ~timeline::CategorySet{0};
+      std::optional<timeline::SliceId> from = view_.selected();
+      if (from && (set_of(view_.store().slices()[*from].category()) & wanted) == 0) {
+        from.reset();
+      }
+      choose(next_by_length(
+          view_.store(), wanted, from, (event->modifiers() & Qt::ShiftModifier) == 0));
       break;
+    }
     case Qt::Key_Escape:
       clear_selection();
       break;

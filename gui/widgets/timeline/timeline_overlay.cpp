@@ -271,8 +271,11 @@ void TimelinePainter::paint_legend() {
   const auto base = [&] { return middle + painter_.fontMetrics().ascent() / 2.0 - 1; };
   const auto entry = [&](timeline::Rgb ink, bool hatched, const QString& name) {
     const double width = painter_.fontMetrics().horizontalAdvance(name);
-    if (x + width + 20 > at_.legend.right()) {
-      return;  // the tooltip of a slice says it
+    if (x + width + 40 > at_.legend.right()) {  // the tooltip of a slice says it
+      painter_.setPen(color(palette_.faint_text));
+      painter_.drawText(QPointF(x, base()), x < at_.legend.right() ? "…" : "");
+      x = at_.legend.right();
+      return;
     }
     const QRectF box(x, middle - 5, 10, 10);
     painter_.fillRect(box, hatched ? QBrush(color(ink), Qt::BDiagPattern) : QBrush(color(ink)));

@@ -100,11 +100,6 @@ void TimelinePainter::paint() {
   paint_ruler();
   paint_statistics();
   paint_hover();
-  if (widget_.hasFocus()) {
-    painter_.setPen(color(palette_.selection, 120));
-    painter_.setBrush(Qt::NoBrush);
-    painter_.drawRect(QRectF(at_.rows).adjusted(0.5, 0.5, -0.5, -0.5));
-  }
 }
 
 void TimelinePainter::paint_empty() {
@@ -457,11 +452,16 @@ void TimelinePainter::paint_name(const LaidLine& line) {
     write(line.top, half, name);
     painter_.setPen(color(palette_.faint_text));
     const double most = counter.extremes().greatest;
-    name = TimelineView::tr("up to %1 %2")
-               .arg(QString::fromStdString(std::abs(most) < kWholeFigure
-                                               ? format_count(most)
-                                               : format_integer(std::llround(most))),
-                    QString::fromStdString(counter.unit()));
+    const auto figure = [](double value) {
+      return QString::fromStdString(std::abs(value) < kWholeFigure
+                                        ? format_count(value)
+                                        : format_integer(std::llround(value)));
+    };
+    name =
+        TimelineView::tr("up to %1 %2").arg(figure(most), QString::fromStdString(counter.unit()));
+    if (counter.limit() > 0.0) {
+      name += TimelineView::tr(", limit %1").arg(figure(counter.limit()));
+    }
     write(line.top + half, half, name);
   } else {
     write(line.top, std::min(height, 2.0 * half), name);

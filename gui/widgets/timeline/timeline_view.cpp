@@ -62,18 +62,45 @@ TimelineView::TimelineView(QWidget* parent)
 
 TimelineView::~TimelineView() = default;
 
-void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
-  const bool outermost =
-      !view_.empty() && !levels.empty() && view_.levels().front().name == levels.front().name;
-  const bool near = outermost && view_.window() != view_.occurrence(0).range;
-  const auto place = keep_place && near ? std::optional(view_.window()) : std::nullopt;
-  const double scroll = near ? view_.rows().scroll() : 0.0;
-  std::optional<timeline::Slice> selected;
-  timeline::RowId selected_row = timeline::kNoRow;
-  if (place && view_.selected()) {
-    selected = view_.store().slices()[*view_.selected()];
-    selected_row = view_.store().tracks()[view_.store().track_of(*view_.selected())].row;
+namespace {
+
+// The same thing of another answer: of the slices of its row, kind and name the one that is as far
+// from the first.
+std::optional<timeline::SliceId> again(const timeline::View& now,
+                                       const timeline::View& before,
+                                       timeline::SliceId slice) {
+  const timeline::Store& old = before.store();
+  const timeline::Store& store = now.store();
+  const timeline::Slice& wanted = old.slices()[slice];
+  const timeline::RowId row = old.tracks()[old.track_of(slice)].row;
+  if (row >= store.rows().size() || store.rows()[row].name != old.rows()[row].name) {
+    return std::nullopt;
   }
+  const auto alike = [&](const timeline::Store& of) {
+    std::vector<timeline::SliceId> found;
+    const timeline::TrackId first = of.rows()[row].first_track;
+    for (timeline::TrackId track = first; track < first + of.rows()[row].tracks; ++track) {
+      timeline::SliceId id = of.tracks()[track].first;
+      for (const timeline::Slice& other : of.slices_of(track)) {
+        if (other.category() == wanted.category() && of.name_of(other) == old.name_of(wanted)) {
+          found.push_back(id);
+        }
+        ++id;
+      }
+    }
+    return found;
+  };
+  const std::vector<timeline::SliceId> there = alike(old);
+  const std::vector<timeline::SliceId> here = alike(store);
+  const auto place =
+      static_cast<std::size_t>(std::lower_bound(there.begin(), there.end(), slice) - there.begin());
+  return here.empty() ? std::nullopt : std::optional(here[std::min(place, here.size() - 1)]);
+}
+
+}  // namespace
+
+void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
+  const timeline::View before = std::move(view_);
   search_->cancel();
   statistics_.reset();
   hover_ = {};
@@ -86,17 +113,38 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   view_.frame_all();
   view_.set_readable_rows();
   row_height_ = RowHeight::readable;
-  if (place && place->begin >= view_.occurrence(0).range.begin &&
-      place->end <= view_.occurrence(0).range.end) {
-    view_.set_window(*place);
-    view_.rows().set_scroll(scroll);
-    if (selected && selected_row < view_.store().rows().size()) {
-      if (const auto slice = slice_from(view_.store(), selected_row, selected->begin())) {
-        view_.select_slice(*slice);
-      }
-    }
+  if (keep_place && !before.empty() && !view_.empty()) {
+    return_to(before);
   }
   changed();
+}
+
+// The level and the moment within the step that were looked at, of the step that is nearest now.
+void TimelineView::return_to(const timeline::View& before) {
+  const std::size_t level = before.level();
+  const timeline::TimeRange old = before.window();
+  const timeline::TimeRange whole = view_.occurrence(0).range;
+  if (level >= view_.levels().size() || view_.levels()[level].name != before.levels()[level].name) {
+    return;
+  }
+  timeline::TimeRange window = view_.window();
+  if (level > 0) {
+    view_.set_window(old);
+    view_.go_to_level(level);
+    window = {old.begin - before.origin() + view_.origin(),
+              old.end - before.origin() + view_.origin()};
+  } else if (old != before.occurrence(0).range && old.begin >= whole.begin &&
+             old.end <= whole.end) {
+    window = old;
+  }
+  view_.set_window(window);
+  view_.rows().set_scroll(before.rows().scroll());
+  if (before.selected() && view_.level() == level) {
+    if (const auto slice = again(view_, before, *before.selected())) {
+      view_.select_slice(*slice);
+      view_.set_window(window);
+    }
+  }
 }
 
 void TimelineView::add_level(timeline::Level level) {
@@ -124,15 +172,15 @@ void TimelineView::dress() {
 
 void TimelineView::light(timeline::CategorySet categories, const QString& name) {
   const bool again = categories == lit_.categories && name == lit_.name;
-  lit_ = {again ? 0 : categories, name};
+  const timeline::Levels& levels = view_.levels();
+  const auto has = [categories](const timeline::Level& level) {
+    return (level.store->categories() & categories) != 0;
+  };
+  const auto found = std::find_if(levels.begin(), levels.end(), has);
+  lit_ = {again || found == levels.end() ? 0 : categories, name};
   dress();
-  if (!view_.empty() && (view_.store().categories() & lit_.categories) == 0) {
-    for (std::size_t level = 0; level < view_.levels().size() && lit_.categories != 0; ++level) {
-      if ((view_.levels()[level].store->categories() & lit_.categories) != 0) {
-        view_.go_to_level(level);
-        break;
-      }
-    }
+  if (lit_.categories != 0 && !has(levels[view_.level()])) {
+    view_.go_to_level(static_cast<std::size_t>(found - levels.begin()));
   }
   changed();
 }

@@ -40,8 +40,8 @@ class TimelineView : public QWidget {
   explicit TimelineView(QWidget* parent = nullptr);
   ~TimelineView() override;
 
-  // Replaces what is shown; no levels: nothing. `keep_place`: what is looked at stays where it was,
-  // as long as there is such a place.
+  // Replaces what is shown; no levels: nothing. `keep_place`: what is looked at and selected
+  // stays, as long as there is such a place.
   void set_levels(timeline::Levels levels, bool keep_place = false);
 
   // One more within the innermost; what the user looks at stays.
@@ -120,6 +120,7 @@ class TimelineView : public QWidget {
 
   void dress();    // in the colours of light or dark
   void changed();  // the view shows something else: paint all of it
+  void return_to(const timeline::View& before);
   void layout_regions();
   void make_images();
   void update_scroll_bar();

@@ -12,6 +12,7 @@
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
+#include "sim/report/export/trace_words.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {
@@ -114,6 +115,37 @@ report::Details details_of_slice(const timeline::View& view,
   return details;
 }
 
+// The row of the run that has this lane; none: the last one.
+RowId row_named(const Store& store, std::string_view name) {
+  RowId row = 0;
+  while (row + 1 < store.rows().size() && store.rows()[row].name != name) {
+    ++row;
+  }
+  return row;
+}
+
+// From a stop to the training that it took, and from there to the first step of it.
+void enter_stop(TimelineView& timeline) {
+  timeline::View& view = timeline.view();
+  const Store& store = view.store();
+  const RowId training =
+      row_named(store, report::kRunLaneNames[static_cast<std::size_t>(report::RunLane::training)]);
+  const timeline::Slice& slice = store.slices()[*view.selected()];
+  if (store.tracks()[store.track_of(*view.selected())].row != training) {
+    const auto lost = slice_from(store, training, slice.begin() - 1);
+    if (lost && store.slices()[*lost].category() != timeline::Category::training) {
+      timeline.choose(lost);
+      view.frame_selection();
+      timeline.view_changed();
+      return;
+    }
+  }
+  view.set_window({slice.begin(), slice.begin() + 2});
+  view.go_to_level(1);
+  view.frame_level();
+  timeline.view_changed();
+}
+
 // Whether a row of the run has the hue of something else: the timeline has no slices of it.
 bool borrows_its_hue(const QString& name) {
   using run::RunCategory;
@@ -143,7 +175,9 @@ DetailsDrawer::DetailsDrawer(MainWindow* window)
   connect(&window->charts(), &ChartsPanel::loss_chosen, this, light);
   connect(&window->tables(), &TablesPanel::loss_chosen, this, light);
   connect(&timeline, &TimelineView::selection_changed, this, &DetailsDrawer::follow_selection);
-  connect(&timeline, &TimelineView::selection_entered, details_, &DetailsView::go);
+  connect(&timeline, &TimelineView::selection_entered, this, [this, &timeline] {
+    shows_run(timeline.view()) ? enter_stop(timeline) : details_->go();
+  });
   connect(details_, &DetailsView::task_wanted, this, [&timeline](qint64 device, qint64 begin) {
     const timeline::View& view = timeline.view();
     if (!view.empty() && !shows_run(view)) {
@@ -158,6 +192,15 @@ DetailsDrawer::DetailsDrawer(MainWindow* window)
       window->findChild<QDockWidget*>("Timeline")->raise();
       view.go_to_level(0);
       view.set_window({begin - around, begin + length + around});
+      const Store& store = view.store();
+      for (const report::RunLane lane :
+           {report::RunLane::planned_stop, report::RunLane::recovery}) {
+        const auto stop = slice_from(
+            store, row_named(store, report::kRunLaneNames[static_cast<std::size_t>(lane)]), begin);
+        if (stop && store.slices()[*stop].begin() == begin) {
+          timeline.choose(stop);
+        }
+      }
       timeline.view_changed();
     }
   };

@@ -46,7 +46,7 @@ constexpr std::array kKeys = std::to_array<KeyHelp>({
     {kTimeline, "Drag on the axis", "measure a time"},
     {kTimeline, "Shift+drag", "select an area: its statistics"},
     {kTimeline, "P", "pin the row under the cursor"},
-    {kTimeline, "Return", "go to the cause of a wait; else fold or unfold"},
+    {kTimeline, "Return", "go to the cause of a wait, into a stop; else fold or unfold"},
     {kTimeline, "Z, Ctrl+Shift+wheel", "all rows on the screen, height of rows"},
     {kTimeline, "Esc", "forget selection, area, mark, light"},
     {kCharts, "Arrow keys, Home, End", "from one bar or point to the next, to the ends"},

@@ -141,6 +141,13 @@ DocumentPage* MainWindow::open_file(const QString& path) {
 }
 
 DocumentPage* MainWindow::open_example(const QString& path) {
+  for (DocumentPage* page : pages()) {
+    const DocumentState state = page->document().state();
+    if (state.origin == path && state.path.isEmpty() && !page->document().modified()) {
+      tabs_->setCurrentWidget(page);
+      return page;
+    }
+  }
   auto* document = new ScenarioDocument;
   const QString problem = document->open_example(path);
   if (!problem.isEmpty()) {
@@ -176,11 +183,6 @@ DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
       show_page();
     }
     update_comparison();
-  });
-  connect(page, &DocumentPage::text_changed, this, [this, page] {
-    if (page == current_page()) {
-      dashboard_->set_stale(page->stale());
-    }
   });
   connect(page, &DocumentPage::running_changed, this, [this] { update_actions(); });
   connect(page, &DocumentPage::progressed, this, [this, page](qint64 done, qint64 all) {
@@ -294,40 +296,35 @@ void MainWindow::show_page() {
           shown_.baseline != answered ? shown_.baseline->evaluation.get() : nullptr;
       dashboard_->show_answer(gui::dashboard(*answered->evaluation, base));
       report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));
-      dock_layout_->apply_soon();
     }
   }
   if (!answered) {
     const bool wrong = page->outcome() != nullptr && !page->running();
-    dashboard_->show_sentence(wrong ? "There is no answer: see the problems below."
-                                    : "Evaluating...");
+    dashboard_->show_sentence(wrong ? "There is no answer: see Problems." : "Evaluating...");
     report_->clear();
   }
   knobs_->set_document(&page->document(), answered, page->baseline());
   const bool stale = answered && page->stale();
   const bool wrong = stale && page->outcome() != nullptr && !page->outcome()->evaluation;
-  dashboard_->set_stale(stale);
-  // While somebody types, all but the figures hold still.
+  dashboard_->set_stale(wrong);
+  dock_layout_->apply_soon();  // a line below the knobs comes and goes
   for (QWidget* panel : std::initializer_list<QWidget*>{charts_, tables_, report_, timeline_}) {
     set_veiled(panel, wrong);
   }
 }
 
-// An error brings the problems to the front, and its end the timeline back.
+// Told by the tab alone: whoever types keeps what is in front.
 void MainWindow::show_problems(const DocumentPage* page) {
   const OutcomePtr outcome = page != nullptr ? page->outcome() : nullptr;
-  const int before = problems_->count();
   problems_->set_outcome(outcome);
   const int count = problems_->count();
   problems_dock_->setWindowTitle(count == 0 ? QString("Problems")
                                             : QString("Problems (%1)").arg(count));
-  if (outcome && !outcome->evaluation) {
-    problems_dock_->show();
-    problems_dock_->raise();
-    problems_in_front_ = true;
-  } else if (outcome && (problems_in_front_ || (before > 0 && count == 0))) {
-    timeline_dock_->raise();
-    problems_in_front_ = false;
+  const QColor color = count == 0 ? QColor() : tone_color(Tone::bad, palette());
+  for (QTabBar* bar : findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) {
+    for (int i = 0; i < bar->count(); ++i) {
+      bar->setTabTextColor(i, bar->tabText(i) == problems_dock_->windowTitle() ? color : QColor());
+    }
   }
 }
 

@@ -220,7 +220,6 @@ class MainWindow : public QMainWindow {
   };
 
   Shown shown_;
-  bool problems_in_front_ = false;  // because of an error, not by the user
   DockLayout* dock_layout_ = nullptr;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;

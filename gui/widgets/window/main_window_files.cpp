@@ -29,7 +29,8 @@ std::string head_of(const QString& path) {
 
 bool is_trace(const QString& path) {
   try {
-    return trace::is_trace_file(path.toStdString());
+    // Perfetto's own format has a sentence of its own in the place of a timeline.
+    return path.endsWith(".pftrace") || trace::is_trace_file(path.toStdString());
   } catch (const Error&) {
     return false;
   }

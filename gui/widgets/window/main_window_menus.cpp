@@ -9,11 +9,15 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QPainter>
 #include <QPlainTextEdit>
 #include <QToolButton>
+#include <algorithm>
+#include <array>
 
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/code_editor.hpp"
+#include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
 #include "gui/widgets/pages/document_page.hpp"
@@ -37,7 +41,9 @@ namespace {
 // The next of these that is seen, after the one that has the focus.
 void focus_next(std::vector<QWidget*> panes, const QWidget* now, bool forward) {
   std::erase_if(panes, [](const QWidget* pane) {
-    return pane == nullptr || pane->visibleRegion().isEmpty();
+    const QWidget* window = pane->window();  // beside it lie docks behind others
+    return !pane->isVisible() ||
+           !window->rect().intersects(QRect(pane->mapTo(window, QPoint()), pane->size()));
   });
   if (panes.empty()) {
     return;
@@ -58,6 +64,53 @@ void focus_next(std::vector<QWidget*> panes, const QWidget* now, bool forward) {
   }
   to->setFocus(Qt::ShortcutFocusReason);
 }
+
+// Around the pane that has the focus.
+class FocusRing : public QWidget {
+ public:
+  FocusRing(QWidget* window, const std::vector<QWidget*>& panes) : QWidget(window), panes_(panes) {
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    hide();
+    for (QWidget* pane : panes_) {
+      pane->installEventFilter(this);
+    }
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, const QWidget* now) {
+      const auto has = [now](const QWidget* pane) {
+        return now != nullptr && (pane == now || pane->isAncestorOf(now));
+      };
+      const auto pane = std::find_if(panes_.begin(), panes_.end(), has);
+      pane_ = pane == panes_.end() ? nullptr : *pane;
+      place();
+    });
+  }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    constexpr std::array kPlaced = {QEvent::Resize, QEvent::Move, QEvent::Show, QEvent::Hide};
+    if (watched == pane_ && std::count(kPlaced.begin(), kPlaced.end(), event->type()) > 0) {
+      place();
+    }
+    return false;
+  }
+
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter(this).fillRect(rect(), QColor(is_dark(palette()) ? "#6db2f5" : "#0b5cad"));
+  }
+
+ private:
+  void place() {
+    constexpr int kWide = 2;
+    setVisible(pane_ != nullptr && pane_->isVisible());
+    if (isVisible()) {
+      setGeometry(QRect(pane_->mapTo(window(), QPoint()), pane_->size()));
+      setMask(QRegion(rect()) - rect().adjusted(kWide, kWide, -kWide, -kWide));
+      raise();
+    }
+  }
+
+  std::vector<QWidget*> panes_;
+  QWidget* pane_ = nullptr;
+};
 
 std::vector<Command> commands_of_menus(const QMenuBar& bar) {
   std::vector<Command> commands;
@@ -273,21 +326,23 @@ void MainWindow::build_view_menu() {
   menu->addAction("&Find or do anything...", QKeySequence("Ctrl+P"), this, [this] {
     show_palette(this, *tabs_);
   });
+  const std::vector<QWidget*> panes = {knobs_,
+                                       dashboard_,
+                                       tabs_,
+                                       timeline_,
+                                       problems_,
+                                       charts_,
+                                       tables_,
+                                       report_,
+                                       findChild<DetailsDrawer*>()->widget()};
+  new FocusRing(this, panes);
   for (const bool forward : {true, false}) {
     menu->addAction(forward ? "&Next pane" : "&Previous pane",
                     QKeySequence(forward ? "F6" : "Shift+F6"),
                     this,
-                    [this, forward] {
+                    [this, forward, panes] {
                       if (current_page() != nullptr) {
-                        focus_next({knobs_,
-                                    current_page(),
-                                    timeline_,
-                                    charts_,
-                                    tables_,
-                                    report_,
-                                    findChild<DetailsDrawer*>()},
-                                   focusWidget(),
-                                   forward);
+                        focus_next(panes, focusWidget(), forward);
                       }
                     });
   }
@@ -297,8 +352,10 @@ void MainWindow::build_view_menu() {
     tables_->go_to_worst_event();
   });
   worst->setShortcut(QKeySequence(Qt::Key_J));
-  worst->setShortcutContext(Qt::WidgetShortcut);  // elsewhere it is a letter
-  timeline_->addAction(worst);
+  worst->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // elsewhere it is a letter
+  for (QWidget* pane : std::initializer_list<QWidget*>{timeline_, charts_, tables_}) {
+    pane->addAction(worst);
+  }
   for_documents_.push_back(worst);
   menu->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {

@@ -13,11 +13,14 @@ namespace orrery::gui {
 
 namespace {
 
+constexpr auto kFaint = "#57626e";
+constexpr auto kFaintInDark = "#a0abb7";
+
 QPalette dark_palette() {
   const QColor window("#26282b");
   const QColor base("#1c1e20");
   const QColor text("#e6e6e6");
-  const QColor faint("#9a9fa6");
+  const QColor faint(kFaintInDark);
   QPalette palette;
   palette.setColor(QPalette::Window, window);
   palette.setColor(QPalette::WindowText, text);
@@ -52,7 +55,7 @@ QPalette light_palette() {
   palette.setColor(QPalette::WindowText, QColor("#1b1d1f"));
   palette.setColor(QPalette::Text, QColor("#1b1d1f"));
   palette.setColor(QPalette::ButtonText, QColor("#1b1d1f"));
-  palette.setColor(QPalette::PlaceholderText, QColor("#666c73"));
+  palette.setColor(QPalette::PlaceholderText, QColor(kFaint));
   palette.setColor(QPalette::Highlight, QColor("#0067b0"));
   palette.setColor(QPalette::HighlightedText, Qt::white);
   palette.setColor(QPalette::ToolTipBase, QColor("#fff6da"));
@@ -100,6 +103,10 @@ void apply_theme(Theme theme) {
   if (theme == Theme::desktop) {
     QApplication::setStyle(desktop_style);
     QApplication::setPalette(QPalette());
+    QPalette readable;  // a desktop's own is often half transparent
+    readable.setColor(QPalette::PlaceholderText,
+                      QColor(is_dark(QApplication::palette()) ? kFaintInDark : kFaint));
+    QApplication::setPalette(readable);
     return;
   }
   QApplication::setStyle(theme == Theme::dark ? new DarkFusion : QStyleFactory::create("Fusion"));

@@ -326,7 +326,7 @@ TEST(Dashboard, SaysWhatChangedAgainstTheBaseline) {
   const Dashboard changed = dashboard(*other->evaluation, sample()->evaluation.get());
   bool cheaper = false;
   for (const Card& card : changed.run) {
-    cheaper = cheaper || (card.name == "Cost" && card.change.startsWith("-$"));
+    cheaper = cheaper || (card.name == "Cost" && card.change.startsWith("−$"));
   }
   EXPECT_TRUE(cheaper) << "asynchronous checkpoints stall less";
 }

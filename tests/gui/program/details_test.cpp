@@ -94,6 +94,21 @@ TEST_F(DetailsOfTimeline, AnEditKeepsWhatIsSelected) {
   EXPECT_TRUE(drawer_open());
 }
 
+TEST_F(DetailsOfTimeline, UndoOfAChangeOfNodesKeepsTheStepAndWhatIsSelected) {
+  window->timeline().choose(first_wait());
+  const auto selected = window->timeline().view().selected();
+  const auto answered = [this] {
+    return wait_for([this] { return !page->stale() && !page->running(); });
+  };
+  ASSERT_EQ(page->document().set_key("cluster.nodes", "16"), "");
+  ASSERT_TRUE(answered());
+  EXPECT_EQ(window->timeline().view().level(), 1U);
+  page->document().text_document()->undo();
+  ASSERT_TRUE(answered());
+  EXPECT_EQ(window->timeline().view().level(), 1U);
+  EXPECT_EQ(window->timeline().view().selected(), selected);
+}
+
 TEST_F(DetailsOfTimeline, AStopOfTheRunSaysWhatItCosts) {
   window->timeline().go_to_level(0);
   const timeline::Store& store = window->timeline().view().store();

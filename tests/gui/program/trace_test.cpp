@@ -30,8 +30,8 @@ using testing::write_text;
 using trace::testing::KinetoWriter;
 
 // Three steps of 2, 3 and 4 ms: half compute, half an all-reduce.
-std::string three_steps(int rank = 0) {
-  KinetoWriter writer(rank, 64);
+std::string three_steps(int rank = 0, int world = 64) {
+  KinetoWriter writer(rank, world);
   double begin = 0.0;
   for (int step = 1; step <= 3; ++step) {
     const double length = 1000.0 * (step + 1);
@@ -91,6 +91,7 @@ TEST_F(TraceWindow, ShowsTheMeasuredStepBesideTheSimulatedOneOnOneAxis) {
   ASSERT_TRUE(wait_for([page] { return page->answer() && page->answer()->comparison; }));
   EXPECT_TRUE(page->sentence().startsWith("The measured step takes 3.00 ms, the predicted one"))
       << page->sentence().toStdString();
+  EXPECT_TRUE(page->answer()->warning.isEmpty()) << "a job of as many ranks";
   EXPECT_EQ(page->beside().currentText(), "run.yaml");
   EXPECT_EQ(groups(page->timeline()),
             (std::vector<std::string>{"measured, rank 0", "predicted, run.yaml"}));
@@ -108,6 +109,16 @@ TEST_F(TraceWindow, ShowsTheMeasuredStepBesideTheSimulatedOneOnOneAxis) {
   EXPECT_EQ(groups(page->timeline()).back(), "predicted, run.yaml");
   EXPECT_EQ(page->answer()->tables.front().title, "Categories");
   EXPECT_EQ(page->answer()->tables.front().rows.back()[2].text, "3.00 ms");
+}
+
+TEST_F(TraceWindow, SaysThatATraceIsOfASmallerJob) {
+  opened("run.yaml", run_scenario());
+  TracePage* page = traced({write("rank0.json", three_steps(0, 2))});
+  ASSERT_TRUE(wait_for([page] { return page->answer() && page->answer()->comparison; }));
+  EXPECT_TRUE(page->sentence().contains("job: 2; GPUs of the prediction: 64."))
+      << page->sentence().toStdString();
+  write("own.pftrace", "\n");
+  EXPECT_TRUE(traced({folder.filePath("own.pftrace")})->sentence().contains("of Perfetto alone"));
 }
 
 TEST_F(TraceWindow, ShowsTheStepThatIsChosen) {
