@@ -35,7 +35,7 @@ QStringList names_of(const scenario::Field& field, const std::string& scenario_f
     words = catalog_names(field.path, scenario_file).value_or(QStringList());
   }
   // What may be a mapping as well has its words among what is allowed.
-  return words.isEmpty() && field.type == "name or mapping"
+  return words.isEmpty() && field.type == "name"
              ? qt(field.allowed).remove('`').split(", ", Qt::SkipEmptyParts)
              : words;
 }

@@ -131,6 +131,9 @@ TEST_F(Knobs, ListsHoldEveryNameAndAPartOfOneIsEnough) {
   auto* gpu = field<QComboBox>("GPU");
   ASSERT_NE(gpu, nullptr);
   EXPECT_GT(gpu->count(), 5);
+  EXPECT_EQ(gpu->currentIndex(), gpu->findText("h100-sxm-80gb")) << "from which arrow keys go on";
+  EXPECT_GT(field<QComboBox>("Precision")->count(), 1);
+  EXPECT_GT(field<QComboBox>("Recompute")->count(), 1);
   gpu->setFocus();
   gpu->lineEdit()->selectAll();
   QTest::keyClicks(gpu->lineEdit(), "h200");
