@@ -457,11 +457,10 @@ void TimelinePainter::paint_name(const LaidLine& line) {
                                         ? format_count(value)
                                         : format_integer(std::llround(value)));
     };
-    name =
-        TimelineView::tr("up to %1 %2").arg(figure(most), QString::fromStdString(counter.unit()));
-    if (counter.limit() > 0.0) {
-      name += TimelineView::tr(", limit %1").arg(figure(counter.limit()));
-    }
+    name = counter.limit() > 0.0
+               ? TimelineView::tr("%1, limit %2").arg(figure(most), figure(counter.limit()))
+               : TimelineView::tr("up to %1").arg(figure(most));
+    name += ' ' + QString::fromStdString(counter.unit());
     write(line.top + half, half, name);
   } else {
     write(line.top, std::min(height, 2.0 * half), name);
