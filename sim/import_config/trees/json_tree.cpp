@@ -90,6 +90,9 @@ bool check_syntax(std::string_view text, const std::string& file, Diagnostics& d
     const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
     diagnostics.error(lines.location_of(file, at), "", "is no JSON: " + message);
     return false;
+  } catch (const nlohmann::json::out_of_range&) {
+    diagnostics.error({file, 0, 0}, "", "holds a number that is too large");
+    return false;
   }
   return true;
 }

@@ -30,6 +30,8 @@ TEST(BrokenJson, HasAPlace) {
   EXPECT_NE(json_problems("").find("a.json:1:1: error: is no JSON"), std::string::npos);
   EXPECT_EQ(json_problems("[1, 2]"), "a.json:1:1: error: holds no keys\n");
   EXPECT_NE(json_problems("{\"a\": nan}").find("error: is no JSON"), std::string::npos);
+  EXPECT_EQ(json_problems("{\"hidden_size\": 1281e999}"),
+            "a.json: error: holds a number that is too large\n");
 }
 
 TEST(BrokenJson, NestsSixtyFourLevels) {
