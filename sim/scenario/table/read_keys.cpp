@@ -90,9 +90,10 @@ void read_mapping(const Value& value,
   for (const Key* key : children_of(row)) {
     read_key(reader, *key, reading);
   }
-  reader.finish([](std::string_view key) {
+  const bool of_list = path.ends_with("]");  // whose keys have common words
+  reader.finish([of_list](std::string_view key) {
     const std::vector<std::string_view> paths = paths_named(key);
-    return paths.size() == 1 ? paths.front() : std::string_view();
+    return !of_list && paths.size() == 1 ? paths.front() : std::string_view();
   });
 }
 

@@ -92,7 +92,7 @@ TEST(ProfileErrors, UnknownKeysAreErrorsWithTheNearestName) {
   EXPECT_EQ(
       gpu_errors("sm_count: 10\n", "sm_count: 10\nboost_clock: 2\n"),
       "tiny.yaml:6:1: error: boost_clock: unknown key (allowed: format, name, full_name, names, "
-      "arch, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
+      "arch, sold_as, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
       "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, attention_kernels, "
       "norm_kernels, scan_kernels, nvlink, mesh, coefficients)\n");
   EXPECT_EQ(gpu_errors("half_depth: {value: 100", "half_dept: {value: 100"),

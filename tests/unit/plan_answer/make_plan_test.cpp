@@ -171,7 +171,7 @@ TEST(MakePlan, KeepsTheBestSoFarWhenItIsStopped) {
   EXPECT_FALSE(plan.complete());
   EXPECT_TRUE(plan.searched_all);
   ASSERT_FALSE(plan.notes.empty());
-  EXPECT_NE(plan.notes.back().find("interrupted after"), std::string::npos);
+  EXPECT_NE(plan.notes.front().find("interrupted after"), std::string::npos);
   EXPECT_FALSE(plan.finalists.empty());
   EXPECT_NE(to_text(plan, {}).find("NOTE"), std::string::npos);
 }
@@ -193,8 +193,10 @@ TEST(MakePlan, SaysWhenItIsStoppedBeforeTheChoiceWasExamined) {
   EXPECT_FALSE(plan.stability.checked);
   EXPECT_EQ(plan.finalists.size(), 4U);
   EXPECT_EQ(plan.notes,
-            std::vector<std::string>{"interrupted when all plans were simulated: the ranking "
-                                     "stands, more was not worked out"});
+            (std::vector<std::string>{"interrupted when all plans were simulated: the ranking "
+                                      "stands, more was not worked out",
+                                      "software is the usual one of each layout, as none is "
+                                      "stated"}));
 }
 
 // Never "none fits" of what was not looked at; the scenario itself is an answer.
@@ -211,7 +213,7 @@ TEST(MakePlan, SaysHowFarItCameWhenTheSearchIsStopped) {
     const Plan plan = plan_of(asked);
     EXPECT_FALSE(plan.searched_all);
     EXPECT_LT(plan.counts.seen, plan.counts.layouts);
-    ASSERT_EQ(plan.notes.size(), 1U);
+    ASSERT_FALSE(plan.notes.empty());
     EXPECT_TRUE(plan.notes.front().starts_with("interrupted during the search, after "))
         << plan.notes.front();
     EXPECT_EQ(plan.notes.front().find("none of"), std::string::npos) << plan.notes.front();
@@ -296,9 +298,8 @@ TEST(MakePlan, RanksEstimatesWhenItIsStoppedBeforeAPlanIsSimulated) {
   EXPECT_FALSE(plan.complete());
   EXPECT_EQ(plan.ranked_by, Objective::step_time);
   EXPECT_FALSE(plan.finalists.empty());
-  EXPECT_EQ(plan.notes,
-            std::vector<std::string>{"interrupted before a plan was simulated: figures are "
-                                     "estimates without failures"});
+  EXPECT_EQ(plan.notes.front(),
+            "interrupted before a plan was simulated: figures are estimates without failures");
 }
 
 // zero1 and zero2 spend their time alike where gradients are reduced once a step: one line, both
@@ -337,7 +338,7 @@ TEST(MakePlan, SaysWhatTheStackDoesNotOffer) {
   EXPECT_NE(page.find("not offered by megatron-deepspeed: sequence parallelism; hsdp; "),
             std::string::npos)
       << page;
-  EXPECT_NE(page.find("--any-stack"), std::string::npos) << page;
+  EXPECT_NE(page.find("plan.any_stack"), std::string::npos) << page;
   asked.spec.any_stack = true;
   EXPECT_TRUE(plan_of(asked).not_offered.what.empty());
 }
