@@ -110,8 +110,7 @@ std::string_view nearest_name(std::string_view word,
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     const std::size_t longer = std::max(word.size(), candidate.size());
-    const std::size_t half = longer > 0 ? (longer - 1) / 2 : 0;  // of short words less
-    const std::size_t limit = std::min(std::max<std::size_t>(2, longer / 3), half);
+    const std::size_t limit = std::min(std::max<std::size_t>(2, longer / 3), longer / 2);
     if (distance <= limit && (best.empty() || distance < best_distance)) {
       best = candidate;
       best_distance = distance;
