@@ -108,7 +108,11 @@ std::string sentence(const Fitting& fitting, const std::optional<hardware::Profi
   for (const auto& [key, value] : fitting.changes) {
     keys += fmt::format("{}`{}: {}`", keys.empty() ? "" : " and ", key, value);
   }
-  const auto step = what_if_step(fitting.scenario, search);
+  // More nodes than one without a stated network: their memory is known, their step is not.
+  const scenario::Scenario& scenario = fitting.scenario;
+  const bool timed = scenario.cluster.nodes == 1 || !scenario.cluster.preset.empty() ||
+                     scenario.locations.contains("cluster.network");
+  const auto step = timed ? what_if_step(scenario, search) : std::nullopt;
   return fmt::format("fits with {}: {}{} stay free",
                      keys,
                      step ? format_time(step->time) + " a step, " : "",

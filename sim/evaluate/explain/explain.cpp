@@ -46,7 +46,7 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
      "max(generation + reward, the rest) + weight_sync"},
     {MetricId::gpu_seconds_per_answer,
      "rollout_step_time x (GPUs of the trainer + rollout.gpus) / (prompts x samples)"},
-    {MetricId::budget_compute, "6 x active parameters x tokens_trained"},
+    {MetricId::budget_compute, "as stated, else 6 x active parameters x tokens_trained"},
     {MetricId::optimal_parameters,
      "(alpha A / (beta B))^(1 / (alpha + beta)) x (budget_compute / 6)^(beta / (alpha + beta))"},
     {MetricId::optimal_tokens, "budget_compute / (6 x optimal_parameters)"},
