@@ -7,8 +7,7 @@
 // symbol           | meaning                                                   | unit   | origin
 // -----------------|-----------------------------------------------------------|--------|-------
 // nodes            | hosts                                                     | nodes  | caller
-// nic_rate         | one NIC, one direction, over all its planes               | byte/s | caller
-// planes           | independent copies of the tiers, a port of each NIC each  | -      | caller
+// nic_rate         | one NIC, one direction                                    | byte/s | caller
 // tiers            | levels of switches, lowest first; the last spans all      | -      | caller
 // tier.nodes       | nodes under one switch of the tier                        | nodes  | caller
 // tier.links       | parallel uplinks of a switch; 0: one per port beneath     | -      | caller
@@ -22,9 +21,6 @@
 // flow with paths q has weight 1/q on each path's links: in order, it moves as its slowest path
 // does. Uplink k of a tier leads to switch k above, so a path comes down on link k of the same
 // tier. Cross-rail traffic below a tier `by_rail` climbs above it.
-//
-// Links of the NVLink switch: one up, one down per GPU. The frontend: one link per node and
-// direction, and one of the storage. A rate of zero leaves a kind out.
 
 #include <cstdint>
 #include <vector>
@@ -46,16 +42,10 @@ struct TopologySpec {
   std::int32_t nodes = 1;
   std::int32_t nics_per_node = 1;
   BytesPerSecond nic_rate;
-  std::int32_t planes = 1;
   std::vector<TierLayout> tiers;
   Spreading routing = Spreading::even;
   std::int32_t paths_per_flow = 1;
   std::uint64_t seed = 1;
-  std::int32_t gpus_per_node = 0;
-  std::int32_t nvlink_domain = 0;  // GPUs
-  BytesPerSecond nvlink_rate;      // of a GPU, one direction
-  BytesPerSecond frontend_rate;    // of a node, one direction
-  BytesPerSecond storage_rate;     // of all storage, one direction
 };
 
 struct Port {
@@ -65,13 +55,13 @@ struct Port {
   friend constexpr auto operator<=>(Port a, Port b) = default;
 };
 
-enum class Direction : std::uint8_t { up, down };  // away from the node or GPU, or towards it
+enum class Direction : std::uint8_t { up, down };  // away from the node, or towards it
 
-enum class LinkKind : std::uint8_t { nic, uplink, other };
+enum class LinkKind : std::uint8_t { nic, uplink };
 
 // What a link is: the NIC of a node, or an uplink of a switch (towards it: Direction::down).
 struct LinkPlace {
-  LinkKind kind = LinkKind::other;
+  LinkKind kind = LinkKind::nic;
   Direction direction = Direction::up;
   std::size_t tier = 0;     // of an uplink
   std::int32_t owner = 0;   // node, or number of the switch on its tier
@@ -90,11 +80,10 @@ class Topology {
     return spec_;
   }
 
-  [[nodiscard]] LinkId nic(Port port, std::int32_t plane, Direction direction) const;
+  [[nodiscard]] LinkId nic(Port port, Direction direction) const;
   // Uplink `link` of the switch of a tier above `port`.
   [[nodiscard]] LinkId uplink(std::size_t tier,
                               Port port,
-                              std::int32_t plane,
                               std::int32_t link,
                               Direction direction) const;
 
@@ -102,39 +91,29 @@ class Topology {
     return levels_[tier].links;
   }
 
-  // NICs and uplinks; planes are not told apart.
   [[nodiscard]] LinkPlace place(LinkId link) const;
-
-  [[nodiscard]] LinkId nvlink(std::int32_t gpu, Direction direction) const;
-  [[nodiscard]] LinkId frontend(std::int32_t node, Direction direction) const;
-  [[nodiscard]] LinkId storage(Direction direction) const;
 
   // The lowest tier whose switch is above both.
   [[nodiscard]] std::size_t common_tier(Port a, Port b) const;
 
-  // From port to port, over every plane: `weight` in all.
-  void add_route(Port from, Port to, double weight, std::vector<Hop>& hops) const;
-  // The same without the two NICs: from the switch above one to the switch above the other.
+  // From the switch above one port to the switch above the other: `weight` in all.
   void add_climb(Port from, Port to, double weight, std::vector<Hop>& hops) const;
 
  private:
   struct Level {
     std::int32_t first = 0;  // link id
-    std::int32_t switches = 0;
     std::int32_t links = 1;  // ids per switch and direction
   };
 
   std::int32_t add_links(std::int64_t count, BytesPerSecond capacity);
   [[nodiscard]] std::int32_t switch_above(std::size_t tier, Port port) const;
-  [[nodiscard]] std::int32_t hashed_link(
-      std::size_t tier, Port from, Port to, std::int32_t plane, std::int32_t path) const;
+  [[nodiscard]] std::int32_t hashed_link(std::size_t tier,
+                                         Port from,
+                                         Port to,
+                                         std::int32_t path) const;
 
   TopologySpec spec_;
   std::vector<BytesPerSecond> capacities_;
-  std::int32_t first_nic_ = 0;
-  std::int32_t first_nvlink_ = 0;
-  std::int32_t first_frontend_ = 0;
-  std::int32_t first_storage_ = 0;
   std::vector<Level> levels_;
 };
 

@@ -46,7 +46,7 @@ constexpr std::array<ConfigFormatInfo, 34> kFormats = {
      {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
      {ConfigFormat::maxtext, "maxtext", "configuration of MaxText (YAML)"},
      {ConfigFormat::llm_foundry, "llm-foundry", "configuration of llm-foundry (YAML)"},
-     {ConfigFormat::slurm_topology, "slurm-topology", "topology.conf of Slurm"},
+     {ConfigFormat::slurm_topology, "slurm-topology", "topology.conf or topology.yaml of Slurm"},
      {ConfigFormat::nccl_topology, "nccl-topology", "topology of a node by NCCL (XML)"},
      {ConfigFormat::megatron_log, "megatron-log", "log of Megatron-LM or Megatron-DeepSpeed"},
      {ConfigFormat::megatron_bridge_log, "megatron-bridge-log", "log of Megatron-Bridge"},

@@ -1,9 +1,10 @@
-// Slurm's topology.conf: switches above nodes (topology/tree) or blocks of them (topology/block).
+// Slurm's topology.conf or topology.yaml: switches above nodes (topology/tree) or blocks of them
+// (topology/block).
 //
 //   tier t = switches whose longest way down to a node has t others; its nodes = the most of any
 //
-// Source: the manual page topology.conf(5) of Slurm 25.05 and its hostlist expressions. How wide
-// the links are is not in the file.
+// Source: the manual pages topology.conf(5) and topology.yaml(5) of Slurm 25.05 and its hostlist
+// expressions. How wide the links are is not in the file.
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -166,6 +167,70 @@ Switches switches_of(Import& import) {
   return switches;
 }
 
+const Value* value_of(const Value& mapping, std::string_view key) {
+  const auto found = std::find_if(mapping.entries.begin(),
+                                  mapping.entries.end(),
+                                  [key](const yaml::Entry& entry) { return entry.key == key; });
+  return found == mapping.entries.end() ? nullptr : &found->value;
+}
+
+// The topology that partitions take which name none; nullptr after an error.
+const Value* default_topology(const Value& list, Diagnostics& diagnostics) {
+  const Value* taken = list.items.size() == 1 ? list.items.data() : nullptr;
+  for (const Value& one : list.items) {
+    const Value* stated = value_of(one, "cluster_default");
+    taken = taken == nullptr && stated != nullptr && stated->text == "true" ? &one : taken;
+  }
+  if (taken == nullptr) {
+    diagnostics.error(list.where,
+                      "cluster_default",
+                      fmt::format("is true in none of {} topologies", list.items.size()));
+  } else if (value_of(*taken, "tree") == nullptr && value_of(*taken, "block") == nullptr) {
+    diagnostics.error(taken->where, "topology", "is neither a tree nor a block: it has no tiers");
+    taken = nullptr;
+  }
+  return taken;
+}
+
+// A topology of topology.yaml, with the names of topology.conf.
+Value named_as_conf(const Value& topology) {
+  static const std::map<std::string, std::string, std::less<>> kNames = {
+      {"nodes", "Nodes"}, {"children", "Switches"}, {"block_sizes", "BlockSizes"}};
+  const auto renamed = [](const yaml::Entry& entry) {
+    const auto found = kNames.find(entry.key);
+    return yaml::Entry{
+        found == kNames.end() ? entry.key : found->second, entry.key_where, entry.value};
+  };
+  const Value* const tree = value_of(topology, "tree");
+  const Value& of = tree != nullptr ? *tree : *value_of(topology, "block");
+  const std::string_view list = tree != nullptr ? "switches" : "blocks";
+  const std::string_view name = tree != nullptr ? "switch" : "block";
+  Value conf;
+  conf.kind = Value::Kind::mapping;
+  conf.where = topology.where;
+  for (const yaml::Entry& part : of.entries) {
+    if (part.key != list) {
+      conf.entries.push_back(renamed(part));
+      continue;
+    }
+    for (const Value& one : part.value.items) {
+      const Value* const called = value_of(one, name);
+      std::string text = called == nullptr ? "" : called->text;
+      std::replace(text.begin(), text.end(), '.', '_');
+      Value& of_switch = mapping_below(
+          mapping_below(conf, tree != nullptr ? "SwitchName" : "BlockName", one.where),
+          text,
+          one.where);
+      for (const yaml::Entry& entry : one.entries) {
+        if (entry.key != name) {
+          of_switch.entries.push_back(renamed(entry));
+        }
+      }
+    }
+  }
+  return conf;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -178,6 +243,12 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 std::optional<Value> parse_slurm_topology(std::string_view text,
                                           const std::string& file,
                                           Diagnostics& diagnostics) {
+  if (text.find("SwitchName=") == std::string_view::npos &&
+      text.find("BlockName=") == std::string_view::npos) {
+    const std::optional<Value> list = parse_yaml(text, file, diagnostics);
+    const Value* const taken = list ? default_topology(*list, diagnostics) : nullptr;
+    return taken == nullptr ? std::nullopt : std::optional(named_as_conf(*taken));
+  }
   Value tree;
   tree.kind = Value::Kind::mapping;
   tree.where = {file, 1, 1};
@@ -260,7 +331,7 @@ void read_slurm_topology(Import& import) {
                    fmt::format("[{}]", fmt::join(tiers, ", ")),
                    derived_from(*first, why.empty() ? "nodes below each level" : why));
   import.draft.note(
-      "topology.conf says how nodes are grouped, not how wide the links are: "
+      "Slurm's topology says how nodes are grouped, not how wide the links are: "
       "cluster.network.tiers[].oversubscription is 1 until stated");
 }
 

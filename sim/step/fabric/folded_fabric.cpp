@@ -37,11 +37,14 @@ fabric::TopologySpec topology_spec(const hardware::ClusterSpec& cluster) {
       break;
     }
     taper *= tier.oversubscription;
-    const double ports = static_cast<double>(tier.nodes * network.nics_per_node);
+    const bool by_rail = spec.tiers.empty() && spec.nics_per_node > 1 &&
+                         network.cross_rail != hardware::CrossRail::leaf;
+    const double ports = static_cast<double>(tier.nodes * (by_rail ? 1 : network.nics_per_node));
     spec.tiers.push_back(
         {.nodes = static_cast<std::int32_t>(tier.nodes),
          .oversubscription = tier.oversubscription,
-         .links = static_cast<std::int32_t>(std::max(std::llround(ports / taper), 1LL))});
+         .links = static_cast<std::int32_t>(std::max(std::llround(ports / taper), 1LL)),
+         .by_rail = by_rail});
   }
   spec.tiers.push_back({.nodes = spec.nodes});
   return spec;
@@ -53,6 +56,7 @@ class Folder {
       : cluster_(cluster),
         topology_(topology_spec(cluster)),
         hashed_(topology_.spec().routing == fabric::Spreading::hashed),
+        rails_(topology_.spec().tiers.front().by_rail),
         capacities_(topology_.capacities()),
         weights_(capacities_.size(), 0.0),
         loads_(capacities_.size()) {
@@ -102,7 +106,7 @@ class Folder {
   void take_storage_traffic();
   void sort_replicas(std::span<const std::size_t> apart, FoldedFabric& folded);
   void drop_wide_uplinks(std::span<const std::size_t> apart);
-  void add_edge(const Side& from, const Side& to, double weight);
+  void add_edge(const Side& from, const Side& to, double weight, bool exchange);
   void add_path(const FabricJob& job, const JobPlaces& places, const NetworkPath& path);
   void add_group(const NetworkPath& path, const std::vector<Side>& sides);
   void add_reduction(const std::vector<Side>& sides);
@@ -120,6 +124,7 @@ class Folder {
   const hardware::ClusterSpec& cluster_;
   fabric::Topology topology_;
   bool hashed_;
+  bool rails_;  // a leaf per rail
   std::vector<BytesPerSecond> capacities_;
   std::uint32_t paths_ = 0;
   double on_nic_ = 1.0;          // ranks that the present one stands for, on its NIC
@@ -144,33 +149,40 @@ void Folder::take_storage_traffic() {
   const fabric::TopologySpec& spec = topology_.spec();
   for (std::size_t link = 0; traffic > BytesPerSecond{} && link < capacities_.size(); ++link) {
     const fabric::LinkPlace place = topology_.place({static_cast<std::int32_t>(link)});
-    if (place.direction == Direction::down || place.kind == fabric::LinkKind::other) {
+    if (place.direction == Direction::down) {
       continue;
     }
-    const double nodes =
-        place.kind == fabric::LinkKind::nic
-            ? 1.0 / spec.nics_per_node
-            : static_cast<double>(spec.tiers[place.tier].nodes) / topology_.uplinks(place.tier);
+    const double nodes = place.kind == fabric::LinkKind::nic
+                             ? 1.0 / spec.nics_per_node
+                             : static_cast<double>(spec.tiers[place.tier].nodes) /
+                                   topology_.uplinks(place.tier) /
+                                   (spec.tiers[place.tier].by_rail ? spec.nics_per_node : 1);
     capacities_[link] = std::max(capacities_[link] - nodes * traffic, 0.5 * capacities_[link]);
   }
 }
 
-void Folder::add_edge(const Side& from, const Side& to, double weight) {
+// Rings and messages go from NIC to NIC of the same place; an exchange goes to every NIC, which on
+// rails is by NVLink in front of the NIC (pxn) or through the switches above (spine).
+void Folder::add_edge(const Side& from, const Side& to, double weight, bool exchange) {
   const double sent = weight * on_nic_ / static_cast<double>(from.ports.size());
   for (const Port port : from.ports) {
-    load(topology_.nic(port, 0, Direction::up), sent);
+    load(topology_.nic(port, Direction::up), sent);
   }
   const double received = weight * on_nic_ / static_cast<double>(to.ports.size());
   for (const Port port : to.ports) {
-    load(topology_.nic(port, 0, Direction::down), received);
+    load(topology_.nic(port, Direction::down), received);
   }
   hops_.clear();
-  const std::size_t ways = hashed_ ? from.ports.size() : 1;
+  const std::size_t ways = hashed_ || rails_ ? from.ports.size() : 1;
+  const bool pxn = cluster_.network.cross_rail == hardware::CrossRail::pxn;
+  const std::size_t ends = rails_ && exchange && !pxn ? to.ports.size() : 1;
   for (std::size_t i = 0; i < ways; ++i) {
-    topology_.add_climb(from.ports[i],
-                        to.ports[i % to.ports.size()],
-                        weight * above_ / static_cast<double>(ways),
-                        hops_);
+    for (std::size_t j = 0; j < ends; ++j) {
+      const Port enters = to.ports[(i + j) % to.ports.size()];
+      const Port leaves{from.ports[i].node, rails_ && pxn ? enters.nic : from.ports[i].nic};
+      topology_.add_climb(
+          leaves, enters, weight * above_ / static_cast<double>(ways * ends), hops_);
+    }
   }
   for (const fabric::Hop& hop : hops_) {
     load(hop.link, hop.weight);
@@ -181,7 +193,7 @@ void Folder::add_path(const FabricJob& job, const JobPlaces& places, const Netwo
   const layout::Layout& layout = job.layout;
   const bool merged = places.merges_tensor(path);
   on_nic_ = merged ? places.on_one_nic(layout.tensor) : 1.0;
-  above_ = merged ? static_cast<double>(layout.tensor) : 1.0;
+  above_ = merged && !rails_ ? static_cast<double>(layout.tensor) : on_nic_;
   std::vector<bool> seen(static_cast<std::size_t>(layout.gpus), false);
   const auto first = static_cast<std::uint32_t>(apart_.size());
   const std::int64_t lockstep = job.lockstep > 0 && !path.data ? job.lockstep : layout.data;
@@ -202,7 +214,7 @@ void Folder::add_path(const FabricJob& job, const JobPlaces& places, const Netwo
     if (path.pattern == NetworkPattern::message) {
       const RankId to = places.map().rank({at.tensor, at.context, path.to, at.data});
       if (places.unit_of(rank.value) != places.unit_of(to.value)) {
-        add_edge(places.sides({&rank, 1}).front(), places.sides({&to, 1}).front(), 1.0);
+        add_edge(places.sides({&rank, 1}).front(), places.sides({&to, 1}).front(), 1.0, false);
       }
       continue;
     }
@@ -230,7 +242,7 @@ void Folder::add_group(const NetworkPath& path, const std::vector<Side>& sides) 
   }
   if (path.pattern == NetworkPattern::ring) {
     for (std::size_t i = 0; i < sides.size(); ++i) {
-      add_edge(sides[i], sides[(i + 1) % sides.size()], 1.0);
+      add_edge(sides[i], sides[(i + 1) % sides.size()], 1.0, false);
     }
     return;
   }
@@ -241,35 +253,37 @@ void Folder::add_group(const NetworkPath& path, const std::vector<Side>& sides) 
   for (const Side& from : sides) {
     for (const Side& to : sides) {
       if (&from != &to) {
-        add_edge(from, to, from.members * to.members / (members - from.members));
+        add_edge(from, to, from.members * to.members / (members - from.members), true);
       }
     }
   }
 }
 
-// Once up and once down at every unit, and at every switch between them and the top of the group.
+// Once up and once down at every unit, and at every switch between them and the top of the group;
+// on rails each with its share.
 void Folder::add_reduction(const std::vector<Side>& sides) {
+  const Port first = sides.front().ports.front();
   std::size_t top = 0;
-  std::vector<std::size_t> above;
+  std::map<std::size_t, double> above;
   for (const Side& side : sides) {
     const double each = on_nic_ / static_cast<double>(side.ports.size());
     for (const Port port : side.ports) {
-      load(topology_.nic(port, 0, Direction::up), each);
-      load(topology_.nic(port, 0, Direction::down), each);
+      load(topology_.nic(port, Direction::up), each);
+      load(topology_.nic(port, Direction::down), each);
     }
-    top = std::max(top, topology_.common_tier(sides.front().ports.front(), side.ports.front()));
+    top = std::max(top, topology_.common_tier(first, {side.ports.front().node, first.nic}));
   }
   for (const Side& side : sides) {
-    for (std::size_t tier = 0; tier < top; ++tier) {
+    const std::size_t ways = rails_ ? side.ports.size() : 1;
+    for (std::size_t i = 0; i < ways * top; ++i) {
       for (const Direction direction : {Direction::up, Direction::down}) {
-        above.push_back(topology_.uplink(tier, side.ports.front(), 0, 0, direction).index());
+        const auto link = topology_.uplink(i / ways, side.ports[i % ways], 0, direction);
+        above.insert_or_assign(link.index(), above_ / static_cast<double>(ways));
       }
     }
   }
-  std::sort(above.begin(), above.end());
-  above.erase(std::unique(above.begin(), above.end()), above.end());
-  for (const std::size_t link : above) {
-    load({static_cast<std::int32_t>(link)}, above_);
+  for (const auto& [link, weight] : above) {
+    load({static_cast<std::int32_t>(link)}, weight);
   }
 }
 
@@ -440,15 +454,16 @@ std::vector<std::size_t> Folder::links_of(const hardware::NetworkFault& fault) c
   const auto add_nics = [&](std::int32_t node, std::int32_t first, std::int32_t last) {
     for (std::int32_t nic = first; nic <= last; ++nic) {
       for (const Direction direction : {Direction::up, Direction::down}) {
-        links.push_back(topology_.nic({node, nic}, 0, direction).index());
+        links.push_back(topology_.nic({node, nic}, direction).index());
       }
     }
   };
   const auto add_uplinks = [&](std::size_t tier, std::int32_t node) {
-    for (std::int32_t link = 0; tier + 1 < spec.tiers.size() && link < topology_.uplinks(tier);
-         ++link) {
+    const bool top = tier + 1 == spec.tiers.size();
+    const std::int32_t rails = spec.tiers[tier].by_rail ? spec.nics_per_node : 1;
+    for (std::int32_t i = 0; !top && i < rails * topology_.uplinks(tier); ++i) {
       for (const Direction direction : {Direction::up, Direction::down}) {
-        links.push_back(topology_.uplink(tier, {node, 0}, 0, link, direction).index());
+        links.push_back(topology_.uplink(tier, {node, i % rails}, i / rails, direction).index());
       }
     }
   };
@@ -485,11 +500,14 @@ std::string Folder::name_of(std::size_t link) const {
   if (place.kind == fabric::LinkKind::nic) {
     return fmt::format("NIC {} of node {}, {}", place.number, place.owner, up ? "out" : "in");
   }
-  const std::string& tier = cluster_.network.tiers[place.tier].name;
-  return hashed_
-             ? fmt::format(
-                   "uplink {} of {} {}, {}", place.number, tier, place.owner, up ? "up" : "down")
-             : fmt::format("uplinks of {} {}, {}", tier, place.owner, up ? "up" : "down");
+  const bool by_rail = topology_.spec().tiers[place.tier].by_rail;
+  const std::int32_t nics = by_rail ? topology_.spec().nics_per_node : 1;
+  return fmt::format("{} of {} {}{}, {}",
+                     hashed_ ? fmt::format("uplink {}", place.number) : "uplinks",
+                     cluster_.network.tiers[place.tier].name,
+                     place.owner / nics,
+                     by_rail ? fmt::format(" rail {}", place.owner % nics) : "",
+                     up ? "up" : "down");
 }
 
 }  // namespace

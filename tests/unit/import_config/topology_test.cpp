@@ -48,6 +48,43 @@ TEST(SlurmTopology, BlocksBecomeOneTier) {
   EXPECT_EQ(blocks.effect("BlockSizes"), "none");
 }
 
+// The example of the manual page: of several topologies the cluster's default counts.
+constexpr const char* kYaml = R"(---
+- topology: racks
+  cluster_default: false
+  block:
+    block_sizes: [4, 16]
+    blocks:
+      - block: b1
+        nodes: node[01-04]
+      - block: b2
+        nodes: node[05-08]
+- topology: fabric
+  cluster_default: true
+  tree:
+    switches:
+      - switch: sw_root
+        children: s[1-2]
+      - switch: s1
+        nodes: node[01-02]
+      - switch: s2
+        nodes: node[03-05]
+)";
+
+TEST(SlurmTopology, ComesAsYamlToo) {
+  const Imported tree = import_texts({{"topology.yaml", kYaml}});
+  EXPECT_EQ(tree.problems(), "");
+  EXPECT_EQ(tree.value("cluster.network.tiers"),
+            "[{name: leaf, nodes: 3}, {name: spine, nodes: 5}]");
+  EXPECT_EQ(tree.line("cluster.network.tiers"), 16);
+  std::string blocks = kYaml;
+  blocks = blocks.substr(0, blocks.find("- topology: fabric"));
+  const Imported one = import_texts({{"topology.yaml", blocks}});
+  EXPECT_EQ(one.problems(), "");
+  EXPECT_EQ(one.value("cluster.network.tiers"), "[{name: block, nodes: 4}]");
+  EXPECT_EQ(one.effect("BlockSizes"), "none");
+}
+
 TEST(SlurmTopology, StandsBesideALaunchScript) {
   const Imported both = import_texts(
       {{"run.sh",
@@ -77,6 +114,13 @@ TEST(SlurmTopology, SaysWhatIsWrongAndWhere) {
                  "topology.conf:2:1: error: SwitchName: s0 stands twice"},
            Wrong{"SwitchName=s0 Nodes\n", "topology.conf:1:15: error: Nodes: is no NAME=VALUE"},
            Wrong{"SwitchName=s0 Nodes=a[1-9] Weight=4\n", "SwitchName.s0.Weight: not understood"},
+           Wrong{"- topology: all\n  flat: true\n",
+                 "topology.conf:1:3: error: topology: is neither a tree nor a block"},
+           Wrong{"- topology: a\n  tree: {switches: [{switch: s, nodes: n1}]}\n"
+                 "- topology: b\n  flat: true\n",
+                 "cluster_default: is true in none of 2 topologies"},
+           Wrong{"- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[1\n",
+                 "topology.conf:5:7: error: SwitchName.s.Nodes: is no list of names"},
        }) {
     const Imported tree = import_texts({{"topology.conf", wrong.text}});
     EXPECT_NE(tree.problems().find(wrong.problem), std::string::npos)

@@ -2,14 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "sim/cost/link_rates.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/fabric/flow_replay.hpp"
+#include "sim/step/fabric/folded_fabric.hpp"
 #include "sim/step/fabric/share_links.hpp"
 #include "sim/step/step_structure.hpp"
 #include "tests/unit/step/step_fixture.hpp"
@@ -180,6 +183,41 @@ TEST(SharedLinks, FlowsNeverShortenAStepAndTapersLengthenIt) {
     EXPECT_GE(wide.network->sharing, SimTime{});
     EXPECT_GT(narrow.step_time, wide.step_time);
     EXPECT_EQ(narrow.network->links.front().name.substr(0, 7), "uplinks");
+  }
+}
+
+// Two nodes of eight under each leaf, whose uplinks hold a quarter of their NICs. Exchanges of 16
+// ranks stay under a leaf, but through the spine 7 of 8 bytes change the rail. A reduction leaves a
+// leaf once in either direction, by all rails alike.
+TEST(SharedLinks, OnRailsAnExchangeClimbsWhereNoNvlinkCarriesIt) {
+  Case what = on_nodes("qwen3-30b-a3b", 4);
+  what.layout.expert = 16;
+  const Prepared prepared = prepare(what);
+  const auto fullest = [&](hardware::CrossRail cross_rail, const NetworkPath& path) {
+    hardware::ClusterSpec cluster = prepared.costs.cluster();
+    cluster.network.cross_rail = cross_rail;
+    cluster.network.tiers = {{.name = "leaf", .nodes = 2, .oversubscription = 4.0, .latency = {}}};
+    const FabricJob job{prepared.input.layout, prepared.input.cluster, {&path, 1}};
+    const FoldedFabric folded = fold_fabric(cluster, {&job, 1});
+    double time = 0.0;
+    for (const fabric::Hop& hop : folded.paths[0]) {
+      time = std::max(time,
+                      hop.weight / (folded.capacities[hop.link.index()] /
+                                    (cluster.network.nic_rate * cost::kNicShare)));
+    }
+    return time;
+  };
+  const NetworkPath exchange{.pattern = cost::NetworkPattern::exchange,
+                             .group = layout::GroupKind::expert};
+  EXPECT_NEAR(fullest(hardware::CrossRail::leaf, exchange), 1.0, 1e-9);
+  EXPECT_NEAR(fullest(hardware::CrossRail::pxn, exchange), 1.0, 1e-9);
+  EXPECT_NEAR(fullest(hardware::CrossRail::spine, exchange), 4.0 * 7.0 / 8.0, 1e-9);
+  for (const auto pattern : {cost::NetworkPattern::ring, cost::NetworkPattern::in_switches}) {
+    const NetworkPath reduction{.pattern = pattern, .group = layout::GroupKind::data, .data = true};
+    const double on_leaves = fullest(hardware::CrossRail::leaf, reduction);
+    for (const auto rails : {hardware::CrossRail::pxn, hardware::CrossRail::spine}) {
+      EXPECT_NEAR(fullest(rails, reduction), on_leaves, 1e-9);
+    }
   }
 }
 

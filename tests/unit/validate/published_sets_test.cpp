@@ -49,7 +49,7 @@ TEST(PublishedSets, ScheduleCasesAreExact) {
 // them.
 TEST(PublishedSets, FabricCasesAreThoseOfMaxMinSharing) {
   const Validation validation = validation_of("fabric_cases.yaml");
-  EXPECT_EQ(validation.overall.all.n, 22U);
+  EXPECT_EQ(validation.overall.all.n, 30U);
   EXPECT_EQ(validation.overall.all.skipped, 0U);
   EXPECT_LE(validation.overall.all.median, 0.05);
   const auto predicted = [&](std::string_view id) {
