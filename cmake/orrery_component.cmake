@@ -5,7 +5,7 @@
 add_library(orrery_flags INTERFACE)
 target_include_directories(orrery_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(orrery_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wdouble-promotion -Werror
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wdouble-promotion $<$<BOOL:${ORRERY_WERROR}>:-Werror>
   -ffp-contract=off)
 # A local name may be that of a constant in another source of the same batch; the preset dev, which
 # compiles sources one by one, tells when it is one of its own.

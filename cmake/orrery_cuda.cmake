@@ -46,8 +46,12 @@ endif()
 if(ORRERY_CUDA)
   add_library(orrery_cuda_flags INTERFACE)
   target_include_directories(orrery_cuda_flags INTERFACE ${PROJECT_SOURCE_DIR})
+  set(orrery_cuda_warnings "-Xcompiler=-Wall,-Wextra,-Wshadow")
+  if(ORRERY_WERROR)
+    set(orrery_cuda_warnings "-Werror=all-warnings;${orrery_cuda_warnings},-Werror")
+  endif()
   target_compile_options(orrery_cuda_flags INTERFACE
-    "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:${orrery_cuda_warnings}>")
   target_compile_options(orrery_cuda_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:$<TARGET_PROPERTY:orrery_flags,INTERFACE_COMPILE_OPTIONS>>")
 

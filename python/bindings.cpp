@@ -179,7 +179,8 @@ nb::tuple logged_steps(const std::string& name) {
                         in_seconds(steps.tenth),
                         in_seconds(steps.ninetieth),
                         steps.tflops,
-                        steps.tokens_per_second);
+                        steps.tokens_per_second,
+                        steps.slower ? std::optional(steps.slower->from) : std::nullopt);
 }
 
 Scenario imported(const std::vector<std::string>& names,

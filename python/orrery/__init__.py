@@ -146,7 +146,8 @@ def import_files(*files: Path, settings: Optional[Mapping[str, Any]] = None,
 class LoggedSteps(NamedTuple):
     """The steps that a training run has logged, the first ones and those of other batches left out:
     their number, median, 10th and 90th percentile in seconds, TFLOP/s per GPU as the program counts,
-    tokens a second of all GPUs where the log says them."""
+    tokens a second of all GPUs where the log says them, the step from which on they are slower than
+    before, by 5 % or more."""
 
     count: int
     median: float
@@ -154,6 +155,7 @@ class LoggedSteps(NamedTuple):
     p90: float
     tflops_per_gpu: Optional[float]
     tokens_per_second: Optional[float]
+    slower_from: Optional[int]
 
 
 def logged_steps(log: Path) -> LoggedSteps:

@@ -168,6 +168,12 @@ struct ClusterSpec {
 // NICs up. What a transfer takes on it is the bound of its flow.
 [[nodiscard]] ClusterSpec unshared(ClusterSpec cluster);
 
+// Whether flows share the links of the network: `groups` does not ask, and a node without NICs has
+// none.
+[[nodiscard]] inline bool flows_share_links(const ClusterSpec& cluster) {
+  return cluster.network.detail != NetworkDetail::groups && cluster.network.nics_per_node > 0;
+}
+
 // nvlink_domain is 1 on GPUs without NVLink.
 [[nodiscard]] layout::ClusterShape cluster_shape(const ClusterSpec& cluster, bool has_nvlink);
 

@@ -63,7 +63,9 @@ constexpr std::array<ConfigFormatInfo, 34> kFormats = {
      {ConfigFormat::maxtext_log, "maxtext-log", "log of MaxText"},
      {ConfigFormat::mlperf_log, "mlperf-log", "result log of MLPerf Training"},
      {ConfigFormat::trainer_state_log, "trainer-state", "trainer_state.json of transformers"},
-     {ConfigFormat::metrics_table, "metrics-csv", "table of metrics (CSV), one step a row"},
+     {ConfigFormat::metrics_table,
+      "metrics-csv",
+      "table of metrics (CSV, JSON lines), one step a row"},
      {ConfigFormat::pattern_log, "pattern-log", "log with lines as --pattern says"}}};
 
 constexpr std::size_t kMostHead = std::size_t{8} << 20U;  // enough to recognise a log

@@ -392,6 +392,12 @@ std::string scenario_text(const ImportResult& result, const std::string& name) {
     lines.push_back({setting.path, setting.value, origin_text(setting.origin)});
   }
   for (const AskedKey& asked : result.asked) {
+    const std::string section = asked.path + ".";
+    if (std::any_of(lines.begin(), lines.end(), [&section](const Line& line) {
+          return line.path.starts_with(section);
+        })) {
+      continue;  // a name in place of a section that has keys by now
+    }
     lines.push_back({asked.path, "", fmt::format("TO BE STATED: {}", asked.what)});
   }
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {

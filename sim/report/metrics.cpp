@@ -322,7 +322,7 @@ const MetricInfo& info(MetricId id) {
 
 const MetricInfo* find_metric(std::string_view name) {
   for (const MetricInfo& metric : kRegistry) {
-    if (metric.name == name) {
+    if (metric.name == name || metric.json_key == name) {
       return &metric;
     }
   }

@@ -112,6 +112,7 @@ struct MetricInfo {
 
 [[nodiscard]] std::span<const MetricInfo> metric_registry();
 [[nodiscard]] const MetricInfo& info(MetricId id);
+// By its name, with or without the unit that its JSON key has.
 [[nodiscard]] const MetricInfo* find_metric(std::string_view name);
 
 // A metric's value in base units (seconds, bytes, dollars, fraction), with its distribution over

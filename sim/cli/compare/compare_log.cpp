@@ -67,6 +67,16 @@ Json band_json(const Compared& compared) {
           {"holds_measured", compared.in_band()}};
 }
 
+Json slower_json(const LoggedSteps& steps) {
+  if (!steps.slower) {
+    return nullptr;
+  }
+  return {{"from_step", steps.slower->from},
+          {"line", steps.slower->line},
+          {"before_s", steps.slower->before},
+          {"since_s", steps.slower->since}};
+}
+
 Json json_of(const LogComparison& asked, const Compared& compared) {
   return {{"schema", "orrery-comparison/1"},
           {"kind", "log"},
@@ -77,6 +87,7 @@ Json json_of(const LogComparison& asked, const Compared& compared) {
           {"measured_p10_s", compared.measured.tenth},
           {"measured_p90_s", compared.measured.ninetieth},
           {"measured_steps", compared.measured.count},
+          {"slower", slower_json(compared.measured)},
           {"error", compared.error()},
           {"inside", compared.inside()},
           {"band", band_json(compared)},
@@ -129,6 +140,15 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
                    : std::string());
   if (steps.dates) {
     text += fmt::format("The dates of the steps say {} a step.\n", format_time(*steps.dates));
+  }
+  if (steps.slower) {
+    text += fmt::format("From step {} on ({}:{}) they are {} slower: {}, after {} before.\n",
+                        steps.slower->from,
+                        asked.log,
+                        steps.slower->line,
+                        percent_cell(steps.slower->since / steps.slower->before - 1.0),
+                        format_time(steps.slower->since),
+                        format_time(steps.slower->before));
   }
   text += compared.inside() ? "The prediction lies inside this spread.\n"
                             : "The prediction lies outside this spread.\n";

@@ -177,7 +177,8 @@ class LogScan {
 
 class MetricsTable {
  public:
-  // From the first line of a text; nothing where its columns do not say how long a step takes.
+  // Of cells under names, or of an object of JSON a line; nothing where their names do not say how
+  // long a step takes.
   [[nodiscard]] static std::optional<MetricsTable> of(std::string_view text);
 
   // The whole lines of a part as lines of a log; what is left of it goes before the next part.
@@ -188,6 +189,7 @@ class MetricsTable {
   [[nodiscard]] std::string line_of(std::string_view row);
 
   std::vector<std::string_view> columns_;  // what each is; empty: not read
+  int objects_ = 0;                        // of JSON that the head holds; 0: cells between commas
   std::string rest_;
   bool timed_ = false;  // a column says how long a step takes; else the dates of two rows do
   double date_ = -1.0;  // of the row before, in milliseconds, and its step

@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 
+#include "sim/base/text/json_text.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/base/units.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::string_view kStep = "step";
 constexpr std::string_view kDate = "time_ms";
+constexpr std::size_t kLongestHead = 4;  // of a list, before its first object
 
 struct Column {
   std::string_view is;     // the word before its number in a line
@@ -71,46 +74,91 @@ std::optional<double> number_of(std::string_view cell) {
              : std::nullopt;
 }
 
+// What a column or a member of an object is; empty: not read.
+std::string_view column_of(std::string_view cell) {
+  const std::string name = fmt::format("|{}|", plain_name(cell));
+  const auto* found = std::find_if(kColumns.begin(), kColumns.end(), [&name](const Column& one) {
+    return one.names.find(name) != std::string_view::npos;
+  });
+  return found == kColumns.end() ? std::string_view() : found->is;
+}
+
+// An object of a row, perhaps one of a list; null: none.
+Json object_of(std::string_view row) {
+  row = orrery::trimmed(row, " \t\r[],");
+  Json object = row.starts_with("{") ? Json::parse(row, nullptr, false) : Json();
+  return object.is_object() ? std::move(object) : Json();
+}
+
 }  // namespace
 
 std::optional<MetricsTable> MetricsTable::of(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  constexpr int kRows = 50;  // an object may leave out what it does not change
   text.remove_prefix(text.starts_with(kMark) ? kMark.size() : 0);
   MetricsTable table;
-  bool steps = false;
-  bool timed = false;
-  for (const std::string& cell : cells_of(text.substr(0, text.find('\n')))) {
-    const std::string name = fmt::format("|{}|", plain_name(cell));
-    const auto* column = std::find_if(kColumns.begin(), kColumns.end(), [&](const Column& one) {
-      return one.names.find(name) != std::string_view::npos;
-    });
-    const bool known =
-        column != kColumns.end() &&
-        std::find(table.columns_.begin(), table.columns_.end(), column->is) == table.columns_.end();
-    table.columns_.push_back(known ? column->is : std::string_view());
-    steps = steps || (known && column->is == kStep);
-    timed = timed || (known && column->is != kStep && column->is != "tflops");
-    table.timed_ = table.timed_ ||
-                   (known && column->is != kStep && column->is != "tflops" && column->is != kDate);
+  std::vector<std::string_view> known;
+  const auto add = [&known](std::string_view cell) {
+    const std::string_view column = column_of(cell);
+    const bool is_new = std::find(known.begin(), known.end(), column) == known.end();
+    known.push_back(is_new ? column : std::string_view());
+  };
+  for (std::string_view rest = text; table.objects_ < kRows && !rest.empty();) {
+    const Json object = object_of(cut(rest, '\n'));
+    if (object.is_null() && (table.objects_ > 0 || rest.data() > text.data() + kLongestHead)) {
+      break;
+    }
+    for (const auto& member : object.items()) {
+      add(member.key());
+    }
+    table.objects_ += object.is_null() ? 0 : 1;
   }
-  return steps && timed ? std::optional(std::move(table)) : std::nullopt;
+  if (table.objects_ < 2) {
+    table.objects_ = 0;
+    known.clear();
+    for (const std::string& cell : cells_of(text.substr(0, text.find('\n')))) {
+      add(cell);
+    }
+    table.columns_ = known;
+  }
+  std::erase_if(known, [](std::string_view is) { return is.empty() || is == "tflops"; });
+  const bool steps = std::find(known.begin(), known.end(), kStep) != known.end();
+  const bool dates = std::find(known.begin(), known.end(), kDate) != known.end();
+  table.timed_ = known.size() > (steps ? 1U : 0U) + (dates ? 1U : 0U);
+  table.header_ = table.objects_ == 0;
+  return steps && known.size() > 1 ? std::optional(std::move(table)) : std::nullopt;
 }
 
 std::string MetricsTable::line_of(std::string_view row) {
-  const std::vector<std::string> cells = cells_of(row);
+  std::vector<std::pair<std::string_view, double>> figures;
+  if (objects_ > 0) {
+    const Json object = object_of(row);
+    for (const auto& member : object.items()) {
+      const std::string_view column = column_of(member.key());
+      if (!column.empty() && member.value().is_number()) {
+        figures.emplace_back(column, member.value().get<double>());
+      }
+    }
+    if (figures.size() < 2) {
+      return {};  // of other metrics alone
+    }
+  } else {
+    const std::vector<std::string> cells = cells_of(row);
+    for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
+      const auto number = columns_[i].empty() ? std::nullopt : number_of(cells[i]);
+      if (number) {
+        figures.emplace_back(columns_[i], *number);
+      }
+    }
+  }
   std::string line;
   double date = -1.0;
   double step = -1.0;
-  for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
-    const auto number = columns_[i].empty() ? std::nullopt : number_of(cells[i]);
-    if (number) {
-      line += fmt::format("{}\"{}\": {}",
-                          line.empty() ? "" : ", ",
-                          columns_[i],
-                          columns_[i] == kDate ? *number * kKilo : *number);
-      date = columns_[i] == kDate ? *number * kKilo : date;
-      step = columns_[i] == kStep ? *number : step;
-    }
+  for (auto [is, number] : figures) {
+    number *= is == kDate ? kKilo : 1.0;
+    line += fmt::format("{}\"{}\": {}", line.empty() ? "" : ", ", is, number);
+    date = is == kDate ? number : date;
+    step = is == kStep ? number : step;
   }
   if (!timed_ && date > date_ && date_ >= 0.0 && step > step_) {
     line += fmt::format(", \"s\": {}", (date - date_) / kKilo / (step - step_));

@@ -370,6 +370,41 @@ std::optional<double> token_rate(const ScannedLog& log,
   return rates.empty() ? std::nullopt : std::optional(quantile(std::move(rates), 0.5));
 }
 
+std::optional<SlowerSteps> slower_steps(const ScannedLog& log, const std::vector<Timed>& steps) {
+  const std::size_t n = steps.size();
+  std::vector<double> sorted;
+  for (const Timed& step : steps) {
+    sorted.push_back(step.seconds);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  double sum = 0.0;  // U
+  double largest = 0.0;
+  std::size_t before = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), steps[k].seconds);
+    // Twice the mean rank, from 1, of equal times.
+    const auto twice = static_cast<double>((first - sorted.begin()) + (last - sorted.begin()) + 1);
+    sum += twice - static_cast<double>(n + 1);
+    if (-sum > largest) {  // times before it rank low
+      largest = -sum;
+      before = k + 1;
+    }
+  }
+  constexpr double kSure = 0.001;
+  constexpr double kWorthSaying = 1.05;
+  const auto all = static_cast<double>(n);
+  if (before == 0 || 2.0 * std::exp(-6.0 * largest * largest / (all * all * (all + 1.0))) > kSure) {
+    return std::nullopt;
+  }
+  const auto cut = steps.begin() + static_cast<std::ptrdiff_t>(before);
+  const ScannedStep& first = log.steps[cut->step];
+  const SlowerSteps slower{first.number < 0 ? static_cast<std::int64_t>(cut->step) : first.number,
+                           first.line,
+                           seconds(median_of({steps.begin(), cut})),
+                           seconds(median_of({cut, steps.end()}))};
+  return slower.since / slower.before >= kWorthSaying ? std::optional(slower) : std::nullopt;
+}
+
 LoggedJob filled(LoggedJob job, const LoggedJob& known) {
   job.sequences = job.sequences > 0.0 ? job.sequences : known.sequences;
   job.length = job.length > 0.0 ? job.length : known.length;
@@ -440,6 +475,7 @@ std::optional<LoggedSteps> steps_of_log(const ScannedLog& log,
   logged.whole_run = first.whole_run;
   logged.by_dates = choice.by_dates;
   logged.dates = choice.dates;
+  logged.slower = slower_steps(log, choice.steps);
   if (!rates.empty()) {
     logged.tflops = quantile(rates, 0.5);
   }

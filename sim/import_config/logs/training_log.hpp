@@ -42,6 +42,19 @@ struct LoggedJob {
   double ranks = 0.0;
 };
 
+// Where steps began to be slower than before and stayed so, by the ranks R of their n times (Pettitt,
+// Applied Statistics 28, 1979):
+//
+//   U(k) = 2 sum over i <= k of R(i) - k (n + 1),   K = max |U(k)|,   p = 2 exp(-6 K^2 / (n^3 + n^2))
+//
+// It counts below p = 0.001, and from 5 % on.
+struct SlowerSteps {
+  std::int64_t from = 0;  // number of the step, as the log has it
+  int line = 0;           // of the log
+  Seconds before;         // medians
+  Seconds since;
+};
+
 struct LoggedSteps {
   std::size_t count = 0;  // figures behind the median
   Seconds median;
@@ -54,6 +67,7 @@ struct LoggedSteps {
   bool whole_run = false;                   // the one figure is the mean of the run
   bool by_dates = false;                    // the dates of the steps tell their time
   std::optional<Seconds> dates;             // what they tell where that is something else
+  std::optional<SlowerSteps> slower;
 };
 
 // Nothing when no step with a time was printed, or what it printed is a rate of unknown work: then

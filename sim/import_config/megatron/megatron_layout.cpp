@@ -284,6 +284,32 @@ void read_batch(const MegatronKeys& keys) {
   }
 }
 
+// torchrun's --nnodes MIN:MAX; false for other texts.
+bool read_elastic(Import& import, const SourceItem& item) {
+  std::string_view text = item.value.text;
+  const auto least = whole_number(cut(text, ':'));
+  const auto most = whole_number(text);
+  if (!least || !most || *least < 1 || *most < *least) {
+    return false;
+  }
+  import.draft.set("cluster.nodes", *most, derived_from(item, "the most of the range"));
+  if (*least == *most) {
+    return true;
+  }
+  if (import.draft.has_below("failures.")) {
+    import.draft.set("capacity.elastic.min_nodes", *least, read_from(item));
+  } else {
+    import.draft.note(fmt::format(
+        "--nnodes {}: nothing fails in this scenario; with failures (--set failures.preset=NAME) "
+        "the job goes on with {} of {} nodes (capacity.elastic), and --max-restarts and the "
+        "rendezvous count",
+        item.value.text,
+        *least,
+        *most));
+  }
+  return true;
+}
+
 }  // namespace
 
 // What a launcher or the batch system says of the machines; a text that is no number says nothing.
@@ -310,6 +336,9 @@ void read_launcher(Import& import) {
       continue;
     }
     if (known != nullptr && known->origin.kind != OriginKind::given) {
+      continue;
+    }
+    if (name == "nnodes" && read_elastic(import, *item)) {
       continue;
     }
     // gpu:h100:8 of the batch system; one task a node starts the processes of all its GPUs.

@@ -117,6 +117,11 @@ const OpenKey* Draft::open(std::string_view path) const {
   return found == open_.end() ? nullptr : &found->second;
 }
 
+bool Draft::has_below(std::string_view prefix) const {
+  const auto found = settings_.lower_bound(prefix);
+  return found != settings_.end() && found->first.starts_with(prefix);
+}
+
 void Draft::note(std::string sentence) {
   if (std::find(notes_.begin(), notes_.end(), sentence) == notes_.end()) {
     notes_.push_back(std::move(sentence));

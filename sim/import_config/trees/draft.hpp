@@ -64,6 +64,8 @@ class Draft {
   [[nodiscard]] const OpenKey* open(std::string_view path) const;
 
   void note(std::string sentence);
+  // Whether a key begins with `prefix`.
+  [[nodiscard]] bool has_below(std::string_view prefix) const;
 
   [[nodiscard]] const std::map<std::string, ImportedSetting, std::less<>>& settings() const {
     return settings_;

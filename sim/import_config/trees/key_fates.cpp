@@ -40,7 +40,7 @@ KeyFate fate_of(Fate fate, std::string_view line) {
   constexpr std::string_view kIf = " if ";
   const std::size_t at = line.rfind(kIf);
   const bool needs = at != std::string_view::npos &&
-                     line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.!?& ",
+                     line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.!?&* ",
                                             at + kIf.size()) == std::string_view::npos;
   const std::string_view others = needs ? line.substr(at + kIf.size()) : std::string_view();
   line = needs ? line.substr(0, at) : line;
@@ -329,6 +329,9 @@ class Judge {
         return name == path.substr(1) && !is_neutral(item.value, "");
       });
       return on == path.starts_with("?");
+    }
+    if (path.ends_with("*")) {
+      return import_.draft.has_below(path.substr(0, path.size() - 1));
     }
     const ImportedSetting* setting = import_.draft.find(path);
     return setting != nullptr && setting->value != "1" && setting->value != "none" &&

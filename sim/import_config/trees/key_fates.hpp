@@ -27,9 +27,10 @@ enum class Fate {
 
 struct KeyFate {
   Fate fate = Fate::none;
-  std::string_view why;      // of `takes` and `sets` the key of the scenario, or @ and a Pending
-  std::string_view values;   // of `takes`: theirs=ours; ...
-  std::string_view needs;    // of `takes`: only where the scenario has this key, and above 1
+  std::string_view why;     // of `takes` and `sets` the key of the scenario, or @ and a Pending
+  std::string_view values;  // of `takes`: theirs=ours; ...
+  std::string_view
+      needs;  // of `takes`: only where the scenario has this key, and above 1 (README.md)
   std::string_view neutral;  // values as if the key were absent, between bars; empty: off
 };
 

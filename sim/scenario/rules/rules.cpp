@@ -39,7 +39,7 @@ void check_schedule(Reading& reading) {
     return;
   }
   const hardware::NetworkDetail detail = reading.draft.scenario.cluster.network.detail;
-  if (schedule::traits_of(kind).stale && detail == hardware::NetworkDetail::flows) {
+  if (schedule::traits_of(kind).stale && detail != hardware::NetworkDetail::groups) {
     error(reading,
           "layout.schedule",
           fmt::format("{} has no flush, so that no single step shows its messages as flows", name),

@@ -496,7 +496,7 @@ StageCosts stage_costs(const StepInput& input,
   if (replicas == Replicas::costed && schedule::traits_of(input.spec.schedule).stale) {
     add_round_trips(input, result);
   }
-  const bool flows = costs.cluster().network.detail != hardware::NetworkDetail::groups;
+  const bool flows = hardware::flows_share_links(costs.cluster());
   if (replicas == Replicas::free || flows) {
     return result;
   }

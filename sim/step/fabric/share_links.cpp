@@ -154,7 +154,7 @@ Execution share_links(const ExecutionInput& of, TaskTimes times) {
 }
 
 std::optional<UnsharedStep> unshared_step(const StepInput& input, const cost::CostModel& costs) {
-  if (costs.cluster().network.detail == hardware::NetworkDetail::groups) {
+  if (!hardware::flows_share_links(costs.cluster())) {
     return std::nullopt;
   }
   UnsharedStep step{input, unshared_costs(costs)};

@@ -46,6 +46,28 @@ TEST(MetricsTable, TakesDatesWhereThereAreNoTimes) {
             "0.5s");
 }
 
+// Weights & Biases' history as lines of JSON, some of which hold other metrics alone; or as a list.
+TEST(MetricsTable, ReadsObjectsOfJson) {
+  const auto row = [](int i) {
+    return fmt::format(
+        "{{\"_step\": {0}, \"perf/step_time\": 1.25, \"loss\": 2.{0}, \"grad_norm\": "
+        "\"NaN\"}}\n{{\"_step\": {0}, \"eval/loss\": 2.0}}\n",
+        i);
+  };
+  EXPECT_EQ(step_time(rows("", 60, row)), "1.25s");
+  EXPECT_EQ(step_time(rows("[\n",
+                           60,
+                           [](int i) {
+                             return fmt::format("  {{\"step\": {}, \"timestamp\": {:.2f}}}{}\n",
+                                                i,
+                                                1764000000.0 + 0.75 * i,
+                                                i < 60 ? "," : "\n]");
+                           })),
+            "0.75s");
+  EXPECT_FALSE(MetricsTable::of("{\"step\": 1, \"step_time\": 2.0}\n")) << "one document";
+  EXPECT_FALSE(MetricsTable::of("{\"step\": 1, \"loss\": 2.0}\n{\"step\": 2, \"loss\": 2.0}\n"));
+}
+
 TEST(MetricsTable, IsNoneWithoutStepsOrTimes) {
   for (const char* header : {"step,loss\n1,2\n",
                              "loss,step_time\n1,2\n",

@@ -1,8 +1,15 @@
 // What a run has printed of itself becomes a scenario with its measured step.
 
+#include "sim/import_config/logs/training_log.hpp"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "sim/base/random.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -180,6 +187,43 @@ TEST(LoggedNumbers, OfStepsAreTimesThatAStepTakes) {
             "a.log:1:1: error: a step of 0 s is none that a GPU can take (1 us to 30 d)\n");
   const Imported imported = import_texts({{"a.log", "using world size: 8\n" + timed("1e308")}});
   EXPECT_NE(imported.problems().find("a step of 1e+305 s"), std::string::npos);
+}
+
+std::optional<SlowerSteps> slower_in(const std::vector<double>& times) {
+  std::string log;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    log += fmt::format(
+        " iteration {}/ 900 | elapsed time per iteration (ms): {:.1f} | global batch size: 64 |\n",
+        i + 1,
+        times[i]);
+  }
+  Diagnostics diagnostics;
+  return steps_of_log(ConfigFile{"a.log", log, ConfigFormat::megatron_log}, {}, diagnostics)
+      ->slower;
+}
+
+TEST(SlowerSteps, AreNamedWhereTheyBeginAndStay) {
+  RandomStream random(20261127, 0, Purpose::property_test);
+  const auto noisy = [&random](double level) { return level * (0.98 + 0.04 * random.uniform01()); };
+  std::vector<double> limping;
+  std::vector<double> steady;
+  std::vector<double> spiked;
+  for (int i = 0; i < 40; ++i) {
+    limping.push_back(noisy(i < 25 ? 1000.0 : 1400.0));
+    steady.push_back(noisy(1000.0));
+    spiked.push_back(noisy(i % 9 == 4 ? 3000.0 : 1000.0));
+  }
+  const auto slower = slower_in(limping);
+  ASSERT_TRUE(slower);
+  EXPECT_EQ(slower->from, 26);
+  EXPECT_EQ(slower->line, 26);
+  EXPECT_NEAR(in_seconds(slower->before), 1.0, 0.03);
+  EXPECT_NEAR(in_seconds(slower->since), 1.4, 0.03);
+  EXPECT_FALSE(slower_in(steady));
+  EXPECT_FALSE(slower_in(spiked));
+  std::reverse(limping.begin(), limping.end());
+  EXPECT_FALSE(slower_in(limping)) << "faster is no limp";
+  EXPECT_FALSE(slower_in({1000.0, 1000.0, 1400.0, 1400.0})) << "too few to tell";
 }
 
 // Steps that were skipped are printed as 0.
