@@ -25,7 +25,8 @@ using yaml::Value;
 std::vector<SourceItem> bases_of(const LogPart& part) {
   std::vector<SourceItem> bases;
   for (const yaml::Entry& entry : part.tree.entries) {
-    if (entry.key != "extends" && entry.key != "bases" && entry.key != "model") {
+    if (entry.key != "extends" && entry.key != "bases" && entry.key != "model" &&
+        entry.key != "base_config") {
       continue;
     }
     std::vector<Value> names = entry.value.items;
@@ -243,10 +244,21 @@ class Importing {
   void read_format(const std::vector<LogPart>& parts, std::initializer_list<ConfigFormat> formats) {
     SourceKeys keys(diagnostics_);
     const FormatReader* reader = nullptr;
-    for (const LogPart& part : parts) {
-      if (std::find(formats.begin(), formats.end(), part.format) != formats.end()) {
-        keys.add(part.tree);
-        reader = reader_of(part.format);
+    for (const ConfigFormat format : formats) {  // of a program its command counts over its file
+      std::vector<LogPart> before;
+      for (const LogPart& part : parts) {
+        if (part.format != format) {
+          continue;
+        }
+        const std::vector<SourceItem> bases = bases_of(part);
+        const bool replaces =
+            before.empty() || is_log(format) ||
+            std::any_of(bases.begin(), bases.end(), [&before](const SourceItem& base) {
+              return is_there(base, before);
+            });
+        keys.add(part.tree, replaces ? SourceKeys::Again::replaces : SourceKeys::Again::agrees);
+        before.push_back(part);
+        reader = reader_of(format);
       }
     }
     if (reader == nullptr) {

@@ -173,7 +173,9 @@ class HuggingFace {
           yaml::display(activation)));
     }
     import_.draft.set("model.activation", value, of_class("MLP of the class"));
-    static_cast<void>(keys_.flag(at("mlp_bias")));
+    if (keys_.flag(at("mlp_bias")).value_or(false)) {
+      leave_out(import_, at("mlp_bias"), Effect::small, "biases of the MLP alone", "");
+    }
     copy_first({"n_inner", "ffn_dim", "ffn_hidden_size"}, "model.ffn_hidden_size");
   }
 

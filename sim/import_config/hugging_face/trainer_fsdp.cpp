@@ -32,8 +32,9 @@ void read_prefetch(Import& import, bool second) {
                         : default_of(import, "backward_prefetch is NO_PREFETCH"));
 }
 
-// Copies of a group that shares the parameters: HSDP. Whether there are any.
-bool read_copies(Import& import) {
+// Copies of a group that shares the parameters: HSDP. Whether there are any. With FSDP the ranks that
+// the copies leave share them, unless the file says how many do.
+bool read_copies(Import& import, bool fsdp) {
   SourceKeys& keys = import.keys;
   constexpr std::string_view kParallel = "parallelism_config.parallelism_config_";
   const auto name = [&](std::string_view key) {
@@ -41,12 +42,14 @@ bool read_copies(Import& import) {
   };
   const auto copies = keys.count(name("dp_replicate_size"));
   const auto shard = keys.count(name("dp_shard_size"));
-  const bool copied = copies.value_or(1) > 1 && shard.value_or(1) > 1;
+  const bool copied = copies.value_or(1) > 1 && (shard ? *shard > 1 : fsdp);
   if (copied) {
     import.pending.fsdp = true;
     import.pending.replicate =
         PendingCount{*copies, read_from(*keys.find(name("dp_replicate_size")))};
-    import.pending.shard = PendingCount{*shard, read_from(*keys.find(name("dp_shard_size")))};
+    if (shard) {
+      import.pending.shard = PendingCount{*shard, read_from(*keys.find(name("dp_shard_size")))};
+    }
   }
   return copied;
 }
@@ -106,8 +109,9 @@ void read_fsdp(Import& import) {
     return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
   });
   const bool asked = import.on("use_fsdp");
-  const bool shards = read_copies(import) || asked || is("hybrid_shard", "4") ||
-                      (type && *type == "FSDP") || !strategy.empty() || (!type && section);
+  const bool fsdp = asked || is("hybrid_shard", "4") || (type && *type == "FSDP") ||
+                    !strategy.empty() || (!type && section);
+  const bool shards = read_copies(import, fsdp) || fsdp;
   if (shards && kept) {
     import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
   }
@@ -272,7 +276,8 @@ void read_zero(Import& import) {
   const auto overlap = copy_flag(import, "zero_optimization.overlap_comm", "overlap.data");
   if (!overlap && !import.draft.is("layout.sharding", "none") &&
       !keys.is_unread("zero_optimization.overlap_comm")) {
-    const bool third = import.draft.is("layout.sharding", "zero3");
+    const bool third =
+        import.draft.is("layout.sharding", "zero3") || import.draft.is("layout.sharding", "hsdp");
     import.usual(
         "overlap.data",
         third,

@@ -247,10 +247,15 @@ void read_trainer_recompute(Import& import, TrainerProgram program) {
 
 // What these programs take where their file is silent.
 void read_trainer_batch(Import& import, TrainerProgram program) {
-  read_first(
-      import,
-      {"cutoff_len", "sequence_len", "max_seq_length", "max_seq_len", "block_size", "max_length"},
-      "model.sequence_length");
+  if (import.on("packing")) {  // of ms-swift: up to so many tokens in a row
+    copy_count(import, "packing_length", "model.sequence_length");
+  }
+  if (import.draft.find("model.sequence_length") == nullptr) {
+    read_first(
+        import,
+        {"cutoff_len", "sequence_len", "max_seq_length", "max_seq_len", "block_size", "max_length"},
+        "model.sequence_length");
+  }
   const SourceItem* pairs = pairs_key(import.keys);
   for (const std::string_view name : {"per_device_train_batch_size", "micro_batch_size"}) {
     const auto micro = pairs != nullptr ? import.keys.count(name) : std::nullopt;

@@ -42,10 +42,11 @@ struct LoggedJob {
   double ranks = 0.0;
 };
 
-// Where steps began to be slower than before and stayed so, by the ranks R of their n times (Pettitt,
-// Applied Statistics 28, 1979):
+// Where steps began to be slower than before and stayed so, by the ranks R of their n times
+// (Pettitt, Applied Statistics 28, 1979):
 //
-//   U(k) = 2 sum over i <= k of R(i) - k (n + 1),   K = max |U(k)|,   p = 2 exp(-6 K^2 / (n^3 + n^2))
+//   U(k) = 2 sum over i <= k of R(i) - k (n + 1),   K = max |U(k)|
+//   p = 2 exp(-6 K^2 / (n^3 + n^2))
 //
 // It counts below p = 0.001, and from 5 % on.
 struct SlowerSteps {

@@ -310,11 +310,52 @@ bool read_elastic(Import& import, const SourceItem& item) {
   return true;
 }
 
+// deepspeed's --include worker-0:0,1@worker-1:0,1: hosts, and the devices of each.
+void read_included(Import& import) {
+  const SourceItem* item = import.keys.take("include");
+  if (item == nullptr) {
+    return;
+  }
+  std::string_view rest = item->value.text;
+  std::int64_t hosts = 0;
+  std::int64_t devices = 0;
+  bool alike = true;
+  while (!rest.empty()) {
+    std::string_view slots = cut(rest, '@');
+    (void)cut(slots, ':');
+    const std::int64_t here = slots.empty() ? 0 : 1 + std::count(slots.begin(), slots.end(), ',');
+    alike = alike && (hosts == 0 || here == devices);
+    devices = here;
+    ++hosts;
+  }
+  import.draft.set("cluster.nodes", hosts, derived_from(*item, "its hosts"));
+  if (!alike) {
+    import.draft.leave_open("cluster.gpus_per_node", *item, "names more devices of one host");
+  } else if (devices > 0) {
+    import.draft.set("cluster.gpus_per_node", devices, derived_from(*item, "devices of a host"));
+  }
+}
+
+// Transformer Engine falls back to attention that is not fused without either of its two.
+void judge_attention(Import& import) {
+  for (const std::string_view section : {"env.", "ENV_VARS.", "env_vars."}) {
+    const std::string flash = fmt::format("{}NVTE_FLASH_ATTN", section);
+    const std::string fused = fmt::format("{}NVTE_FUSED_ATTN", section);
+    if (import.keys.text(flash) == "0" && import.keys.text(fused) == "0") {
+      leave_out(import,
+                fused,
+                Effect::large,
+                "attention that is not fused keeps its scores and takes several times as long",
+                "");
+    }
+  }
+}
+
 }  // namespace
 
 // What a launcher or the batch system says of the machines; a text that is no number says nothing.
 void read_launcher(Import& import) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames = {
       {{"nnodes", "cluster.nodes"},
        {"num_nodes", "cluster.nodes"},
        {"sbatch.nodes", "cluster.nodes"},
@@ -324,7 +365,11 @@ void read_launcher(Import& import) {
        {"sbatch.gpus_per_node", "cluster.gpus_per_node"},
        {"sbatch.gres", "cluster.gpus_per_node"},
        {"sbatch.ntasks_per_node", "cluster.gpus_per_node"},
-       {"gpus_per_node", "cluster.gpus_per_node"}}};
+       {"gpus_per_node", "cluster.gpus_per_node"},
+       {"env.NPROC_PER_NODE", "cluster.gpus_per_node"},
+       {"env.NNODES", "cluster.nodes"}}};
+  read_included(import);
+  judge_attention(import);
   for (const auto& [name, target] : kNames) {
     const SourceItem* item = import.keys.take(name);
     const ImportedSetting* known = import.draft.find(target);
@@ -354,6 +399,13 @@ void read_launcher(Import& import) {
       import.draft.leave_open(
           target, *item, fmt::format("{} is no number", yaml::display(item->value.text)));
     }
+  }
+  const SourceItem* visible = import.keys.take("env.CUDA_VISIBLE_DEVICES");
+  if (visible != nullptr && import.draft.find("cluster.gpus_per_node") == nullptr &&
+      visible->value.text.find_first_not_of("0123456789,") == std::string::npos) {
+    import.draft.set("cluster.gpus_per_node",
+                     1 + std::count(visible->value.text.begin(), visible->value.text.end(), ','),
+                     derived_from(*visible, "the devices that are named"));
   }
   keep_count(import, "world_size", import.pending.ranks, "cluster.nodes");
 }

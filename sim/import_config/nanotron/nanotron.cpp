@@ -118,6 +118,21 @@ void read_nanotron(Import& import) {
              "model.vocab_size");
   read_parallelism(import);
   read_ranks(import);
+  const SourceItem* stages = keys.find("data_stages");
+  const SourceItem* length = keys.find("tokens.sequence_length");
+  for (const yaml::Value& stage :
+       stages == nullptr ? std::vector<yaml::Value>() : stages->value.items) {
+    const yaml::Value* own = entry_of(stage, "sequence_length");
+    if (length != nullptr && own != nullptr && own->kind == yaml::Value::Kind::scalar &&
+        own->text != length->value.text) {
+      leave_out(
+          import,
+          "data_stages",
+          Effect::large,
+          fmt::format("a stage has sequences of {} tokens, not {}", own->text, length->value.text),
+          "model.sequence_length");
+    }
+  }
 }
 
 }  // namespace orrery::import_config

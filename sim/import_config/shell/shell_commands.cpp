@@ -15,6 +15,17 @@ namespace {
 
 constexpr std::size_t kMostWords = 200'000;
 
+// Machines by ms-swift and the driver, attention by Transformer Engine.
+bool is_read_by_programs(std::string_view name) {
+  return is_among(name,
+                  {"NPROC_PER_NODE",
+                   "NNODES",
+                   "CUDA_VISIBLE_DEVICES",
+                   "NVTE_FLASH_ATTN",
+                   "NVTE_FUSED_ATTN",
+                   "NVTE_UNFUSED_ATTN"});
+}
+
 // Of the command that stands between two operators; unexpanded.
 struct Token {
   std::string_view text;
@@ -278,7 +289,12 @@ class Script {
       return;
     }
     last_ = truth;
-    if (!test && !assign(command)) {
+    const std::string_view first = command.front().text;
+    if ((first == "source" || first == ".") && command.size() > 1) {
+      passed_over_.push_back({lines_.location_of(file_, command.front().offset),
+                              fmt::format("{} {}", first, command[1].text),
+                              "is not read: --define NAME=VALUE says what it sets"});
+    } else if (!test && !assign(command)) {
       collect(command);
     }
   }
@@ -404,7 +420,12 @@ class Script {
       } else {
         words.push_back({variables_.expand_whole(token.text.substr(value)), token.offset + value});
       }
-      variables_.assign(std::string(token.text.substr(0, sign)), std::move(words), array, more);
+      const std::string name(token.text.substr(0, sign));
+      const bool passed = first == "export" || i < command.size();
+      if (passed && !array && is_read_by_programs(name)) {
+        found_.environment.push_back({fmt::format("--{}={}", name, words[0].text), token.offset});
+      }
+      variables_.assign(name, std::move(words), array, more);
     }
     return i > from;
   }

@@ -1,8 +1,11 @@
 #include "sim/import_config/shell/shell_script.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
@@ -39,12 +42,16 @@ std::vector<ShellWord> words_of(std::string_view text,
   return words;
 }
 
+bool is_printed(const std::vector<ShellWord>& words) {
+  return !words.empty() && (words[0].text == "echo" || words[0].text == "printf");
+}
+
 // A word such as "--fp8-format hybrid", quoted as one, is two arguments, and that behind bash -c is
 // a command of its own; what is only printed stays as it is.
 std::vector<ShellWord> split_options(const std::vector<ShellWord>& words,
                                      const ShellVariables& script) {
   std::vector<ShellWord> result;
-  const bool printed = !words.empty() && (words[0].text == "echo" || words[0].text == "printf");
+  const bool printed = is_printed(words);
   for (const ShellWord& word : words) {
     const bool command = word.text.starts_with("--") || word.text.find(" --") != std::string::npos;
     const bool whole = printed || !command || word.text.find_first_of(" \t\n") == std::string::npos;
@@ -166,6 +173,61 @@ bool names_program(const ShellWord& word) {
          std::find(kLaunchers.begin(), kLaunchers.end(), name) != kLaunchers.end();
 }
 
+// The program that a command starts, and what it gives the options behind it, the last of each.
+struct Start {
+  const ShellWord* program = nullptr;
+  std::map<std::string, std::string> options;
+};
+
+Start start_of(const std::vector<ShellWord>& words) {
+  Start start;
+  std::string* last = nullptr;
+  for (const ShellWord& word : words) {
+    if (start.program == nullptr) {
+      start.program = std::string_view(word.text).ends_with(".py") ? &word : nullptr;
+    } else if (is_option(word.text)) {
+      const std::size_t end = word.text.find('=');
+      last = &start.options[word.text.substr(0, end)];
+      *last = end == std::string::npos ? "" : word.text.substr(end);
+    } else if (last != nullptr) {
+      *last += " " + word.text;
+    }
+  }
+  return start;
+}
+
+// Two starts of one program that differ are two jobs, and neither is what both say together.
+bool starts_one_job(const std::vector<std::vector<ShellWord>>& commands,
+                    const std::string& file,
+                    const yaml::LineIndex& lines,
+                    Diagnostics& diagnostics) {
+  std::map<std::string, Start> started;
+  for (const std::vector<ShellWord>& words : commands) {
+    const Start start = start_of(words);
+    if (start.program == nullptr || is_printed(words)) {
+      continue;
+    }
+    const auto [before, first] = started.try_emplace(start.program->text, start);
+    if (!first && before->second.options != start.options) {
+      const auto other =
+          std::find_if(start.options.begin(), start.options.end(), [&before](const auto& option) {
+            const auto& then = before->second.options;
+            const auto same = then.find(option.first);
+            return same == then.end() || same->second != option.second;
+          });
+      diagnostics.error(
+          lines.location_of(file, start.program->offset),
+          start.program->text,
+          fmt::format("is started at line {} too, with other options{}: these are two jobs",
+                      lines.location_of(file, before->second.program->offset).line,
+                      other == start.options.end() ? "" : fmt::format(" ({})", other->first)),
+          "a script that starts one of them");
+      return false;
+    }
+  }
+  return true;
+}
+
 // Where no command carries arguments, a text may be one that another program runs later: the
 // longest that names a Python program, else the longest of all.
 std::string_view built_command(const std::vector<std::string>& texts) {
@@ -195,6 +257,7 @@ std::optional<Value> parse_arguments(std::string_view text,
   const ShellVariables written(text);
   Arguments arguments(text, file);
   arguments.add(script.batch, "sbatch.");
+  arguments.add(script.environment, "env.");
   auto& commands = script.commands;
   for (std::vector<ShellWord>& words : commands) {
     words = split_options(words, written);
@@ -207,6 +270,9 @@ std::optional<Value> parse_arguments(std::string_view text,
     return std::any_of(words.begin(), words.end(), names_program);
   };
   const bool launched = std::any_of(commands.begin(), commands.end(), launches);
+  if (!starts_one_job(commands, file, yaml::LineIndex(text), diagnostics)) {
+    return std::nullopt;
+  }
   for (const std::vector<ShellWord>& words : commands) {
     if (!launched || launches(words)) {
       arguments.add(words, "");

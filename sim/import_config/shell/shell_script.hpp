@@ -138,6 +138,7 @@ using ShellValues = std::vector<std::pair<std::string, std::string>>;
 struct ShellCommands {
   std::vector<std::vector<ShellWord>> commands;  // their words, in the order of the script
   std::vector<ShellWord> batch;                  // of the lines #SBATCH
+  std::vector<ShellWord> environment;            // --NAME=VALUE of variables that programs read
   std::vector<std::string> texts;  // of variables that hold several words: commands put together
   bool overflowed = false;         // it expands to more than a script needs
 };

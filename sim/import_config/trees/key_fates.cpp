@@ -133,6 +133,11 @@ bool is_empty(const Value& value) {
           (value.text.empty() || value.text == "None" || value.text == "null"));
 }
 
+// An empty section of settings, algorithms: {alibi: {}}, where the table names another value for off.
+bool is_switched_on(const Value& value, const std::optional<KeyFate>& fate) {
+  return value.kind == Value::Kind::mapping && fate && !fate->neutral.empty();
+}
+
 // A section whose own switch is off does nothing: {enabled: false, ...}.
 bool is_switched_off(const SourceKeys& keys, std::string_view path) {
   for (std::size_t dot = path.rfind('.'); dot != std::string_view::npos;
@@ -429,7 +434,12 @@ class Judge {
     const bool set = fate->fate == Fate::sets || fate->fate == Fate::takes;
     if (set && !fate->why.starts_with("@") && has_all(fate->needs)) {
       const ImportedSetting* setting = import_.draft.find(fate->why);
-      const bool said = setting != nullptr && setting->origin.kind != OriginKind::by_default &&
+      // What --bf16 says is no longer so where --fp8-format may stand beside it.
+      const bool other = fate->why.starts_with("precision.") && setting != nullptr &&
+                         setting->origin.kind != OriginKind::given &&
+                         normalised_key(setting->origin.key) != normalised_key(key.key);
+      const bool said = setting != nullptr && !other &&
+                        setting->origin.kind != OriginKind::by_default &&
                         setting->origin.kind != OriginKind::assumed;
       key.effect =
           said || import_.draft.open(fate->why) != nullptr ? Effect::unread : Effect::large;
@@ -457,7 +467,8 @@ class Judge {
     if (!unread.empty() && (item.used || !fate || fate->fate != Fate::none)) {
       key.why = unread;
       judge_unread(key, fate);
-    } else if (is_empty(item.value) || is_switched_off(import_.keys, item.path) ||
+    } else if ((is_empty(item.value) && !is_switched_on(item.value, fate)) ||
+               is_switched_off(import_.keys, item.path) ||
                (fate && unread.empty() && is_neutral(item.value, fate->neutral))) {
       key.why = "as if it were absent";
     } else if (!fate) {

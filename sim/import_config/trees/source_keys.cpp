@@ -107,7 +107,8 @@ std::string unread_reason(const Value& value) {
   return {};
 }
 
-void SourceKeys::add(const Value& tree) {
+void SourceKeys::add(const Value& tree, Again again) {
+  again_ = again;
   add_below(tree, "", "", tree.where);
 }
 
@@ -140,9 +141,23 @@ void SourceKeys::add_below(const Value& value,
   const auto [found, added] = index_.try_emplace(path, items_.size());
   if (added) {
     items_.push_back(std::move(item));
-  } else {
-    items_[found->second] = std::move(item);
+    return;
   }
+  SourceItem& before = items_[found->second];
+  const std::string text = value_text(value);
+  if (again_ == Again::agrees && before.where.file != where.file &&
+      value_text(before.value) != text) {
+    diagnostics_.error(where,
+                       shown,
+                       fmt::format("says {}, but {} ({}:{}) says {}",
+                                   text,
+                                   before.shown,
+                                   before.where.file,
+                                   before.where.line,
+                                   value_text(before.value)),
+                       "one of these files, or the one that goes on from the other");
+  }
+  before = std::move(item);
 }
 
 void SourceKeys::add_default(std::string_view path,

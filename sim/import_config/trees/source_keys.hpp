@@ -43,8 +43,11 @@ class SourceKeys {
     bare_flags_ = true;
   }
 
-  // Adds the keys of a tree; what an earlier one stated is replaced.
-  void add(const yaml::Value& tree);
+  // What a key of a later tree does to that of another file.
+  enum class Again { replaces, agrees };
+
+  // Adds the keys of a tree. Of two files that must agree another value is an error.
+  void add(const yaml::Value& tree, Again again = Again::replaces);
 
   // What the program takes where no file states the key.
   void add_default(std::string_view path, std::string_view value, std::string_view program);
@@ -83,6 +86,7 @@ class SourceKeys {
 
   Diagnostics& diagnostics_;
   bool bare_flags_ = false;
+  Again again_ = Again::replaces;
   std::deque<SourceItem> items_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };

@@ -283,6 +283,9 @@ bool is_swift_megatron(const SourceKeys& keys) {
 void read_swift_megatron(Import& import) {
   import.program = "ms-swift";
   read_launcher(import);
+  if (import.on("packing")) {
+    import.keys.rename("packing_length", "seq_length");
+  }
   import.keys.rename("max_length", "seq_length");
   import.draft.leave_open("model.num_layers",
                           *import.keys.find("model"),

@@ -437,5 +437,73 @@ TEST(UnknownKeys, AreResolvedByStatingWhatTheySay) {
   EXPECT_EQ(import_command(muon, given).problems(), "");
 }
 
+const std::string kTrainer =
+    " train.py --model_name_or_path m --per_device_train_batch_size 2 "
+    "--gradient_accumulation_steps 4 "
+    "--max_seq_length 2048 --bf16 --gradient_checkpointing --output_dir o\n";
+
+TEST(Launches, OfTwoJobsAreNoJob) {
+  const auto script = [](const std::string& first, const std::string& second) {
+    return import_texts({{"run.sh", command(first) + command(second)}}, machines()).problems();
+  };
+  EXPECT_EQ(script("--swiglu", "--swiglu"), "");
+  EXPECT_TRUE(
+      has(script("--tensor-model-parallel-size 2", "--tensor-model-parallel-size 4"),
+          "run.sh:2:8: error: pretrain_gpt.py: is started at line 1 too, with other options "
+          "(--tensor-model-parallel-size): these are two jobs"));
+}
+
+TEST(Launches, NameTheDevicesOfAHost) {
+  const auto gpus = [](const std::string& line) {
+    const Imported imported = import_texts({{"run.sh", line}}, {});
+    return imported.value("cluster.nodes") + "x" + imported.value("cluster.gpus_per_node");
+  };
+  EXPECT_EQ(gpus("deepspeed --include localhost:0,1,2,3" + kTrainer), "1x4");
+  EXPECT_EQ(gpus("deepspeed --include worker-0:0,1@worker-1:2,3" + kTrainer), "2x2");
+  EXPECT_EQ(gpus("NNODES=2 NPROC_PER_NODE=4 CUDA_VISIBLE_DEVICES=0,1 python" + kTrainer), "2x4");
+  EXPECT_EQ(gpus("export CUDA_VISIBLE_DEVICES=0,1\npython" + kTrainer), "x2");
+}
+
+TEST(Launches, WithoutEitherFusedAttentionAreRefused) {
+  const auto refused = [](const std::string& variables) {
+    return has(import_texts({{"run.sh", variables + command("")}}, machines()).problems(),
+               "attention that is not fused");
+  };
+  EXPECT_TRUE(refused("export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=0\n"));
+  EXPECT_FALSE(refused("export NVTE_FLASH_ATTN=0\n"));
+  EXPECT_FALSE(refused("export NVTE_FUSED_ATTN=0\n"));
+}
+
+// What a condition that cannot be decided may add to the precision counts, whatever stands beside it.
+TEST(Launches, MayBeOfEightBits) {
+  const Imported imported = import_texts(
+      {{"run.sh",
+        "source ./env.sh\n[ \"$FP8\" = 1 ] && OPTS=\"--fp8-format hybrid\"\n" + command("$OPTS")}},
+      machines());
+  EXPECT_TRUE(has(imported.problems(), "run.sh:2:25: error: --fp8-format")) << imported.problems();
+  EXPECT_EQ(imported.effect("source ./env.sh"), "unread");
+}
+
+TEST(Combining, FilesOfOneProgramMustAgree) {
+  const auto toml = [](const std::string& batch) {
+    return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = " + batch +
+           "\nseq_len = 8192\n";
+  };
+  const Imported two = import_texts({{"a.toml", toml("1")}, {"b.toml", toml("2")}}, machines());
+  EXPECT_NE(two.problems().find("b.toml:5:1: error: training.local_batch_size: says 2, but "
+                                "training.local_batch_size (a.toml:5) says 1"),
+            std::string::npos)
+      << two.problems();
+  using Text = std::pair<std::string, std::string>;
+  const Text run{"run.sh",
+                 "torchrun --nproc_per_node 8 -m torchtitan.train --training.local_batch_size 4"};
+  for (const bool first : {true, false}) {  // the command counts over its file, wherever it stands
+    const Text file{"a.toml", toml("1")};
+    const std::vector<Text> texts = first ? std::vector{run, file} : std::vector{file, run};
+    const Imported both = import_texts(texts, machines());
+    EXPECT_EQ(both.value("batch.micro"), "4");
+  }
+}
+
 }  // namespace
 }  // namespace orrery::import_config::testing
