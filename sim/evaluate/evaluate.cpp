@@ -371,7 +371,10 @@ bool run_whole(const scenario::Scenario& scenario,
   run::RunSpec spec = *scenario.run;
   settle_run(scenario, resolved, options, spec);
   settle_budget(evaluation.echo.parameters, spec.training);
+  const double update =
+      evaluation.step.given ? 0.0 : evaluation.step.ledger.share(step::StepCategory::optimizer);
   run::StepInput step = {.step_time = evaluation.step.step_time,
+                         .update = to_sim_time(to_seconds(evaluation.step.step_time) * update),
                          .tokens_per_step = tokens_per_step(scenario),
                          .gpus = evaluation.step.gpus,
                          .nodes = scenario.cluster.nodes,

@@ -184,6 +184,7 @@ struct PhaseStep {
 // What the step stage found, as plain numbers.
 struct StepInput {
   SimTime step_time;
+  SimTime update = {};  // part of it in which the optimizer changes the weights
   Tokens tokens_per_step;
   std::int64_t gpus = 1;
   std::int64_t nodes = 1;

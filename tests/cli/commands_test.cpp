@@ -52,6 +52,10 @@ TEST_F(CommandsTest, ExplainNamesTheFormulaOfEveryMetric) {
   EXPECT_EQ(json["schema"], "orrery-explanation/1");
   EXPECT_EQ(json["metric"], "mfu");
   EXPECT_TRUE(json["value"].is_number());
+  const Finished roofline = run("explain roofline small.yaml");
+  EXPECT_EQ(roofline.code, 0) << roofline.err;
+  EXPECT_NE(roofline.out.find("limited by"), std::string::npos) << roofline.out;
+  EXPECT_EQ(run("explain step_time_s small.yaml").code, 0);
 }
 
 TEST_F(CommandsTest, ListKnowsEveryKind) {

@@ -13,6 +13,7 @@
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/picture/roofline.hpp"
 #include "sim/report/text/text_page.hpp"
 
 namespace orrery::cli {
@@ -58,21 +59,36 @@ std::string to_json(const report::MetricInfo& metric,
 }
 
 ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch) {
-  const report::MetricInfo& metric = metric_of(options.metric);
+  const bool roofline = options.metric == "roofline";
+  const report::MetricInfo* metric = roofline ? nullptr : &metric_of(options.metric);
   std::vector<InputFile> files = load_files({options.file}, options.evaluation);
   InputFile& file = files.front();
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
   }
-  evaluate_file(file, options.evaluation, {.operations = true}, watch);
+  evaluate_file(file,
+                options.evaluation,
+                {.timelines = roofline, .operations = true, .operation_timeline = roofline},
+                watch);
   if (!file.evaluation) {
     return file.code;
+  }
+  if (roofline && file.evaluation->step.given) {
+    message(fmt::format("{}: states the time of its step: no operations", options.file));
+    return ExitCode::invalid;
+  }
+  if (roofline) {
+    const std::string text = report::roofline_text(*file.evaluation);
+    const Json out = {
+        {"schema", "orrery-explanation/1"}, {"metric", options.metric}, {"text", text}};
+    deliver(options.json ? json_text(out) : text, options.output);
+    return ExitCode::ok;
   }
   Diagnostics problems;
   const std::optional<std::string> text =
       evaluate::explain(*file.scenario,
                         *file.evaluation,
-                        metric.name,
+                        metric->name,
                         problems,
                         search_for(file.scenario->file, options.evaluation));
   message_block(to_string(problems));
@@ -80,7 +96,7 @@ ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch
     return ExitCode::invalid;
   }
   watch.check();
-  deliver(options.json ? to_json(metric, *file.evaluation, *text) : report::wrap_lines(*text),
+  deliver(options.json ? to_json(*metric, *file.evaluation, *text) : report::wrap_lines(*text),
           options.output);
   return ExitCode::ok;
 }
@@ -91,7 +107,11 @@ void add_explain_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("explain", "Formula, inputs and sources behind one metric");
   const auto options = std::make_shared<ExplainOptions>();
-  command->add_option("METRIC", options->metric, "One of `orrery list metrics`")->required();
+  command
+      ->add_option("METRIC",
+                   options->metric,
+                   "One of `orrery list metrics`, or roofline: what limits each operation")
+      ->required();
   command
       ->add_option("SCENARIO", options->file, "Scenario: a file or a shipped name; - reads stdin")
       ->required();
@@ -100,7 +120,8 @@ void add_explain_command(CLI::App& app, Action& action) {
   add_evaluation_options(*command, options->evaluation);
   command->footer(
       "Example:\n"
-      "  orrery explain mfu llama3-405b-16k");
+      "  orrery explain mfu llama3-405b-16k\n"
+      "  orrery explain roofline llama3-70b-64h100");
   command->callback([options, &action] {
     action = [options](InterruptWatch& watch) { return explain_file(*options, watch); };
   });

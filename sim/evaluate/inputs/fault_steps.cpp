@@ -216,7 +216,7 @@ bool add_save_steps(const Scenario& scenario,
                     run::CheckpointSpec& checkpoint,
                     std::vector<std::string>& assumed,
                     Diagnostics& diagnostics) {
-  if (!checkpoint.storage.on_training_network || checkpoint.mode != run::CheckpointMode::async ||
+  if (!checkpoint.storage.on_training_network || checkpoint.mode == run::CheckpointMode::sync ||
       scenario.cluster.nodes == 1) {
     return true;
   }

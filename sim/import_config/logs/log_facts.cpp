@@ -250,16 +250,20 @@ void check_printed_counts(const Pending& pending,
     const auto is = [&](double expected) { return near(count, expected, slack); };
     sum += printed.of_rank ? count : 0.0;
     ranks += printed.of_rank ? 1.0 : 0.0;
-    // Norms and biases are on every tensor rank; a pipeline stage and experts are not counted here.
+    // Norms and biases are on every tensor rank. Stages of a pipeline are unequal, the first and the
+    // last hold an embedding, and experts may be most of a rank: then it is known within a factor.
     constexpr double kMore = 0.03;
+    constexpr double kUneven = 2.0;
     const double share = all / degree("layout.tensor");
-    const bool right = printed.of_rank
-                           ? degree("layout.pipeline") > 1.0 || degree("layout.expert") > 1.0 ||
-                                 is(all) ||
-                                 (count > share * (1.0 - slack) && shards > 1.0 &&
-                                  count < share * (1.0 + kMore + printed.rounding))
-                           : is(all) || is(all + static_cast<double>(model.prediction_modules)) ||
-                                 is(all - positions);
+    const bool parts = degree("layout.pipeline") > 1.0 || degree("layout.expert") > 1.0;
+    const double least = (all - 2.0 * head) / shards / degree("layout.expert") / kUneven;
+    const double most = kUneven * all / shards + head / degree("layout.tensor");
+    const bool right = !printed.of_rank
+                           ? is(all) || is(all + static_cast<double>(model.prediction_modules)) ||
+                                 is(all - positions)
+                       : parts ? count >= least && count <= most
+                               : is(all) || (count > share * (1.0 - slack) && shards > 1.0 &&
+                                             count < share * (1.0 + kMore + printed.rounding));
     if (!right) {
       diagnostics.error(printed.origin.where,
                         printed.origin.key,

@@ -467,9 +467,10 @@ class Judge {
     if (!unread.empty() && (item.used || !fate || fate->fate != Fate::none)) {
       key.why = unread;
       judge_unread(key, fate);
-    } else if ((is_empty(item.value) && !is_switched_on(item.value, fate)) ||
-               is_switched_off(import_.keys, item.path) ||
-               (fate && unread.empty() && is_neutral(item.value, fate->neutral))) {
+    } else if (is_switched_off(import_.keys, item.path) ||
+               (!is_switched_on(item.value, fate) &&
+                (is_empty(item.value) ||
+                 (fate && unread.empty() && is_neutral(item.value, fate->neutral))))) {
       key.why = "as if it were absent";
     } else if (!fate) {
       const bool off = is_neutral(item.value, "");

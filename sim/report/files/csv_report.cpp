@@ -55,22 +55,15 @@ std::string roofline_csv(const Evaluation& evaluation) {
   const Roofline all = roofline(evaluation);
   Table table = table_of(
       {"operation", "flop_per_byte", "flop_per_s", "roof_flop_per_s", "roof", "time_s", "share"});
-  const double bandwidth = in_bytes_per_second(evaluation.echo.memory_bandwidth);
   for (const RooflinePoint& point : all.points) {
-    // The highest peak that is not below what was reached; memory limits left of its ridge.
-    const RooflineRoof* roof = all.roofs.empty() ? nullptr : &all.roofs.front();
-    for (const RooflineRoof& other : all.roofs) {
-      roof = other.peak >= point.achieved && other.peak < roof->peak ? &other : roof;
-    }
-    if (roof == nullptr) {
+    if (point.limit.empty()) {
       continue;
     }
-    const bool by_memory = point.intensity < roof->ridge;
     table.rows.push_back({point.name,
                           point.intensity,
                           in_flop_per_second(point.achieved),
-                          by_memory ? point.intensity * bandwidth : in_flop_per_second(roof->peak),
-                          by_memory ? std::string("memory") : roof->name,
+                          in_flop_per_second(point.roof),
+                          point.limit,
                           in_seconds(to_seconds(point.time)),
                           point.share});
   }

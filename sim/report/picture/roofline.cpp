@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/picture/step_flame.hpp"
 
@@ -59,7 +60,58 @@ Roofline roofline(const Evaluation& evaluation) {
       result.roofs.push_back(roof_of(compute, evaluation.echo.memory_bandwidth, result.points));
     }
   }
+  for (RooflinePoint& point : result.points) {
+    const RooflineRoof* roof = result.roofs.empty() ? nullptr : &result.roofs.front();
+    for (const RooflineRoof& other : result.roofs) {
+      roof = other.peak >= point.achieved && other.peak < roof->peak ? &other : roof;
+    }
+    if (roof != nullptr) {
+      const bool by_memory = point.intensity < roof->ridge;
+      point.roof = by_memory ? roof->peak * (point.intensity / roof->ridge) : roof->peak;
+      point.limit = by_memory ? std::string("memory") : roof->name;
+    }
+  }
   return result;
+}
+
+std::string roofline_text(const Evaluation& evaluation) {
+  constexpr double kShown = 0.01;
+  const Roofline all = roofline(evaluation);
+  std::string text =
+      "roofline: what limits the operations of a step\n"
+      "  roof(x) = min(x * memory bandwidth, dense peak), x = FLOP / bytes\n";
+  for (const RooflineRoof& roof : all.roofs) {
+    text += fmt::format("  {}, reached from {:.0f} FLOP per byte on at {} of memory\n",
+                        roof.name,
+                        roof.ridge,
+                        format_bandwidth(evaluation.echo.memory_bandwidth));
+  }
+  text += fmt::format("  {:<32} {:>6} {:>9} {:>13} {:>8}  {}\n",
+                      "operation",
+                      "step",
+                      "FLOP/B",
+                      "reached",
+                      "of roof",
+                      "limited by");
+  double rest = 0.0;
+  for (const RooflinePoint& point : all.points) {
+    if (point.limit.empty() || point.share < kShown) {
+      rest += point.share;
+      continue;
+    }
+    text += fmt::format("  {:<32} {:>6} {:>9.0f} {:>13} {:>8}  {}\n",
+                        point.name,
+                        percent_cell(point.share),
+                        point.intensity,
+                        format_flop_rate(point.achieved),
+                        percent_cell(point.achieved / point.roof),
+                        point.limit);
+  }
+  text += fmt::format(
+      "  smaller ones: {} of the step; all: orrery export --format csv --what "
+      "roofline\n",
+      percent_cell(rest));
+  return text;
 }
 
 }  // namespace orrery::report

@@ -32,6 +32,8 @@ struct RooflinePoint {
   FlopPerSecond achieved;
   SimTime time;
   double share = 0.0;  // of the step time
+  FlopPerSecond roof;  // at this intensity, below the lowest peak that is not below `achieved`
+  std::string limit;   // "memory", or the name of that roof
 };
 
 struct RooflineRoof {
@@ -48,5 +50,8 @@ struct Roofline {
 };
 
 [[nodiscard]] Roofline roofline(const Evaluation& evaluation);
+
+// The operations that take 1 % of the step and more, with what limits them.
+[[nodiscard]] std::string roofline_text(const Evaluation& evaluation);
 
 }  // namespace orrery::report

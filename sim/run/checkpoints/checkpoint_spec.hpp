@@ -8,8 +8,11 @@
 //   copy    = size / writers / device_to_host
 //   sync:   stall = durable = max(size / write, copy)
 //   async:  stall = copy,  durable = stall + size / write
+//   snapshot: stall = max(0, copy - (step - update)),  durable = copy + size / write (CheckFreq, FAST
+//           2021; DataStates-LLM, HPDC 2024): weights do not change before the update
 //   auto:   M (1 + W0(-exp(-stall / M - 1))), a whole number of steps, at least `durable` (async);
 //           with tiers the pattern with the least exact waste (theory.hpp), in whole steps
+//   auto with an overhead budget p: the fewest steps k with stall <= p k step and durable <= k step
 //
 // symbol              | meaning                                                | unit    | origin
 // --------------------|--------------------------------------------------------|---------|---------
@@ -42,7 +45,8 @@
 
 namespace orrery::run {
 
-enum class CheckpointMode { sync, async };
+// snapshot: asynchronous, and the copy to the host runs beside forward and backward.
+enum class CheckpointMode { sync, async, snapshot };
 
 struct AutoInterval {};
 
@@ -105,6 +109,7 @@ inline constexpr std::int64_t kDefaultKept = 10;
 struct CheckpointSpec {
   CheckpointInterval interval = AutoInterval{};
   std::optional<Seconds> least_interval;  // of an automatic one to the storage; absent: none
+  std::optional<double> overhead_budget;  // share of the time that stalls may take; decides `auto`
   CheckpointMode mode = CheckpointMode::sync;
   Bytes bytes_per_parameter = bytes(kDefaultBytesPerParameter);
   Bytes data_state;     // of one data-parallel rank

@@ -61,10 +61,14 @@ void check_storage(const CheckpointSpec& spec, const StepInput& step, Findings& 
 // To the storage.
 SaveTimes storage_times(const CheckpointSpec& spec, const StepInput& step, Findings& findings) {
   const Seconds copy = copy_time(spec, step);
-  if (spec.mode == CheckpointMode::async) {
+  if (spec.mode != CheckpointMode::sync) {
+    const bool beside = spec.mode == CheckpointMode::snapshot;
+    const Seconds hidden = to_seconds(step.step_time - step.update);
     SaveTimes times;
-    times.stall = spec.stall.value_or(std::max(copy, spec.least_stall));
-    times.durable = spec.durable.value_or(times.stall + write_time(spec, step, spec.data_reads));
+    times.stall = spec.stall.value_or(beside ? std::max(copy - hidden, Seconds{})
+                                             : std::max(copy, spec.least_stall));
+    times.durable = spec.durable.value_or((beside ? std::max(copy, times.stall) : times.stall) +
+                                          write_time(spec, step, spec.data_reads));
     findings.require(times.durable >= times.stall,
                      "checkpoint.durable",
                      "a save cannot protect before its stall is over");
@@ -102,7 +106,7 @@ SaveTimes tier_times(const TierSpec& tier, const CheckpointSpec& spec, const Run
   }
   SaveTimes times;
   const Seconds written = tier.medium == TierMedium::memory ? write : copy + write;
-  if (tier.mode == CheckpointMode::async) {
+  if (tier.mode != CheckpointMode::sync) {
     times.stall = tier.stall.value_or(tier.medium == TierMedium::memory ? write : copy);
     times.durable = tier.durable.value_or(std::max(written, times.stall) + replicate);
   } else {
@@ -136,10 +140,10 @@ void check_tier(const TierSpec& tier,
     findings.require(!time || in_range(*time), key, "its times must be between 0 s and 73 years");
   }
   if (tier.stall && tier.durable) {
-    findings.require(tier.mode == CheckpointMode::async ? *tier.durable >= *tier.stall
-                                                        : *tier.durable == *tier.stall,
+    findings.require(tier.mode != CheckpointMode::sync ? *tier.durable >= *tier.stall
+                                                       : *tier.durable == *tier.stall,
                      key + ".durable",
-                     tier.mode == CheckpointMode::async
+                     tier.mode != CheckpointMode::sync
                          ? "a save cannot protect before its stall is over"
                          : "a synchronous save protects when its stall is over");
   }

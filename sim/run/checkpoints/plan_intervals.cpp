@@ -26,11 +26,12 @@ std::int64_t to_steps(Seconds interval, SimTime step_time, std::int64_t least) {
 }
 
 // What one tier asks for. A free one is at least as long as its copy takes to become durable, where
-// training goes on meanwhile, and as `least`.
+// training goes on meanwhile, and as `least`; `budget` is what an overhead budget makes of it, or 0.
 TierChoice choice_of(const CheckpointInterval& interval,
                      CheckpointMode mode,
                      SimTime durable,
                      SimTime least,
+                     std::int64_t budget,
                      const RunPlan& plan,
                      const std::string& key,
                      Findings& findings) {
@@ -47,10 +48,25 @@ TierChoice choice_of(const CheckpointInterval& interval,
       choice.steps = to_steps(time->value, step_time, 1);
     }
   } else {
-    const SimTime longest = std::max(mode == CheckpointMode::async ? durable : SimTime{}, least);
+    const SimTime longest = std::max(mode != CheckpointMode::sync ? durable : SimTime{}, least);
     choice.least = std::max<std::int64_t>(1, (longest.ns + step_time.ns - 1) / step_time.ns);
+    choice.steps = budget;
   }
   return choice;
+}
+
+// The fewest steps in which the stall keeps the budget and the save becomes durable; 0: no budget.
+std::int64_t steps_of_budget(const CheckpointSpec& spec, const RunPlan& plan) {
+  if (!spec.overhead_budget) {
+    return 0;
+  }
+  const double step = in_seconds(to_seconds(plan.step.step_time));
+  const PlannedSave& save = plan.checkpoint.saves.back();
+  const double stall = in_seconds(to_seconds(save.stall));
+  const double durable = in_seconds(to_seconds(save.copies.back().durable));
+  constexpr double kRounding = 1e-9;
+  const double steps = std::max(stall / *spec.overhead_budget, durable) / step;
+  return std::max<std::int64_t>(1, std::llround(std::ceil(std::min(steps, 1e12) - kRounding)));
 }
 
 // Probability that the survivors of a failure save its work: none of them may fail before that save
@@ -233,6 +249,10 @@ void plan_interval(const CheckpointSpec& spec,
   findings.require(in_range(stated) && stated >= Seconds{},
                    "checkpoint.least_interval",
                    "must not be negative, and below 73 years");
+  findings.require(
+      !spec.overhead_budget || (*spec.overhead_budget > 0.0 && *spec.overhead_budget <= 1.0),
+      "checkpoint.overhead_budget",
+      "must be above 0 and at most 1");
   if (!findings.sound()) {
     return;
   }
@@ -244,6 +264,7 @@ void plan_interval(const CheckpointSpec& spec,
                                 is_storage ? spec.mode : spec.tiers[i].mode,
                                 checkpoint.saves[i].copies.back().durable,
                                 is_storage ? least : SimTime{},
+                                is_storage ? steps_of_budget(spec, plan) : 0,
                                 plan,
                                 key_of_tier(spec, i),
                                 findings));

@@ -104,10 +104,11 @@ Key interval_key(KeyText text, const std::function<CheckpointInterval&(Draft&)>&
 }
 
 Key mode_key(KeyText text, Lens<CheckpointMode> lens) {
-  return choice_key<CheckpointMode>(
-      std::move(text),
-      {{"sync", CheckpointMode::sync}, {"async", CheckpointMode::async}},
-      std::move(lens));
+  return choice_key<CheckpointMode>(std::move(text),
+                                    {{"sync", CheckpointMode::sync},
+                                     {"async", CheckpointMode::async},
+                                     {"snapshot", CheckpointMode::snapshot}},
+                                    std::move(lens));
 }
 
 Key rate(KeyText text, Lens<BytesPerSecond> lens) {
@@ -169,10 +170,24 @@ void add_when(std::vector<Key>& keys) {
            in_run(d) && !std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
            "checkpoint.interval is stated")}},
       ORRERY_AT(run.checkpoint.least_interval)));
+  keys.push_back(value_key<kind::Fraction>(
+      {.path = "checkpoint.overhead_budget",
+       .note = "the optimum of losses and stalls",
+       .meaning =
+           "Share of the time that stalls may take: `interval: auto` is then the fewest steps "
+           "that keep it, and in which a save becomes durable (CheckFreq's rule, 3.5 %).",
+       .example = "3.5%",
+       .idle = {ORRERY_WHEN(
+           in_run(d) && !std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
+           "checkpoint.interval is stated")}},
+      yaml::between(1e-6, 1.0),
+      ORRERY_AT(run.checkpoint.overhead_budget)));
   keys.push_back(mode_key(
       {.path = "checkpoint.mode",
        .fallback = "sync",
-       .meaning = "sync: training waits for the storage; async: only for the copy to host memory.",
+       .meaning =
+           "sync: training waits for the storage; async: only for the copy to host memory; "
+           "snapshot: only for what that copy lasts beyond forward and backward (CheckFreq).",
        .example = "async"},
       ORRERY_AT(run.checkpoint.mode)));
   keys.push_back(value_key<kind::Size>(

@@ -82,6 +82,27 @@ TEST(PrintedParameters, AreThoseOfTheModel) {
   EXPECT_EQ(problems(words + "(0, 0): 3369340928\n"), "");
 }
 
+// Four ranks of 1.7 billion, of which a stage has more or less.
+TEST(PrintedParameters, OfAStageAreKnownWithinAFactor) {
+  const auto problems = [](const std::string& count) {
+    const std::string world =
+        "using world size: 4, data-parallel size: 1, context-parallel size: 1, "
+        "tensor-model-parallel size: 2, pipeline-model-parallel size: 2\n";
+    return import_texts({{"a.log",
+                          world +
+                              " > number of parameters on (tensor, pipeline) model parallel rank "
+                              "(0, 0): " +
+                              count + "\n" + kMegatronSteps},
+                         {"config.json", kLlama}},
+                        with(kOneGpu, "model.sequence_length", "4096"))
+        .problems();
+  };
+  EXPECT_EQ(problems("1684670464").find("on a rank"), std::string::npos);
+  EXPECT_EQ(problems("2100000000").find("on a rank"), std::string::npos);
+  EXPECT_NE(problems("421000000").find("on a rank"), std::string::npos);
+  EXPECT_NE(problems("5000000000").find("on a rank"), std::string::npos);
+}
+
 std::string titan_log(const std::string& lines) {
   std::string text;
   for (std::size_t at = 0; at < lines.size();) {

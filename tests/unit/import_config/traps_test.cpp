@@ -484,6 +484,21 @@ TEST(Launches, MayBeOfEightBits) {
   EXPECT_EQ(imported.effect("source ./env.sh"), "unread");
 }
 
+// Of llm-foundry an algorithm without settings is on.
+TEST(EmptySections, AreOnWhereTheTableNamesAnotherOff) {
+  const auto refused = [](const std::string& algorithms) {
+    return has(import_texts({{"train.yaml",
+                              "global_train_batch_size: 64\ndevice_train_microbatch_size: 1\n"
+                              "max_seq_len: 2048\nalgorithms: " +
+                                  algorithms + "\n"}},
+                            machines())
+                   .problems(),
+               "length of the sequences");
+  };
+  EXPECT_TRUE(refused("{seq_length_warmup: {}}"));
+  EXPECT_FALSE(refused("{gradient_clipping: {clipping_type: norm}}"));
+}
+
 TEST(Combining, FilesOfOneProgramMustAgree) {
   const auto toml = [](const std::string& batch) {
     return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = " + batch +

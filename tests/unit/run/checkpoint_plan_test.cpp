@@ -66,6 +66,29 @@ double in_s(SimTime time) {
   return in_seconds(to_seconds(time));
 }
 
+// 5.67 TB at 50 MB/s of each GPU take 6.92 s, 6 s of which run beside forward and backward; 2 TB/s
+// write them in 2.84 s. CheckFreq's budget of 3.5 % wants 0.92 / 0.035 = 26.4 s: five steps.
+TEST(CheckpointPlan, ASnapshotStallsForWhatOutlastsForwardAndBackward) {
+  RunSpec spec;
+  spec.training.duration = days(1.0);
+  spec.checkpoint.mode = CheckpointMode::snapshot;
+  spec.checkpoint.overhead_budget = 0.035;
+  spec.checkpoint.device_to_host = gigabytes_per_second(0.05);
+  StepInput step = saving_llama_step();
+  step.update = to_sim_time(seconds(0.2208));
+  const double copy = 405e9 * 14.0 / 16384.0 / 0.05e9;
+  const RunPlan slow = plan_of(spec, step);
+  EXPECT_NEAR(in_seconds(to_seconds(slow.stall)), copy - 6.0, 1e-6);
+  EXPECT_NEAR(in_seconds(to_seconds(slow.durable)), copy + 405e9 * 14.0 / 2e12, 1e-6);
+  EXPECT_EQ(slow.checkpoint_steps, 5);
+  spec.checkpoint.device_to_host = gigabytes_per_second(20.0);  // hidden: the write decides
+  const RunPlan hidden = plan_of(spec, step);
+  EXPECT_EQ(hidden.stall, SimTime{});
+  EXPECT_EQ(hidden.checkpoint_steps, 1);
+  spec.checkpoint.overhead_budget = 2.0;
+  expect_error(spec, step, "checkpoint.overhead_budget", "must be above 0 and at most 1");
+}
+
 TEST(CheckpointRates, TheNarrowestLimitCounts) {
   StorageRates rates{gigabytes_per_second(100.0), {}, {}, 1.0};
   const auto rate = [&](std::int64_t nodes, std::int64_t clients) {

@@ -65,6 +65,8 @@ std::vector<Effect> save_effects() {
       {"checkpoint.interval", "100 steps", "checkpoint.interval = 100 steps"},
       {"checkpoint.interval", "30min", "checkpoint.interval = 1800 s"},
       {"checkpoint.mode", "async", "checkpoint.mode = #1"},
+      {"checkpoint.mode", "snapshot", "checkpoint.mode = #2"},
+      {"checkpoint.overhead_budget", "3.5%", "checkpoint.overhead_budget = 0.035"},
       {"checkpoint.bytes_per_parameter", "9.6B", "checkpoint.bytes_per_parameter = 9.6 B"},
       {"checkpoint.data_state", "2GB", "checkpoint.data_state = 2000000000 B"},
       {"checkpoint.sharded", "false", "checkpoint.sharded = false"},
@@ -117,6 +119,7 @@ std::vector<Effect> recovery_effects() {
 void dump_checkpoint(Lines& lines, const run::CheckpointSpec& checkpoint) {
   lines.add("checkpoint.interval", show_interval(checkpoint.interval));
   lines.add("checkpoint.mode", checkpoint.mode);
+  lines.add("checkpoint.overhead_budget", checkpoint.overhead_budget);
   lines.add("checkpoint.bytes_per_parameter", checkpoint.bytes_per_parameter);
   lines.add("checkpoint.data_state", checkpoint.data_state);
   lines.add("checkpoint.sharded", checkpoint.sharded);
