@@ -103,6 +103,7 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.memory_bandwidth = resolved.costs.gpu().hbm_bandwidth.value();
   echo.calibration = resolved.costs.gpu().calibration;
   echo.software = resolved.costs.software().name;
+  echo.software_release = scenario.recipe.release;
   echo.software_version = resolved.costs.software().version;
   echo.memory_error = resolved.costs.software().memory_error.value();
   echo.host_step_assumed = resolved.costs.software().fixed_step_time.kind() == SourceKind::assumed;
@@ -518,17 +519,17 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   if (auto caveat = impossible_step(evaluation)) {
     evaluation.caveats.push_back(*std::move(caveat));
   }
+  const bool predicts = !evaluation.step.given && (options.levers || options.band);
+  const Seconds now = to_seconds(evaluation.step.step_time);
+  const auto other = predicts ? other_context(scenario, now, options.search) : std::nullopt;
+  if (predicts) {
+    PredictedStep predicted = predicted_step(scenario, *resolved, evaluation.step);
+    predicted.open = other ? open_choice(other->step.time, now) : predicted.open;
+    const auto search = options.search.value_or(hardware::default_search(scenario.file));
+    evaluation.band = step_band(load_evidence(search, diagnostics), predicted);
+  }
   if (options.levers) {
-    const Seconds now = to_seconds(evaluation.step.step_time);
-    const auto other =
-        evaluation.step.given ? std::nullopt : other_context(scenario, now, options.search);
-    if (!evaluation.step.given) {
-      const auto search = options.search.value_or(hardware::default_search(scenario.file));
-      PredictedStep predicted = predicted_step(scenario, *resolved, evaluation.step);
-      if (other) {
-        predicted.open = open_choice(other->step.time, now);
-      }
-      evaluation.band = step_band(load_evidence(search, diagnostics), predicted);
+    if (evaluation.band) {
       evaluation.band->doubts = step_doubts(scenario, *resolved, options.threads, options.stop);
     }
     if (!evaluation.step.given && scenario.cluster.mixed.empty()) {

@@ -28,6 +28,7 @@ struct EvaluateOptions {
   bool operations = false;          // keep the account by operation
   bool operation_timeline = false;  // and the operations within the step's slices; needs timelines
   bool levers = true;               // how sure the step is, and what other choices would give
+  bool band = false;                // how sure the step is, where levers are not asked for
   std::optional<hardware::ProfileSearch> search = {};  // default: hardware::default_search
   std::stop_token stop = {};
   // Keeps the structure of steps from one evaluation to the next; of one thread at a time. None:

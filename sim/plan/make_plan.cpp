@@ -29,63 +29,6 @@ namespace orrery::plan {
 
 namespace {
 
-// Where the published layout of a model stands beside the plan that was found.
-//
-//   rank = 1 + valid plans of the pool whose figure is lower
-//
-// It is compared with its own switches. Whether it wins is for the search to say, which has it
-// among its candidates; here is why it does not, or that it does.
-
-// What there is to compare with.
-struct Ranking {
-  const PlanQuestion& question;
-  const Workbench& stated;  // without switches
-  const Pool& pool;
-  const SimulatedPool& simulated;
-  const std::vector<std::size_t>& order;  // points of the pool that may win, best first
-};
-
-// The search knows dispatchers that skip copies by one of them.
-bool is_same_layout(const Candidate& winner, Candidate published) {
-  published.dispatcher = winner.dispatcher;
-  return published == winner;
-}
-
-// Nothing where no layout is published, or where a stop left it out.
-std::optional<Published> place_published(const Ranking& ranking,
-                                         const Finalist& winner,
-                                         sweep::PointEvaluator& evaluator) {
-  if (!ranking.stated.published) {
-    return std::nullopt;
-  }
-  Published published;
-  published.from = *ranking.stated.published;
-  if (!ranking.pool.published) {
-    published.problem =
-        "its ranks do not divide these GPUs and this batch, or what it recomputes is not searched";
-    return published;
-  }
-  const std::size_t own = *ranking.pool.published;
-  if (!ranking.simulated.done[own]) {
-    return std::nullopt;
-  }
-  const PoolPoint& point = ranking.simulated.points[own];
-  published.problem = point.problem;
-  published.plan = compare_with(winner, own, ranking.simulated, ranking.question, evaluator);
-  if (!published.plan || !published.problem.empty() || !point.objective) {
-    return published;
-  }
-  const auto better = std::count_if(ranking.order.begin(), ranking.order.end(), [&](std::size_t i) {
-    return *ranking.simulated.points[i].objective < *point.objective;
-  });
-  const auto rank = static_cast<std::size_t>(better) + 1;
-  published.winner = is_same_layout(winner.proposal.candidate, point.proposal.candidate);
-  if (rank <= static_cast<std::size_t>(ranking.question.spec.finalists)) {
-    published.rank = rank;
-  }
-  return published;
-}
-
 // Of the predicted difference between it and the winner.
 double error_between(const Finalist& winner,
                      const Published& published,
@@ -99,6 +42,48 @@ double error_between(const Finalist& winner,
   scenario::Scenario other = stated.base;
   apply(published.plan->proposal.candidate, stated, other);
   return errors.between(differences(one, other));
+}
+
+// Where the published layout stands beside the winner. Nothing where none is published, or where a
+// stop left it out.
+std::optional<Published> place_published(const PlanQuestion& question,
+                                         const Workbench& stated,
+                                         const Pool& pool,
+                                         const SimulatedPool& simulated,
+                                         const std::vector<std::size_t>& order,
+                                         const Finalist& winner,
+                                         sweep::PointEvaluator& evaluator) {
+  if (!stated.published) {
+    return std::nullopt;
+  }
+  Published published;
+  published.from = *stated.published;
+  if (!pool.published) {
+    published.problem =
+        "its ranks do not divide these GPUs and this batch, or what it recomputes is not searched";
+    return published;
+  }
+  const std::size_t own = stands_for_published(simulated, pool);
+  if (!simulated.done[own]) {
+    return std::nullopt;
+  }
+  published.problem = simulated.points[own].problem;
+  if (published.problem.empty() && !pool.searches_published) {
+    published.problem = stated.runs_published ? std::string("plan.search leaves it out")
+                                              : fmt::format("{} does not offer all that {} does",
+                                                            stated.software.name,
+                                                            published.from.stack);
+  }
+  published.plan = compare_with(winner, own, simulated, question, evaluator);
+  if (published.plan && published.problem.empty()) {
+    const auto rank =
+        static_cast<std::size_t>(std::find(order.begin(), order.end(), own) - order.begin());
+    published.winner = rank == 0;
+    if (rank < static_cast<std::size_t>(question.spec.finalists)) {
+      published.rank = rank + 1;
+    }
+  }
+  return published;
 }
 
 constexpr std::size_t kMostNeighbours = 5;
@@ -180,7 +165,8 @@ std::optional<Searched> search_all(const PlanQuestion& question,
   Searched searched{*bench, *bench, {}, *std::move(space), {}, {}};
   searched.clusters = search_clusters(searched.bench, searched.space, question.spec, options);
   search_with_switches(question.spec, options, searched);
-  searched.pool = make_pool(searched.clusters, searched.bench, searched.stated, question.spec);
+  searched.pool =
+      make_pool(searched.clusters, searched.space, searched.bench, searched.stated, question.spec);
   return searched;
 }
 
@@ -405,21 +391,22 @@ void note_assumptions(const scenario::Scenario& scenario, Plan& plan) {
 // What stands beside the ranking. Throws Error(interrupted).
 void examine(const PlanQuestion& question,
              const Searched& searched,
+             const Workbench& bench,
              const SimulatedPool& simulated,
              Plan& plan) {
   stop_point(question.stop);  // in the midst of it finalists have their step only
   const Finalist& winner = plan.finalists.front();
   if (question.fronts) {
     plan.fronts =
-        make_fronts(simulated, searched.clusters, searched.bench, winner.proposal, question.pareto);
+        make_fronts(simulated, searched.clusters, bench, winner.proposal, question.pareto);
   }
   const ClusterSearch* cluster = cluster_of(searched, winner.proposal.candidate);
   if (question.neighbours && cluster != nullptr && plan.searched_all) {
-    plan.neighbours = find_neighbours(
-        *cluster, searched.space, searched.bench, winner, kMostNeighbours, question.stop);
+    plan.neighbours =
+        find_neighbours(*cluster, searched.space, bench, winner, kMostNeighbours, question.stop);
   }
   if (question.neighbours && cluster != nullptr) {
-    plan.aside = find_steps_aside(*cluster, searched.space, searched.bench, winner, question.stop);
+    plan.aside = find_steps_aside(*cluster, searched.space, bench, winner, question.stop);
   }
   if (question.stability && plan.searched_all) {
     const auto errors = load_layout_errors(question.search, plan.diagnostics);
@@ -427,7 +414,7 @@ void examine(const PlanQuestion& question,
       plan.published->error = error_between(winner, *plan.published, searched.stated, *errors);
     }
     plan.stability = check_stability(
-        plan.finalists, searched.clusters, searched.bench, question.spec, errors, question.stop);
+        plan.finalists, searched.clusters, bench, question.spec, errors, question.stop);
     for (const Rival& rival : plan.stability.rivals) {
       if (!rival.told_apart()) {
         plan.finalists[rival.rank - 1].standing = Standing::tie;
@@ -455,6 +442,14 @@ void finish(const PlanQuestion& question,
     return;
   }
   const Finalist& winner = plan.finalists.front();
+  Workbench bench = searched.bench;
+  if (chosen.front() == searched.pool.published) {  // which comes with its own switches
+    const std::vector<Ranked> found = best_of(searched.clusters);
+    plan.switches = {
+        published_switches(searched.stated),
+        found.empty() ? 0.0 : in_seconds(to_seconds(found.front().estimate.step_time))};
+    bench = with_switches(searched.stated, plan.switches.keys);
+  }
   if (searched.pool.current && simulated.done[*searched.pool.current]) {
     plan.current = compare_with(winner, *searched.pool.current, simulated, question, evaluator);
     if (plan.current) {
@@ -462,9 +457,9 @@ void finish(const PlanQuestion& question,
     }
   }
   plan.published = place_published(
-      {question, searched.stated, searched.pool, simulated, order}, winner, evaluator);
+      question, searched.stated, searched.pool, simulated, order, winner, evaluator);
   try {
-    examine(question, searched, simulated, plan);
+    examine(question, searched, bench, simulated, plan);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::interrupted) {
       throw;

@@ -326,6 +326,7 @@ Proposal propose(const Candidate& candidate, const Workbench& bench) {
 }
 
 Pool make_pool(const std::vector<ClusterSearch>& clusters,
+               const Space& space,
                const Workbench& bench,
                const Workbench& stated,
                const PlanSpec& spec) {
@@ -351,6 +352,7 @@ Pool make_pool(const std::vector<ClusterSearch>& clusters,
   }
   if (const auto candidate = published_candidate(stated)) {
     pool.published = pool.proposals.size();
+    pool.searches_published = stated.runs_published && allows(space, *candidate);
     pool.proposals.push_back(propose(*candidate, stated));
     pool.proposals.back().changes = published_changes(
         stated.base, *with_published(stated.base, *stated.published), *stated.published);

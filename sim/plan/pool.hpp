@@ -68,10 +68,12 @@ struct Pool {
   std::vector<Proposal> proposals;
   std::optional<std::size_t> current;    // the scenario as it stands, where it is a layout
   std::optional<std::size_t> published;  // the published layout with its switches, where it divides
+  bool searches_published = false;       // its values may be searched, and its stack runs them
 };
 
 // `stated`: the workbench without switches.
 [[nodiscard]] Pool make_pool(const std::vector<ClusterSearch>& clusters,
+                             const Space& space,
                              const Workbench& bench,
                              const Workbench& stated,
                              const PlanSpec& spec);

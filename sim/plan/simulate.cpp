@@ -50,6 +50,7 @@ sweep::Column share_below(MetricId metric, std::optional<double> bound) {
                     .quantile = 0.5,
                     .inner = report::Comparison::at_most,
                     .inner_bound = bound.value_or(0.0)};
+  column.with_error = bound.has_value();
   return column;
 }
 
@@ -92,12 +93,12 @@ std::string problem_of(const sweep::PointResult& result, const PlanSpec& spec, B
     return format_percent(figure(result, which).value_or(0.0));
   };
   if (spec.deadline && !kept(Figure::in_time)) {
-    return fmt::format("done by {} in {} of the trials",
+    return fmt::format("done by {} with a chance of {}, not 90%",
                        format_time(*spec.deadline, {.trim = true}),
                        percent(Figure::in_time));
   }
   if (spec.constraints.budget && !kept(Figure::in_budget)) {
-    return fmt::format("within {} in {} of the trials",
+    return fmt::format("within {} with a chance of {}, not 90%",
                        format_money(*spec.constraints.budget, {.trim = true}),
                        percent(Figure::in_budget));
   }
@@ -214,6 +215,20 @@ SimulatedPool simulate(const Pool& pool,
   return simulated;
 }
 
+std::size_t stands_for_published(const SimulatedPool& simulated, const Pool& pool) {
+  const std::size_t own = *pool.published;
+  const PoolPoint& published = simulated.points[own];
+  for (std::size_t i = 0; i < own; ++i) {
+    const PoolPoint& point = simulated.points[i];
+    if (pool.current != i && point.problem.empty() && point.objective && published.objective &&
+        point.proposal.candidate == published.proposal.candidate &&
+        *point.objective <= *published.objective) {
+      return i;
+    }
+  }
+  return own;
+}
+
 std::vector<std::size_t> ranking(const SimulatedPool& simulated,
                                  const Pool& pool,
                                  Objective objective,
@@ -226,10 +241,13 @@ std::vector<std::size_t> ranking(const SimulatedPool& simulated,
   };
   const bool with_current =
       cut_short && pool.current && !is_found(pool.proposals[*pool.current].candidate);
+  const auto twin = pool.published ? std::optional(stands_for_published(simulated, pool))
+                                   : std::optional<std::size_t>();
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < simulated.points.size(); ++i) {
     const PoolPoint& point = simulated.points[i];
-    if (point.problem.empty() && point.objective && pool.published != i &&
+    if (point.problem.empty() && point.objective &&
+        (pool.published != i || (twin == i && pool.searches_published)) &&
         (with_current || pool.current != i)) {
       order.push_back(i);
     }

@@ -4,7 +4,8 @@
 //
 // A plan is a point of a sweep: threads and processes share the points, a journal keeps those that
 // are done, and all of them draw the same random numbers. A plan is valid when it fits with the
-// headroom that is asked for and keeps deadline and budget in 9 of 10 trials.
+// headroom that is asked for and keeps deadline and budget in 9 of 10 cases, the error of the step
+// and the luck of the run together (report/metric_band.hpp).
 //
 //   p(finish_time <= deadline) >= 0.9,  p(cost <= budget) >= 0.9,  headroom >= memory_headroom
 
@@ -39,6 +40,10 @@ struct SimulatedPool {
                                      const PlanQuestion& question,
                                      const Workbench& bench,
                                      sweep::Team& team);
+
+// Where the published layout of the pool stands: itself, with its own switches, or the same layout
+// as the search found it where that is no worse.
+[[nodiscard]] std::size_t stands_for_published(const SimulatedPool& simulated, const Pool& pool);
 
 // Points that may win, best first: by objective, then step time, then their place in the pool. Of a
 // search that was cut short the scenario as it stands may be the best; a whole search has found it.

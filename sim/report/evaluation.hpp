@@ -62,7 +62,8 @@ struct ScenarioEcho {
   std::vector<ComputeRoof> compute_roofs;                 // of the GPU, by data type in use
   BytesPerSecond memory_bandwidth;                        // of the GPU
   std::string software;                                   // profile name
-  std::string software_version;
+  std::string software_release;                           // as stated
+  std::string software_version;                           // that its coefficients are of
   bool host_step_assumed = false;  // its constant of the stack is nobody's measurement
   double memory_error = 0.0;       // how far a peak may lie above the predicted one, as a share
   std::int64_t nodes = 1;

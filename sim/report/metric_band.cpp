@@ -27,7 +27,16 @@ double laplace(double x) {
   return x < 0.0 ? std::exp(x) / 2.0 : 1.0 - std::exp(-x) / 2.0;
 }
 
-// The value below which a share of the cases lie: `logs` of the trials, `spread` of the step.
+// The share of the cases below a value: `logs` of the trials, `spread` of the step.
+double share_below(const std::vector<double>& logs, double spread, double log) {
+  double sum = 0.0;
+  for (const double one : logs) {
+    sum += laplace((log - one) / spread);
+  }
+  return sum / static_cast<double>(logs.size());
+}
+
+// The value below which a share of the cases lie.
 double quantile_of(const std::vector<double>& logs, double spread, double share) {
   constexpr double kFar = 40.0;  // spreads: exp(-40) of the cases lie beyond
   constexpr int kHalvings = 60;
@@ -35,11 +44,7 @@ double quantile_of(const std::vector<double>& logs, double spread, double share)
   double high = logs.back() + kFar * spread;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2.0;
-    double sum = 0.0;
-    for (const double log : logs) {
-      sum += laplace((middle - log) / spread);
-    }
-    (sum < share * static_cast<double>(logs.size()) ? low : high) = middle;
+    (share_below(logs, spread, middle) < share ? low : high) = middle;
   }
   return std::exp((low + high) / 2.0);
 }
@@ -57,6 +62,22 @@ std::vector<double> logs_of(const MetricValue& metric) {
   return logs;
 }
 
+constexpr double kTail = (1.0 - StepBand::kLevel) / 2.0;
+
+// b of the step's error that the metric has; nothing without.
+std::optional<double> spread_of(const Evaluation& evaluation, MetricId id) {
+  const MetricValue* metric = evaluation.metrics.find(id);
+  const bool window = evaluation.plan && !evaluation.plan->target_steps;
+  if (!evaluation.band || !(evaluation.band->high > evaluation.band->low) || metric == nullptr ||
+      !moves(info(id).follows, window) || !(metric->value > 0.0)) {
+    return std::nullopt;
+  }
+  if (metric->trials && !(metric->trials->least() > 0.0)) {
+    return std::nullopt;  // a count that is 0 in some trials has no relative band
+  }
+  return std::log(evaluation.band->high / evaluation.band->low) / (-2.0 * std::log(2.0 * kTail));
+}
+
 }  // namespace
 
 std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id) {
@@ -70,20 +91,25 @@ std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id)
     }
     return band;
   }
-  const MetricValue* metric = evaluation.metrics.find(id);
-  const bool window = evaluation.plan && !evaluation.plan->target_steps;
-  if (!evaluation.band || !(evaluation.band->high > evaluation.band->low) || metric == nullptr ||
-      !moves(info(id).follows, window) || !(metric->value > 0.0)) {
+  const auto spread = spread_of(evaluation, id);
+  if (!spread) {
     return std::nullopt;
   }
-  if (metric->trials && !(metric->trials->least() > 0.0)) {
-    return std::nullopt;  // a count that is 0 in some trials has no relative band
+  const std::vector<double> logs = logs_of(*evaluation.metrics.find(id));
+  return MetricBand{quantile_of(logs, *spread, kTail), quantile_of(logs, *spread, 1.0 - kTail)};
+}
+
+std::optional<double> share_at_most(const Evaluation& evaluation, MetricId id, double bound) {
+  const MetricValue* metric = evaluation.metrics.find(id);
+  if (id == MetricId::finish_date && metric != nullptr) {
+    const MetricValue* time = evaluation.metrics.find(MetricId::finish_time);
+    return share_at_most(evaluation, MetricId::finish_time, bound - metric->value + time->value);
   }
-  const std::vector<double> logs = logs_of(*metric);
-  constexpr double kTail = (1.0 - StepBand::kLevel) / 2.0;
-  const double spread =
-      std::log(evaluation.band->high / evaluation.band->low) / (-2.0 * std::log(2.0 * kTail));
-  return MetricBand{quantile_of(logs, spread, kTail), quantile_of(logs, spread, 1.0 - kTail)};
+  const auto spread = spread_of(evaluation, id);
+  if (!spread) {
+    return std::nullopt;
+  }
+  return bound > 0.0 ? share_below(logs_of(*metric), *spread, std::log(bound)) : 0.0;
 }
 
 }  // namespace orrery::report

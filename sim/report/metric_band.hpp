@@ -13,7 +13,7 @@
 // b      | ln(high / low) / (2 ln 5) of the step time's own band           | 1    | StepBand
 // L      | cumulative distribution of Laplace(0, 1)                        | 1    | computed
 //
-// A date moves as the time to finish does.
+// A date moves as the time to finish does. The share of the cases up to a bound is F(bound).
 
 #include <optional>
 
@@ -28,5 +28,10 @@ struct MetricBand {
 
 // Nothing where the step has no band, or the metric is absent or does not follow the step.
 [[nodiscard]] std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id);
+
+// Nothing where the metric has no band.
+[[nodiscard]] std::optional<double> share_at_most(const Evaluation& evaluation,
+                                                  MetricId id,
+                                                  double bound);
 
 }  // namespace orrery::report

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <cmath>
 #include <variant>
 
 #include "sim/base/text/format.hpp"
@@ -42,15 +41,6 @@ std::optional<std::string> metric_for(const Asking& asking, bool has_start) {
   return "finish_date";
 }
 
-// Share of a normal distribution, whose tenth and ninetieth percentiles lie at the band's ends and
-// whose median at `middle`, that lies before `by`.
-double chance_in_band(const report::MetricBand& band, double middle, double by) {
-  constexpr double kNinetieth = 1.2815515655446004;  // standard deviations
-  const double side = by < middle ? middle - band.low : band.high - middle;
-  const double deviations = side > 0.0 ? kNinetieth * (by - middle) / side : 0.0;
-  return 0.5 * std::erfc(-deviations / std::sqrt(2.0));
-}
-
 // With the error of the predicted step, which trials do not hold.
 std::optional<double> chance_with_error(const Asking& asking, const std::string& metric) {
   Diagnostics told;
@@ -67,16 +57,11 @@ std::optional<double> chance_with_error(const Asking& asking, const std::string&
   if (!evaluation || info == nullptr) {
     return std::nullopt;
   }
-  const auto band = report::metric_band(*evaluation, info->id);
-  const report::MetricValue* value = evaluation->metrics.find(info->id);
   const auto date = yaml::parse_date_time(*asking.question.by);
   const auto time = yaml::parse_time(*asking.question.by);
-  if (!band || value == nullptr || value->trials == std::nullopt) {
-    return std::nullopt;
-  }
   const double by =
       time.value ? in_seconds(*time.value) : static_cast<double>(date.value->unix_seconds);
-  return chance_in_band(*band, value->trials->quantile(0.5), by);
+  return report::share_at_most(*evaluation, info->id, by);
 }
 
 }  // namespace

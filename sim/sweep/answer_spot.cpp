@@ -15,7 +15,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -113,13 +116,21 @@ std::optional<Side> at_spot_price(const Asking& asking, const RunPlan& plan, dou
   return side_of(*run);
 }
 
-std::optional<double> break_even(const Asking& asking, const RunPlan& plan, const Side& held) {
+// `spot`: what the plan's own price gives.
+std::optional<double> break_even(const Asking& asking,
+                                 const RunPlan& plan,
+                                 const Side& spot,
+                                 const Side& held) {
   const auto free = at_spot_price(asking, plan, 0.0);
-  const auto paid = at_spot_price(asking, plan, 1.0);
+  const bool priced = plan.pricing.spot && !plan.pricing.traced_spot;
+  const double price = priced ? in_dollars_per_hour(*plan.pricing.spot) /
+                                    static_cast<double>(plan.step.gpus_per_node)
+                              : 1.0;
+  const auto paid = priced ? std::optional(spot) : at_spot_price(asking, plan, price);
   if (!free || !paid || paid->cost <= free->cost) {
     return std::nullopt;
   }
-  return (held.per_token() * free->tokens - free->cost) / (paid->cost - free->cost);
+  return (held.per_token() * free->tokens - free->cost) / (paid->cost - free->cost) * price;
 }
 
 Axis axis_with(const Asking& asking, std::string_view key, std::vector<std::string> values) {
@@ -150,7 +161,7 @@ class Comparison {
     }
     Pair pair{.spot = side_of(*evaluation->run), .held = *held, .break_even = {}};
     if (pair.spot && pair.held && evaluation->plan->capacity.spot) {
-      pair.break_even = break_even(asking_, *evaluation->plan, *pair.held);
+      pair.break_even = break_even(asking_, *evaluation->plan, *pair.spot, *pair.held);
     }
     return pair;
   }
@@ -200,44 +211,64 @@ struct BreakEvenRate {
   double last_tried = 0.0;      // per hour
 };
 
-// By doubling or halving from the rate of the scenario, then by halves of the logarithm. A run that
-// gives up is dearer than any that ends. Nothing after an error.
-std::optional<BreakEvenRate> find_rate(const Asking& asking, double stated, const Side& held) {
+// What a token costs more on spot, as a logarithm, by preemptions per node and hour; infinite where
+// trials give up.
+using Excess = std::map<double, double>;
+
+double excess_of(const std::optional<Side>& spot, const Side& held) {
+  return spot ? std::log(spot->per_token() / held.per_token())
+              : std::numeric_limits<double>::infinity();
+}
+
+// Between the rates that are known; beyond them by doubling or halving. Nothing after an error.
+std::optional<BreakEvenRate> find_rate(const Asking& asking,
+                                       double stated,
+                                       const Side& held,
+                                       Excess known) {
   constexpr int kDoublings = 12;
-  constexpr int kHalvings = 10;
+  constexpr int kMostSteps = 10;
+  constexpr double kNear = 1e-4;  // of the logarithm of the rate and of the cost
   Runs runs(asking, {axis_with(asking, kRate, {rate_text(stated)})});
   bool sound = true;
-  const auto is_cheaper = [&](double rate) {
+  const auto look_at = [&](double rate) {
     const auto evaluation = runs.at({rate_text(rate)});
     sound = sound && evaluation.has_value();
-    const auto side = sound ? side_of(*evaluation->run) : std::nullopt;
-    return side && side->per_token() <= held.per_token();
+    known[rate] = excess_of(sound ? side_of(*evaluation->run) : std::nullopt, held);
   };
+  if (!known.contains(stated)) {
+    look_at(stated);
+  }
   BreakEvenRate found;
-  found.last_tried = stated;
-  const bool cheaper = is_cheaper(stated);
-  double low = stated;
-  double high = stated;
-  bool crossed = false;
-  for (int i = 0; sound && !crossed && i < kDoublings; ++i) {
-    low = cheaper ? high : low * 0.5;
-    high = cheaper ? high * 2.0 : low * 2.0;
-    found.last_tried = cheaper ? high : low;
-    crossed = is_cheaper(found.last_tried) != cheaper;
+  const auto first_dearer = [&known] {
+    return std::find_if(
+        known.begin(), known.end(), [](const auto& one) { return one.second > 0.0; });
+  };
+  const auto crossed = [&] {
+    return first_dearer() != known.end() && first_dearer() != known.begin();
+  };
+  for (int i = 0; sound && !crossed() && i < kDoublings; ++i) {
+    const bool cheaper = known.rbegin()->second <= 0.0;
+    found.last_tried = cheaper ? known.rbegin()->first * 2.0 : known.begin()->first * 0.5;
+    look_at(found.last_tried);
   }
-  for (int i = 0; sound && crossed && i < kHalvings; ++i) {
-    const double middle = std::sqrt(low * high);
-    (is_cheaper(middle) ? low : high) = middle;
+  found.always_cheaper = first_dearer() == known.end();
+  found.always_dearer = first_dearer() == known.begin();
+  // A secant where both ends have a cost, else the middle; what stays at one end counts half.
+  for (int i = 0; sound && crossed() && !found.per_hour; ++i) {
+    const auto [above, dearer] = *first_dearer();
+    const auto [below, cheaper] = *std::prev(first_dearer());
+    const double width = std::log(above / below);
+    double share = std::isfinite(dearer) ? -cheaper / (dearer - cheaper) : 0.5;
+    share = std::clamp(share, 0.02, 0.98);
+    const double between = below * std::exp(share * width);
+    if (i == kMostSteps || width < kNear) {
+      found.per_hour = between;
+    } else {
+      look_at(between);
+      found.per_hour = std::abs(known[between]) < kNear ? std::optional(between) : std::nullopt;
+    }
   }
-  if (!sound) {
-    return std::nullopt;
-  }
-  found.always_cheaper = !crossed && cheaper;
-  found.always_dearer = !crossed && !cheaper;
-  if (crossed) {
-    found.per_hour = std::sqrt(low * high);
-  }
-  return found;
+  return sound ? std::optional(found) : std::nullopt;
 }
 
 // Why this scenario asks no such question; nothing when it does.
@@ -254,19 +285,14 @@ bool has_no_question(const Asking& asking, const report::Evaluation& base) {
   return false;
 }
 
-// Values of the user, else multiples of the stated rate, else the scenario alone.
-std::vector<Axis> axes_for(const Asking& asking, const RunPlan& plan) {
-  std::vector<Axis> axes = asking.question.sweep.axes;
-  const auto& mtbp = plan.capacity.spot->mtbp;
-  if (axes.empty() && mtbp) {
-    const double stated = per_hour(1.0 / *mtbp);
-    std::vector<std::string> values;
-    for (const double factor : {0.0, 0.25, 0.5, 1.0, 2.0, 4.0}) {
-      values.push_back(rate_text(stated * factor));
-    }
-    axes.push_back(axis_with(asking, kRate, std::move(values)));
+constexpr std::array<double, 6> kRateFactors = {0.0, 0.25, 0.5, 1.0, 2.0, 4.0};
+
+Axis rates_around(const Asking& asking, double stated) {
+  std::vector<std::string> values;
+  for (const double factor : kRateFactors) {
+    values.push_back(rate_text(stated * factor));
   }
-  return axes;
+  return axis_with(asking, kRate, std::move(values));
 }
 
 bool is_priced(const RunPlan& plan) {
@@ -390,30 +416,39 @@ std::optional<Answer> spot_break_even(const Asking& asking) {
   if (is_priced(plan)) {
     say_difference(*base, answer);
   }
-  if (is_priced(plan) && plan.capacity.spot->mtbp) {
-    const auto rate = find_rate(asking, per_hour(1.0 / *plan.capacity.spot->mtbp), *base->held);
-    if (!rate) {
-      return std::nullopt;
-    }
-    say_rate(*rate, answer);
-  }
-  const std::vector<Axis> axes = axes_for(asking, plan);
+  const auto& mtbp = plan.capacity.spot->mtbp;
+  const double stated = mtbp ? per_hour(1.0 / *mtbp) : 0.0;
+  const bool own_rates = asking.question.sweep.axes.empty() && mtbp.has_value();
+  const std::vector<Axis> axes =
+      own_rates ? std::vector{rates_around(asking, stated)} : asking.question.sweep.axes;
   answer.columns = columns_for(axes);
   const auto points = make_points(axes, {}, asking.diagnostics);
   if (!points) {
     return std::nullopt;
   }
   Comparison comparison(asking, axes);
+  Excess excess;
   for (const Point& point : *points) {
     const auto pair = comparison.at(point);
     if (!pair) {
       return std::nullopt;
     }
     add_row(point, *pair, answer);
+    if (const double rate = own_rates ? stated * kRateFactors[answer.rows.size() - 1] : 0.0;
+        rate > 0.0) {
+      excess[rate] = excess_of(pair->spot, *base->held);
+    }
     if (asking.question.progress) {
       asking.question.progress(static_cast<std::int64_t>(answer.rows.size()),
                                static_cast<std::int64_t>(points->size()));
     }
+  }
+  if (is_priced(plan) && plan.capacity.spot->mtbp) {
+    const auto rate = find_rate(asking, stated, *base->held, std::move(excess));
+    if (!rate) {
+      return std::nullopt;
+    }
+    say_rate(*rate, answer);
   }
   return answer;
 }

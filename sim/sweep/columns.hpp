@@ -26,6 +26,7 @@ struct Column {
   std::string title;
   report::Operand operand;
   Part part = Part::value;
+  bool with_error = false;  // of a probability: the error of the predicted step beside the trials
 };
 
 // Every metric of the registry.

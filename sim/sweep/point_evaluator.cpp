@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/evaluate/inputs/named_files.hpp"
+#include "sim/report/metric_band.hpp"
 
 namespace orrery::sweep {
 
@@ -21,6 +22,9 @@ evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std:
   options.trials = sweep.trials;
   options.seed = sweep.seed;
   options.levers = false;
+  options.band = std::any_of(sweep.columns.begin(), sweep.columns.end(), [](const Column& column) {
+    return column.with_error;
+  });
   options.search = sweep.search;
   options.stop = stop;
   return options;
@@ -187,8 +191,13 @@ PointResult PointEvaluator::result(std::size_t point, int threads, const std::st
     result.reason = answer->reasons.empty() ? "memory" : answer->reasons.front();
   }
   for (const Column& column : sweep_.columns) {
-    const auto figure = report::estimate(column.operand, answer->metrics);
-    const auto value = figure ? std::optional(part_of(*figure, column.part)) : std::nullopt;
+    const report::Operand& operand = column.operand;
+    const auto figure = report::estimate(operand, answer->metrics);
+    auto value = figure ? std::optional(part_of(*figure, column.part)) : std::nullopt;
+    if (column.with_error) {
+      const auto all = report::share_at_most(*answer, operand.metric, operand.inner_bound);
+      value = all ? all : value;
+    }
     result.cells.push_back(value && std::isfinite(*value) ? value : std::nullopt);
   }
   return result;

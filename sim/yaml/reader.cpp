@@ -77,9 +77,16 @@ std::optional<std::size_t> read_word(const Value& value,
   if (found != words.end()) {
     return static_cast<std::size_t>(found - words.begin());
   }
-  const std::string_view guess = nearest(*text, words);
+  constexpr std::size_t kTelling = 3;  // letters
+  std::vector<std::string_view> longer;
+  std::copy_if(words.begin(), words.end(), std::back_inserter(longer), [text](auto word) {
+    return text->size() >= kTelling && word.find(*text) != std::string_view::npos;
+  });
+  const std::string_view guess = longer.size() == 1 ? longer.front() : nearest(*text, words);
   std::string message = fmt::format("{} is not known", display(*text));
-  if (!guess.empty()) {
+  if (longer.size() > 1) {
+    message += fmt::format(", which of {}?", join(longer));
+  } else if (!guess.empty()) {
     message += fmt::format(", did you mean `{}`?", guess);
   }
   report(diagnostics,

@@ -314,6 +314,9 @@ class Torchtitan {
             keys_.find(converters) != nullptr ? converters : "float8.enable_float8_linear",
             "scales per tensor by default");
       }
+      if (import_.draft.is(target, "fp8-tensorwise")) {
+        import_.usual("precision.parameters", "bf16", "enable_fsdp_float8_all_gather is false");
+      }
     } else if (const auto dtype = keys_.text(dtype_key); dtype && *dtype == "float32") {
       import_.draft.leave_open(
           target, *keys_.find(dtype_key), "a scenario has no training in fp32");

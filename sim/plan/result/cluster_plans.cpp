@@ -17,6 +17,7 @@
 #include "sim/report/metric_band.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/table/stated_keys.hpp"
@@ -51,7 +52,7 @@ const Finalist* best_of(const ClusterPlan& one) {
   return one.plan && !one.plan->finalists.empty() ? &one.plan->finalists.front() : nullptr;
 }
 
-// With the interval of eight in ten where it is what machines are ranked by.
+// With the interval of eight in ten where it is what machines are ranked by; of a date the day.
 std::string figure(const Finalist& best, MetricId id, Objective objective) {
   const report::Evaluation& evaluation = best.evaluation;
   const report::MetricValue* value = evaluation.metrics.find(id);
@@ -59,7 +60,10 @@ std::string figure(const Finalist& best, MetricId id, Objective objective) {
     return "-";
   }
   const report::Dimension dimension = report::info(id).dimension;
-  std::string text = report::format_value(dimension, value->value);
+  std::string text = report::format_value(dimension, report::typical(*value));
+  if (dimension == report::Dimension::date) {
+    text.erase(std::min(text.find('T'), text.size()));
+  }
   const auto band =
       metric_of(evaluation, objective) == id ? report::metric_band(evaluation, id) : std::nullopt;
   if (band) {
@@ -68,6 +72,33 @@ std::string figure(const Finalist& best, MetricId id, Objective objective) {
                         report::format_value(dimension, band->high));
   }
   return text;
+}
+
+void add_row(const ClusterPlan& one, MetricId done, report::Table& table) {
+  auto& row = table.rows.emplace_back(
+      std::vector<report::Cell>{one.choice.preset, format_integer(one.choice.gpus)});
+  const Finalist* best = best_of(one);
+  if (best == nullptr) {
+    row.resize(table.columns.size(), std::string("-"));
+    return;
+  }
+  const PlanSpec& spec = one.plan->spec;
+  for (const MetricId id : {MetricId::step_time, done, MetricId::cost, MetricId::energy}) {
+    row.emplace_back(figure(*best, id, spec.objective));
+  }
+  const auto& run = best->evaluation.plan;
+  row.emplace_back(run ? format_integer(run->capacity.spare_nodes()) : std::string("-"));
+  // How likely the bound is kept, by the error of the step and the luck of the run.
+  const auto add_chance = [&row, best](MetricId id, double bound) {
+    const auto share = report::share_at_most(best->evaluation, id, bound);
+    row.emplace_back(share ? format_percent(*share) : std::string("-"));
+  };
+  if (spec.deadline) {
+    add_chance(MetricId::finish_time, in_seconds(*spec.deadline));
+  }
+  if (spec.constraints.budget) {
+    add_chance(MetricId::cost, in_dollars(*spec.constraints.budget));
+  }
 }
 
 // "64 nodes of 8 x NVIDIA B200 SXM 180 GB, $8.50 per GPU-hour (2026-10-10)".
@@ -183,23 +214,20 @@ std::string to_text(std::span<const ClusterPlan> plans, report::TextStyle style)
                                                  planned->plan->name,
                                                  best_words(planned->plan->spec.objective)))));
   }
-  constexpr std::array<std::pair<const char*, MetricId>, 5> kFigures = {
-      {{"step", MetricId::step_time},
-       {"finish", MetricId::finish_time},
-       {"cost", MetricId::cost},
-       {"energy", MetricId::energy},
-       {"goodput", MetricId::goodput}}};
-  report::Table table = report::table_of({"cluster", "GPUs"});
-  for (const auto& [title, id] : kFigures) {
-    table.columns.push_back({{}, title});
+  const bool dated = std::any_of(plans.begin(), plans.end(), [](const ClusterPlan& one) {
+    const Finalist* best = best_of(one);
+    return best != nullptr && best->evaluation.metrics.find(MetricId::finish_date) != nullptr;
+  });
+  report::Table table =
+      report::table_of({"cluster", "GPUs", "step", "done", "cost", "energy", "spares"});
+  if (planned != plans.end() && planned->plan->spec.deadline) {
+    table.columns.push_back({{}, "in time"});
+  }
+  if (planned != plans.end() && planned->plan->spec.constraints.budget) {
+    table.columns.push_back({{}, "in budget"});
   }
   for (const ClusterPlan& one : plans) {
-    table.rows.push_back({one.choice.preset, format_integer(one.choice.gpus)});
-    const Finalist* best = best_of(one);
-    for (const auto& [title, id] : kFigures) {
-      table.rows.back().emplace_back(best != nullptr ? figure(*best, id, one.plan->spec.objective)
-                                                     : std::string("-"));
-    }
+    add_row(one, dated ? MetricId::finish_date : MetricId::finish_time, table);
   }
   std::string text = page.text() + "\n" + report::to_text(table, page);
   report::TextPage rest(style);

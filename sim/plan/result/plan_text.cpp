@@ -104,38 +104,70 @@ std::string trait_text(const Proposal& proposal, std::size_t trait) {
   return text;
 }
 
-void add_traits(const std::vector<const Proposal*>& proposals, report::Table& table) {
-  for (const std::size_t i : telling_traits(proposals)) {
-    table.columns.push_back({{}, proposals.front()->traits[i].name});
-    for (std::size_t row = 0; row < proposals.size(); ++row) {
-      table.rows[row].emplace_back(trait_text(*proposals[row], i));
+std::size_t width_of(std::size_t trait, const std::vector<const Proposal*>& proposals) {
+  std::size_t width = 0;
+  for (const Proposal* proposal : proposals) {
+    width = std::max(width, report::text_columns(trait_text(*proposal, trait)));
+  }
+  return width;
+}
+
+// The table of the plans as lines, and the traits that are too wide for the page: they stand below
+// each row.
+struct RankingLines {
+  std::vector<std::string> lines;
+  std::vector<std::size_t> below;
+};
+
+RankingLines ranking_lines(const report::Table& figures,
+                           const std::vector<const Proposal*>& proposals,
+                           const TextPage& page) {
+  std::vector<std::size_t> beside = telling_traits(proposals);
+  RankingLines ranking;
+  while (true) {
+    report::Table table = figures;
+    for (const std::size_t i : beside) {
+      table.columns.push_back({{}, proposals.front()->traits[i].name});
+      for (std::size_t row = 0; row < proposals.size(); ++row) {
+        table.rows[row].emplace_back(trait_text(*proposals[row], i));
+      }
     }
+    ranking.lines = lines_of(report::to_text(table, page));
+    const bool fits =
+        std::all_of(ranking.lines.begin(), ranking.lines.end(), [](const std::string& line) {
+          return report::text_columns(line) + report::kPageIndent <= report::kPageWidth;
+        });
+    if (fits || beside.empty()) {
+      return ranking;
+    }
+    const auto widest =
+        std::max_element(beside.begin(), beside.end(), [&](std::size_t a, std::size_t b) {
+          return width_of(a, proposals) < width_of(b, proposals);
+        });
+    ranking.below.push_back(*widest);
+    beside.erase(widest);
   }
 }
 
-// A table as lines of a section, cut at the width of the page.
-std::vector<std::string> table_lines(const report::Table& table, const TextPage& page) {
-  report::Table narrow = table;
-  while (true) {
-    auto lines = lines_of(report::to_text(narrow, page));
-    const bool fits = std::all_of(lines.begin(), lines.end(), [](const std::string& line) {
-      return report::text_columns(line) + report::kPageIndent <= report::kPageWidth;
-    });
-    if (fits || narrow.columns.size() <= 2) {
-      return lines;
-    }
-    narrow.columns.pop_back();
-    for (auto& row : narrow.rows) {
-      row.resize(std::min(row.size(), narrow.columns.size()));
-    }
+// "recompute full, sharding zero1".
+std::string below_words(const Proposal& proposal, const std::vector<std::size_t>& below) {
+  std::vector<std::string> words;
+  for (const std::size_t trait : below) {
+    words.push_back(fmt::format("{} {}", proposal.traits[trait].name, trait_text(proposal, trait)));
   }
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 void add_ranking(TextPage& page, const Plan& plan) {
   if (plan.finalists.size() < 2) {
     return;
   }
-  report::Table table = report::table_of({"rank", to_string(plan.ranked_by), "behind"});
+  const bool over_trials =
+      plan.ranked_by != Objective::step_time && plan.ranked_by != Objective::fewest_gpus;
+  report::Table table =
+      report::table_of({"rank",
+                        fmt::format("{}{}", over_trials ? "mean " : "", to_string(plan.ranked_by)),
+                        "behind"});
   std::vector<const Proposal*> proposals;
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     const Finalist& finalist = plan.finalists[i];
@@ -144,19 +176,19 @@ void add_ranking(TextPage& page, const Plan& plan) {
                           behind_words(finalist, page.plus_minus())});
     proposals.push_back(&finalist.proposal);
   }
-  add_traits(proposals, table);
-  const std::vector<std::string> lines = table_lines(table, page);
-  page.section("RANKING", lines.front());
+  const RankingLines ranking = ranking_lines(table, proposals, page);
+  page.section("RANKING", ranking.lines.front());
   constexpr std::size_t kHanging = 6;
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
-    page.line(lines[i + 1]);
-    if (!plan.finalists[i].reason.empty()) {
-      page.line(page.paint(Ink::faint, "    " + report::printable(plan.finalists[i].reason)),
-                kHanging);
-    }
-    const std::string near = near_words(plan.finalists[i].proposal);
-    if (!near.empty()) {
-      page.line(page.paint(Ink::faint, "    " + report::printable(near)), kHanging);
+    page.line(ranking.lines[i + 1]);
+    const bool published = plan.published && plan.published->rank == i + 1;
+    for (const std::string& words : {below_words(*proposals[i], ranking.below),
+                                     std::string(published ? "the published layout" : ""),
+                                     plan.finalists[i].reason,
+                                     near_words(*proposals[i])}) {
+      if (!words.empty()) {
+        page.line(page.paint(Ink::faint, "    " + report::printable(words)), kHanging);
+      }
     }
   }
 }

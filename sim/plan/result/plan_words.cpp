@@ -10,6 +10,7 @@
 #include "sim/plan/search/objective.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/metric_band.hpp"
+#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/text/text_page.hpp"
 
 namespace orrery::plan {
@@ -21,8 +22,9 @@ using report::MetricId;
 
 std::string metric_text(const report::Evaluation& evaluation, MetricId id) {
   const report::MetricValue* value = evaluation.metrics.find(id);
-  return value == nullptr ? std::string()
-                          : report::format_value(report::info(id).dimension, value->value);
+  return value == nullptr
+             ? std::string()
+             : report::format_value(report::info(id).dimension, report::typical(*value));
 }
 
 std::string percent_text(double share) {
@@ -75,8 +77,9 @@ std::string behind_words(const Finalist& finalist, std::string_view plus_minus) 
   const Dimension dimension = dimension_of(finalist.behind_in);
   std::string text = report::format_change(dimension, finalist.behind.mean);
   text += finalist.behind_in == Objective::fewest_gpus ? " GPUs" : "";
-  if (finalist.paired) {
-    const double half = 0.5 * (finalist.behind.ci95.high - finalist.behind.ci95.low);
+  constexpr double kRounding = 1e-9;
+  const double half = 0.5 * (finalist.behind.ci95.high - finalist.behind.ci95.low);
+  if (finalist.paired && half > kRounding * std::abs(finalist.behind.mean)) {
     text += fmt::format(" {} {}", plus_minus, report::format_value(dimension, half));
   }
   if (finalist.standing == Standing::tie) {
@@ -91,7 +94,8 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
     return {};
   }
   const Dimension dimension = report::info(id).dimension;
-  std::string text = fmt::format("{} {}", name, report::format_value(dimension, value->value));
+  std::string text =
+      fmt::format("{} {}", name, report::format_value(dimension, report::typical(*value)));
   if (const auto band = report::metric_band(evaluation, id)) {
     return fmt::format("{} ({} to {} in 8 of 10)",
                        text,
@@ -99,15 +103,13 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
                        report::format_value(dimension, band->high));
   }
   if (value->trials) {
-    const std::string low = report::format_value(dimension, value->trials->quantile(0.1));
-    const std::string high = report::format_value(dimension, value->trials->quantile(0.9));
-    const bool inside = value->trials->quantile(0.1) <= value->value &&
-                        value->value <= value->trials->quantile(0.9);
+    const auto at = [&](double quantile) {
+      return report::format_value(dimension, value->trials->quantile(quantile));
+    };
+    const std::string low = at(report::kLowQuantile);
+    const std::string high = at(report::kHighQuantile);
     if (low != high) {
-      text += fmt::format(" ({}{} to {} in 8 of 10 trials)",
-                          inside ? "" : "the mean, which a few trials move; ",
-                          low,
-                          high);
+      text += fmt::format(" ({} to {} in 8 of 10 trials)", low, high);
     }
   }
   return text;
@@ -183,9 +185,10 @@ std::string switch_words(const Plan& plan) {
       });
   return fmt::format("with {}, as recipes of this stack have it{}",
                      keys,
-                     one_size ? fmt::format("; without, the best layout takes {} a step",
-                                            format_time(seconds(plan.switches.before)))
-                              : std::string());
+                     one_size && plan.switches.before > 0.0
+                         ? fmt::format("; without, the best layout takes {} a step",
+                                       format_time(seconds(plan.switches.before)))
+                         : std::string());
 }
 
 std::string current_words(const Plan& plan) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace orrery::plan {
@@ -181,10 +182,23 @@ class Climber {
 
 }  // namespace
 
-std::vector<Estimated> estimate_layouts(const std::vector<std::size_t>& indices,
+std::vector<Estimated> estimate_layouts(std::vector<std::size_t> indices,
                                         const std::vector<Candidate>& candidates,
                                         const Scoring& scoring,
                                         SharedWork& work) {
+  // What shares a step graph stands together.
+  const auto graph_of = [&candidates](std::size_t index) {
+    const Candidate& one = candidates[index];
+    return std::tuple(one.schedule,
+                      one.pipeline,
+                      one.virtual_stages,
+                      one.global_batch / (one.data * one.micro),
+                      one.sharding,
+                      index);
+  };
+  std::sort(indices.begin(), indices.end(), [&graph_of](std::size_t a, std::size_t b) {
+    return graph_of(a) < graph_of(b);
+  });
   const auto found = work.share<EstimateFigures>(
       indices.size(), {}, [&](Estimator& estimator, std::size_t i, EstimateFigures* result) {
         *result = estimator.estimate(candidates[indices[i]]);

@@ -25,7 +25,7 @@ struct Estimated {
 };
 
 // In the order of the indices; after a stop request without those that were not begun.
-[[nodiscard]] std::vector<Estimated> estimate_layouts(const std::vector<std::size_t>& indices,
+[[nodiscard]] std::vector<Estimated> estimate_layouts(std::vector<std::size_t> indices,
                                                       const std::vector<Candidate>& candidates,
                                                       const Scoring& scoring,
                                                       SharedWork& work);

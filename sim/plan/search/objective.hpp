@@ -9,7 +9,7 @@
 // cost           | mean of the bill                                  | $               | prices
 // cost_per_token | mean of dollars per million tokens                | $               | prices
 // fewest_gpus    | GPUs of the job without spares, among those that  | GPUs            | deadline
-//                | keep the deadline in 9 of 10 trials               |                 |
+//                | keep the deadline in 9 of 10 cases                |                 |
 // energy         | mean; of the site where prices.energy states one  | kWh             | training
 
 #include <optional>

@@ -205,7 +205,6 @@ class Searcher {
     Open open{std::move(members)};
     std::make_heap(open.clans.begin(), open.clans.end(), later);
     for (Indices block = next_block(open); !block.empty(); block = next_block(open)) {
-      std::sort(block.begin(), block.end());  // what shares a step graph stands together
       std::vector<Estimated> done = estimate(block);
       for (const Estimated& one : done) {
         if (one.ranked.estimate.verdict == Verdict::fits) {

@@ -1,8 +1,10 @@
 #include "sim/plan/search/switches.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "sim/evaluate/evaluate_options.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 
 namespace orrery::plan {
@@ -11,9 +13,11 @@ namespace {
 
 constexpr std::size_t kLayouts = 4;  // on which switches are tried
 
+using Simulator = std::shared_ptr<step::StepSimulator>;  // the graph of a layout is made once
+
 // Sequences per second, or nothing where it does not fit.
-double rate(const Workbench& bench, const Candidate& candidate) {
-  Estimator estimator(bench);
+double rate(const Workbench& bench, const Candidate& candidate, const Simulator& simulator) {
+  Estimator estimator(bench, simulator);
   const Estimate estimate = estimator.estimate(candidate);
   return estimate.verdict == Verdict::fits ? static_cast<double>(candidate.global_batch) /
                                                  in_seconds(to_seconds(estimate.step_time))
@@ -30,18 +34,6 @@ bool is_one_word(const scenario::Scenario& base, const std::string& key) {
 
 bool is_switch(const scenario::Scenario& base, const std::string& key) {
   return !is_planned(key) && !key.starts_with("layout.") && !is_one_word(base, key);
-}
-
-// Those of the published layout, where the stack has them.
-std::vector<scenario::KeyValue> published_switches(const Workbench& bench) {
-  const auto published = bench.published && bench.runs_published
-                             ? with_published(bench.base, *bench.published)
-                             : std::nullopt;
-  std::vector<scenario::KeyValue> switches =
-      published ? published_changes(bench.base, *published, *bench.published)
-                : std::vector<scenario::KeyValue>{};
-  std::erase_if(switches, [&bench](const auto& one) { return !is_switch(bench.base, one.key); });
-  return switches;
 }
 
 std::vector<scenario::KeyValue> values_to_try(const Workbench& bench) {
@@ -71,9 +63,7 @@ std::vector<Candidate> layouts_to_switch(const Workbench& bench, const std::vect
   }
   const auto published = published_candidate(bench);
   for (const Ranked& ranked : best) {  // where it is among what is searched
-    Candidate candidate = ranked.candidate;
-    candidate.dispatcher = published ? published->dispatcher : candidate.dispatcher;
-    if (published && candidate == *published) {
+    if (published && ranked.candidate == *published) {
       layouts.push_back(ranked.candidate);
     }
   }
@@ -88,15 +78,17 @@ struct Switched {
 // The one value that helps most is kept, then the next one is looked for.
 Switched climb(const Workbench& bench,
                const Candidate& candidate,
-               const std::vector<scenario::KeyValue>& values) {
-  Switched best{{}, rate(bench, candidate)};
+               const std::vector<scenario::KeyValue>& from,
+               const std::vector<scenario::KeyValue>& values,
+               const Simulator& simulator) {
+  Switched best{from, rate(with_switches(bench, from), candidate, simulator)};
   while (true) {
     Switched better = best;
     for (const scenario::KeyValue& value : values) {
       std::vector<scenario::KeyValue> switches = best.switches;
       std::erase_if(switches, [&value](const auto& old) { return old.key == value.key; });
       switches.push_back(value);
-      const double faster = rate(with_switches(bench, switches), candidate);
+      const double faster = rate(with_switches(bench, switches), candidate, simulator);
       if (faster > better.rate) {
         better = {std::move(switches), faster};
       }
@@ -110,15 +102,34 @@ Switched climb(const Workbench& bench,
 
 }  // namespace
 
+std::vector<scenario::KeyValue> published_switches(const Workbench& bench) {
+  const auto published = bench.published && bench.runs_published
+                             ? with_published(bench.base, *bench.published)
+                             : std::nullopt;
+  std::vector<scenario::KeyValue> switches =
+      published ? published_changes(bench.base, *published, *bench.published)
+                : std::vector<scenario::KeyValue>{};
+  std::erase_if(switches, [&bench](const auto& one) { return !is_switch(bench.base, one.key); });
+  return switches;
+}
+
 std::vector<scenario::KeyValue> better_switches(const Workbench& bench,
                                                 const std::vector<Ranked>& best) {
   const std::vector<scenario::KeyValue> values = values_to_try(bench);
+  const Simulator simulator = evaluate::make_simulator();
   Switched found;
-  for (const Candidate& layout :
-       values.empty() ? std::vector<Candidate>{} : layouts_to_switch(bench, best)) {
-    Switched one = climb(bench, layout, values);
+  const auto look = [&](const Candidate& layout, const std::vector<scenario::KeyValue>& from) {
+    Switched one = climb(bench, layout, from, values, simulator);
     if (one.rate > found.rate) {
       found = std::move(one);
+    }
+  };
+  const auto published = published_candidate(bench);
+  for (const Candidate& layout :
+       values.empty() ? std::vector<Candidate>{} : layouts_to_switch(bench, best)) {
+    look(layout, {});
+    if (published && layout == *published) {
+      look(layout, published_switches(bench));
     }
   }
   return found.switches;

@@ -5,8 +5,9 @@
 // of the published layout of the model, beside those that are axes of the search.
 //
 // They are tried on the best few layouts, on the best of some other shapes and on the published
-// one, one more at a time as long as the step gets shorter by kWorthSwitching and leaves the
-// headroom. A switch changes which layout is the best, so the search is made again with them.
+// one, there all of its own first, one more at a time as long as the step gets shorter by
+// kWorthSwitching and leaves the headroom. A switch changes which layout is the best, so the search
+// is made again with them.
 
 #include <vector>
 
@@ -21,6 +22,9 @@ inline constexpr double kWorthSwitching = 0.005;  // of the time of a step
 // processes of a team must all find the same.
 [[nodiscard]] std::vector<scenario::KeyValue> better_switches(const Workbench& bench,
                                                               const std::vector<Ranked>& best);
+
+// Those of the published layout, where the stack has them.
+[[nodiscard]] std::vector<scenario::KeyValue> published_switches(const Workbench& bench);
 
 // The workbench of the same scenario with these keys stated.
 [[nodiscard]] Workbench with_switches(Workbench bench,

@@ -125,7 +125,7 @@ std::optional<PublishedLayout> published_layout(const scenario::Scenario& scenar
                                                 Diagnostics& diagnostics) {
   for (const std::filesystem::path& directory : search.directories) {
     const std::filesystem::path file = directory / kTable;
-    if (std::filesystem::exists(file)) {
+    if (std::filesystem::exists(file) && !scenario.model.lora) {  // it holds pretraining alone
       const auto document = yaml::parse_file(file, {}, diagnostics);
       return document ? nearest(*document, scenario, diagnostics) : std::nullopt;
     }

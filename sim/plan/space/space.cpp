@@ -377,4 +377,25 @@ std::vector<Candidate> layouts(const Space& space, const Workbench& bench) {
   return all;
 }
 
+bool allows(const Space& space, const Candidate& candidate) {
+  const std::pair<Axis, std::int64_t> values[] = {
+      {Axis::gpu, candidate.gpu},
+      {Axis::nodes, candidate.nodes},
+      {Axis::global_batch, candidate.global_batch},
+      {Axis::pipeline, candidate.pipeline},
+      {Axis::schedule, static_cast<std::int64_t>(candidate.schedule)},
+      {Axis::virtual_stages, candidate.virtual_stages},
+      {Axis::tensor, candidate.tensor},
+      {Axis::context, candidate.context},
+      {Axis::expert, candidate.expert},
+      {Axis::sequence_parallel, candidate.sequence_parallel ? 1 : 0},
+      {Axis::micro, candidate.micro},
+      {Axis::sharding, static_cast<std::int64_t>(candidate.sharding)}};
+  return std::all_of(std::begin(values), std::end(values), [&space](const auto& one) {
+    const AxisValues& known = space[one.first];
+    return space.automatic[static_cast<std::size_t>(one.first)] ||
+           std::find(known.begin(), known.end(), one.second) != known.end();
+  });
+}
+
 }  // namespace orrery::plan

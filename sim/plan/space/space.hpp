@@ -63,4 +63,7 @@ using LayoutVisitor = std::function<void(const Candidate&)>;
 void for_each_layout(const Space& space, const Workbench& bench, const LayoutVisitor& visit);
 [[nodiscard]] std::vector<Candidate> layouts(const Space& space, const Workbench& bench);
 
+// Whether it has only values that the user lists, on the axes where values are listed.
+[[nodiscard]] bool allows(const Space& space, const Candidate& candidate);
+
 }  // namespace orrery::plan

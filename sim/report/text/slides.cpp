@@ -35,11 +35,10 @@ std::optional<SlideCard> card_of(const Evaluation& evaluation,
     return std::nullopt;
   }
   const Dimension dimension = info(id).dimension;
-  double value = metric->value;
+  const double value = typical(*metric);
   std::optional<MetricBand> band = metric_band(evaluation, id);
   if (metric->trials && metric->trials->count() > 1) {
     const run::Distribution& trials = *metric->trials;
-    value = trials.quantile(kMedian);
     if (!band && trials.quantile(0.0) != trials.quantile(1.0)) {
       band = MetricBand{trials.quantile(kLowQuantile), trials.quantile(kHighQuantile)};
     }

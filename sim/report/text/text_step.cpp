@@ -182,9 +182,14 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
                                       echo.domain_gpus,
                                       echo.nvlink_domain)));
   field("layout", layout_line(echo));
-  const std::string version = echo.software_version.empty()
-                                  ? std::string()
-                                  : fmt::format(" ({})", printable(echo.software_version));
+  const bool other = !echo.software_release.empty();
+  const std::string version =
+      fmt::format("{}{}",
+                  other ? fmt::format(" {}", printable(echo.software_release)) : std::string(),
+                  echo.software_version.empty() ? std::string()
+                                                : fmt::format(" ({}{})",
+                                                              other ? "coefficients of " : "",
+                                                              printable(echo.software_version)));
   field("software",
         fmt::format(
             "{}{}, precision {}", printable(echo.software), version, printable(echo.precision)));

@@ -7,6 +7,7 @@
 
 #include "sim/base/text/format.hpp"
 #include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/text/printed_quantiles.hpp"
 
 namespace orrery::report {
 
@@ -24,8 +25,8 @@ std::optional<double> metric_of(const Evaluation& evaluation, MetricId id) {
 }
 
 std::string shown(const Evaluation& evaluation, MetricId id) {
-  const std::optional<double> value = metric_of(evaluation, id);
-  return value ? format_value(info(id).dimension, *value) : std::string();
+  const MetricValue* metric = evaluation.metrics.find(id);
+  return metric != nullptr ? format_value(info(id).dimension, typical(*metric)) : std::string();
 }
 
 std::vector<Loss> losses_of(const Evaluation& evaluation) {
@@ -65,10 +66,11 @@ std::vector<Loss> losses_of(const Evaluation& evaluation) {
 std::string achievement(const Evaluation& evaluation) {
   std::string text;
   if (evaluation.rollout) {
-    text = fmt::format("{} from update to update; the trainer's step takes {}",
+    return fmt::format("{} from update to update, {} answers each",
                        shown(evaluation, MetricId::rollout_step_time),
-                       shown(evaluation, MetricId::step_time));
-  } else if (!evaluation.run) {
+                       format_integer(evaluation.rollout->answers));
+  }
+  if (!evaluation.run) {
     text = fmt::format("{} a step", shown(evaluation, MetricId::step_time));
   } else if (mostly_gave_up(evaluation)) {
     return "No time or cost to plan with: those below are of runs that were given up";
@@ -95,7 +97,9 @@ std::string loss_text(const Evaluation& evaluation) {
     const auto& phases = evaluation.rollout->phases;
     const auto longest = std::max_element(
         phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
-    return fmt::format("; longest phase: {}, {}", longest->name, format_time(longest->time));
+    return fmt::format("; longest phase: {}, {} of it",
+                       longest->name,
+                       format_percent(longest->time / evaluation.rollout->step));
   }
   if (!loss) {
     return "";

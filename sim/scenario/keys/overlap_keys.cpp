@@ -36,13 +36,16 @@ void add_overlap(std::vector<Key>& keys) {
                            .example = "false",
                            .idle = {kNoGradientsShared, kGivenStep}},
                           ORRERY_AT(scenario.step.overlap.data)));
-  keys.push_back(
-      flag_key({.path = "overlap.tensor",
-                .fallback = "false",
-                .meaning = "Tensor-parallel collectives behind their products.",
-                .example = "true",
-                .idle = {ORRERY_WHEN(d.scenario.layout.tensor == 1, "tensor is 1"), kGivenStep}},
-               ORRERY_AT(scenario.step.overlap.tensor)));
+  keys.push_back(flag_key({.path = "overlap.tensor",
+                           .fallback = "false",
+                           .meaning = "Tensor-parallel collectives behind their products, with "
+                                      "layout.sequence_parallel.",
+                           .example = "true",
+                           .idle = {ORRERY_WHEN(d.scenario.layout.tensor == 1, "tensor is 1"),
+                                    ORRERY_WHEN(!d.scenario.layout.sequence_parallel,
+                                                "layout.sequence_parallel is false"),
+                                    kGivenStep}},
+                          ORRERY_AT(scenario.step.overlap.tensor)));
   keys.push_back(count_key(
       {.path = "overlap.tensor_chunks",
        .note = "the software's own share stays exposed",

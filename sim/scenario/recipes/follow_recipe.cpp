@@ -53,18 +53,21 @@ class Follower {
 
   // Whoever runs it and whatever its model is called.
   [[nodiscard]] bool is_for_such_models(const RecipeEntry& entry) const {
-    return std::all_of(
-        entry.conditions.begin(), entry.conditions.end(), [this](const RecipeCondition& condition) {
-          const std::string& word = condition.words.front();
-          const bool named =
-              condition.subject == Subject::model && word != "moe" && word != "dense";
-          return named || condition.subject == Subject::context || meets(condition);
-        });
+    return is_for_its_training(entry) &&
+           std::all_of(entry.conditions.begin(),
+                       entry.conditions.end(),
+                       [this](const RecipeCondition& condition) {
+                         const std::string& word = condition.words.front();
+                         const bool named = condition.subject == Subject::model && word != "moe" &&
+                                            word != "dense" && word != "lora";
+                         return named || condition.subject == Subject::context || meets(condition);
+                       });
   }
 
   void follow() {
     for (const RecipeEntry& entry : recipes_.entries) {
-      const bool holds = std::all_of(entry.conditions.begin(),
+      const bool holds = is_for_its_training(entry) &&
+                         std::all_of(entry.conditions.begin(),
                                      entry.conditions.end(),
                                      [this](const auto& condition) { return meets(condition); });
       for (const RecipeValue& set : entry.sets) {
@@ -76,6 +79,16 @@ class Follower {
   }
 
  private:
+  // What is said of pretraining a model does not hold for adapters on its frozen weights.
+  [[nodiscard]] bool is_for_its_training(const RecipeEntry& entry) const {
+    return !draft_.scenario.model.lora ||
+           std::all_of(entry.conditions.begin(), entry.conditions.end(), [](const auto& condition) {
+             const auto& words = condition.words;
+             return condition.subject != Subject::model ||
+                    std::find(words.begin(), words.end(), "lora") != words.end();
+           });
+  }
+
   // A schedule that is made to hide the exchange of experts says that it is hidden.
   [[nodiscard]] bool is_stated(const std::string& key) const {
     return draft_.stated(key) ||
@@ -94,6 +107,7 @@ class Follower {
       case Subject::model:
         return word == "moe"     ? scenario.model.moe.has_value()
                : word == "dense" ? !scenario.model.moe.has_value()
+               : word == "lora"  ? scenario.model.lora.has_value()
                                  : is_model(plain(word));
       case Subject::gpu:
         return gpu_ && (word == hardware::to_string(gpu_->arch) ||

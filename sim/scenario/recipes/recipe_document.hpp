@@ -12,13 +12,15 @@
 //
 // condition | holds for
 // ----------|--------------------------------------------------------------------------------------
-// model     | dense, moe, or a name that the model's begins with, case and separators aside
+// model     | dense, moe, lora, or a name that the model's begins with, case and separators aside
 // gpu       | an architecture, amd, or a name that the GPU profile's begins with
 // release   | the release that the scenario states, else `newest`
 // context   | who runs the stack, where the scenario says so
 // other     | a key of the scenario: its value, or a bound as ">=2" or "<=1"
 //
 // A list holds where one of its items does. The layout is the scenario's own: no recipe sets it.
+// Entries that tell models apart are those of pretraining: where adapters are trained (model.lora),
+// only those of them hold that name `lora`.
 
 #include <memory>
 #include <string>

@@ -360,13 +360,15 @@ Costing make_costing(const StepInput& input,
                      const cost::Placements* places) {
   const OverlapSpec& overlap = input.spec.overlap;
   const cost::Placements all = places != nullptr ? *places : placements(input);
+  // What is overlapped is gathered and scattered along the sequence.
+  const bool overlaps_tensor = overlap.tensor && input.layout.sequence_parallel;
   const LayerGroups groups = {all.tensor, all.context, all.expert, all.expert_tensor};
   LayerInputs in = {
       .options = op_options(input, costs),
       .groups = groups,
       .experts = input.choices.experts,
-      .tensor_exposed = overlap.tensor ? costs.software().tensor_exposed.value() : 1.0,
-      .tensor_chunks = overlap.tensor ? overlap.tensor_chunks : std::nullopt,
+      .tensor_exposed = overlaps_tensor ? costs.software().tensor_exposed.value() : 1.0,
+      .tensor_chunks = overlaps_tensor ? overlap.tensor_chunks : std::nullopt,
       .overlaps_experts = input.choices.overlaps_experts,
       .combines = input.choices.combines,
       .masked = masked_attention(input, costs)};

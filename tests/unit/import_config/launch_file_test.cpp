@@ -54,6 +54,26 @@ TEST(LaunchFile, ShippedScenariosComeBackOrAreRefusedByKey) {
   EXPECT_EQ(written["deepspeed"], 50);
 }
 
+TEST(LaunchFile, GathersOfTorchtitanComeBack) {
+  for (const bool eight : {true, false}) {
+    Diagnostics problems;
+    const auto scenario = scenario::load_text(
+        std::string("format: orrery/1\nmodel: {preset: llama3-8b}\n"
+                    "cluster: {gpu: h100-sxm-80gb, nodes: 1}\nlayout: {sharding: zero3}\n"
+                    "batch: {global: 64}\nsoftware: torchtitan-fsdp2\n"
+                    "precision: {compute: fp8-tensorwise, parameters: ") +
+            (eight ? "fp8}\n" : "bf16}\n"),
+        "titan.yaml",
+        problems);
+    ASSERT_TRUE(scenario.has_value()) << to_string(problems);
+    const auto text = launch_file(*scenario, LaunchProgram::torchtitan, problems);
+    ASSERT_TRUE(text.has_value()) << to_string(problems);
+    const std::string line =
+        std::string("enable_fsdp_float8_all_gather = ") + (eight ? "true" : "false");
+    EXPECT_NE(text->find(line), std::string::npos) << *text;
+  }
+}
+
 TEST(LaunchFile, TablesOfKeysAreReadTheOtherWayRound) {
   const auto said = [](std::string_view program, std::string_view key, std::string_view value) {
     const auto setting = inverted(program, key, value);

@@ -74,6 +74,25 @@ TEST(MetricBand, IsNotNarrowerThanEitherOfItsCauses) {
   EXPECT_GT(band->high, evaluation.metrics.find(MetricId::finish_time)->trials->quantile(0.9));
 }
 
+// The ends of the band hold a tenth and nine tenths; of one trial F(x_t exp(b)) = 1 - exp(-1) / 2.
+TEST(MetricBand, TheShareUpToABoundIsTheDistributionWhoseQuantilesItsEndsAre) {
+  Evaluation evaluation = with_band(false);
+  set(evaluation, MetricId::finish_time, {1000.0, 1100.0, 1300.0});
+  set(evaluation, MetricId::finish_date, {501000.0, 501100.0, 501300.0});
+  const auto band = metric_band(evaluation, MetricId::finish_time);
+  ASSERT_TRUE(band);
+  EXPECT_NEAR(*share_at_most(evaluation, MetricId::finish_time, band->low), 0.1, 1e-9);
+  EXPECT_NEAR(*share_at_most(evaluation, MetricId::finish_time, band->high), 0.9, 1e-9);
+  EXPECT_NEAR(*share_at_most(evaluation, MetricId::finish_date, 500000.0 + band->high), 0.9, 1e-9);
+  EXPECT_EQ(share_at_most(evaluation, MetricId::finish_time, -1.0), 0.0);
+  set(evaluation, MetricId::cost, {100.0});
+  EXPECT_NEAR(*share_at_most(evaluation, MetricId::cost, 100.0 * std::exp(kError)),
+              1.0 - 0.5 * std::exp(-1.0),
+              1e-9);
+  evaluation.band.reset();
+  EXPECT_FALSE(share_at_most(evaluation, MetricId::cost, 100.0));
+}
+
 TEST(MetricBand, OfADateIsThatOfTheTimeToFinish) {
   Evaluation evaluation = with_band(false);
   set(evaluation, MetricId::finish_time, {1000.0, 1100.0});

@@ -43,6 +43,14 @@ TEST(Verdict, LossesOfTheStepCountAsFarAsTheRunIsProductive) {
   EXPECT_TRUE(loss->dollars);
 }
 
+TEST(Verdict, GivesTheMedianOfTheTrials) {
+  Evaluation evaluation = testing::sample_evaluation();
+  const run::Distribution skewed(std::vector<double>{100.0, 101.0, 102.0, 103.0, 600.0});
+  evaluation.metrics.set({MetricId::cost, skewed.mean(), skewed});
+  EXPECT_NE(outcome_of(evaluation).headline.find("for $102"), std::string::npos)
+      << outcome_of(evaluation).headline;
+}
+
 TEST(Verdict, AStatedStepHasNoLossesOfItsOwn) {
   Evaluation evaluation = testing::sample_evaluation();
   evaluation.step.given = true;

@@ -14,7 +14,14 @@ const std::vector<Effect>& axis_effects() {
   static const Pairs reads = {{"data.read_bandwidth", "1GB/s"}};
   static const Pairs documents = {{"data.packing", "padded"}, {"data.document_length", "1200"}};
   static const std::vector<Effect> effects = {
-      {"overlap.tensor_chunks", "8", {}, {{"layout.tensor", "2"}, {"overlap.tensor", "true"}}},
+      {"overlap.tensor",
+       "true",
+       "step.overlap.tensor = true",
+       {{"layout.tensor", "2"}, {"layout.sequence_parallel", "true"}}},
+      {"overlap.tensor_chunks",
+       "8",
+       {},
+       {{"layout.tensor", "2"}, {"layout.sequence_parallel", "true"}, {"overlap.tensor", "true"}}},
       {"software_options.cuda_graphs",
        "[attn, moe_router]",
        "step.experts.cuda_graphs = attn moe_router"},

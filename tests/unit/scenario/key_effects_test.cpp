@@ -324,7 +324,6 @@ const std::vector<Effect>& step_effects() {
        "shared_experts moe",
        kMla},
       {"precision.kept_expert_inner", "fp8", "step.kept_expert_inner = 1.03125 B", kMoe},
-      {"overlap.tensor", "true", "step.overlap.tensor = true", {{"layout.tensor", "2"}}},
       {"overlap.pipeline", "false", "step.overlap.pipeline = false", kPipeline},
       {"overlap.expert", "true", "step.overlap.expert = true", kMoe},
       {"software_options.expert_dispatcher", "deepep", "step.experts.dispatcher = #1", kMoe},

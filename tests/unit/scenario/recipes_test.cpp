@@ -239,6 +239,21 @@ TEST_F(Recipes, LaterEntriesHoldOverEarlierOnesWhereTheirConditionsDo) {
   EXPECT_EQ(value_of(two, "recompute"), "none");
 }
 
+TEST_F(Recipes, AdaptersFollowNoRecipeOfPretrainingTheirModel) {
+  write_stack("recipes:\n" + entry("", "overlap.bucket: 1MB") +
+              entry("model: qwen3", "recompute: full") + entry("model: moe", "compile: true") +
+              entry("model: [dense, lora]", "overlap.tensor: true"));
+  const std::string more = "software: mine\nlayout: {tensor: 2}\n";
+  const Scenario whole = read(scenario_text(kMoe, more));
+  EXPECT_EQ(value_of(whole, "recompute"), "full");
+  EXPECT_FALSE(whole.step.overlap.tensor);
+  const Scenario adapters = read(scenario_text(std::string(kMoe) + ", lora: {rank: 8}", more));
+  EXPECT_EQ(value_of(adapters, "overlap.bucket"), "1 MB");
+  EXPECT_EQ(value_of(adapters, "recompute"), "none");
+  EXPECT_FALSE(adapters.step.compile);
+  EXPECT_TRUE(adapters.step.overlap.tensor);
+}
+
 TEST_F(Recipes, OneKeyOrTheWholeStackCanBeTakenBack) {
   write_stack("recipes:\n" + entry("", "overlap.bucket: 1MB, compile: true"));
   const Scenario scenario = read(scenario_text(kMoe, "software: mine\n"));

@@ -61,7 +61,8 @@ Counts counts_of(const Case& what) {
 TEST(LayerInputs, TellDispatchersGraphsAndChunksApart) {
   const Case what = mixture();
   const cost::CostModel costs = costs_of(what);
-  const StepInput input = input_of(what, costs);
+  StepInput input = input_of(what, costs);
+  input.layout.sequence_parallel = true;  // chunks of the sequence
   const LayerInputs inputs = make_costing(input, costs).layer.in;
   const auto expect_other = [&](const auto& change) {
     StepInput other = input;

@@ -131,6 +131,18 @@ TEST_F(Reader, MapsNamesToEnumerations) {
             "a.yaml:1:1: error: e: is required but missing (a name such as none)\n");
 }
 
+TEST_F(Reader, NamesTheWordsThatHoldWhatWasWritten) {
+  MappingReader& r = open("a: zero\nb: sdp\n");
+  EXPECT_FALSE(r.require_choice("a", kShardings).has_value());
+  EXPECT_FALSE(r.require_choice("b", kShardings).has_value());
+  r.finish();
+  EXPECT_EQ(errors(),
+            "a.yaml:1:4: error: a: `zero` is not known, which of zero1, zero3? (allowed: none, "
+            "zero1, zero3, fsdp)\n"
+            "a.yaml:2:4: error: b: `sdp` is not known, did you mean `fsdp`? (allowed: none, "
+            "zero1, zero3, fsdp)\n");
+}
+
 TEST_F(Reader, DescendsIntoMappingsAndLists) {
   MappingReader& r =
       open("tiers:\n  - {rate: 1GB/s}\n  - {rat: 2GB/s}\n  - 5\nin: {a: 1}\nout: 3\n");
