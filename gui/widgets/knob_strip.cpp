@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "gui/models/form_model.hpp"
@@ -72,6 +73,35 @@ class DoublingBox : public QSpinBox {
   }
 };
 
+// Of a number that no layout goes with: the next one up or down, or the next power of two.
+std::optional<qlonglong> nearest_that_works(const scenario::ScenarioTemplate& base,
+                                            const scenario::KeyValue& turned) {
+  bool whole = false;
+  const qlonglong wanted = qt(turned.value).toLongLong(&whole);
+  if (!whole || wanted < 1) {
+    return std::nullopt;
+  }
+  constexpr qlonglong kNear = 8;
+  const auto below = static_cast<qlonglong>(std::bit_floor(static_cast<qulonglong>(wanted)));
+  std::vector<qlonglong> tried = {below, 2 * below};
+  for (qlonglong away = 1; away <= kNear; ++away) {
+    tried.insert(tried.end(), {wanted - away, wanted + away});
+  }
+  std::erase_if(tried, [wanted](qlonglong one) { return one < 1 || one == wanted; });
+  std::stable_sort(tried.begin(), tried.end(), [wanted](qlonglong a, qlonglong b) {
+    return std::abs(a - wanted) < std::abs(b - wanted);
+  });
+  plan::StepEstimator estimator;
+  for (const qlonglong one : tried) {
+    const plan::TurnedKey turn =
+        plan::turn_key(base, {turned.key, std::to_string(one), {}}, estimator, {});
+    if (turn.stands_alone || !turn.followers.empty()) {
+      return one;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 class Knob : public QWidget {
@@ -81,8 +111,7 @@ class Knob : public QWidget {
     column->setContentsMargins(4, 2, 4, 2);
     column->setSpacing(1);
     auto* label = new QLabel(info.label, this);
-    QFont small = font();
-    small.setPointSizeF(small.pointSizeF() * 0.85);
+    const QFont small = scaled(font(), 0.85);
     label->setFont(small);
     label->setForegroundRole(QPalette::PlaceholderText);
     below_ = new QLabel(this);
@@ -284,7 +313,14 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   connect(pin_, &QPushButton::clicked, this, &KnobStrip::pin_wanted);
   connect(back_, &QPushButton::clicked, this, &KnobStrip::back_to_baseline);
   connect(line_, &QLabel::linkActivated, this, [this](const QString& link) {
-    link == "undo" ? document_->text_document()->undo() : take_runner_up();
+    if (link == "next") {
+      take_runner_up();
+      return;
+    }
+    document_->text_document()->undo();
+    if (link != "undo") {
+      turn(link.section('=', 0, 0), link.section('=', 1));
+    }
   });
   connect(more_, &QToolButton::clicked, this, [this] {
     rest_->adjustSize();
@@ -422,6 +458,12 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
             .arg(key.section('.', -1).replace('_', ' '),
                  value.toHtmlEscaped(),
                  value_of(key).toHtmlEscaped());
+    if (const auto nearest = nearest_that_works(*base, turned)) {
+      followed += QString(", or <a href=\"%1=%2\">%3</a>, the nearest that works")
+                      .arg(key)
+                      .arg(*nearest)
+                      .arg(qt(format_integer(*nearest)));
+    }
   }
   QString data;
   const QString problem = document_->set_keys(changes, &data);

@@ -55,17 +55,17 @@ Table trust_table(const report::Evaluation& evaluation) {
 }  // namespace
 
 Table metrics_table(const report::Figures& answer) {
-  Table table{"Metrics", {"metric", "value", "P10", "P50", "P90", "meaning"}, {}};
+  Table table{"Metrics", {"metric", "value", "P10", "P90", "mean", "meaning"}, {}};
   for (const report::MetricFigures& metric : answer.metrics) {
     const report::MetricInfo& info = report::info(metric.id);
     const auto known = [&info](const std::optional<double>& value) {
       return value ? number(info.dimension, *value) : Cell{};
     };
     table.rows.push_back({{.text = spoken(info.name), .tip = qt(info.name)},
-                          known(metric.value),
+                          known(metric.p50 ? metric.p50 : metric.value),
                           known(metric.p10),
-                          known(metric.p50),
                           known(metric.p90),
+                          metric.p50 ? known(metric.value) : Cell{},
                           {.text = qt(info.meaning), .tone = Tone::faint}});
   }
   return table;

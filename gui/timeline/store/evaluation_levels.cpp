@@ -125,7 +125,7 @@ struct StageRows {
 
 StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation, std::size_t d) {
   const RowId stage = builder.group(fmt::format("stage {}", d));
-  builder.set_ranks(stage, ranks_alike(evaluation, d));
+  builder.set_ranks(stage, ranks_of(evaluation, d), are_unequal(evaluation, d));
   if (evaluation.step.stage_ledgers.size() > 1) {
     builder.lead(stage);  // the pipeline as one picture
   }

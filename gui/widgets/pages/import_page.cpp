@@ -19,6 +19,7 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -31,9 +32,7 @@ constexpr auto kStatedOnImport = "stated on import";
 
 QLabel* heading(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
-  QFont font = label->font();
-  font.setBold(true);
-  label->setFont(font);
+  label->setFont(scaled(label->font(), 1.0, true));
   return label;
 }
 
@@ -296,9 +295,7 @@ void ImportPage::fill_keys() {
                                     : key.found.isEmpty() ? QString("by default")
                                                           : key.found + " in the files");
     auto* label = qobject_cast<QLabel*>(keys_->labelForField(editor.field));
-    QFont font = label->font();
-    font.setBold(key.asked);
-    label->setFont(font);
+    label->setFont(scaled(label->font(), 1.0, key.asked));
     label->setToolTip(tip);
   }
   if (answer_->result.scenario.empty()) {

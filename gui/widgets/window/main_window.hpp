@@ -159,6 +159,7 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void fill_recent_menu();
+  void add_letter(QAction* action, Qt::Key key, const std::function<void()>& run);
   void save_chart();
 
   // main_window_files.cpp
@@ -223,6 +224,7 @@ class MainWindow : public QMainWindow {
   DockLayout* dock_layout_ = nullptr;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;
+  bool flipped_ = false;  // the baseline is shown in place of the answer
 };
 
 // A bar that restores or discards the unsaved scenarios of a program that was killed; null where

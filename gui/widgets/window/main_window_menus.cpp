@@ -307,8 +307,25 @@ void MainWindow::build_run_menu() {
       menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {
         current_page()->set_baseline();
       }));
+  add_letter(menu->addAction("&Flip to A and back"), Qt::Key_B, [this] {
+    flipped_ = !flipped_ && current_page()->baseline() != nullptr;
+    show_page();
+  });
+  add_letter(
+      menu->addAction("S&wap A and B"), Qt::Key_X, [this] { current_page()->swap_baseline(); });
   menu->addAction(
       "C&ompare open scenarios", QKeySequence("Ctrl+K"), this, &MainWindow::show_compare);
+}
+
+// A key without Ctrl, for the panes where it is no letter of a text.
+void MainWindow::add_letter(QAction* action, Qt::Key key, const std::function<void()>& run) {
+  action->setShortcut(QKeySequence(key));
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  for (QWidget* pane : std::initializer_list<QWidget*>{dashboard_, timeline_, charts_, tables_}) {
+    pane->addAction(action);
+  }
+  connect(action, &QAction::triggered, this, run);
+  for_documents_.push_back(action);
 }
 
 void MainWindow::build_view_menu() {
@@ -346,17 +363,23 @@ void MainWindow::build_view_menu() {
                       }
                     });
   }
-  QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
+  QMenu* places = menu->addMenu("&Go to");
+  const std::pair<const char*, std::vector<QWidget*>> direct[] = {
+      {"&Knobs", {knobs_}},
+      {"&Scenario", {tabs_}},
+      {"&Timeline", {timeline_}},
+      {"&Charts, tables, report", {charts_, tables_, report_}},
+      {"&Details", {panes.back()}}};
+  for (const auto& [name, pane] : direct) {
+    const auto key = QString("Ctrl+%1").arg(places->actions().size() + 1);
+    for_documents_.push_back(places->addAction(
+        name, QKeySequence(key), this, [pane = pane] { focus_next(pane, nullptr, true); }));
+  }
+  add_letter(menu->addAction("&Jump to the worst stop"), Qt::Key_J, [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
     tables_->go_to_worst_event();
   });
-  worst->setShortcut(QKeySequence(Qt::Key_J));
-  worst->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // elsewhere it is a letter
-  for (QWidget* pane : std::initializer_list<QWidget*>{timeline_, charts_, tables_}) {
-    pane->addAction(worst);
-  }
-  for_documents_.push_back(worst);
   menu->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     menu->addAction(dock->toggleViewAction());

@@ -4,6 +4,7 @@
 // good, bad or doubtful in it.
 
 #include <QColor>
+#include <QFont>
 #include <QPalette>
 #include <QString>
 
@@ -23,5 +24,10 @@ void apply_theme(Theme theme);
 
 // Of text in this tone.
 [[nodiscard]] QColor tone_color(Tone tone, const QPalette& palette);
+
+// What is better, tight or worse on a ground of its own; filled: white on the full colour.
+[[nodiscard]] QString badge_style(Tone tone, const QPalette& palette, bool filled = false);
+
+[[nodiscard]] QFont scaled(QFont font, double factor, bool bold = false);
 
 }  // namespace orrery::gui
