@@ -15,7 +15,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "gui/models/form_model.hpp"
@@ -72,35 +71,6 @@ class DoublingBox : public QSpinBox {
     setValue(to);
   }
 };
-
-// Of a number that no layout goes with: the next one up or down, or the next power of two.
-std::optional<qlonglong> nearest_that_works(const scenario::ScenarioTemplate& base,
-                                            const scenario::KeyValue& turned) {
-  bool whole = false;
-  const qlonglong wanted = qt(turned.value).toLongLong(&whole);
-  if (!whole || wanted < 1) {
-    return std::nullopt;
-  }
-  constexpr qlonglong kNear = 8;
-  const auto below = static_cast<qlonglong>(std::bit_floor(static_cast<qulonglong>(wanted)));
-  std::vector<qlonglong> tried = {below, 2 * below};
-  for (qlonglong away = 1; away <= kNear; ++away) {
-    tried.insert(tried.end(), {wanted - away, wanted + away});
-  }
-  std::erase_if(tried, [wanted](qlonglong one) { return one < 1 || one == wanted; });
-  std::stable_sort(tried.begin(), tried.end(), [wanted](qlonglong a, qlonglong b) {
-    return std::abs(a - wanted) < std::abs(b - wanted);
-  });
-  plan::StepEstimator estimator;
-  for (const qlonglong one : tried) {
-    const plan::TurnedKey turn =
-        plan::turn_key(base, {turned.key, std::to_string(one), {}}, estimator, {});
-    if (turn.stands_alone || !turn.followers.empty()) {
-      return one;
-    }
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -458,7 +428,7 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
             .arg(key.section('.', -1).replace('_', ' '),
                  value.toHtmlEscaped(),
                  value_of(key).toHtmlEscaped());
-    if (const auto nearest = nearest_that_works(*base, turned)) {
+    if (const auto nearest = plan::nearest_value(*base, turned)) {
       followed += QString(", or <a href=\"%1=%2\">%3</a>, the nearest that works")
                       .arg(key)
                       .arg(*nearest)

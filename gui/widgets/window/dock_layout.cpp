@@ -7,6 +7,7 @@
 #include <QMainWindow>
 #include <QTimer>
 #include <algorithm>
+#include <utility>
 
 namespace orrery::gui {
 
@@ -31,6 +32,7 @@ DockLayout::DockLayout(QMainWindow* window)
 }
 
 void DockLayout::reset() {
+  of_last_time_ = false;
   window_->restoreState(first_);
   shares_ = {};
   apply_soon();
@@ -39,9 +41,11 @@ void DockLayout::reset() {
 void DockLayout::restore(const QByteArray& state) {
   if (!window_->restoreState(state)) {
     reset();
-    return;
+  } else if (std::exchange(of_last_time_, false)) {
+    QTimer::singleShot(0, this, &DockLayout::keep);
+  } else {
+    apply_soon();
   }
-  QTimer::singleShot(0, this, &DockLayout::keep);
 }
 
 // Sizes hold once the window has laid itself out.

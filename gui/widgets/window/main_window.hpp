@@ -167,8 +167,6 @@ class MainWindow : public QMainWindow {
   void ask_for_saved();
   [[nodiscard]] std::vector<Candidate> candidates() const;
   void update_traces();
-
-  // main_window_import.cpp
   void ask_for_import();
   void open_imported(ImportPage* page, const QString& text, const QString& title);
 
@@ -207,7 +205,6 @@ class MainWindow : public QMainWindow {
   QLabel* state_;
   QProgressBar* progress_;
   QMenu* recent_menu_ = nullptr;
-  QMenu* panels_menu_ = nullptr;
   QActionGroup* themes_ = nullptr;
   QAction* live_ = nullptr;
   QAction* cancel_ = nullptr;

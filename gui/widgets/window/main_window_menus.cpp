@@ -56,7 +56,8 @@ void focus_next(std::vector<QWidget*> panes, const QWidget* now, bool forward) {
   if (to->focusPolicy() == Qt::NoFocus && to->focusProxy() == nullptr) {
     for (QWidget* inside : to->findChildren<QWidget*>()) {
       if ((inside->focusPolicy() & Qt::TabFocus) != 0 && inside->isVisible() &&
-          inside->isEnabled()) {
+          inside->isEnabled() && qobject_cast<QTabBar*>(inside) == nullptr &&
+          qobject_cast<QTabWidget*>(inside) == nullptr) {
         to = inside;
         break;
       }
@@ -169,31 +170,34 @@ void show_palette(MainWindow* window, DocumentTabs& tabs) {
 // Beside the menus, where it takes no room from the answer: whatever has an icon. Without a theme
 // of icons there is none, and the menus have everything.
 void add_tool_bar(QMainWindow* window) {
-  const std::pair<const char*, const char*> icons[] = {
-      {"New scenario", "document-new"},
-      {"Open", "document-open"},
-      {"Save", "document-save"},
-      {"Undo", "edit-undo"},
-      {"Redo", "edit-redo"},
-      {"Evaluate", "media-playback-start"},
-      {"Plan layouts", "office-chart-line"},
-      {"Compare open scenarios", "view-split-left-right"},
-      {"Save report", "document-export"},
-      {"Save slides", "view-presentation"},
-      {"Find or do anything", "edit-find"}};
+  const std::array<const char*, 3> icons[] = {
+      // the action, its icon, its word
+      {"New scenario", "document-new", ""},
+      {"Open", "document-open", ""},
+      {"Save", "document-save", ""},
+      {"Undo", "edit-undo", ""},
+      {"Redo", "edit-redo", ""},
+      {"Evaluate", "media-playback-start", ""},
+      {"Plan layouts", "office-chart-line", "Plan"},
+      {"Compare open scenarios", "view-split-left-right", "Compare"},
+      {"Save report", "document-export", "Report"},
+      {"Save slides", "view-presentation", "Slides"},
+      {"Find or do anything", "edit-find", "Find"}};
   auto* bar = new QWidget(window);
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(0, 0, 8, 0);
   row->setSpacing(0);
   const QList<QAction*> actions = window->findChildren<QAction*>();
-  for (const auto& [name, icon] : icons) {
+  for (const auto& [name, icon, word] : icons) {
     for (QAction* action : actions) {
       if (action->text().remove('&').remove("...") == name) {
         action->setIcon(QIcon::fromTheme(icon));
         action->setIconVisibleInMenu(false);
         if (!action->icon().isNull()) {
           auto* button = new QToolButton(bar);
+          action->setIconText(word);
           button->setDefaultAction(action);
+          button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
           button->setAutoRaise(true);
           button->setFocusPolicy(Qt::NoFocus);
           row->addWidget(button);

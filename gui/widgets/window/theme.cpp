@@ -156,16 +156,6 @@ QString badge_style(Tone tone, const QPalette& palette, bool filled) {
       .arg(ink, ground, edge);
 }
 
-QFont scaled(QFont font, double factor, bool bold) {
-  if (font.pointSizeF() > 0.0) {
-    font.setPointSizeF(font.pointSizeF() * factor);
-  } else {
-    font.setPixelSize(static_cast<int>(font.pixelSize() * factor));
-  }
-  font.setBold(bold);
-  return font;
-}
-
 QString to_word(Theme theme) {
   return theme == Theme::dark ? "dark" : theme == Theme::light ? "light" : "desktop";
 }

@@ -4,10 +4,10 @@
 // good, bad or doubtful in it.
 
 #include <QColor>
-#include <QFont>
 #include <QPalette>
 #include <QString>
 
+#include "gui/charts/chart_colors.hpp"
 #include "gui/models/tables/table.hpp"
 
 namespace orrery::gui {
@@ -27,7 +27,5 @@ void apply_theme(Theme theme);
 
 // What is better, tight or worse on a ground of its own; filled: white on the full colour.
 [[nodiscard]] QString badge_style(Tone tone, const QPalette& palette, bool filled = false);
-
-[[nodiscard]] QFont scaled(QFont font, double factor, bool bold = false);
 
 }  // namespace orrery::gui
