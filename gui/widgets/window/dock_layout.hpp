@@ -35,7 +35,7 @@ class DockLayout : public QObject {
     double charts = 0.27;
   };
 
-  void keep();
+  void keep(bool all);
   void apply();
 
   QMainWindow* window_;

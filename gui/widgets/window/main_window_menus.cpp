@@ -195,9 +195,11 @@ void add_tool_bar(QMainWindow* window) {
         action->setIconVisibleInMenu(false);
         if (!action->icon().isNull()) {
           auto* button = new QToolButton(bar);
-          action->setIconText(word);
           button->setDefaultAction(action);
-          button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+          if (*word != 0) {
+            action->setIconText(word);
+            button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+          }
           button->setAutoRaise(true);
           button->setFocusPolicy(Qt::NoFocus);
           row->addWidget(button);
