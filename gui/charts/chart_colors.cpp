@@ -67,4 +67,14 @@ QColor scale_color(std::size_t i, std::size_t count, bool dark) {
   return QColor(QCPColorGradient(kGradient).color(from + (to - from) * share, {0.0, 1.0}));
 }
 
+QFont scaled(QFont font, double factor, bool bold) {
+  if (font.pointSizeF() > 0.0) {
+    font.setPointSizeF(font.pointSizeF() * factor);
+  } else {
+    font.setPixelSize(static_cast<int>(font.pixelSize() * factor));
+  }
+  font.setBold(bold);
+  return font;
+}
+
 }  // namespace orrery::gui

@@ -23,6 +23,9 @@ namespace orrery::gui {
 // Of the cells of a map.
 [[nodiscard]] QCPColorGradient map_gradient(MapHue hue);
 
+// Of points or, as on a page of the report, of pixels.
+[[nodiscard]] QFont scaled(QFont font, double factor, bool bold = false);
+
 // The colour of series i of `count`.
 [[nodiscard]] QColor scale_color(std::size_t i, std::size_t count, bool dark);
 

@@ -4,11 +4,29 @@
 
 #include <qcustomplot.h>
 
+#include <QBuffer>
+#include <QSvgGenerator>
+#include <functional>
+
 namespace orrery::gui {
 
-// For QSvgGenerator, which writes a title as it is.
-[[nodiscard]] inline QString svg_title(const QString& text) {
-  return text.toHtmlEscaped();
+// A drawing of this size as SVG.
+[[nodiscard]] inline QByteArray svg_of(const QSize& size,
+                                       const QString& title,
+                                       const std::function<void(QCPPainter& painter)>& paint) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  QSvgGenerator svg;
+  svg.setOutputDevice(&buffer);
+  svg.setSize(size);
+  svg.setViewBox(QRect({0, 0}, size));
+  svg.setTitle(title.toHtmlEscaped());  // it is written as it is
+  QCPPainter painter(&svg);
+  painter.setMode(QCPPainter::pmVectorized);
+  painter.setMode(QCPPainter::pmNoCaching);
+  paint(painter);
+  painter.end();
+  return bytes;
 }
 
 class ChartTitle : public QCPTextElement {

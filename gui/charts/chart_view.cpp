@@ -4,10 +4,10 @@
 #include <QEvent>
 #include <QFileInfo>
 #include <QResizeEvent>
-#include <QSvgGenerator>
 #include <algorithm>
 #include <filesystem>
 
+#include "gui/charts/chart_colors.hpp"
 #include "gui/charts/chart_ticks.hpp"
 #include "gui/charts/chart_title.hpp"
 #include "sim/base/error.hpp"
@@ -129,23 +129,28 @@ void ChartView::fit_names(const QSize& whole) {
     return (whole.height() - lines_around * line - legend_below) /
            static_cast<double>(plot_.x.categories.size());
   };
-  const bool labelled = room_of(kLinesAround) >= kLeast;
+  // In a narrow chart the names give way to the bars; the figure at their end stays.
+  constexpr double kMostOfWidth = 0.52;
+  const int most = static_cast<int>(kMostOfWidth * static_cast<double>(whole.width()));
+  int widest = 0;
+  for (const QString& name : plot_.x.categories) {
+    widest = std::max(widest, std::min(QFontMetrics(names, this).horizontalAdvance(name), most));
+  }
+  constexpr int kAround = 40;  // ticks and margins
+  const bool labelled = room_of(kLinesAround) >= kLeast &&
+                        QFontMetrics(names, this).horizontalAdvance(plot_.y.label) <=
+                            whole.width() - widest - kAround;
   xAxis->setLabel(labelled ? plot_.y.label : QString());
   const double room = room_of(labelled ? kLinesAround : kLinesAround - 1);
   if (room < line) {
     names.setPixelSize(static_cast<int>(std::max(room * kOfLine, kLeast)));
   }
   yAxis->setTickLabelFont(names);
-  // In a narrow chart the names give way to the bars; the figure at their end stays.
-  constexpr double kMostOfWidth = 0.52;
   const QFontMetrics metrics(names, this);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < plot_.x.categories.size(); ++i) {
-    ticker->addTick(
-        static_cast<double>(i),
-        metrics.elidedText(plot_.x.categories[i],
-                           Qt::ElideMiddle,
-                           static_cast<int>(kMostOfWidth * static_cast<double>(whole.width()))));
+    ticker->addTick(static_cast<double>(i),
+                    metrics.elidedText(plot_.x.categories[i], Qt::ElideMiddle, most));
   }
   yAxis->setTicker(ticker);
 }
@@ -212,13 +217,7 @@ void ChartView::dress() {
   setBackground(palette().color(QPalette::Base));
   dress_axis(xAxis);
   dress_axis(yAxis);
-  QFont small = font();
-  if (small.pointSizeF() > 0.0) {
-    small.setPointSizeF(small.pointSizeF() * 0.9);
-  } else {
-    small.setPixelSize(small.pixelSize() * 9 / 10);  // as on a page of the report
-  }
-  legend->setFont(small);
+  legend->setFont(scaled(font(), 0.9));
   constexpr int kIcon = 14;
   legend->setIconSize(kIcon, kIcon * 2 / 3);
   legend->setTextColor(ink);
@@ -226,9 +225,7 @@ void ChartView::dress() {
   ground.setAlphaF(0.85F);
   legend->setBrush(ground);
   legend->setBorderPen(QPen(faint));
-  QFont strong = font();
-  strong.setBold(true);
-  title_->setFont(strong);
+  title_->setFont(scaled(font(), 1.0, true));
   title_->setTextColor(ink);
 }
 
@@ -261,23 +258,16 @@ QString ChartView::save(const QString& path) {
 QString ChartView::write(const QString& path) {
   const QString ending = QFileInfo(path).suffix().toLower();
   QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
   if (ending == "csv") {
     bytes = to_csv(plot_).toUtf8();
   } else if (ending == "png") {
     constexpr double kSharp = 2.0;
+    QBuffer buffer(&bytes);
     toPixmap(kExportWidth, kExportHeight, kSharp).save(&buffer, "PNG");
   } else if (ending == "svg") {
-    QSvgGenerator svg;
-    svg.setOutputDevice(&buffer);
-    svg.setSize({kExportWidth, kExportHeight});
-    svg.setViewBox(QRect(0, 0, kExportWidth, kExportHeight));
-    svg.setTitle(svg_title(plot_.title));
-    QCPPainter painter(&svg);
-    painter.setMode(QCPPainter::pmVectorized);
-    painter.setMode(QCPPainter::pmNoCaching);
-    toPainter(&painter, kExportWidth, kExportHeight);
+    bytes = svg_of({kExportWidth, kExportHeight}, plot_.title, [this](QCPPainter& painter) {
+      toPainter(&painter, kExportWidth, kExportHeight);
+    });
   } else if (ending == "pdf") {
     return savePdf(path, kExportWidth, kExportHeight) ? QString() : path + ": cannot be written.";
   } else {

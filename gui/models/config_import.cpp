@@ -6,6 +6,7 @@
 #include <array>
 
 #include "gui/models/form_model.hpp"
+#include "gui/models/tables/answer_tables.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
@@ -53,20 +54,6 @@ Tone tone_of(OriginKind kind) {
       break;
   }
   return Tone::plain;
-}
-
-Table import_problems(const Diagnostics& problems) {
-  Table table{"Problems", {"", "where", "key", "problem", "allowed"}, {}};
-  for (const Diagnostic& problem : problems.all()) {
-    const bool error = problem.severity == Severity::error;
-    table.rows.push_back(
-        {{.text = error ? "error" : "warning", .tone = error ? Tone::bad : Tone::warning},
-         {.text = place_text(problem.where)},
-         tipped(problem.key),
-         tipped(problem.message),
-         tipped(problem.allowed)});
-  }
-  return table;
 }
 
 Table keys_table(const ImportAnswer& answer) {
@@ -303,7 +290,7 @@ ImportAnswerPtr import_answer(const ImportQuestion& question) {
   find_keys(question, *answer);
   answer->verdict = verdict_of(question, *answer);
   answer->report = qt(import_config::report_text(answer->result));
-  answer->tables = {import_problems(answer->problems),
+  answer->tables = {problems_table(answer->problems, {}, place_text),
                     keys_table(*answer),
                     left_out_table(answer->result),
                     notes_table(answer->result),

@@ -1,8 +1,5 @@
 // The page about a run for a browser: one file, no scripts.
 
-#include <QBuffer>
-#include <QSvgGenerator>
-
 #include "gui/charts/chart_title.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/tables/answer_tables.hpp"
@@ -25,7 +22,6 @@ constexpr int kPlotWidth = 520;
 constexpr int kWidePlotWidth = 1056;
 constexpr int kPlotHeight = 320;
 constexpr int kPlotFont = 12;
-constexpr int kBrowserDots = 96;
 
 // Dark charts are the light ones turned over: what was written on a bar can still be read on it.
 constexpr auto kStyle = R"(
@@ -60,19 +56,10 @@ h2{break-after:avoid}thead{display:table-header-group}}
 
 QByteArray plot_svg(const Plot& plot, ChartView& chart) {
   const QSize size(plot.named ? kWidePlotWidth : kPlotWidth, kPlotHeight);
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  QSvgGenerator svg;
-  svg.setOutputDevice(&buffer);
-  svg.setResolution(kBrowserDots);
-  svg.setSize(size);
-  svg.setViewBox(QRect({0, 0}, size));
-  svg.setTitle(svg_title(plot.title));
-  svg.setDescription(plot.name);
   chart.show_plot(plot);
-  QCPPainter painter(&svg);
-  chart.draw(painter, QRect({0, 0}, size));
-  painter.end();
+  const QByteArray bytes = svg_of(size, plot.title, [&](QCPPainter& painter) {
+    chart.draw(painter, QRect({0, 0}, size));
+  });
   return bytes.mid(bytes.indexOf("<svg"));
 }
 
@@ -134,7 +121,8 @@ QByteArray report_html(const ReportContent& content) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +
       html_text(board.title) + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n<h1>" +
-      html_text(board.title) + "</h1>\n<p><b>" + html_text(board.verdict) +
+      html_text(board.title) + "</h1>\n<p><b>" +
+      html_text(board.badge + (board.badge.isEmpty() ? "" : ": ") + board.verdict) +
       "</b></p>\n<p class=\"faint\">" + html_text(board.subtitle) + "</p>\n";
   for (const QString& reason : board.reasons) {
     html += "<p class=\"bad\">" + html_text(reason) + "</p>\n";

@@ -4,7 +4,6 @@
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSvgGenerator>
 #include <algorithm>
 
 #include "gui/charts/chart_title.hpp"
@@ -170,7 +169,10 @@ void paint_page(QCPPainter& painter, const ReportContent& content) {
   dress(chart);
   Page page(painter);
   page.text(board.title, 20, true);
-  page.text(board.verdict, 13, true, ink(board.tone));
+  page.text(board.badge + (board.badge.isEmpty() ? "" : ": ") + board.verdict,
+            13,
+            true,
+            board.tone == Tone::bad ? ink(Tone::bad) : Qt::black);
   page.text(board.subtitle, 11, false, QColor("#5c6268"));
   for (const QString& reason : board.reasons) {
     page.text(reason, 11, true, ink(Tone::bad));
@@ -284,42 +286,47 @@ ReportContent report_content(const OutcomePtr& outcome, bool full) {
 }
 
 QByteArray report_svg(const ReportContent& content) {
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  QSvgGenerator svg;
-  svg.setOutputDevice(&buffer);
-  svg.setSize({kWidth, kHeight});
-  svg.setViewBox(QRect(0, 0, kWidth, kHeight));
-  svg.setTitle(svg_title(qt(content.outcome->evaluation->echo.name)));
-  QCPPainter painter(&svg);
-  painter.fillRect(0, 0, kWidth, kHeight, Qt::white);
-  paint_page(painter, content);
-  painter.end();
-  return bytes;
+  return svg_of({kWidth, kHeight},
+                qt(content.outcome->evaluation->echo.name),
+                [&content](QCPPainter& painter) {
+                  painter.fillRect(0, 0, kWidth, kHeight, Qt::white);
+                  paint_page(painter, content);
+                });
 }
 
-QByteArray report_pdf(const ReportContent& content) {
+QByteArray pdf_of(const QSizeF& inches,
+                  const QString& title,
+                  const std::function<void(QCPPainter& painter, QPdfWriter& pdf)>& paint) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
   QPdfWriter pdf(&buffer);
   pdf.setResolution(kPdfDots);
-  pdf.setPageSize(QPageSize(QPageSize::A4));
+  pdf.setPageSize(QPageSize(inches, QPageSize::Inch));
   pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
-  pdf.setTitle(qt(content.outcome->evaluation->echo.name));
+  pdf.setTitle(title);
   pdf.setCreator("Orrery");
   QCPPainter painter(&pdf);
-  painter.setWindow(0, 0, kWidth, kHeight);
-  paint_page(painter, content);
-  std::vector<Row> rows = rows_of(content.more);
-  while (content.full && !rows.empty()) {
-    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kRowsOnPage));
-    pdf.newPage();
-    paint_charts(painter, content, {rows.begin(), end});
-    rows.erase(rows.begin(), end);
-  }
+  paint(painter, pdf);
   painter.end();
   return bytes;
+}
+
+QByteArray report_pdf(const ReportContent& content) {
+  return pdf_of(QPageSize::size(QPageSize::A4, QPageSize::Inch),
+                qt(content.outcome->evaluation->echo.name),
+                [&content](QCPPainter& painter, QPdfWriter& pdf) {
+                  painter.setWindow(0, 0, kWidth, kHeight);
+                  paint_page(painter, content);
+                  std::vector<Row> rows = rows_of(content.more);
+                  while (content.full && !rows.empty()) {
+                    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(
+                                                        std::min(rows.size(), kRowsOnPage));
+                    pdf.newPage();
+                    paint_charts(painter, content, {rows.begin(), end});
+                    rows.erase(rows.begin(), end);
+                  }
+                });
 }
 
 }  // namespace orrery::gui

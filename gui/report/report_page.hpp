@@ -12,12 +12,17 @@
 // .svg   | the first page as a drawing
 
 #include <QPalette>
+#include <QSizeF>
 #include <QString>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/plot.hpp"
+
+class QCPPainter;
+class QPdfWriter;
 
 namespace orrery::gui {
 
@@ -39,6 +44,12 @@ void write_report(const ReportContent& content, const QString& path);
 [[nodiscard]] QByteArray report_html(const ReportContent& content);
 [[nodiscard]] QByteArray report_svg(const ReportContent& content);
 [[nodiscard]] QByteArray report_pdf(const ReportContent& content);
+
+// Pages of this size as PDF.
+[[nodiscard]] QByteArray pdf_of(
+    const QSizeF& inches,
+    const QString& title,
+    const std::function<void(QCPPainter& painter, QPdfWriter& pdf)>& paint);
 
 // Three slides, 16:9: the verdict with its bands, where the money goes, what to change and what
 // that saves. Words and figures are those of sim/report/text/slides.hpp.

@@ -1,8 +1,6 @@
 #include "sim/report/text/slides.hpp"
 
-#include <QBuffer>
 #include <QFontMetricsF>
-#include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
 #include <algorithm>
@@ -23,7 +21,6 @@ constexpr double kSlideWidth = 1280;
 constexpr double kSlideHeight = 720;
 constexpr double kSide = 56;
 constexpr double kRoom = kSlideWidth - 2 * kSide;
-constexpr int kSlideDots = 1200;
 
 const QColor kInk("#1a1f26");
 const QColor kFaint("#57626e");
@@ -274,25 +271,18 @@ class Slide {
 
 QByteArray slides_pdf(const report::Evaluation& evaluation) {
   const report::Slides slides = report::slides_of(evaluation);
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  QPdfWriter pdf(&buffer);
-  pdf.setResolution(kSlideDots);
-  pdf.setPageSize(QPageSize(QSizeF(kSlideWidth / 96.0, kSlideHeight / 96.0), QPageSize::Inch));
-  pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
-  pdf.setTitle(qt(slides.name));
-  pdf.setCreator("Orrery");
-  QPainter painter(&pdf);
-  painter.setWindow(0, 0, static_cast<int>(kSlideWidth), static_cast<int>(kSlideHeight));
-  painter.setRenderHint(QPainter::Antialiasing);
-  Slide(painter, slides, 0).verdict();
-  pdf.newPage();
-  Slide(painter, slides, 1).parts();
-  pdf.newPage();
-  Slide(painter, slides, 2).changes();
-  painter.end();
-  return bytes;
+  return pdf_of({kSlideWidth / 96.0, kSlideHeight / 96.0},
+                qt(slides.name),
+                [&slides](QCPPainter& painter, QPdfWriter& pdf) {
+                  painter.setWindow(
+                      0, 0, static_cast<int>(kSlideWidth), static_cast<int>(kSlideHeight));
+                  painter.setRenderHint(QPainter::Antialiasing);
+                  Slide(painter, slides, 0).verdict();
+                  pdf.newPage();
+                  Slide(painter, slides, 1).parts();
+                  pdf.newPage();
+                  Slide(painter, slides, 2).changes();
+                });
 }
 
 }  // namespace orrery::gui

@@ -40,15 +40,21 @@ std::uint32_t row_depth(const Store& store, const RowPlace& place) {
 }
 
 RowPlace place_of_rank(const Store& store, std::int32_t rank) {
+  RowPlace mean;
   for (RowId row = 0; row < store.rows().size(); ++row) {
     const std::span<const std::int32_t> ranks = store.ranks_of(row);
     const auto it = std::find(ranks.begin(), ranks.end(), rank);
-    if (it != ranks.end()) {
-      const auto place = static_cast<std::uint32_t>(it - ranks.begin());
-      return ranks.size() == 1 ? RowPlace{row} : RowPlace{row, RowPart::rank, place};
+    if (it == ranks.end()) {
+      continue;
     }
+    if (store.rows()[row].mean) {
+      mean = {row};
+      continue;
+    }
+    const auto place = static_cast<std::uint32_t>(it - ranks.begin());
+    return ranks.size() == 1 ? RowPlace{row} : RowPlace{row, RowPart::rank, place};
   }
-  return {};
+  return mean;
 }
 
 RowLayout::RowLayout(std::shared_ptr<const Store> store) : store_(std::move(store)) {
@@ -303,7 +309,7 @@ void RowLayout::rebuild() {
     if (!is_pinned(row)) {
       append(scrolled_, {row}, closed);
     }
-    if (!closed && store_->ranks_of(row).size() > 1) {
+    if (!closed && !store_->rows()[row].mean && store_->ranks_of(row).size() > 1) {
       with_ranks.push_back(row);
     }
     row = closed ? store_->rows()[row].end : row + 1;

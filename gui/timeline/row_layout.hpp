@@ -68,7 +68,8 @@ struct LaidRow {
 // How far it is indented: ranks stand within their group.
 [[nodiscard]] std::uint32_t row_depth(const Store& store, const RowPlace& place);
 
-// Of a rank that a group stands for; its group itself where it stands for no other.
+// Of a rank that a group stands for; its group itself where it stands for no other, or where that
+// shows the mean of its ranks.
 [[nodiscard]] RowPlace place_of_rank(const Store& store, std::int32_t rank);
 
 class RowLayout {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "gui/timeline/kernel_category.hpp"
+#include "sim/step/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
 
@@ -63,7 +64,7 @@ class StoreCopy {
         builder_.close(made);  // so that more sides are on the screen
       }
       if (const auto ranks = store_.ranks_of(row.parent); !ranks.empty()) {
-        builder_.set_ranks(made, {ranks.begin(), ranks.end()});
+        builder_.set_ranks(made, {ranks.begin(), ranks.end()}, parent.mean);
       }
     }
     return made;
@@ -160,13 +161,6 @@ void SideBySide::add(const StoreSide& side) {
 }
 
 void SideBySide::add(const MeasuredSide& side, trace::AxisFinder& axes) {
-  constexpr std::array<std::string_view, kCopies + 1> kNames = {"compute",
-                                                                "tensor parallel",
-                                                                "context parallel",
-                                                                "expert parallel",
-                                                                "pipeline",
-                                                                "data parallel",
-                                                                "copies"};
   const RowId top = builder_.group(side.name);
   std::array<RowId, kCopies + 1> rows{};
   std::array<std::vector<NewSlice>, kCopies + 1> slices;
@@ -192,7 +186,7 @@ void SideBySide::add(const MeasuredSide& side, trace::AxisFinder& axes) {
     if (slices[lane].empty()) {
       continue;
     }
-    rows[lane] = builder_.row(kNames[lane], top);
+    rows[lane] = builder_.row(lane == kCopies ? "copies" : step::kOperationStreamNames[lane], top);
     for (const NewSlice& slice : slices[lane]) {
       builder_.add(rows[lane], slice);
     }

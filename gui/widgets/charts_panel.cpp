@@ -75,14 +75,13 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
     }
   });
   connect(save, &QPushButton::clicked, this, &ChartsPanel::save_chart);
-  connect(&job_, &AnswerJob::finished, this, &ChartsPanel::show_answer);
-  connect(&job_, &AnswerJob::failed, this, [this](const QString& s) { chart_->show_nothing(s); });
-  connect(&job_, &AnswerJob::running_changed, progress_, &QWidget::setVisible);
-  connect(&job_, &AnswerJob::progressed, this, [this](qint64 done, qint64 all) {
+  connect(&job_, &LatestTask::failed, this, [this](const QString& s) { chart_->show_nothing(s); });
+  connect(&job_, &LatestTask::running_changed, progress_, &QWidget::setVisible);
+  connect(&job_, &LatestTask::progressed, this, [this](qint64 done, qint64 all) {
     progress_->setRange(0, static_cast<int>(all));
     progress_->setValue(static_cast<int>(done));
   });
-  connect(&job_, &AnswerJob::cancelled, this, [this] { say("Cancelled."); });
+  connect(&job_, &LatestTask::cancelled, this, [this] { say("Cancelled."); });
   chart_->show_nothing("No answer yet.");
 }
 
@@ -165,7 +164,11 @@ void ChartsPanel::show_chosen() {
     }
     chart_->show_nothing("Running the scenario with other values...");
     progress_->setRange(0, 0);
-    job_.request({chart.answer, outcome_->text, outcome_->file_name});
+    job_.start([this, request = AnswerRequest{chart.answer, outcome_->text, outcome_->file_name}](
+                   const std::stop_token& stop, const LatestTask::Report& report) {
+      const AnswerPtr answer = answer_text(request, stop, report);
+      return LatestTask::Delivery([this, answer] { show_answer(answer); });
+    });
     return;
   }
   chart_->show_nothing(outcome_ ? "This scenario has no such chart." : "No answer yet.");

@@ -62,7 +62,7 @@ class ChartsPanel : public QWidget {
   OutcomePtr outcome_;
   std::vector<Plot> plots_;
   std::map<std::string, Plot> answered_;
-  AnswerJob job_;
+  LatestTask job_;
   QComboBox* list_;
   ChartView* chart_;
   QComboBox* stage_;

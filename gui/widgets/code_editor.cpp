@@ -1,5 +1,7 @@
 #include "gui/widgets/code_editor.hpp"
 
+#include <QAbstractItemView>
+#include <QCompleter>
 #include <QFontDatabase>
 #include <QHelpEvent>
 #include <QPainter>
@@ -9,6 +11,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "gui/models/form_model.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/window/theme.hpp"
 
@@ -44,6 +47,48 @@ int end_of_word(const QTextBlock& block, int column) {
     ++end;
   }
   return std::max(end, std::min<int>(column + 1, static_cast<int>(text.size())));
+}
+
+// The keys around a place of a line, outermost first: by indentation, then within braces.
+QStringList keys_around(QTextBlock block, const QString& before) {
+  static const QRegularExpression kKey(R"(^(\s*)(?:- )?(\w+):)");
+  static const QRegularExpression kBrace(R"((\w+):\s*\{|\})");
+  QStringList keys;
+  qsizetype indent = before.size() - before.trimmed().size() - (before.endsWith(' ') ? 1 : 0);
+  while (indent > 0 && (block = block.previous()).isValid()) {
+    const QRegularExpressionMatch key = kKey.match(block.text());
+    if (key.hasMatch() && key.capturedLength(1) < indent) {
+      indent = key.capturedLength(1);
+      keys.prepend(key.captured(2));
+    }
+  }
+  for (auto match = kBrace.globalMatch(before); match.hasNext();) {
+    const QString opened = match.next().captured(1);
+    if (!opened.isEmpty()) {
+      keys << opened;
+    } else if (!keys.isEmpty()) {
+      keys.removeLast();
+    }
+  }
+  return keys;
+}
+
+// Below this path: keys, or with `key` the names that it takes.
+QStringList words_for(const QStringList& path, const QString& key) {
+  static const std::vector<scenario::Field> kFields = scenario::fields_of("format: orrery/1\n");
+  static const QRegularExpression kNumber(R"(\[\d*\])");
+  const QString within = path.isEmpty() ? QString() : path.join('.') + '.';
+  QStringList words;
+  for (const scenario::Field& field : kFields) {
+    const QString known = qt(field.path).remove(kNumber);
+    if (key.isEmpty() && known.startsWith(within)) {
+      words << known.mid(within.size()).section('.', 0, 0);
+    } else if (!key.isEmpty() && known == within + key) {
+      return names_of(field, {});
+    }
+  }
+  words.removeDuplicates();
+  return words;
 }
 
 }  // namespace
@@ -110,6 +155,12 @@ CodeEditor::CodeEditor(QTextDocument* document, QWidget* parent)
             : margin_->update(0, rect.y(), margin_->width(), rect.height());
   });
   connect(this, &QPlainTextEdit::cursorPositionChanged, this, &CodeEditor::show_marks);
+  completer_ = new QCompleter(&words_, this);
+  completer_->setWidget(this);
+  connect(completer_,
+          qOverload<const QString&>(&QCompleter::activated),
+          this,
+          &CodeEditor::insert_completion);
   lay_out_margin();
 }
 
@@ -230,8 +281,45 @@ void CodeEditor::changeEvent(QEvent* event) {
   }
 }
 
+// What the word at the cursor may become: after `key:` a name that it takes, else a key.
+void CodeEditor::complete(bool asked) {
+  static const QRegularExpression kWord(R"((?:(\w+):\s+|^\s*(?:- )?|[{,]\s*)([^\s,:{}\[\]#]*)$)");
+  const QString before = textCursor().block().text().left(textCursor().positionInBlock());
+  const QRegularExpressionMatch word = kWord.match(before);
+  const QString typed = word.captured(2);
+  if (!word.hasMatch() || before.contains('#') || (typed.isEmpty() && !asked)) {
+    completer_->popup()->hide();
+    return;
+  }
+  completes_key_ = word.captured(1).isEmpty();
+  words_.setStringList(words_for(keys_around(textCursor().block(), before), word.captured(1)));
+  completer_->setCompletionPrefix(typed);
+  if (completer_->completionCount() == 0 || completer_->currentCompletion() == typed) {
+    completer_->popup()->hide();
+    return;
+  }
+  QRect place = cursorRect().translated(margin_width(), 0);
+  place.setWidth(completer_->popup()->sizeHintForColumn(0) + 2 * fontMetrics().height());
+  completer_->popup()->setCurrentIndex(completer_->completionModel()->index(0, 0));
+  completer_->complete(place);
+}
+
+void CodeEditor::insert_completion(const QString& word) {
+  insertPlainText(word.mid(completer_->completionPrefix().size()) + (completes_key_ ? ": " : ""));
+}
+
 // Tab is two blanks, which YAML wants; Return keeps the indent.
 void CodeEditor::keyPressEvent(QKeyEvent* event) {
+  if (completer_->popup()->isVisible() &&
+      (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter ||
+       event->key() == Qt::Key_Escape || event->key() == Qt::Key_Tab)) {
+    event->ignore();  // the list takes them
+    return;
+  }
+  if (event->key() == Qt::Key_Space && event->modifiers() == Qt::ControlModifier) {
+    complete(true);
+    return;
+  }
   if (event->key() == Qt::Key_Tab && event->modifiers() == Qt::NoModifier) {
     insertPlainText(QString(kTabColumns, ' '));
     return;
@@ -247,6 +335,11 @@ void CodeEditor::keyPressEvent(QKeyEvent* event) {
     return;
   }
   QPlainTextEdit::keyPressEvent(event);
+  if (!event->text().isEmpty() && event->text()[0].isPrint()) {
+    complete(false);
+  } else {
+    completer_->popup()->hide();
+  }
 }
 
 bool CodeEditor::event(QEvent* event) {

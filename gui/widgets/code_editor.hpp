@@ -1,13 +1,17 @@
 #pragma once
 
 // Text editor for the scenario with line numbers, YAML colours, and marks under what the reader
-// rejects; hovering over a mark shows the message and the allowed values.
+// rejects; hovering over a mark shows the message and the allowed values. Keys and the names that
+// they take are completed while they are typed, and by Ctrl+Space.
 
 #include <QPlainTextEdit>
+#include <QStringListModel>
 #include <QSyntaxHighlighter>
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+
+class QCompleter;
 
 namespace orrery::gui {
 
@@ -62,9 +66,14 @@ class CodeEditor : public QPlainTextEdit {
 
   void lay_out_margin();
   void show_marks();
+  void complete(bool asked);
+  void insert_completion(const QString& word);
 
   YamlHighlighter* highlighter_;
   QWidget* margin_;
+  QCompleter* completer_;
+  QStringListModel words_;
+  bool completes_key_ = false;
   std::vector<Mark> marks_;
 };
 

@@ -6,6 +6,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
@@ -53,12 +54,6 @@ class StaleVeil : public QWidget {
     QPainter(this).fillRect(rect(), ground);
   }
 };
-
-QFont scaled(QFont font, double factor, bool bold) {
-  font.setPointSizeF(font.pointSizeF() * factor);
-  font.setBold(bold);
-  return font;
-}
 
 QPalette in_tone(Tone tone, const QPalette& palette) {
   QPalette colors = palette;
@@ -119,8 +114,8 @@ class CardView : public QFrame {
     // Else the text takes the role that goes with the ground, whatever the palette says.
     value_->setForegroundRole(QPalette::WindowText);
     detail_->setWordWrap(true);
-    detail_->setFont(scaled(font(), kDetailSize, false));
-    name_->setFont(scaled(font(), kDetailSize, false));
+    detail_->setFont(scaled(font(), kDetailSize));
+    name_->setFont(scaled(font(), kDetailSize));
   }
 
   void show_card(const Card& card, CardForm form) {
@@ -173,19 +168,10 @@ class CardView : public QFrame {
 
   // In the tones of a light or a dark ground.
   void color() {
-    const bool dark = is_dark(palette());
     value_->setPalette(in_tone(tone_, palette()));
     // Better is filled, worse outlined: told apart without colour.
-    const QString ink = change_tone_ == Tone::good  ? (dark ? "#12372e" : "#ffffff")
-                        : change_tone_ == Tone::bad ? (dark ? "#ff8f80" : "#b42318")
-                                                    : (dark ? "#6db2f5" : "#0b5cad");
-    const QString ground =
-        change_tone_ == Tone::good ? (dark ? "#4fd6ab" : "#00705a") : "transparent";
-    const QString edge = change_tone_ == Tone::good ? ground : ink;
     for (QLabel* label : changes_) {
-      label->setStyleSheet(QString("QLabel { color: %1; background: %2; border: 1px solid %3; "
-                                   "border-radius: 6px; padding: 0 4px; }")
-                               .arg(ink, ground, edge));
+      label->setStyleSheet(badge_style(change_tone_, palette(), change_tone_ == Tone::good));
     }
   }
 
@@ -193,9 +179,8 @@ class CardView : public QFrame {
   void fit_value() {
     const int room = width() - 2 * (kSide + frameWidth());
     name_->setWordWrap(name_->fontMetrics().horizontalAdvance(name_->text()) > room);
-    const bool date = whole_value_.size() > 4 && whole_value_[4] == u'-';
-    for (const QString& text :
-         {whole_value_, date ? whole_value_.section(u' ', 0, 0) : whole_value_}) {
+    static const QRegularExpression kTime(" \\d\\d:\\d\\d");
+    for (const QString& text : {whole_value_, QString(whole_value_).remove(kTime)}) {
       for (const double size : {kValueSize, 1.1, 0.95, kDetailSize}) {
         value_->setFont(scaled(font(), size, true));
         value_->setText(text);
@@ -234,7 +219,7 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   auto* column = new QVBoxLayout(page_);
   column->setContentsMargins(8, 4, 8, 4);
   column->setSpacing(4);
-  for (QLabel** label : {&title_, &verdict_, &subtitle_, &reasons_}) {
+  for (QLabel** label : {&title_, &badge_, &verdict_, &subtitle_, &reasons_}) {
     *label = new QLabel(page_);
   }
   verdict_->setWordWrap(true);
@@ -243,7 +228,9 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
     label->setMinimumWidth(1);  // cut off rather than a wider window
   }
   title_->setFont(scaled(font(), kHeadSize, true));
-  verdict_->setFont(scaled(font(), kVerdictSize, false));
+  verdict_->setFont(scaled(font(), kVerdictSize));
+  badge_->setFont(scaled(font(), kVerdictSize, true));
+  reasons_->setTextFormat(Qt::RichText);
   subtitle_->setForegroundRole(QPalette::PlaceholderText);
   grid_ = new QGridLayout;
   grid_->setSpacing(5);
@@ -252,13 +239,19 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   head->addWidget(subtitle_, 1);
   head->setSpacing(12);
   column->addLayout(head);
-  column->addWidget(verdict_);
+  auto* stands = new QHBoxLayout;
+  stands->addWidget(badge_, 0, Qt::AlignTop);
+  stands->addWidget(verdict_, 1);
+  column->addLayout(stands);
   column->addWidget(reasons_);
   column->addLayout(grid_);
   column->addStretch(1);
   setWidget(page_);
   connect(verdict_, &QLabel::linkActivated, this, [this] {
     emit loss_chosen(shown_.loss_hue, shown_.loss);
+  });
+  connect(reasons_, &QLabel::linkActivated, this, [this](const QString& place) {
+    emit keys_wanted(shown_.advice[place.toULongLong()].second);
   });
   show_sentence("Open a scenario to see its answer here.");
 }
@@ -285,12 +278,8 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   subtitle_->setText(dashboard.subtitle);
   verdict_->setToolTip(dashboard.why);
   verdict_->setVisible(!dashboard.verdict.isEmpty());
-  QString reasons;
-  for (const QString& reason : dashboard.reasons) {
-    reasons += (reasons.isEmpty() ? "" : "\n") + reason;
-  }
-  reasons_->setText(reasons);
-  reasons_->setVisible(!reasons.isEmpty());
+  badge_->setText(dashboard.badge);
+  badge_->setVisible(!dashboard.badge.isEmpty());
   color_texts();
   placed_in_ = {};
   place_cards();
@@ -337,9 +326,21 @@ void DashboardView::changeEvent(QEvent* event) {
 }
 
 void DashboardView::color_texts() {
-  verdict_->setPalette(in_tone(shown_.tone, palette()));
+  badge_->setStyleSheet(badge_style(shown_.tone, palette(), shown_.impossible));
   write_verdict();
-  reasons_->setPalette(in_tone(Tone::bad, palette()));
+  // Why it cannot be, and what can be as links.
+  QStringList lines;
+  for (const QString& reason : shown_.reasons) {
+    lines << QString("<span style='color:%1'>%2</span>")
+                 .arg(tone_color(Tone::bad, palette()).name(), reason.toHtmlEscaped());
+  }
+  for (std::size_t i = 0; i < shown_.advice.size(); ++i) {
+    const auto& [words, keys] = shown_.advice[i];
+    lines << (keys.empty() ? words.toHtmlEscaped()
+                           : QString("<a href='%1'>%2</a>").arg(i).arg(words.toHtmlEscaped()));
+  }
+  reasons_->setText(lines.join("<br>"));
+  reasons_->setVisible(!lines.isEmpty());
 }
 
 void DashboardView::place_cards() {
@@ -367,7 +368,7 @@ void DashboardView::fill_grid(int fitting, CardForm form) {
   while (cards_.size() < cards.size()) {
     cards_.push_back(new CardView(page_));
   }
-  if (constexpr int kLow = 600; form == CardForm::compact && window()->height() < kLow) {
+  if (constexpr int kLow = 720; form == CardForm::compact && window()->height() < kLow) {
     cards.resize(std::min(cards.size(), static_cast<std::size_t>(std::max(fitting, 1))));
   }
   // Rows of equal length.

@@ -38,7 +38,8 @@ class DashboardView : public QScrollArea {
   [[nodiscard]] QSize sizeHint() const override;
 
  signals:
-  void loss_chosen(int hue, const QString& name);  // that the verdict names
+  void loss_chosen(int hue, const QString& name);                         // that the verdict names
+  void keys_wanted(const std::vector<orrery::scenario::KeyValue>& keys);  // of an advice
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -53,6 +54,7 @@ class DashboardView : public QScrollArea {
   Dashboard shown_;
   QWidget* page_;
   QLabel* title_;
+  QLabel* badge_;
   QLabel* verdict_;
   QLabel* subtitle_;
   QLabel* reasons_ = nullptr;

@@ -81,8 +81,7 @@ class Knob : public QWidget {
     column->setContentsMargins(4, 2, 4, 2);
     column->setSpacing(1);
     auto* label = new QLabel(info.label, this);
-    QFont small = font();
-    small.setPointSizeF(small.pointSizeF() * 0.85);
+    const QFont small = scaled(font(), 0.85);
     label->setFont(small);
     label->setForegroundRole(QPalette::PlaceholderText);
     below_ = new QLabel(this);
@@ -284,7 +283,14 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   connect(pin_, &QPushButton::clicked, this, &KnobStrip::pin_wanted);
   connect(back_, &QPushButton::clicked, this, &KnobStrip::back_to_baseline);
   connect(line_, &QLabel::linkActivated, this, [this](const QString& link) {
-    link == "undo" ? document_->text_document()->undo() : take_runner_up();
+    if (link == "next") {
+      take_runner_up();
+      return;
+    }
+    document_->text_document()->undo();
+    if (link != "undo") {
+      turn(link.section('=', 0, 0), link.section('=', 1));
+    }
   });
   connect(more_, &QToolButton::clicked, this, [this] {
     rest_->adjustSize();
@@ -422,6 +428,12 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
             .arg(key.section('.', -1).replace('_', ' '),
                  value.toHtmlEscaped(),
                  value_of(key).toHtmlEscaped());
+    if (const auto nearest = plan::nearest_value(*base, turned)) {
+      followed += QString(", or <a href=\"%1=%2\">%3</a>, the nearest that works")
+                      .arg(key)
+                      .arg(*nearest)
+                      .arg(qt(format_integer(*nearest)));
+    }
   }
   QString data;
   const QString problem = document_->set_keys(changes, &data);

@@ -23,7 +23,9 @@ constexpr auto kEmpty =
     "<h3>Which layout, how many GPUs, which run?</h3>"
     "<p>Every layout of the axes on the left that keeps the rules is estimated with the model that "
     "answers the scenario. The best few are simulated with failures, checkpoints and prices, and "
-    "ranked: ties are called ties, and each runner-up says why it loses.</p>"
+    "ranked: what predictions cannot tell apart is called within error, and each runner-up says "
+    "why it "
+    "loses.</p>"
     "<p>Without any entry the scenario's own <code>plan:</code> holds, and where it has none every "
     "layout of its cluster is searched for the shortest step. The scenario stays as it is: a plan "
     "is opened as a new one.</p>";
@@ -133,15 +135,18 @@ void PlanPanel::connect_jobs() {
     }
     emit progressed(progress_->value(), kWhole);
   });
-  connect(&file_job_, &PlanFileJob::finished, this, &PlanPanel::take_file);
-  connect(&file_job_, &PlanFileJob::failed, this, [this](const QString& sentence) {
+  connect(&file_job_, &LatestTask::failed, this, [this](const QString& sentence) {
     result_->set_opening(false);
     say(sentence);
   });
   connect(result_, &PlanResultView::open_wanted, this, [this](const auto& proposal, bool compare) {
     compare_ = compare;
     result_->set_opening(true);
-    file_job_.request({outcome_, proposal});
+    file_job_.start([this, request = PlanFileRequest{outcome_, proposal}](
+                        const std::stop_token&, const LatestTask::Report&) {
+      const PlanFile file = plan_file(request);
+      return LatestTask::Delivery([this, request, file] { take_file(request, file); });
+    });
   });
   connect(document_, &ScenarioDocument::text_changed, this, [this] {
     if (isVisible()) {

@@ -77,7 +77,7 @@ class PlanPanel : public QWidget {
 
   ScenarioDocument* document_;
   PlanJob job_;
-  PlanFileJob file_job_;
+  LatestTask file_job_;
   bool compare_ = false;  // what the file is wanted for
   PlanPtr outcome_;
   QString present_;

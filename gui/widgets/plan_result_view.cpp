@@ -19,6 +19,7 @@
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/window/theme.hpp"
 #include "sim/plan/result/plan_words.hpp"
 
 namespace orrery::gui {
@@ -54,11 +55,7 @@ PlanResultView::PlanResultView(QWidget* parent) : QWidget(parent) {
   title_ = new QLabel(this);
   title_->setWordWrap(true);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  QFont strong = font();
-  strong.setBold(true);
-  constexpr double kTitle = 1.15;
-  strong.setPointSizeF(strong.pointSizeF() * kTitle);
-  title_->setFont(strong);
+  title_->setFont(scaled(font(), 1.15, true));
   lines_ = new QLabel(this);
   lines_->setWordWrap(true);
   lines_->setTextInteractionFlags(Qt::TextSelectableByMouse);

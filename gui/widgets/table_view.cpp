@@ -10,6 +10,7 @@
 #include <QMessageBox>
 #include <QPainter>
 #include <QStyledItemDelegate>
+#include <QTabWidget>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -60,6 +61,7 @@ AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(pare
   setModel(&sorted_);
   setItemDelegate(new CellPainter(this));
   setAccessibleName(name);
+  setObjectName(name);
   setSelectionBehavior(QAbstractItemView::SelectRows);
   setEditTriggers(QAbstractItemView::NoEditTriggers);
   setAlternatingRowColors(true);
@@ -152,6 +154,26 @@ void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
         });
   });
   menu.exec(event->globalPos());
+}
+
+std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> tables) {
+  for (AnswerTable* view : tabs.findChildren<AnswerTable*>()) {
+    if (std::none_of(tables.begin(), tables.end(), [view](const Table& table) {
+          return table.title == view->objectName();
+        })) {
+      delete view;
+    }
+  }
+  std::vector<AnswerTable*> made;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    auto* view = tabs.findChild<AnswerTable*>(tables[i].title);
+    if (view == nullptr) {
+      view = made.emplace_back(new AnswerTable(tables[i].title, &tabs));
+      tabs.insertTab(static_cast<int>(i), view, tables[i].title);
+    }
+    view->set(std::move(tables[i]));
+  }
+  return made;
 }
 
 QString write_or_say(const QString& path, const QByteArray& bytes) {

@@ -9,6 +9,8 @@
 
 #include "gui/models/tables/table.hpp"
 
+class QTabWidget;
+
 namespace orrery::gui {
 
 class AnswerTable : public QTableView {
@@ -40,6 +42,9 @@ class AnswerTable : public QTableView {
   TableModel model_;
   QSortFilterProxyModel sorted_;
 };
+
+// A tab for each table, by its title; tabs that stay keep what is selected in them. The new ones.
+std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> tables);
 
 // A sentence, empty: written.
 [[nodiscard]] QString write_or_say(const QString& path, const QByteArray& bytes);

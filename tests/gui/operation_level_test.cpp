@@ -117,7 +117,7 @@ TEST(OperationLevel, PutsOperationsOnTheRowsOfTheirStreams) {
   EXPECT_EQ(store.duration_of(compute[1]), 40 * kMicrosecond);
   EXPECT_EQ(compute[2].begin(), 330 * kMicrosecond);
   EXPECT_EQ(compute[0].category(), Category::forward);
-  const auto tensor = slices_of(store, "tensor parallel");
+  const auto tensor = slices_of(store, "tensor communication");
   ASSERT_EQ(tensor.size(), 1U);
   EXPECT_EQ(tensor[0].begin(), 60 * kMicrosecond);
   EXPECT_EQ(store.duration_of(tensor[0]), 60 * kMicrosecond);
@@ -132,7 +132,7 @@ TEST(OperationLevel, SaysWhatAnOperationDoes) {
   EXPECT_EQ(store.note_of(slices_of(store, "compute")[0]),
             "60.0 GFLOP at 1.00 PFLOP/s\n100 MB through memory at 1.67 TB/s\n"
             "14.0% of the step in 1 run");
-  EXPECT_EQ(store.note_of(slices_of(store, "tensor parallel")[0]),
+  EXPECT_EQ(store.note_of(slices_of(store, "tensor communication")[0]),
             "8 ranks of one node, each sends 6.00 MB at 100 GB/s\n"
             "compute waits 40.0 us for it, 20.0 us are hidden\n9.30% of the step in 1 run");
 }
@@ -212,7 +212,7 @@ TEST(OperationLevel, DrawsBothPassesOfACombinedStepWhereTheyRun) {
   EXPECT_EQ(compute[1].category(), Category::wait_expert);
   EXPECT_EQ(compute[2].category(), Category::input_gradient);
   EXPECT_EQ(compute[2].begin(), 80 * kMicrosecond);
-  const auto exchange = slices_of(store, "expert parallel");
+  const auto exchange = slices_of(store, "expert communication");
   ASSERT_EQ(exchange.size(), 1U);
   EXPECT_EQ(exchange[0].begin(), 0);
   EXPECT_EQ(store.duration_of(exchange[0]), 80 * kMicrosecond);
@@ -257,6 +257,17 @@ TEST(OperationLevel, CountsWhatLinksCarry) {
   EXPECT_NE(find_row(*operation_level(two_stages(), 0.0)->store, "NVLink use"), nullptr);
 }
 
+// What is offered beyond the rate follows: 300 kB at 4 GB/s take 75 us.
+TEST(OperationLevel, ANicCarriesNoMoreThanItsRate) {
+  const auto offered = report::link_use_over_time(two_stages(), 0);
+  const auto use = report::link_use_over_time(two_stages(), 0, gigabytes_per_second(4.0));
+  ASSERT_EQ(use.size(), offered.size() + 1);
+  EXPECT_NEAR(in_gigabytes_per_second(use[3].outside), 4.0, 1e-9);
+  EXPECT_EQ(use[3].from, offered[3].from);
+  EXPECT_EQ(in_bytes_per_second(use.back().outside), 0.0);
+  EXPECT_NEAR(static_cast<double>((use.back().from - use[3].from).ns), 75e3, 1.0);
+}
+
 // Ranks of a stage by the rank map: tensor fastest, then pipeline, then data. Where GPUs are
 // unequal the rows are those of the mean, and no rank is said to have them.
 TEST(OperationLevel, KnowsTheRanksThatShareTheRowsOfAStage) {
@@ -268,8 +279,9 @@ TEST(OperationLevel, KnowsTheRanksThatShareTheRowsOfAStage) {
   layout.data = 2;
   layout.order = {
       layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline, layout::Axis::data};
-  EXPECT_EQ(ranks_alike(evaluation, 0), (std::vector<std::int32_t>{0, 1, 4, 5}));
-  EXPECT_TRUE(ranks_alike(evaluation, 1).empty());
+  EXPECT_EQ(ranks_of(evaluation, 0), (std::vector<std::int32_t>{0, 1, 4, 5}));
+  EXPECT_FALSE(are_unequal(evaluation, 0));
+  EXPECT_TRUE(are_unequal(evaluation, 1)) << "no rank is said to have the rows of the mean";
   const Levels levels = levels_of(evaluation);
   for (const Level& level : levels) {
     EXPECT_EQ(level.store->ranks_of(0).size(), 4U) << level.name;

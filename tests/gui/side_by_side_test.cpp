@@ -108,9 +108,10 @@ TEST(SideBySide, AMeasuredRankHasTheRowsOfASimulatedStep) {
   SideBySide sides;
   sides.add({"measured", writer.trace(), 0, {10'000, 80'000}}, axes);
   const auto store = sides.build();
-  EXPECT_EQ(row_names(*store),
-            (std::vector<std::string>{
-                "measured", "  compute", "  tensor parallel", "  data parallel", "  copies"}));
+  EXPECT_EQ(
+      row_names(*store),
+      (std::vector<std::string>{
+          "measured", "  compute", "  tensor communication", "  data communication", "  copies"}));
   EXPECT_EQ(store->slices_of(0)[0].begin(), 0);
   EXPECT_EQ(store->duration_of(store->slices_of(0)[0]), 20'000);
   EXPECT_EQ(store->slices_of(1)[0].category(), Category::tensor);

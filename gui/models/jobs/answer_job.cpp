@@ -32,11 +32,4 @@ AnswerPtr answer_text(const AnswerRequest& request,
   return outcome;
 }
 
-void AnswerJob::request(AnswerRequest request) {
-  run([request = std::move(request)](
-          const std::stop_token& stop,
-          const LatestTask::Report& report) { return answer_text(request, stop, report); },
-      [this](const AnswerPtr& outcome) { emit finished(outcome); });
-}
-
 }  // namespace orrery::gui

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs an answer of sim/sweep, which takes many evaluations, on a worker thread.
+// An answer of sim/sweep, which takes many evaluations: work for a thread of its own.
 
 #include <QString>
 #include <memory>
@@ -30,17 +30,5 @@ using AnswerPtr = std::shared_ptr<const AnswerOutcome>;
 [[nodiscard]] AnswerPtr answer_text(const AnswerRequest& request,
                                     const std::stop_token& stop = {},
                                     const LatestTask::Report& report = {});
-
-class AnswerJob : public LatestTask {
-  Q_OBJECT
-
- public:
-  using LatestTask::LatestTask;
-
-  void request(AnswerRequest request);
-
- signals:
-  void finished(const orrery::gui::AnswerPtr& outcome);
-};
 
 }  // namespace orrery::gui

@@ -169,11 +169,6 @@ PlanFile plan_file(const PlanFileRequest& request) {
   return {{}, "This plan cannot be written as a scenario. " + problem_lines(diagnostics)};
 }
 
-void PlanFileJob::request(PlanFileRequest request) {
-  run([request](const std::stop_token&, const LatestTask::Report&) { return plan_file(request); },
-      [this, request](const PlanFile& file) { emit finished(request, file); });
-}
-
 QString save_plan_file(const plan::Plan& plan, const QString& path) {
   const std::filesystem::path file(path.toStdString());
   const std::string ending = file.extension().string();

@@ -85,18 +85,6 @@ struct PlanFile {
 
 [[nodiscard]] PlanFile plan_file(const PlanFileRequest& request);
 
-class PlanFileJob : public LatestTask {
-  Q_OBJECT
-
- public:
-  using LatestTask::LatestTask;
-
-  void request(PlanFileRequest request);
-
- signals:
-  void finished(const orrery::gui::PlanFileRequest& request, const orrery::gui::PlanFile& file);
-};
-
 // As `orrery plan` prints it, by the ending: csv, txt, else JSON. A sentence, empty: saved.
 [[nodiscard]] QString save_plan_file(const plan::Plan& plan, const QString& path);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
@@ -9,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/files/difference.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {
 
@@ -54,31 +57,16 @@ Table rows_table(const QString& title,
   return table;
 }
 
-// The measured step without anything to compare it with.
-Table measured_table(const trace::MeasuredMean& mean) {
-  Table table{"Categories", {"one GPU, one step", "measured", "share", ""}, {}};
-  for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    const Seconds time = mean.categories[c];
-    if (time > Seconds{}) {
-      const double share = time / mean.step_time;
-      table.rows.push_back({{.text = spoken(step::kStepCategoryNames[c])},
-                            time_cell(time),
-                            share_cell(share),
-                            {.bar = share}});
-    }
-  }
-  return table;
-}
-
-Table kinds_table(const trace::MeasuredMean& mean) {
-  Table table{"Kernels", {"one GPU, one step", "measured", "share", ""}, {}};
-  for (std::size_t w = 0; w < trace::kWorks; ++w) {
-    if (mean.work[w] > Seconds{}) {
-      const double share = mean.work[w] / mean.step_time;
-      table.rows.push_back({{.text = qt(trace::kWorkNames[w])},
-                            time_cell(mean.work[w]),
-                            share_cell(share),
-                            {.bar = share}});
+// The measured step without anything to compare it with: one table by category, one by kernel.
+Table measured_table(const QString& title,
+                     const std::function<QString(std::size_t)>& name_of,
+                     std::span<const Seconds> times,
+                     Seconds step) {
+  Table table{title, {"one GPU, one step", "measured", "share", ""}, {}};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (const double share = times[i] / step; share > 0.0) {
+      table.rows.push_back(
+          {{.text = name_of(i)}, time_cell(times[i]), share_cell(share), {.bar = share}});
     }
   }
   return table;
@@ -310,8 +298,16 @@ TraceAnswerPtr trace_answer(const TraceQuestion& question) {
     answer->verdict = QString("The measured step takes %1, mean of %2.")
                           .arg(qt(format_time(mean->step_time)))
                           .arg(mean->steps);
-    tables.push_back(measured_table(*mean));
-    tables.push_back(kinds_table(*mean));
+    tables.push_back(measured_table(
+        "Categories",
+        [](std::size_t c) { return qt(report::label_of(static_cast<step::StepCategory>(c))); },
+        mean->categories,
+        mean->step_time));
+    tables.push_back(measured_table(
+        "Kernels",
+        [](std::size_t w) { return qt(trace::kWorkNames[w]); },
+        mean->work,
+        mean->step_time));
   }
   tables.push_back(communication_table(*mean));
   tables.push_back(unknown_table(answer->measured));

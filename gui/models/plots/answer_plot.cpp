@@ -27,23 +27,13 @@ class Columns {
   }
 
   [[nodiscard]] std::vector<double> numbers(std::string_view name) const {
-    std::vector<double> values;
-    if (const auto column = find(name)) {
-      for (const auto& row : answer_.rows) {
-        const auto* number = std::get_if<double>(&row[*column]);
-        values.push_back(number != nullptr ? *number : std::nan(""));
-      }
-    }
-    return values;
+    return cells<double>(name, std::nan(""));
   }
 
   [[nodiscard]] std::vector<QString> texts(std::string_view name) const {
     std::vector<QString> values;
-    if (const auto column = find(name)) {
-      for (const auto& row : answer_.rows) {
-        const auto* text = std::get_if<std::string>(&row[*column]);
-        values.push_back(text != nullptr ? qt(*text) : QString());
-      }
+    for (const std::string& text : cells<std::string>(name, {})) {
+      values.push_back(qt(text));
     }
     return values;
   }
@@ -59,6 +49,18 @@ class Columns {
   }
 
  private:
+  template <typename Value>
+  [[nodiscard]] std::vector<Value> cells(std::string_view name, const Value& without) const {
+    std::vector<Value> values;
+    if (const auto column = find(name)) {
+      for (const auto& row : answer_.rows) {
+        const auto* value = std::get_if<Value>(&row[*column]);
+        values.push_back(value != nullptr ? *value : without);
+      }
+    }
+    return values;
+  }
+
   const sweep::Answer& answer_;
 };
 

@@ -26,7 +26,7 @@ constexpr std::array<Dress, kinds> kDress = {{{"no other beats both", PlotMark::
                                               {"not ranked", PlotMark::cross, 7},
                                               {"as it stands", PlotMark::square, 3},
                                               {"ranked", PlotMark::disc, 0},
-                                              {"tie with the best", PlotMark::diamond, 1},
+                                              {"within error of the best", PlotMark::diamond, 1},
                                               {"best", PlotMark::star, 5}}};
 
 struct Place {
@@ -43,7 +43,7 @@ Place place_of(const plan::Plan& plan, const plan::FrontPoint& point) {
     if (one.proposal.tag == point.proposal.tag) {
       const bool ties = one.standing == plan::Standing::tie;
       return {ties ? tie : behind,
-              QString("rank %1%2").arg(i + 1).arg(ties ? ", a tie with the best" : "")};
+              QString("rank %1%2").arg(i + 1).arg(ties ? ", within error of the best" : "")};
     }
   }
   if (plan.current && plan.current->proposal.tag == point.proposal.tag) {

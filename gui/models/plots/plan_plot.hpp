@@ -5,7 +5,7 @@
 // series       | mark     | points
 // -------------|----------|------------------------------------------------------------
 // best         | star     | the chosen plan
-// tie          | diamond  | ranked, and not distinguishable from the best
+// within error | diamond  | ranked, and not distinguishable from the best
 // ranked       | disc     | ranked behind it
 // now          | square   | the scenario as it stands, where it is not ranked
 // others       | cross    | simulated or estimated, but not ranked

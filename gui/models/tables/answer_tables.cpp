@@ -55,17 +55,17 @@ Table trust_table(const report::Evaluation& evaluation) {
 }  // namespace
 
 Table metrics_table(const report::Figures& answer) {
-  Table table{"Metrics", {"metric", "value", "P10", "P50", "P90", "meaning"}, {}};
+  Table table{"Metrics", {"metric", "value", "P10", "P90", "mean", "meaning"}, {}};
   for (const report::MetricFigures& metric : answer.metrics) {
     const report::MetricInfo& info = report::info(metric.id);
     const auto known = [&info](const std::optional<double>& value) {
       return value ? number(info.dimension, *value) : Cell{};
     };
     table.rows.push_back({{.text = spoken(info.name), .tip = qt(info.name)},
-                          known(metric.value),
+                          known(metric.p50 ? metric.p50 : metric.value),
                           known(metric.p10),
-                          known(metric.p50),
                           known(metric.p90),
+                          metric.p50 ? known(metric.value) : Cell{},
                           {.text = qt(info.meaning), .tone = Tone::faint}});
   }
   return table;
@@ -186,24 +186,26 @@ std::vector<Table> all_tables(const report::Evaluation& evaluation) {
        trust_table(evaluation)});
 }
 
-Table problems_table(const Diagnostics& diagnostics, const QString& failure) {
-  Table table{"Problems", {"", "line", "key", "problem", "allowed"}, {}};
+Table problems_table(const Diagnostics& diagnostics,
+                     const QString& failure,
+                     QString (*place)(const SourceLocation& where)) {
+  Table table{"Problems", {"", place ? "where" : "line", "key", "problem", "allowed"}, {}};
   if (!failure.isEmpty()) {
     table.rows.push_back({{.text = "error", .tone = Tone::bad}, {}, {}, {.text = failure}, {}});
   }
   for (const Diagnostic& problem : diagnostics.all()) {
     const bool error = problem.severity == Severity::error;
-    const double line = problem.where.line;
-    table.rows.push_back(
-        {{.text = error                                   ? "error"
-                  : problem.severity == Severity::warning ? "warning"
-                                                          : "note",
-          .tone = error ? Tone::bad : Tone::warning},
-         {.text = problem.where.line > 0 ? QString::number(problem.where.line) : QString(),
-          .order = line},
-         plain(problem.key),
-         {.text = qt(problem.message), .tip = qt(to_string(problem))},
-         plain(problem.allowed)});
+    const int line = problem.where.line;
+    table.rows.push_back({{.text = error                                   ? "error"
+                                   : problem.severity == Severity::warning ? "warning"
+                                                                           : "note",
+                           .tone = error ? Tone::bad : Tone::warning},
+                          place ? Cell{.text = place(problem.where)}
+                                : Cell{.text = line > 0 ? QString::number(line) : QString(),
+                                       .order = static_cast<double>(line)},
+                          plain(problem.key),
+                          {.text = qt(problem.message), .tip = qt(to_string(problem))},
+                          plain(problem.allowed)});
   }
   return table;
 }

@@ -27,7 +27,9 @@ inline constexpr auto kEvents = "Events";
 // All of an evaluation that have rows: these, and the causes of failures and the trust.
 [[nodiscard]] std::vector<Table> all_tables(const report::Evaluation& evaluation);
 
-// Severity, line, key, message, allowed values.
-[[nodiscard]] Table problems_table(const Diagnostics& diagnostics, const QString& failure);
+// Severity, line, key, message, allowed values; where there are several files, `place` says where.
+[[nodiscard]] Table problems_table(const Diagnostics& diagnostics,
+                                   const QString& failure,
+                                   QString (*place)(const SourceLocation& where) = nullptr);
 
 }  // namespace orrery::gui

@@ -1,5 +1,6 @@
 #include "gui/models/tables/dashboard.hpp"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -7,7 +8,6 @@
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/files/difference.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/picture/histogram.hpp"
 #include "sim/report/text/printed_quantiles.hpp"
@@ -30,13 +30,7 @@ QString percent(double share) {
 class Cards {
  public:
   Cards(const report::Evaluation& evaluation, const report::Evaluation* baseline)
-      : evaluation_(evaluation) {
-    if (baseline != nullptr) {
-      const report::Figures both[] = {report::figures_of(*baseline),
-                                      report::figures_of(evaluation)};
-      differences_ = report::differences(both);
-    }
-  }
+      : evaluation_(evaluation), baseline_(baseline) {}
 
   // Nothing when the scenario does not give this metric.
   [[nodiscard]] std::optional<Card> of(MetricId id, const QString& name) const {
@@ -47,10 +41,11 @@ class Cards {
     const report::MetricInfo& info = report::info(id);
     Card card;
     card.name = name;
-    card.value = shown(info.dimension, metric->value);
+    card.value = shown(info.dimension, report::typical(*metric));
     card.tip = qt(info.meaning);
-    const double change = change_of(id);
-    if (change != 0.0) {
+    const auto* before = baseline_ != nullptr ? baseline_->metrics.find(id) : nullptr;
+    if (before != nullptr && card.value != shown(info.dimension, report::typical(*before))) {
+      const double change = report::typical(*metric) - report::typical(*before);
       card.change = change_shown(info.dimension, change);
       card.change_tone = tone_of_change(id, change);
     }
@@ -68,19 +63,6 @@ class Cards {
   }
 
  private:
-  [[nodiscard]] double change_of(MetricId id) const {
-    for (const report::DifferenceRow& row : differences_) {
-      if (row.group == "metric" && row.name == report::info(id).name) {
-        const std::optional<double> before = row.values[0].value;
-        const std::optional<double> now = row.values[1].value;
-        const bool same =
-            before && now && shown(row.dimension, *before) == shown(row.dimension, *now);
-        return same ? 0.0 : row.values[1].change.value_or(0.0);
-      }
-    }
-    return 0.0;
-  }
-
   static Tone tone_of_change(MetricId id, double change) {
     switch (id) {
       case MetricId::step_time:
@@ -111,7 +93,6 @@ class Cards {
       card.detail = "in every trial";
       return;
     }
-    card.value = shown(dimension, trials.quantile(report::kMedian));
     card.detail = QString("P10 %1, P90 %2")
                       .arg(shown(dimension, trials.quantile(report::kLowQuantile)),
                            shown(dimension, trials.quantile(report::kHighQuantile)));
@@ -119,7 +100,7 @@ class Cards {
   }
 
   const report::Evaluation& evaluation_;
-  std::vector<report::DifferenceRow> differences_;
+  const report::Evaluation* baseline_;
 };
 
 Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
@@ -197,7 +178,7 @@ Card expectation_card(const report::Evaluation& evaluation) {
 Tone tone_of(report::Standing standing) {
   switch (standing) {
     case report::Standing::fine:
-      return Tone::plain;
+      return Tone::good;
     case report::Standing::tight:
       return Tone::warning;
     case report::Standing::bad:
@@ -237,12 +218,22 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
     result.loss = qt(loss->label);
     result.loss_hue = ledger_hue(loss->category);
   }
+  result.badge = qt(outcome.brief);
   result.why = qt(outcome.reason);
   result.tone = tone_of(outcome.standing);
   if (outcome.standing == report::Standing::impossible) {
-    result.verdict = qt(outcome.brief);
-  } else if (!outcome.reason.empty()) {
-    result.verdict += "; " + qt(outcome.brief);
+    result.loss_hue = -1;
+    result.verdict = qt(outcome.reason).section(": ", 1);
+  }
+  result.impossible = outcome.standing == report::Standing::impossible;
+  for (const std::string& advice : evaluation.advice) {
+    static const QRegularExpression kKey("`([^`:]+): ([^`]+)`");
+    std::vector<scenario::KeyValue> keys;
+    for (auto match = kKey.globalMatch(qt(advice)); match.hasNext();) {
+      const QRegularExpressionMatch key = match.next();
+      keys.push_back({key.captured(1).toStdString(), key.captured(2).toStdString(), {}});
+    }
+    result.advice.emplace_back(qt(advice).remove('`'), std::move(keys));
   }
   result.subtitle = QString("%1 on %2 x %3")
                         .arg(qt(evaluation.echo.model_name),

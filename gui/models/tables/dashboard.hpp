@@ -14,6 +14,7 @@
 
 #include "gui/models/tables/table.hpp"
 #include "sim/report/evaluation.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {
 
@@ -28,14 +29,17 @@ struct Card {
 };
 
 struct Dashboard {
-  QString title = {};    // name of the scenario
+  QString title = {};  // name of the scenario
+  QString badge = {};  // how it stands: "fits tightly", "does not fit"
+  bool impossible = false;
   QString verdict = {};  // the answer in one sentence
   QString loss = {};     // the part of it that names what takes most
   int loss_hue = -1;
   QString why = {};                   // fine, tight, bad or impossible: the reason
-  Tone tone = Tone::plain;            // of the verdict
+  Tone tone = Tone::plain;            // of the badge
   QString subtitle = {};              // model, GPUs
   std::vector<QString> reasons = {};  // why it is not feasible
+  std::vector<std::pair<QString, std::vector<scenario::KeyValue>>> advice = {};  // what would fit
   std::vector<Card> step = {};
   std::vector<Card> run = {};
 };

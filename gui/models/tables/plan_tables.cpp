@@ -35,7 +35,7 @@ std::vector<Column> columns_of(const plan::Plan& plan) {
   constexpr Column kColumns[] = {{MetricId::step_time, "step", true},
                                  {MetricId::cost, "cost", true},
                                  {MetricId::memory_headroom, "free memory", true},
-                                 {MetricId::finish_time, "finish", false},
+                                 {MetricId::finish_time, "done in", false},
                                  {MetricId::mfu, "MFU", false},
                                  {MetricId::energy, "energy", false}};
   const report::Evaluation& best = plan.finalists.front().evaluation;
@@ -77,10 +77,11 @@ Cell standing_cell(const Finalist& finalist) {
   if (!finalist.evaluation.feasible) {
     return {.text = "does not fit", .tone = Tone::bad};
   }
-  Cell cell{.text = qt(plan::to_string(finalist.standing))};
+  const bool ties = finalist.standing == plan::Standing::tie;
+  Cell cell{.text = ties ? "within error" : qt(plan::to_string(finalist.standing))};
   if (finalist.standing == plan::Standing::best) {
     cell.tone = Tone::good;
-  } else if (finalist.standing == plan::Standing::tie) {
+  } else if (ties) {
     cell.tip =
         "The difference is within the noise of the trials, or below what the step model "
         "tells apart.";
@@ -180,8 +181,7 @@ QString beside_best(const Finalist& finalist) {
     return "does not fit";
   }
   const QString behind = qt(plan::behind_words(finalist, kPlusMinus));
-  return behind +
-         (finalist.standing == plan::Standing::tie ? " with the best" : " against the best");
+  return behind + (finalist.standing == plan::Standing::tie ? " of the best" : " against the best");
 }
 
 // The finalist, with the scenario as it stands among them.

@@ -125,7 +125,7 @@ struct StageRows {
 
 StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation, std::size_t d) {
   const RowId stage = builder.group(fmt::format("stage {}", d));
-  builder.set_ranks(stage, ranks_alike(evaluation, d));
+  builder.set_ranks(stage, ranks_of(evaluation, d), are_unequal(evaluation, d));
   if (evaluation.step.stage_ledgers.size() > 1) {
     builder.lead(stage);  // the pipeline as one picture
   }
@@ -225,41 +225,24 @@ Repetition steps_of_run(const report::Evaluation& evaluation) {
 }  // namespace
 
 Category category_of(RunActivity activity) {
-  switch (activity) {
-    case RunActivity::training:
-      return Category::training;
-    case RunActivity::lost_training:
-      return Category::lost;
-    case RunActivity::discarded_training:
-      return Category::discarded;
-    case RunActivity::rework:
-      return Category::rework;
-    case RunActivity::checkpoint:
-      return Category::checkpoint;
-    case RunActivity::evaluation:
-      return Category::evaluation;
-    case RunActivity::planned_maintenance:
-      return Category::maintenance;
-    case RunActivity::unitemised:
-      return Category::unitemised;
-    case RunActivity::detection:
-      return Category::detection;
-    case RunActivity::diagnosis:
-      return Category::diagnosis;
-    case RunActivity::waiting_for_capacity:
-      return Category::waiting;
-    case RunActivity::scheduling:
-      return Category::scheduling;
-    case RunActivity::communicator_init:
-      return Category::communicator;
-    case RunActivity::load:
-      return Category::load;
-    case RunActivity::warm_up:
-      return Category::warm_up;
-    case RunActivity::failure:
-      return Category::lost;
-  }
-  return Category::other;
+  using enum Category;
+  static constexpr std::array<Category, run::kRunActivityCount> kOfActivity = {training,
+                                                                               lost,
+                                                                               checkpoint,
+                                                                               evaluation,
+                                                                               maintenance,
+                                                                               unitemised,
+                                                                               detection,
+                                                                               diagnosis,
+                                                                               waiting,
+                                                                               scheduling,
+                                                                               communicator,
+                                                                               load,
+                                                                               warm_up,
+                                                                               lost,
+                                                                               discarded,
+                                                                               rework};
+  return kOfActivity[static_cast<std::size_t>(activity)];
 }
 
 Category category_of(TaskKind kind) {

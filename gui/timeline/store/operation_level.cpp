@@ -205,8 +205,8 @@ void OperationLevel::add_link(std::size_t device, RowId stage) {
   std::vector<Sample> outside;
   bool used_inside = false;
   bool used_outside = false;
-  for (const report::LinkSample& sample :
-       report::link_use_over_time(evaluation_, static_cast<std::int64_t>(device))) {
+  for (const report::LinkSample& sample : report::link_use_over_time(
+           evaluation_, static_cast<std::int64_t>(device), gigabytes_per_second(nic_limit_))) {
     inside.push_back({sample.from.ns, in_gigabytes_per_second(sample.inside)});
     outside.push_back({sample.from.ns, in_gigabytes_per_second(sample.outside)});
     used_inside = used_inside || sample.inside > BytesPerSecond{};
@@ -223,15 +223,14 @@ void OperationLevel::add_link(std::size_t device, RowId stage) {
 void OperationLevel::add_stage(std::size_t device) {
   const std::size_t stages = evaluation_.step.stage_ledgers.size();
   const std::int64_t ranks = evaluation_.step.gpus / static_cast<std::int64_t>(stages);
-  const step::DevicePace pace =
-      device < timeline_.paces.size() ? timeline_.paces[device] : step::DevicePace{};
-  const bool unequal = pace.slowest > pace.mean;
+  const bool unequal = are_unequal(evaluation_, device);
   const RowId stage = builder_.group(
       fmt::format("stage {} ({} {})",
                   device,
                   format_integer(ranks),
                   ranks == 1 ? "rank" : (unequal ? "ranks, their mean" : "ranks alike")));
-  builder_.set_ranks(stage, ranks_alike(evaluation_, device));
+  const std::vector<std::int32_t> of_stage = ranks_of(evaluation_, device);
+  builder_.set_ranks(stage, of_stage, unequal);
   if (stages > 1) {
     builder_.lead(stage);
   }
@@ -242,6 +241,16 @@ void OperationLevel::add_stage(std::size_t device) {
   }
   if (unequal) {
     rows.slowest = builder_.row("slowest rank", stage);
+    if (timeline_.gpu_times.size() == static_cast<std::size_t>(evaluation_.step.gpus) &&
+        !of_stage.empty()) {
+      const auto time = [this](std::int32_t rank) {
+        return timeline_.gpu_times[static_cast<std::size_t>(rank)];
+      };
+      const std::int32_t slowest = *std::max_element(
+          of_stage.begin(), of_stage.end(), [&time](auto a, auto b) { return time(a) < time(b); });
+      builder_.rename(rows.slowest, fmt::format("rank {}, slowest", format_integer(slowest)));
+      builder_.set_ranks(rows.slowest, {slowest});
+    }
   }
   stages_.push_back(rows);
   add_memory(evaluation_, device, stage, builder_);
@@ -416,13 +425,16 @@ Level OperationLevel::build() {
 
 }  // namespace
 
-std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation, std::size_t device) {
-  const layout::Layout& layout = evaluation.echo.layout;
+bool are_unequal(const report::Evaluation& evaluation, std::size_t device) {
   const auto& timeline = evaluation.step.operation_timeline;
-  const bool unequal = timeline && device < timeline->paces.size() &&
-                       timeline->paces[device].slowest > timeline->paces[device].mean;
+  return timeline && device < timeline->paces.size() &&
+         timeline->paces[device].slowest > timeline->paces[device].mean;
+}
+
+std::vector<std::int32_t> ranks_of(const report::Evaluation& evaluation, std::size_t device) {
+  const layout::Layout& layout = evaluation.echo.layout;
   const auto devices = static_cast<std::size_t>(layout.pipeline);
-  if (unequal || layout.order.empty() || devices != evaluation.step.stage_ledgers.size()) {
+  if (layout.order.empty() || devices != evaluation.step.stage_ledgers.size()) {
     return {};
   }
   const layout::RankMap map(layout);

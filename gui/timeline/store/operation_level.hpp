@@ -9,7 +9,7 @@
 // compute                 | kernels of all layers, one after the other; hatched between them what
 //                         | the GPU waits for
 // tensor, context, expert | collectives by axis: from their start to their end, whether compute
-// and data parallel       | waits for them or they are hidden
+// and data communication  | waits for them or they are hidden
 // pipeline                | messages to other stages
 // host and drives         | time in which the GPU waits for launches; copies
 // slowest rank            | where GPUs are unequal: its tasks without the waiting of the others
@@ -30,9 +30,12 @@ namespace orrery::timeline {
 
 inline constexpr std::uint64_t kMostOperations = 4'000'000;
 
-// The ranks of a pipeline device, ascending; empty where they are not alike, or not known.
-[[nodiscard]] std::vector<std::int32_t> ranks_alike(const report::Evaluation& evaluation,
-                                                    std::size_t device);
+// The ranks of a pipeline device, ascending; empty where they are not known.
+[[nodiscard]] std::vector<std::int32_t> ranks_of(const report::Evaluation& evaluation,
+                                                 std::size_t device);
+
+// Whether one of them is slower than the others: their rows are those of the mean rank.
+[[nodiscard]] bool are_unequal(const report::Evaluation& evaluation, std::size_t device);
 
 // What a GPU waits for, on the row of its computation: by pipeline device, kNoRow for none.
 void add_waits(const report::Evaluation& evaluation,

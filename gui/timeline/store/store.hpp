@@ -50,6 +50,7 @@ struct Row {
   std::uint32_t ranks = 0;    // of a group: 1 + index into the lists of ranks; 0: it has none
   bool closed = false;        // of a group: shown on one line until somebody opens it
   bool led = false;           // of a group: closed, it shows its first row alone
+  bool mean = false;          // of a group with ranks: shows their mean, no rank has rows
 };
 
 enum class MarkKind : std::uint8_t { failure, checkpoint, restart, other, count_ };

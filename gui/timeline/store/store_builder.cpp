@@ -66,12 +66,13 @@ void StoreBuilder::set_order(RowId row, std::int64_t order) {
   rows_[row].order = order;
 }
 
-// Long slices before the short ones that begin with them: a caller before what it calls.
-void StoreBuilder::set_ranks(RowId group, std::vector<std::int32_t> ranks) {
+void StoreBuilder::set_ranks(RowId group, std::vector<std::int32_t> ranks, bool mean) {
   ranks_.push_back(std::move(ranks));
   rows_[group].row.ranks = static_cast<std::uint32_t>(ranks_.size());
+  rows_[group].row.mean = mean;
 }
 
+// Long slices before the short ones that begin with them: a caller before what it calls.
 bool StoreBuilder::earlier(const Slice& a, const Slice& b) const {
   return a.begin() != b.begin() ? a.begin() < b.begin() : end_of(a) > end_of(b);
 }

@@ -65,8 +65,8 @@ class StoreBuilder {
   // Rows of one parent stand in ascending order of this, then in the order they were made.
   void set_order(RowId row, std::int64_t order);
 
-  // The ranks that a group stands for: all alike, they share its rows.
-  void set_ranks(RowId group, std::vector<std::int32_t> ranks);
+  // The ranks that a group stands for: all alike, they share its rows, else it shows their mean.
+  void set_ranks(RowId group, std::vector<std::int32_t> ranks, bool mean = false);
 
   // Sorts the slices of all rows by time. What add() returned before no longer holds.
   void sort_slices();

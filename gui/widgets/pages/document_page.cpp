@@ -9,6 +9,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <chrono>
+#include <utility>
 
 #include "gui/models/recovery.hpp"
 #include "gui/widgets/code_editor.hpp"
@@ -175,6 +176,14 @@ void DocumentPage::take(const OutcomePtr& outcome) {
 void DocumentPage::set_baseline() {
   baseline_ = answered_;
   emit outcome_changed();
+}
+
+void DocumentPage::swap_baseline() {
+  if (baseline_ != answered_) {
+    const OutcomePtr pinned = std::exchange(baseline_, answered_);
+    document_->replace(QString::fromStdString(pinned->text));
+    emit outcome_changed();
+  }
 }
 
 bool DocumentPage::stale() const {

@@ -35,6 +35,7 @@ class DocumentPage : public QWidget {
   void cancel();             // the plan keeps the best so far
   void drop();               // of a page that closes
   void set_baseline();       // what is shown now
+  void swap_baseline();      // its text, and what is shown now as the baseline
   void find();
   void show_line(int line, int column);
   void show_form(bool form);

@@ -19,6 +19,7 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/table_view.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -31,9 +32,7 @@ constexpr auto kStatedOnImport = "stated on import";
 
 QLabel* heading(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
-  QFont font = label->font();
-  font.setBold(true);
-  label->setFont(font);
+  label->setFont(scaled(label->font(), 1.0, true));
   return label;
 }
 
@@ -210,7 +209,7 @@ void ImportPage::take(const ImportAnswerPtr& answer) {
   verdict_->setText(answer->verdict);
   open_->setEnabled(!task_.running() && openable());
   fill_keys();
-  show_tables();
+  show_answer();
 }
 
 // A line for each file: its name, what it is read as, and a button that takes it away.
@@ -296,9 +295,7 @@ void ImportPage::fill_keys() {
                                     : key.found.isEmpty() ? QString("by default")
                                                           : key.found + " in the files");
     auto* label = qobject_cast<QLabel*>(keys_->labelForField(editor.field));
-    QFont font = label->font();
-    font.setBold(key.asked);
-    label->setFont(font);
+    label->setFont(scaled(label->font(), 1.0, key.asked));
     label->setToolTip(tip);
   }
   if (answer_->result.scenario.empty()) {
@@ -317,32 +314,22 @@ void ImportPage::fill_keys() {
   }
 }
 
-void ImportPage::show_tables() {
-  const QString front = tables_->tabText(tables_->currentIndex()).section(" (", 0, 0);
+void ImportPage::show_answer() {
   text_->setPlainText(qt(answer_->result.scenario));
   report_->setPlainText(answer_->report);
-  for (int i = tables_->count(); i-- > 0;) {
-    QWidget* page = tables_->widget(i);
-    tables_->removeTab(i);
-    if (page != text_ && page != report_) {
-      delete page;
+  show_tables(*tables_, answer_->tables);
+  for (std::size_t i = 0; i < answer_->tables.size(); ++i) {
+    const Table& table = answer_->tables[i];
+    tables_->setTabText(static_cast<int>(i),
+                        QString("%1 (%2)").arg(table.title).arg(table.rows.size()));
+  }
+  const bool any = !answer_->result.scenario.empty();
+  for (const auto& [page, name] : {std::pair{text_, "Scenario"}, {report_, "Report"}}) {
+    if (const int at = tables_->indexOf(page); any != (at >= 0)) {
+      any ? static_cast<void>(tables_->addTab(page, name)) : tables_->removeTab(at);
     }
   }
-  for (const Table& table : answer_->tables) {
-    auto* view = new AnswerTable(table.title, tables_);
-    view->set(table);
-    tables_->addTab(view, QString("%1 (%2)").arg(table.title).arg(table.rows.size()));
-  }
-  if (!answer_->result.scenario.empty()) {
-    tables_->addTab(text_, "Scenario");
-    tables_->addTab(report_, "Report");
-  }
-  for (int i = 0; i < tables_->count(); ++i) {
-    if (tables_->tabText(i).section(" (", 0, 0) == front) {
-      tables_->setCurrentIndex(i);
-    }
-  }
-  if (front != "Scenario" && front != "Report" && answer_->problems.has_errors()) {
+  if (qobject_cast<AnswerTable*>(tables_->currentWidget()) && answer_->problems.has_errors()) {
     tables_->setCurrentIndex(0);
   }
 }

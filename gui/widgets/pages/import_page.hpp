@@ -74,7 +74,7 @@ class ImportPage : public QWidget {
   void take(const ImportAnswerPtr& answer);
   void fill_files();
   void fill_keys();
-  void show_tables();
+  void show_answer();
   void add_editor(const ImportKey& key);
 
   LatestTask task_;

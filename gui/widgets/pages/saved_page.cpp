@@ -21,12 +21,7 @@ SavedPage::SavedPage(QString path, QString title, SavedPtr saved, QWidget* paren
   sentence->setTextInteractionFlags(Qt::TextSelectableByMouse);
   tables_->setDocumentMode(true);
   tables_->setAccessibleName("Saved answer");
-  for (Table& table : saved_tables(*saved_)) {
-    auto* view = new AnswerTable(table.title, tables_);
-    const QString name = table.title;
-    view->set(std::move(table));
-    tables_->addTab(view, name);
-  }
+  show_tables(*tables_, saved_tables(*saved_));
   auto* column = new QVBoxLayout(this);
   column->addWidget(sentence);
   column->addWidget(tables_, 1);

@@ -240,7 +240,7 @@ void TracePage::take_answer(const TraceAnswerPtr& answer) {
                                tone_color(Tone::warning, palette()).name(),
                                answer->warning));
   }
-  show_tables();
+  show_tables(*tables_, answer->tables);
   if (answer->beside.empty() && view_->count() > 1) {
     view_->setCurrentIndex(1);
   }
@@ -254,21 +254,6 @@ void TracePage::show_view() {
     timeline_->set_levels(timeline::levels_of(files_->files[static_cast<std::size_t>(file)]));
   } else if (answer_) {
     timeline_->set_levels(answer_->beside);
-  }
-}
-
-void TracePage::show_tables() {
-  const QString front = tables_->tabText(tables_->currentIndex());
-  while (tables_->count() > 0) {
-    delete tables_->widget(0);
-  }
-  for (const Table& table : answer_->tables) {
-    auto* view = new AnswerTable(table.title, tables_);
-    view->set(table);
-    tables_->addTab(view, table.title);
-    if (table.title == front) {
-      tables_->setCurrentWidget(view);
-    }
   }
 }
 

@@ -77,7 +77,6 @@ class TracePage : public QWidget {
   void ask();
   void take_answer(const TraceAnswerPtr& answer);
   void show_view();
-  void show_tables();
   void fail(const QString& sentence);
 
   QStringList paths_;

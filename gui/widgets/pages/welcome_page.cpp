@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "gui/models/shipped_scenarios.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -77,10 +78,7 @@ class TwoLines : public QStyledItemDelegate {
 
 QLabel* heading(const QString& text, double size, QWidget* parent) {
   auto* label = new QLabel(text, parent);
-  QFont font = label->font();
-  font.setPointSizeF(font.pointSizeF() * size);
-  font.setBold(true);
-  label->setFont(font);
+  label->setFont(scaled(label->font(), size, true));
   label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   return label;
 }

@@ -107,23 +107,32 @@ void TimelineView::find_next(const QString& text) {
   }
 }
 
-// Of the level that is shown, else of the next one that has ranks.
+// Of the level that is shown, else of the next one that has rows of this rank, else of its stage.
 bool TimelineView::go_to_rank(int rank) {
   const std::size_t count = view_.levels().size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t level = (view_.level() + i) % count;
-    const timeline::Store& store = *view_.levels()[level].store;
-    if (const timeline::RowPlace place = place_of_rank(store, rank);
-        place.row != timeline::kNoRow) {
-      view_.go_to_level(level);
-      view_.rows().reveal(place);
-      search_->show_outcome(true, QString::fromStdString(store.rows()[place.row].name));
-      changed();
-      return true;
+  const timeline::Row* found = nullptr;
+  timeline::RowPlace place;
+  std::size_t level = 0;
+  for (std::size_t i = 0; i < count && (found == nullptr || found->mean); ++i) {
+    const std::size_t at = (view_.level() + i) % count;
+    const timeline::Store& store = *view_.levels()[at].store;
+    const timeline::RowPlace here = place_of_rank(store, rank);
+    if (here.row != timeline::kNoRow && (found == nullptr || !store.rows()[here.row].mean)) {
+      found = &store.rows()[here.row];
+      place = here;
+      level = at;
     }
   }
-  search_->show_outcome(false, tr("none"));
-  return false;
+  if (found != nullptr) {
+    view_.go_to_level(level);
+    view_.rows().reveal(place);
+    changed();
+  }
+  search_->show_outcome(found != nullptr,
+                        found == nullptr ? tr("none")
+                        : found->mean    ? tr("mean of its stage")
+                                         : QString::fromStdString(found->name));
+  return found != nullptr;
 }
 
 }  // namespace orrery::gui

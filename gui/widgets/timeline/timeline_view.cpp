@@ -226,7 +226,8 @@ void TimelineView::layout_regions() {
         }
         return false;
       });
-  const int legend = waits ? 2 * kLegendLine : kLegendHeight;
+  constexpr int kLow = 320;  // rows come first
+  const int legend = waits && height() > kLow ? 2 * kLegendLine : kLegendHeight;
   regions_.rows = strip(std::max(height() - y - legend, 1));
   regions_.names = QRect(0, regions_.rows.top(), names, regions_.rows.height());
   regions_.legend = QRect(0, y, width(), legend);

@@ -1,5 +1,6 @@
 #include "gui/widgets/window/command_palette.hpp"
 
+#include <QCoreApplication>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
@@ -100,16 +101,10 @@ void CommandPalette::run_chosen() {
 // The arrow keys go through the list while the cursor stays in the line.
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::KeyPress) {
-    const auto* key = static_cast<QKeyEvent*>(event);
-    const bool moves = key->key() == Qt::Key_Up || key->key() == Qt::Key_Down ||
-                       key->key() == Qt::Key_PageUp || key->key() == Qt::Key_PageDown;
-    if (moves) {
-      const int step = key->key() == Qt::Key_Up || key->key() == Qt::Key_PageUp ? -1 : 1;
-      const bool page = key->key() == Qt::Key_PageUp || key->key() == Qt::Key_PageDown;
-      constexpr int kPage = 10;
-      list_->setCurrentRow(std::clamp(
-          list_->currentRow() + step * (page ? kPage : 1), 0, std::max(list_->count() - 1, 0)));
-      return true;
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp ||
+        key == Qt::Key_PageDown) {
+      return QCoreApplication::sendEvent(list_, event);
     }
   }
   return QDialog::eventFilter(watched, event);

@@ -7,6 +7,7 @@
 #include <QMainWindow>
 #include <QTimer>
 #include <algorithm>
+#include <utility>
 
 namespace orrery::gui {
 
@@ -31,6 +32,7 @@ DockLayout::DockLayout(QMainWindow* window)
 }
 
 void DockLayout::reset() {
+  of_last_time_ = false;
   window_->restoreState(first_);
   shares_ = {};
   apply_soon();
@@ -39,9 +41,11 @@ void DockLayout::reset() {
 void DockLayout::restore(const QByteArray& state) {
   if (!window_->restoreState(state)) {
     reset();
-    return;
+  } else if (std::exchange(of_last_time_, false)) {
+    QTimer::singleShot(0, this, [this] { keep(true); });
+  } else {
+    apply_soon();
   }
-  QTimer::singleShot(0, this, &DockLayout::keep);
 }
 
 // Sizes hold once the window has laid itself out.
@@ -50,14 +54,14 @@ void DockLayout::apply_soon() {
   QTimer::singleShot(0, this, &DockLayout::apply);
 }
 
-void DockLayout::keep() {
-  if (stands(answer_) && window_->cursor().shape() == Qt::SplitVCursor) {  // its border is dragged
+// Of borders that are dragged; `all`: as they are.
+void DockLayout::keep(bool all) {
+  const Qt::CursorShape shape = window_->cursor().shape();
+  if (stands(answer_) && shape == Qt::SplitVCursor) {
     shares_.answer = static_cast<double>(answer_->height()) / window_->height();
   }
-  if (stands(timeline_)) {
+  if (stands(timeline_) && stands(charts_) && (all || shape == Qt::SplitHCursor)) {
     shares_.timeline = static_cast<double>(timeline_->width()) / window_->width();
-  }
-  if (stands(charts_)) {
     shares_.charts = static_cast<double>(charts_->width()) / window_->width();
   }
 }
@@ -85,7 +89,7 @@ bool DockLayout::eventFilter(QObject* watched, QEvent* event) {
     if (watched == window_) {
       QTimer::singleShot(0, this, &DockLayout::apply);
     } else if (QGuiApplication::mouseButtons().testFlag(Qt::LeftButton)) {
-      keep();  // somebody drags a border
+      keep(false);
     }
   }
   return false;

@@ -35,7 +35,7 @@ class DockLayout : public QObject {
     double charts = 0.27;
   };
 
-  void keep();
+  void keep(bool all);
   void apply();
 
   QMainWindow* window_;
@@ -43,6 +43,7 @@ class DockLayout : public QObject {
   QDockWidget* charts_;
   QDockWidget* timeline_;
   QByteArray first_;
+  bool of_last_time_ = true;  // the state to restore has sizes that a user left
   Shares shares_;
 };
 

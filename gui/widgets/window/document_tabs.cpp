@@ -8,6 +8,8 @@ namespace orrery::gui {
 
 DocumentTabs::DocumentTabs(QWidget* parent) : QTabWidget(parent), bar_(new QTabBar(parent)) {
   tabBar()->hide();
+  setFocusPolicy(Qt::NoFocus);  // else the focus goes to the bar that is hidden
+  setFocusProxy(nullptr);
   setDocumentMode(true);
   bar_->setDocumentMode(true);
   bar_->setDrawBase(false);

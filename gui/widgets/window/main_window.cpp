@@ -98,7 +98,10 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   connect(welcome_, &WelcomePage::open_wanted, this, [this] {
     open_paths(QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter));
   });
-  connect(tabs_, &QTabWidget::currentChanged, this, &MainWindow::show_page);
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] {
+    flipped_ = false;
+    show_page();
+  });
   connect(tabs_, &QTabWidget::tabCloseRequested, this, &MainWindow::close_tab);
   welcome_->set_recent(recent_files(settings_));
   restore_layout();
@@ -180,6 +183,7 @@ DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
   connect(page, &DocumentPage::title_changed, this, [this, page] { update_tab(page); });
   connect(page, &DocumentPage::outcome_changed, this, [this, page] {
     if (page == current_page()) {
+      flipped_ = false;
       show_page();
     }
     update_comparison();
@@ -282,19 +286,24 @@ void MainWindow::show_page() {
   if (!docks) {
     return;
   }
-  const OutcomePtr& answered = page->answered();
-  if (answered != shown_.outcome || page->baseline() != shown_.baseline) {
+  OutcomePtr answered = page->answered();
+  OutcomePtr baseline = page->baseline();
+  if (flipped_) {
+    std::swap(answered, baseline);
+  }
+  if (answered != shown_.outcome || baseline != shown_.baseline) {
     shown_.outcome = answered;
-    shown_.baseline = page->baseline();
+    shown_.baseline = baseline;
     charts_->set_outcome(answered);
     tables_->set_outcome(answered);
     timeline_->set_levels(answered ? answered->levels : timeline::Levels(), page == shown_.page);
     shown_.page = page;
     findChild<DetailsDrawer*>()->set_outcome(answered);
     if (answered) {
-      const report::Evaluation* base =
-          shown_.baseline != answered ? shown_.baseline->evaluation.get() : nullptr;
-      dashboard_->show_answer(gui::dashboard(*answered->evaluation, base));
+      const report::Evaluation* base = baseline != answered ? baseline->evaluation.get() : nullptr;
+      Dashboard board = gui::dashboard(*answered->evaluation, base);
+      board.subtitle.prepend(flipped_ ? "A, as pinned; B goes back. " : "");
+      dashboard_->show_answer(board);
       report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));
     }
   }
@@ -303,7 +312,7 @@ void MainWindow::show_page() {
     dashboard_->show_sentence(wrong ? "There is no answer: see Problems." : "Evaluating...");
     report_->clear();
   }
-  knobs_->set_document(&page->document(), answered, page->baseline());
+  knobs_->set_document(&page->document(), page->answered(), page->baseline());
   const bool stale = answered && page->stale();
   const bool wrong = stale && page->outcome() != nullptr && !page->outcome()->evaluation;
   dashboard_->set_stale(wrong);

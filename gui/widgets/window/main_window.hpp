@@ -159,6 +159,7 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void fill_recent_menu();
+  void add_letter(QAction* action, Qt::Key key, const std::function<void()>& run);
   void save_chart();
 
   // main_window_files.cpp
@@ -166,8 +167,6 @@ class MainWindow : public QMainWindow {
   void ask_for_saved();
   [[nodiscard]] std::vector<Candidate> candidates() const;
   void update_traces();
-
-  // main_window_import.cpp
   void ask_for_import();
   void open_imported(ImportPage* page, const QString& text, const QString& title);
 
@@ -206,7 +205,6 @@ class MainWindow : public QMainWindow {
   QLabel* state_;
   QProgressBar* progress_;
   QMenu* recent_menu_ = nullptr;
-  QMenu* panels_menu_ = nullptr;
   QActionGroup* themes_ = nullptr;
   QAction* live_ = nullptr;
   QAction* cancel_ = nullptr;
@@ -223,6 +221,7 @@ class MainWindow : public QMainWindow {
   DockLayout* dock_layout_ = nullptr;
   QByteArray layout_;  // of the docks, while they are hidden
   bool docks_shown_ = false;
+  bool flipped_ = false;  // the baseline is shown in place of the answer
 };
 
 // A bar that restores or discards the unsaved scenarios of a program that was killed; null where

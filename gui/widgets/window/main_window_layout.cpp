@@ -71,6 +71,10 @@ void MainWindow::build_docks() {
   tabifyDockWidget(charts, report);
   charts->raise();
   dock_layout_ = new DockLayout(this);
+  connect(dashboard_, &DashboardView::keys_wanted, this, [this](const auto& keys) {
+    DocumentPage* page = current_page();
+    statusBar()->showMessage(page != nullptr ? page->document().set_keys(keys) : QString());
+  });
   connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
     if (DocumentPage* page = current_page()) {
       page->show_line(line, column);

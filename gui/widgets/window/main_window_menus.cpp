@@ -56,7 +56,8 @@ void focus_next(std::vector<QWidget*> panes, const QWidget* now, bool forward) {
   if (to->focusPolicy() == Qt::NoFocus && to->focusProxy() == nullptr) {
     for (QWidget* inside : to->findChildren<QWidget*>()) {
       if ((inside->focusPolicy() & Qt::TabFocus) != 0 && inside->isVisible() &&
-          inside->isEnabled()) {
+          inside->isEnabled() && qobject_cast<QTabBar*>(inside) == nullptr &&
+          qobject_cast<QTabWidget*>(inside) == nullptr) {
         to = inside;
         break;
       }
@@ -169,24 +170,25 @@ void show_palette(MainWindow* window, DocumentTabs& tabs) {
 // Beside the menus, where it takes no room from the answer: whatever has an icon. Without a theme
 // of icons there is none, and the menus have everything.
 void add_tool_bar(QMainWindow* window) {
-  const std::pair<const char*, const char*> icons[] = {
-      {"New scenario", "document-new"},
-      {"Open", "document-open"},
-      {"Save", "document-save"},
-      {"Undo", "edit-undo"},
-      {"Redo", "edit-redo"},
-      {"Evaluate", "media-playback-start"},
-      {"Plan layouts", "office-chart-line"},
-      {"Compare open scenarios", "view-split-left-right"},
-      {"Save report", "document-export"},
-      {"Save slides", "view-presentation"},
-      {"Find or do anything", "edit-find"}};
+  const std::array<const char*, 3> icons[] = {
+      // the action, its icon, its word
+      {"New scenario", "document-new", ""},
+      {"Open", "document-open", ""},
+      {"Save", "document-save", ""},
+      {"Undo", "edit-undo", ""},
+      {"Redo", "edit-redo", ""},
+      {"Evaluate", "media-playback-start", ""},
+      {"Plan layouts", "office-chart-line", "Plan"},
+      {"Compare open scenarios", "view-split-left-right", "Compare"},
+      {"Save report", "document-export", "Report"},
+      {"Save slides", "view-presentation", "Slides"},
+      {"Find or do anything", "edit-find", "Find"}};
   auto* bar = new QWidget(window);
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(0, 0, 8, 0);
   row->setSpacing(0);
   const QList<QAction*> actions = window->findChildren<QAction*>();
-  for (const auto& [name, icon] : icons) {
+  for (const auto& [name, icon, word] : icons) {
     for (QAction* action : actions) {
       if (action->text().remove('&').remove("...") == name) {
         action->setIcon(QIcon::fromTheme(icon));
@@ -194,6 +196,10 @@ void add_tool_bar(QMainWindow* window) {
         if (!action->icon().isNull()) {
           auto* button = new QToolButton(bar);
           button->setDefaultAction(action);
+          if (*word != 0) {
+            action->setIconText(word);
+            button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+          }
           button->setAutoRaise(true);
           button->setFocusPolicy(Qt::NoFocus);
           row->addWidget(button);
@@ -307,8 +313,25 @@ void MainWindow::build_run_menu() {
       menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {
         current_page()->set_baseline();
       }));
+  add_letter(menu->addAction("&Flip to A and back"), Qt::Key_B, [this] {
+    flipped_ = !flipped_ && current_page()->baseline() != nullptr;
+    show_page();
+  });
+  add_letter(
+      menu->addAction("S&wap A and B"), Qt::Key_X, [this] { current_page()->swap_baseline(); });
   menu->addAction(
       "C&ompare open scenarios", QKeySequence("Ctrl+K"), this, &MainWindow::show_compare);
+}
+
+// A key without Ctrl, for the panes where it is no letter of a text.
+void MainWindow::add_letter(QAction* action, Qt::Key key, const std::function<void()>& run) {
+  action->setShortcut(QKeySequence(key));
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  for (QWidget* pane : std::initializer_list<QWidget*>{dashboard_, timeline_, charts_, tables_}) {
+    pane->addAction(action);
+  }
+  connect(action, &QAction::triggered, this, run);
+  for_documents_.push_back(action);
 }
 
 void MainWindow::build_view_menu() {
@@ -346,17 +369,23 @@ void MainWindow::build_view_menu() {
                       }
                     });
   }
-  QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
+  QMenu* places = menu->addMenu("&Go to");
+  const std::pair<const char*, std::vector<QWidget*>> direct[] = {
+      {"&Knobs", {knobs_}},
+      {"&Scenario", {tabs_}},
+      {"&Timeline", {timeline_}},
+      {"&Charts, tables, report", {charts_, tables_, report_}},
+      {"&Details", {panes.back()}}};
+  for (const auto& [name, pane] : direct) {
+    const auto key = QString("Ctrl+%1").arg(places->actions().size() + 1);
+    for_documents_.push_back(places->addAction(
+        name, QKeySequence(key), this, [pane = pane] { focus_next(pane, nullptr, true); }));
+  }
+  add_letter(menu->addAction("&Jump to the worst stop"), Qt::Key_J, [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
     tables_->go_to_worst_event();
   });
-  worst->setShortcut(QKeySequence(Qt::Key_J));
-  worst->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // elsewhere it is a letter
-  for (QWidget* pane : std::initializer_list<QWidget*>{timeline_, charts_, tables_}) {
-    pane->addAction(worst);
-  }
-  for_documents_.push_back(worst);
   menu->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     menu->addAction(dock->toggleViewAction());

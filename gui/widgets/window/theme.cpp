@@ -136,6 +136,26 @@ QColor tone_color(Tone tone, const QPalette& palette) {
   return palette.color(QPalette::Text);
 }
 
+QString badge_style(Tone tone, const QPalette& palette, bool filled) {
+  const bool dark = is_dark(palette);
+  QString ink = tone == Tone::good      ? (dark ? "#4fd6ab" : "#00705a")
+                : tone == Tone::warning ? (dark ? "#f3c04d" : "#8a5a00")
+                : tone == Tone::bad     ? (dark ? "#ff8f80" : "#b42318")
+                                        : (dark ? "#6db2f5" : "#0b5cad");
+  const QString edge = filled || tone == Tone::bad || tone == Tone::plain ? ink : "transparent";
+  QString ground = filled                  ? ink
+                   : tone == Tone::good    ? (dark ? "#12372e" : "#d6f0e7")
+                   : tone == Tone::warning ? (dark ? "#3a2f14" : "#fff1cf")
+                                           : "transparent";
+  if (filled) {
+    ink = dark ? "#14181d" : "#ffffff";
+  }
+  return QString(
+             "QLabel { color: %1; background: %2; border: 1px solid %3; border-radius: 6px; "
+             "padding: 0 4px; }")
+      .arg(ink, ground, edge);
+}
+
 QString to_word(Theme theme) {
   return theme == Theme::dark ? "dark" : theme == Theme::light ? "light" : "desktop";
 }

@@ -7,6 +7,7 @@
 #include <QPalette>
 #include <QString>
 
+#include "gui/charts/chart_colors.hpp"
 #include "gui/models/tables/table.hpp"
 
 namespace orrery::gui {
@@ -23,5 +24,8 @@ void apply_theme(Theme theme);
 
 // Of text in this tone.
 [[nodiscard]] QColor tone_color(Tone tone, const QPalette& palette);
+
+// What is better, tight or worse on a ground of its own; filled: white on the full colour.
+[[nodiscard]] QString badge_style(Tone tone, const QPalette& palette, bool filled = false);
 
 }  // namespace orrery::gui

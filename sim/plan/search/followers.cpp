@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -119,6 +121,33 @@ TurnedKey turn_key(const scenario::ScenarioTemplate& base,
   result.followers.insert(
       worth ? result.followers.begin() : result.followers.end(), two.begin(), two.end());
   return result;
+}
+
+std::optional<std::int64_t> nearest_value(const scenario::ScenarioTemplate& base,
+                                          const scenario::KeyValue& turned) {
+  std::int64_t wanted = 0;
+  const char* end = turned.value.data() + turned.value.size();
+  if (std::from_chars(turned.value.data(), end, wanted).ptr != end || wanted < 1) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kNear = 8;
+  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(wanted)));
+  std::vector<std::int64_t> tried = {below, 2 * below};
+  for (std::int64_t away = 1; away <= kNear; ++away) {
+    tried.insert(tried.end(), {wanted - away, wanted + away});
+  }
+  std::erase_if(tried, [wanted](std::int64_t one) { return one < 1 || one == wanted; });
+  std::stable_sort(tried.begin(), tried.end(), [wanted](std::int64_t a, std::int64_t b) {
+    return std::abs(a - wanted) < std::abs(b - wanted);
+  });
+  StepEstimator estimator;
+  for (const std::int64_t one : tried) {
+    const TurnedKey turn = turn_key(base, {turned.key, std::to_string(one), {}}, estimator, {});
+    if (turn.stands_alone || !turn.followers.empty()) {
+      return one;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace orrery::plan

@@ -7,6 +7,8 @@
 // itself. Never the global batch, the model, the number of GPUs or the key that was turned. Each is
 // estimated; the fastest that fits comes first. Two changes must gain kWorthTwo over the best one.
 
+#include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -33,5 +35,10 @@ struct TurnedKey {
                                  StepEstimator& estimator,
                                  const std::optional<hardware::ProfileSearch>& search,
                                  const std::stop_token& stop = {});
+
+// Of a number that nothing goes with: the nearest one that something does, among its neighbours and
+// the powers of two around it. Nothing for other values, or where there is none.
+[[nodiscard]] std::optional<std::int64_t> nearest_value(const scenario::ScenarioTemplate& base,
+                                                        const scenario::KeyValue& turned);
 
 }  // namespace orrery::plan

@@ -105,9 +105,34 @@ void add_change(std::vector<LinkChange>& changes,
   changes.push_back({end, operation.nodes > 1, -rate});
 }
 
+// What is offered beyond the rate waits until there is room for it.
+std::vector<LinkSample> carried(const std::vector<LinkSample>& offered, BytesPerSecond nic) {
+  std::vector<LinkSample> samples;
+  Bytes waiting;
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    LinkSample now = offered[i];
+    const SimTime until = i + 1 < offered.size() ? offered[i + 1].from : kForever;
+    const Seconds length = to_seconds(until - now.from);
+    const BytesPerSecond room = nic - now.outside;
+    const bool full = waiting > Bytes{} || room < BytesPerSecond{};
+    const bool drains = !full || (room > BytesPerSecond{} && waiting / room < length);
+    if (full) {
+      samples.push_back({now.from, now.inside, nic});
+    }
+    if (drains) {
+      const SimTime after = full ? to_sim_time(waiting / room) : SimTime{};
+      samples.push_back({now.from + after, now.inside, now.outside});
+    }
+    waiting = drains ? Bytes{} : waiting - room * length;
+  }
+  return samples;
+}
+
 }  // namespace
 
-std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation, std::int64_t stage) {
+std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
+                                           std::int64_t stage,
+                                           BytesPerSecond nic) {
   if (!evaluation.step.operation_timeline) {
     return {};
   }
@@ -154,7 +179,7 @@ std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation, std::in
       samples.push_back({changes[i].at, rate(inside), rate(outside)});
     }
   }
-  return samples;
+  return nic > BytesPerSecond{} ? carried(samples, nic) : samples;
 }
 
 }  // namespace orrery::report

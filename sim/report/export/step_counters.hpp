@@ -34,6 +34,12 @@ struct MemorySample {
 
 // Load of the links of one GPU of a stage: what its collectives and messages send while they
 // run: bytes of one rank (those of a ring) / time of the operation, summed over those under way.
+//
+//   outside(t) = min(offered(t) + what waits, nic)    nic: rate of the NICs of a GPU; 0: unknown
+//
+// Messages and collectives that pass each other offer more than a NIC carries: unless flows share
+// links (cluster.network.detail), the step has both at their own rates. The rest follows as soon as
+// there is room, so that all bytes are in the curve.
 struct LinkSample {
   SimTime from;
   BytesPerSecond inside;   // groups of one node: NVLink
@@ -43,6 +49,7 @@ struct LinkSample {
 // From time 0 on, in order of time; empty without the step's timeline of operations or when the
 // stage never communicates.
 [[nodiscard]] std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
-                                                         std::int64_t stage);
+                                                         std::int64_t stage,
+                                                         BytesPerSecond nic = {});
 
 }  // namespace orrery::report

@@ -10,7 +10,7 @@ using schedule::TaskKind;
 namespace {
 
 constexpr std::array<std::string_view, 3> kStreamNames = {
-    "compute", "data-parallel communication", "messages between stages"};
+    "compute", "data communication", "pipeline messages"};
 
 std::string_view kind_name(TaskKind kind) {
   switch (kind) {

@@ -58,7 +58,7 @@ constexpr std::array<Legend, 6> kLegends = {{{Paint::forward, "forward"},
                                              {Paint::input, "input gradients"},
                                              {Paint::weight, "weight gradients"},
                                              {Paint::optimizer, "optimizer"},
-                                             {Paint::data, "data-parallel communication"}}};
+                                             {Paint::data, "data communication"}}};
 
 // Lighter for later chunks: chunk c of v keeps 1 - 0.5 c / v of its color's distance from white.
 std::string color_of(Paint paint, int chunk, int chunks) {

@@ -134,7 +134,7 @@ Operation remainder_operation(StepCategory category) {
     case StepCategory::recompute:
       return {.name = "other compute", .kind = OperationKind::memory, .stream = stream};
     default:
-      return {.name = fmt::format("{} communication", to_string(stream)),
+      return {.name = std::string(to_string(stream)),
               .kind = OperationKind::collective,
               .stream = stream};
   }

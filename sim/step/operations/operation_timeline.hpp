@@ -56,11 +56,11 @@ inline constexpr std::size_t kOperationStreams = static_cast<std::size_t>(Operat
 
 inline constexpr std::array<std::string_view, kOperationStreams> kOperationStreamNames = {
     "compute",
-    "tensor parallel",
-    "context parallel",
-    "expert parallel",
-    "pipeline",
-    "data parallel",
+    "tensor communication",
+    "context communication",
+    "expert communication",
+    "pipeline messages",
+    "data communication",
     "host and drives"};
 
 [[nodiscard]] constexpr std::string_view to_string(OperationStream stream) {

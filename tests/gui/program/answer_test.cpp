@@ -20,6 +20,7 @@
 #include "gui/models/tables/text.hpp"
 #include "gui/report/report_page.hpp"
 #include "sim/report/text/ledger_rows.hpp"
+#include "sim/report/text/printed_quantiles.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 
@@ -118,7 +119,7 @@ TEST(Tables, ShowTheRegistrysNumbers) {
   for (const report::MetricInfo& info : report::metric_registry()) {
     if (const auto* metric = evaluation.metrics.find(info.id)) {
       ASSERT_LT(row, metrics.rows.size());
-      EXPECT_EQ(metrics.rows[row][1].order, metric->value) << info.name;
+      EXPECT_EQ(metrics.rows[row][1].order, report::typical(*metric)) << info.name;
       ++row;
     }
   }
@@ -343,7 +344,10 @@ TEST(Dashboard, SaysWhyARunDoesNotFit) {
   EXPECT_EQ(board.step.front().tone, Tone::bad);
   EXPECT_FALSE(board.reasons.empty());
   EXPECT_EQ(board.tone, Tone::bad);
-  EXPECT_EQ(board.verdict, "does not fit");
+  EXPECT_EQ(board.badge, "does not fit");
+  EXPECT_TRUE(board.impossible);
+  ASSERT_FALSE(board.advice.empty()) << "what would fit";
+  EXPECT_FALSE(board.advice.front().second.empty()) << board.advice.front().first.toStdString();
   for (const auto& group : {board.step, board.run}) {
     for (const Card& card : group) {
       const bool figure =

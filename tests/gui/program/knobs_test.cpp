@@ -169,6 +169,13 @@ TEST_F(Knobs, ANumberOfNodesThatCannotBeIsShownAndTakenBack) {
   ASSERT_FALSE(page->outcome()->evaluation);
   EXPECT_EQ(strip().value_of("cluster.nodes"), "7") << "as in the text";
   EXPECT_TRUE(said().contains("Back to 8")) << said().toStdString();
+  EXPECT_TRUE(said().contains("cluster.nodes=8\"")) << "the nearest that works";
+  for (QLabel* label : strip().findChildren<QLabel*>()) {
+    if (label->textFormat() == Qt::RichText) {
+      emit label->linkActivated("cluster.nodes=6");
+    }
+  }
+  EXPECT_NE(page->document().utf8().find("nodes: 6"), std::string::npos);
 }
 
 TEST_F(Knobs, AMixtureOfExpertsHasAKnobForThem) {

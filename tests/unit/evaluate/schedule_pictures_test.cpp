@@ -117,7 +117,7 @@ TEST(SchedulePictures, StepDrawsOneRowPerDeviceAndItsCommunication) {
   const std::string svg =
       report::step_svg(evaluate_scenario(schedule_scenarios().at("1f1b-uneven"), false));
   EXPECT_NE(svg.find("device 2: 10 layers"), std::string::npos);
-  EXPECT_NE(svg.find("data-parallel communication"), std::string::npos);
+  EXPECT_NE(svg.find("data communication"), std::string::npos);
   EXPECT_EQ(svg.find("device 4"), std::string::npos);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }

@@ -84,7 +84,7 @@ TEST(OperationTrace, SaysWhatOfACollectiveIsHidden) {
   const Trace trace = operation_trace(one_task());
   const TraceSlice* collective = find_slice(trace, "layer 7 · tensor_all_reduce");
   ASSERT_NE(collective, nullptr);
-  EXPECT_EQ(trace.path_of(collective->track), "pipeline device 0/tensor parallel");
+  EXPECT_EQ(trace.path_of(collective->track), "pipeline device 0/tensor communication");
   EXPECT_EQ((collective->end - collective->begin).ns, 60'000);
   EXPECT_EQ(argument(trace, *collective, "ranks"), 8);
   EXPECT_EQ(argument(trace, *collective, "exposed_ns"), 40'000);
@@ -138,7 +138,7 @@ TEST(OperationTrace, DrawsBothPassesOfACombinedStepWhereTheyRun) {
   EXPECT_EQ(kernel->begin.ns, 1000);
   EXPECT_EQ(kernel->end.ns, 61'000);
   EXPECT_EQ(argument(trace, *kernel, "slowed_ns"), 10'000);
-  EXPECT_EQ(trace.path_of(exchange->track), "pipeline device 0/expert parallel");
+  EXPECT_EQ(trace.path_of(exchange->track), "pipeline device 0/expert communication");
   EXPECT_EQ(exchange->begin.ns, 1000);
   EXPECT_EQ(exchange->end.ns, 81'000);
   EXPECT_EQ(argument(trace, *exchange, "exposed_ns"), 20'000);
