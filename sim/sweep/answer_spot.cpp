@@ -391,6 +391,33 @@ std::vector<report::Column> columns_for(const std::vector<Axis>& axes) {
   return columns;
 }
 
+// What a token costs more, by rates around the stated one; none where `stated` is 0. Nothing after
+// an error.
+std::optional<Excess> add_rows(const Asking& asking,
+                               const std::vector<Axis>& axes,
+                               const std::vector<Point>& points,
+                               double stated,
+                               const Side& held,
+                               Answer& answer) {
+  Comparison comparison(asking, axes);
+  Excess excess;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto pair = comparison.at(points[i]);
+    if (!pair) {
+      return std::nullopt;
+    }
+    add_row(points[i], *pair, answer);
+    if (stated > 0.0 && kRateFactors[i] > 0.0) {
+      excess[stated * kRateFactors[i]] = excess_of(pair->spot, held);
+    }
+    if (asking.question.progress) {
+      asking.question.progress(static_cast<std::int64_t>(answer.rows.size()),
+                               static_cast<std::int64_t>(points.size()));
+    }
+  }
+  return excess;
+}
+
 }  // namespace
 
 std::optional<Answer> spot_break_even(const Asking& asking) {
@@ -426,25 +453,13 @@ std::optional<Answer> spot_break_even(const Asking& asking) {
   if (!points) {
     return std::nullopt;
   }
-  Comparison comparison(asking, axes);
-  Excess excess;
-  for (const Point& point : *points) {
-    const auto pair = comparison.at(point);
-    if (!pair) {
-      return std::nullopt;
-    }
-    add_row(point, *pair, answer);
-    if (const double rate = own_rates ? stated * kRateFactors[answer.rows.size() - 1] : 0.0;
-        rate > 0.0) {
-      excess[rate] = excess_of(pair->spot, *base->held);
-    }
-    if (asking.question.progress) {
-      asking.question.progress(static_cast<std::int64_t>(answer.rows.size()),
-                               static_cast<std::int64_t>(points->size()));
-    }
+  const auto excess =
+      add_rows(asking, axes, *points, own_rates ? stated : 0.0, *base->held, answer);
+  if (!excess) {
+    return std::nullopt;
   }
   if (is_priced(plan) && plan.capacity.spot->mtbp) {
-    const auto rate = find_rate(asking, stated, *base->held, std::move(excess));
+    const auto rate = find_rate(asking, stated, *base->held, *excess);
     if (!rate) {
       return std::nullopt;
     }
