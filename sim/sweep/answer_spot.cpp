@@ -289,6 +289,7 @@ constexpr std::array<double, 6> kRateFactors = {0.0, 0.25, 0.5, 1.0, 2.0, 4.0};
 
 Axis rates_around(const Asking& asking, double stated) {
   std::vector<std::string> values;
+  values.reserve(kRateFactors.size());
   for (const double factor : kRateFactors) {
     values.push_back(rate_text(stated * factor));
   }
@@ -376,6 +377,7 @@ void add_row(const Point& point, const Pair& pair, Answer& answer) {
 
 std::vector<report::Column> columns_for(const std::vector<Axis>& axes) {
   std::vector<report::Column> columns;
+  columns.reserve(axes.size());
   for (const Axis& axis : axes) {
     columns.push_back({axis.key.path, axis.key.path, std::nullopt});
   }
