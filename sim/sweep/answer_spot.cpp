@@ -289,6 +289,7 @@ constexpr std::array<double, 6> kRateFactors = {0.0, 0.25, 0.5, 1.0, 2.0, 4.0};
 
 Axis rates_around(const Asking& asking, double stated) {
   std::vector<std::string> values;
+  values.reserve(kRateFactors.size());
   for (const double factor : kRateFactors) {
     values.push_back(rate_text(stated * factor));
   }
@@ -376,6 +377,7 @@ void add_row(const Point& point, const Pair& pair, Answer& answer) {
 
 std::vector<report::Column> columns_for(const std::vector<Axis>& axes) {
   std::vector<report::Column> columns;
+  columns.reserve(axes.size());
   for (const Axis& axis : axes) {
     columns.push_back({axis.key.path, axis.key.path, std::nullopt});
   }
@@ -389,6 +391,33 @@ std::vector<report::Column> columns_for(const std::vector<Axis>& axes) {
                   {"finish_time_without_s", "without", Dimension::time},
                   {"mark", "", std::nullopt}});
   return columns;
+}
+
+// What a token costs more, by rates around the stated one; none where `stated` is 0. Nothing after
+// an error.
+std::optional<Excess> add_rows(const Asking& asking,
+                               const std::vector<Axis>& axes,
+                               const std::vector<Point>& points,
+                               double stated,
+                               const Side& held,
+                               Answer& answer) {
+  Comparison comparison(asking, axes);
+  Excess excess;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto pair = comparison.at(points[i]);
+    if (!pair) {
+      return std::nullopt;
+    }
+    add_row(points[i], *pair, answer);
+    if (stated > 0.0 && kRateFactors[i] > 0.0) {
+      excess[stated * kRateFactors[i]] = excess_of(pair->spot, held);
+    }
+    if (asking.question.progress) {
+      asking.question.progress(static_cast<std::int64_t>(answer.rows.size()),
+                               static_cast<std::int64_t>(points.size()));
+    }
+  }
+  return excess;
 }
 
 }  // namespace
@@ -426,25 +455,13 @@ std::optional<Answer> spot_break_even(const Asking& asking) {
   if (!points) {
     return std::nullopt;
   }
-  Comparison comparison(asking, axes);
-  Excess excess;
-  for (const Point& point : *points) {
-    const auto pair = comparison.at(point);
-    if (!pair) {
-      return std::nullopt;
-    }
-    add_row(point, *pair, answer);
-    if (const double rate = own_rates ? stated * kRateFactors[answer.rows.size() - 1] : 0.0;
-        rate > 0.0) {
-      excess[rate] = excess_of(pair->spot, *base->held);
-    }
-    if (asking.question.progress) {
-      asking.question.progress(static_cast<std::int64_t>(answer.rows.size()),
-                               static_cast<std::int64_t>(points->size()));
-    }
+  const auto excess =
+      add_rows(asking, axes, *points, own_rates ? stated : 0.0, *base->held, answer);
+  if (!excess) {
+    return std::nullopt;
   }
   if (is_priced(plan) && plan.capacity.spot->mtbp) {
-    const auto rate = find_rate(asking, stated, *base->held, std::move(excess));
+    const auto rate = find_rate(asking, stated, *base->held, *excess);
     if (!rate) {
       return std::nullopt;
     }

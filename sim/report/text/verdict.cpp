@@ -169,10 +169,12 @@ Outcome outcome_of(const Evaluation& evaluation) {
   };
   if (!fit.fits) {
     return stands(Standing::impossible,
-                  fmt::format("does not fit: {} too much per GPU on pipeline stage {}; the figures "
-                              "below are those of GPUs with more memory",
+                  fmt::format("does not fit: {} too much per GPU{}; the figures below are those of "
+                              "GPUs with more memory",
                               format_bytes_binary(-fit.headroom),
-                              fit.worst_stage));
+                              evaluation.step.memory.size() > 1
+                                  ? fmt::format(" on pipeline stage {}", fit.worst_stage)
+                                  : std::string()));
   }
   if (!evaluation.feasible) {
     return stands(Standing::impossible,
