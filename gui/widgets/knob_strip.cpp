@@ -15,6 +15,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "gui/models/form_model.hpp"
@@ -61,14 +62,8 @@ class DoublingBox : public QSpinBox {
   using QSpinBox::QSpinBox;
 
   void stepBy(int steps) override {
-    int to = value();
-    for (; steps > 0; --steps) {
-      to = to < maximum() / 2 ? to * 2 : maximum();
-    }
-    for (; steps < 0; ++steps) {
-      to = std::max(to / 2, minimum());
-    }
-    setValue(to);
+    const double to = std::ldexp(value(), steps);
+    setValue(static_cast<int>(std::clamp<double>(to, minimum(), maximum())));
   }
 };
 

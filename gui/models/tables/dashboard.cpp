@@ -188,6 +188,21 @@ Tone tone_of(report::Standing standing) {
   return Tone::plain;
 }
 
+// Sentences of what would fit, with the keys that they quote.
+decltype(Dashboard::advice) advice_of(const report::Evaluation& evaluation) {
+  static const QRegularExpression kKey("`([^`:]+): ([^`]+)`");
+  decltype(Dashboard::advice) result;
+  for (const std::string& advice : evaluation.advice) {
+    std::vector<scenario::KeyValue> keys;
+    for (auto match = kKey.globalMatch(qt(advice)); match.hasNext();) {
+      const QRegularExpressionMatch key = match.next();
+      keys.push_back({key.captured(1).toStdString(), key.captured(2).toStdString(), {}});
+    }
+    result.emplace_back(qt(advice).remove('`'), std::move(keys));
+  }
+  return result;
+}
+
 // Figures of what cannot be must not be read as an answer: all but the memory, which says why.
 void discredit(Dashboard& shown) {
   for (std::vector<Card>* group : {&shown.step, &shown.run}) {
@@ -226,15 +241,7 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
     result.verdict = qt(outcome.reason).section(": ", 1);
   }
   result.impossible = outcome.standing == report::Standing::impossible;
-  for (const std::string& advice : evaluation.advice) {
-    static const QRegularExpression kKey("`([^`:]+): ([^`]+)`");
-    std::vector<scenario::KeyValue> keys;
-    for (auto match = kKey.globalMatch(qt(advice)); match.hasNext();) {
-      const QRegularExpressionMatch key = match.next();
-      keys.push_back({key.captured(1).toStdString(), key.captured(2).toStdString(), {}});
-    }
-    result.advice.emplace_back(qt(advice).remove('`'), std::move(keys));
-  }
+  result.advice = advice_of(evaluation);
   result.subtitle = QString("%1 on %2 x %3")
                         .arg(qt(evaluation.echo.model_name),
                              qt(format_integer(evaluation.step.gpus)),

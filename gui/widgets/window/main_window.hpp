@@ -147,6 +147,7 @@ class MainWindow : public QMainWindow {
 
  protected:
   void closeEvent(QCloseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
@@ -159,7 +160,6 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void fill_recent_menu();
-  void add_letter(QAction* action, Qt::Key key, const std::function<void()>& run);
   void save_chart();
 
   // main_window_files.cpp
@@ -208,6 +208,8 @@ class MainWindow : public QMainWindow {
   QActionGroup* themes_ = nullptr;
   QAction* live_ = nullptr;
   QAction* cancel_ = nullptr;
+  QAction* flip_ = nullptr;
+  QAction* swap_ = nullptr;
   std::vector<QAction*> for_documents_;
   LatestTask exporting_;
 

@@ -1,5 +1,5 @@
-// Files that are no scenarios, on pages of their own: traces, saved answers, and configuration files
-// of other stacks on their way to a scenario.
+// Files that are no scenarios, on pages of their own: traces, saved answers, and configuration
+// files of other stacks on their way to a scenario.
 
 #include <QFileDialog>
 #include <QFileInfo>

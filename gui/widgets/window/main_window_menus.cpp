@@ -6,6 +6,7 @@
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -118,7 +119,7 @@ std::vector<Command> commands_of_menus(const QMenuBar& bar) {
   for (const QMenu* menu : bar.findChildren<QMenu*>()) {
     for (QAction* action : menu->actions()) {
       if (!action->isSeparator() && action->menu() == nullptr && action->isEnabled()) {
-        commands.push_back({action->text().remove('&').remove("..."),
+        commands.push_back({action->text().remove('&').remove("...").section('\t', 0, 0),
                             action->shortcut().toString(QKeySequence::NativeText),
                             [action] { action->trigger(); }});
       }
@@ -313,25 +314,29 @@ void MainWindow::build_run_menu() {
       menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {
         current_page()->set_baseline();
       }));
-  add_letter(menu->addAction("&Flip to A and back"), Qt::Key_B, [this] {
+  flip_ = menu->addAction("&Flip to A and back\tB", this, [this] {
     flipped_ = !flipped_ && current_page()->baseline() != nullptr;
     show_page();
   });
-  add_letter(
-      menu->addAction("S&wap A and B"), Qt::Key_X, [this] { current_page()->swap_baseline(); });
+  swap_ = menu->addAction("S&wap A and B\tX", this, [this] { current_page()->swap_baseline(); });
+  for_documents_.insert(for_documents_.end(), {flip_, swap_});
   menu->addAction(
       "C&ompare open scenarios", QKeySequence("Ctrl+K"), this, &MainWindow::show_compare);
 }
 
-// A key without Ctrl, for the panes where it is no letter of a text.
-void MainWindow::add_letter(QAction* action, Qt::Key key, const std::function<void()>& run) {
-  action->setShortcut(QKeySequence(key));
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  for (QWidget* pane : std::initializer_list<QWidget*>{dashboard_, timeline_, charts_, tables_}) {
-    pane->addAction(action);
+// B and X where they are no letters of a text; an open menu has them before.
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+  const QWidget* focus = focusWidget();
+  const bool seen = current_page() != nullptr && event->modifiers() == Qt::NoModifier &&
+                    (timeline_->hasFocus() || dashboard_->hasFocus() ||
+                     (focus != nullptr && charts_->isAncestorOf(focus)));
+  if (seen && event->key() == Qt::Key_B) {
+    flip_->trigger();
+  } else if (seen && event->key() == Qt::Key_X) {
+    swap_->trigger();
+  } else {
+    QMainWindow::keyPressEvent(event);
   }
-  connect(action, &QAction::triggered, this, run);
-  for_documents_.push_back(action);
 }
 
 void MainWindow::build_view_menu() {
@@ -381,11 +386,17 @@ void MainWindow::build_view_menu() {
     for_documents_.push_back(places->addAction(
         name, QKeySequence(key), this, [pane = pane] { focus_next(pane, nullptr, true); }));
   }
-  add_letter(menu->addAction("&Jump to the worst stop"), Qt::Key_J, [this] {
+  QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
     tables_->go_to_worst_event();
   });
+  worst->setShortcut(QKeySequence(Qt::Key_J));
+  worst->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // elsewhere it is a letter
+  for (QWidget* pane : std::initializer_list<QWidget*>{timeline_, charts_, tables_}) {
+    pane->addAction(worst);
+  }
+  for_documents_.push_back(worst);
   menu->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     menu->addAction(dock->toggleViewAction());
