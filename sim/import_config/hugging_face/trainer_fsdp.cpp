@@ -32,8 +32,8 @@ void read_prefetch(Import& import, bool second) {
                         : default_of(import, "backward_prefetch is NO_PREFETCH"));
 }
 
-// Copies of a group that shares the parameters: HSDP. Whether there are any. With FSDP the ranks that
-// the copies leave share them, unless the file says how many do.
+// Copies of a group that shares the parameters: HSDP. Whether there are any. With FSDP the ranks
+// that the copies leave share them, unless the file says how many do.
 bool read_copies(Import& import, bool fsdp) {
   SourceKeys& keys = import.keys;
   constexpr std::string_view kParallel = "parallelism_config.parallelism_config_";

@@ -250,8 +250,8 @@ void check_printed_counts(const Pending& pending,
     const auto is = [&](double expected) { return near(count, expected, slack); };
     sum += printed.of_rank ? count : 0.0;
     ranks += printed.of_rank ? 1.0 : 0.0;
-    // Norms and biases are on every tensor rank. Stages of a pipeline are unequal, the first and the
-    // last hold an embedding, and experts may be most of a rank: then it is known within a factor.
+    // Norms and biases are on every tensor rank. Stages of a pipeline are unequal, the first and
+    // the last hold an embedding, experts may be most of a rank: it is known within a factor.
     constexpr double kMore = 0.03;
     constexpr double kUneven = 2.0;
     const double share = all / degree("layout.tensor");

@@ -133,7 +133,7 @@ bool is_empty(const Value& value) {
           (value.text.empty() || value.text == "None" || value.text == "null"));
 }
 
-// An empty section of settings, algorithms: {alibi: {}}, where the table names another value for off.
+// An empty section, algorithms: {alibi: {}}, where the table names another value for off.
 bool is_switched_on(const Value& value, const std::optional<KeyFate>& fate) {
   return value.kind == Value::Kind::mapping && fate && !fate->neutral.empty();
 }

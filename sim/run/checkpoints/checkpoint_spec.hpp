@@ -8,8 +8,8 @@
 //   copy    = size / writers / device_to_host
 //   sync:   stall = durable = max(size / write, copy)
 //   async:  stall = copy,  durable = stall + size / write
-//   snapshot: stall = max(0, copy - (step - update)),  durable = copy + size / write (CheckFreq, FAST
-//           2021; DataStates-LLM, HPDC 2024): weights do not change before the update
+//   snapshot: stall = max(0, copy - (step - update)),  durable = copy + size / write, since weights
+//           do not change before the update (CheckFreq, FAST 2021; DataStates-LLM, HPDC 2024)
 //   auto:   M (1 + W0(-exp(-stall / M - 1))), a whole number of steps, at least `durable` (async);
 //           with tiers the pattern with the least exact waste (theory.hpp), in whole steps
 //   auto with an overhead budget p: the fewest steps k with stall <= p k step and durable <= k step

@@ -26,7 +26,7 @@ std::int64_t to_steps(Seconds interval, SimTime step_time, std::int64_t least) {
 }
 
 // What one tier asks for. A free one is at least as long as its copy takes to become durable, where
-// training goes on meanwhile, and as `least`; `budget` is what an overhead budget makes of it, or 0.
+// training goes on meanwhile, and as `least`; `budget`: what an overhead budget makes of it, or 0.
 TierChoice choice_of(const CheckpointInterval& interval,
                      CheckpointMode mode,
                      SimTime durable,
@@ -66,7 +66,7 @@ std::int64_t steps_of_budget(const CheckpointSpec& spec, const RunPlan& plan) {
   const double durable = in_seconds(to_seconds(save.copies.back().durable));
   constexpr double kRounding = 1e-9;
   const double steps = std::max(stall / *spec.overhead_budget, durable) / step;
-  return std::max<std::int64_t>(1, std::llround(std::ceil(std::min(steps, 1e12) - kRounding)));
+  return std::max<std::int64_t>(1, std::llround(std::ceil(std::min(steps, kTera) - kRounding)));
 }
 
 // Probability that the survivors of a failure save its work: none of them may fail before that save

@@ -182,6 +182,9 @@ void add_when(std::vector<Key>& keys) {
            "checkpoint.interval is stated")}},
       yaml::between(1e-6, 1.0),
       ORRERY_AT(run.checkpoint.overhead_budget)));
+}
+
+void add_what(std::vector<Key>& keys) {
   keys.push_back(mode_key(
       {.path = "checkpoint.mode",
        .fallback = "sync",
@@ -487,6 +490,7 @@ void add_copy_tiers(std::vector<Key>& keys) {
 std::vector<Key> checkpoint_keys() {
   std::vector<Key> keys;
   add_when(keys);
+  add_what(keys);
   add_storage(keys);
   add_saves(keys);
   add_just_in_time(keys);

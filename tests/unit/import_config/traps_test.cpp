@@ -474,7 +474,7 @@ TEST(Launches, WithoutEitherFusedAttentionAreRefused) {
   EXPECT_FALSE(refused("export NVTE_FUSED_ATTN=0\n"));
 }
 
-// What a condition that cannot be decided may add to the precision counts, whatever stands beside it.
+// What a condition that cannot be decided may add to the precision counts.
 TEST(Launches, MayBeOfEightBits) {
   const Imported imported = import_texts(
       {{"run.sh",
