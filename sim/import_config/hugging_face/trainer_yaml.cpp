@@ -214,7 +214,10 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
                                           : yaml::display(word) + " is no precision that is known");
     stated = true;
   }
-  import.pending.full_precision |= !stated && (program != TrainerProgram::accelerate || mixed);
+  if (!stated && (program != TrainerProgram::accelerate || mixed)) {
+    import.pending.full_precision = true;
+    import.pending.tf32 |= import.on("tf32");
+  }
 }
 
 void read_trainer_recompute(Import& import, TrainerProgram program) {
