@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
 #include "sim/cost/numbers.hpp"
@@ -73,10 +74,29 @@ bool is_cudnn(AttentionGeneration generation) {
          generation == AttentionGeneration::cudnn_9;
 }
 
+bool is_wide(model::Dtype dtype) {
+  return model::bytes_per_element(dtype) > model::bytes_per_element(model::Dtype::bf16);
+}
+
+// What products in 4 bytes reach of those in 16 bits: the rates of the kernels are in 16 bits.
+double wide_ratio(model::Dtype dtype, const hardware::GpuProfile& gpu) {
+  if (!is_wide(dtype)) {
+    return 1.0;
+  }
+  bool substituted = false;
+  const auto sustained = [&](model::Dtype of) {
+    return gemm_rate(gpu, of, substituted).sustained.value();
+  };
+  return std::min(1.0, sustained(dtype) / sustained(model::Dtype::bf16));
+}
+
 // The kernel that runs: empty is the GPU's best one.
 std::optional<AttentionGeneration> kernel_that_runs(const model::AttentionOp& op,
                                                     const hardware::GpuProfile& gpu,
                                                     const hardware::SoftwareProfile& software) {
+  if (is_wide(op.dtype)) {
+    return AttentionGeneration::triton_2023;
+  }
   const std::optional<AttentionGeneration> usual =
       software.attention_kernel ? software.attention_kernel : gpu.attention.generation;
   const bool ordered = gpu.arch == hardware::GpuArch::hopper ||
@@ -120,8 +140,9 @@ FlopPerSecond rate_of(const model::AttentionOp& op,
   const double masked =
       narrow && op.backward && op.causal ? value_or(rate.causal_backward_fp8, 1.0) : 1.0;
   return asymptote(op, rate).value() *
-         (factors.scale / factors.ordered * masked * factors.efficiency * factors.across *
-          head_factor(op, rate, laws) * occupancy(op, gpu.sm_count) / (1.0 + half / keys));
+         (wide_ratio(op.dtype, gpu) * factors.scale / factors.ordered * masked *
+          factors.efficiency * factors.across * head_factor(op, rate, laws) *
+          occupancy(op, gpu.sm_count) / (1.0 + half / keys));
 }
 
 }  // namespace
@@ -219,7 +240,8 @@ Cost attention_cost(const model::AttentionOp& op,
   const auto& range = rate.half_length.range();
   const bool outside = range.has_value() ? !range->contains(length) : length < kShortestMeasured;
   cost += kernel_gap(gpu, software, attention_kernels(op));
-  if (outside || (is_narrow(op.dtype) && !has_narrow_rate(rate, op.backward))) {
+  if (outside || is_wide(op.dtype) ||
+      (is_narrow(op.dtype) && !has_narrow_rate(rate, op.backward))) {
     cost.extrapolated = cost.time;
   }
   return cost;

@@ -34,7 +34,10 @@
 //
 // Reached on the shipped profiles (mean absolute error of the rate): H200 cuDNN 9.19 3 %, GB200
 // cuDNN 9.22 5 %, H100 FlashAttention-2 2 %, Triton 4 %, cuDNN (2024) 4 %, FlashAttention-3 3 %.
-// 8-bit inputs use the kernel's own 8-bit rates, or the 16-bit ones flagged as extrapolated; a
+// 8-bit inputs use the kernel's own 8-bit rates, or the 16-bit ones flagged as extrapolated.
+// FlashAttention and cuDNN take no 4-byte inputs; the kernels that do are of the generation before
+// (xFormers' and PyTorch's memory-efficient attention, beside FlashAttention-2 in arXiv 2307.08691)
+// and run at its rate times that of products in fp32 or tf32 / in 16 bits, flagged the same. A
 // window of w keys counts w - w^2 / (2 s) keys a query. Unfused attention arrives as GemmOp and
 // MemoryOp instead. Range: s >= 512, head dimension 64 to 256.
 // Source: scenarios/published/kernel_measurements.yaml. Determinism: the two deterministic rows of

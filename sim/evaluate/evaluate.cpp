@@ -168,6 +168,9 @@ bool run_step(const scenario::Scenario& scenario,
   }
   const step::Feasibility& fit = evaluation.step.feasibility;
   evaluation.feasible = fit.fits && fit.fits_host;
+  if (auto line = chosen_recompute(scenario, resolved)) {
+    evaluation.assumed.push_back(*std::move(line));
+  }
   if (!fit.fits) {
     evaluation.reasons.push_back(
         fmt::format("pipeline stage {} needs {}, the GPU has {}: short by {}",
@@ -507,7 +510,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   warn_of_the_step(scenario, step_input(scenario, *resolved), diagnostics);
   fill_step_metrics(scenario,
                     mean_peak(scenario, *resolved),
-                    {resolved->recompute, resolved->costs.software().attention},
+                    {resolved->recompute, resolved->costs.software().attention, resolved->modules},
                     evaluation);
   if (scenario.rollout) {
     evaluation.rollout = rollout_step(scenario, *resolved, evaluation.step);

@@ -343,11 +343,16 @@ class Settling {
     if (open) {
       return;
     }
-    if (pending_.full_precision) {
+    if (pending_.full_precision && !pending_.no_short_type) {
       draft_.leave_open("precision.compute",
                         SourceItem{},
-                        "without bf16, fp16 or fp8 the program trains in fp32, which a scenario "
-                        "does not have");
+                        "without bf16, fp16 or fp8 the program trains in fp32: fp32 if it does");
+      return;
+    }
+    if (pending_.full_precision) {
+      draft_.set("precision.compute",
+                 pending_.tf32 ? "tf32" : "fp32",
+                 assumed_as("without bf16, fp16 or fp8 the program trains in fp32"));
       return;
     }
     if (!pending_.silent_log) {

@@ -69,7 +69,7 @@ StateBytes state_bytes(const model::ShardParameters& stage,
           .frozen = parameter * held_parameters(frozen, layout, zero3),
           .gradients = model::bytes_per_element(precision.gradient) *
                        held_parameters(trained, layout, shard_gradients),
-          .optimizer = precision.optimizer_bytes * held_parameters(trained, layout, zero1)};
+          .optimizer = precision.beside_parameters() * held_parameters(trained, layout, zero1)};
 }
 
 model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
@@ -94,7 +94,7 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
     sum.add(model::head_shard_parameters(model, shard));
     const double copy = shared_table_parameters(model, layout, device, chunk);
     sum.dense += copy;
-    sum.frozen.dense += model.lora ? copy : 0.0;
+    sum.frozen.dense += model.trains(&model::TrainedModules::embedding) ? 0.0 : copy;
   }
   return sum;
 }

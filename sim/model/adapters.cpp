@@ -121,7 +121,40 @@ class Adapter {
   double added_;  // elements of the base's result on the rank
 };
 
+bool is_of_mlp(Part part) {
+  switch (part) {
+    case Part::mlp_up:
+    case Part::mlp_down:
+    case Part::shared_expert_up:
+    case Part::shared_expert_down:
+    case Part::expert_up:
+    case Part::expert_down:
+    case Part::expert_latent_up:
+    case Part::expert_latent_down:
+    case Part::router:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool trains(const LayerContext& context, Part part) {
+  return context.model.trains(is_of_mlp(part) ? &TrainedModules::mlp : &TrainedModules::attention);
+}
+
+bool trains_layers(const LayerContext& context) {
+  return context.model.trains(&TrainedModules::attention) ||
+         context.model.trains(&TrainedModules::mlp);
+}
+
+bool trains_all(const ModelSpec& model) {
+  return !model.lora && !model.trainable;
+}
+
 const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
+  if (!context.model.lora || trains(context, gemm.part)) {
+    return nullptr;
+  }
   const auto* found = std::find_if(
       kLinears.begin(), kLinears.end(), [&](const auto& one) { return one.part == gemm.part; });
   const bool has = found != kLinears.end() && context.model.lora->targets.*(found->target);
@@ -130,7 +163,8 @@ const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
 
 // 4-bit weights are brought to the activations' type before every product.
 void add_unpacking(Pass& pass, const LayerContext& context, const GemmOp& gemm) {
-  if (context.model.lora->base == FrozenBase::nf4) {
+  if (context.model.lora && context.model.lora->base == FrozenBase::nf4 &&
+      !trains(context, gemm.part)) {
     const double weights = product(gemm.n, gemm.k, gemm.batch);
     add_memory(pass,
                Part::nf4_unpack,
@@ -165,7 +199,7 @@ bool is_gather_for_weights(const PassOp& entry) {
 }  // namespace
 
 void freeze_forward(Pass& pass, const LayerContext& context, FrozenPart part) {
-  if (!context.model.lora) {
+  if (trains_all(context.model)) {
     return;
   }
   Pass with;
@@ -175,7 +209,7 @@ void freeze_forward(Pass& pass, const LayerContext& context, FrozenPart part) {
     if (gemm != nullptr && part == FrozenPart::layer) {
       add_unpacking(with, context, *gemm);
     }
-    if (const auto kept = without_transpose(entry)) {
+    if (const auto kept = trains_layers(context) ? entry : without_transpose(entry)) {
       with.push_back(*kept);
     }
     const AdaptedLinear* linear =
@@ -187,32 +221,67 @@ void freeze_forward(Pass& pass, const LayerContext& context, FrozenPart part) {
   pass = std::move(with);
 }
 
-void freeze_backward(LayerPasses& passes, const LayerContext& context, FrozenPart part) {
-  if (!context.model.lora) {
-    return;
-  }
+namespace {
+
+void freeze_layer_backward(LayerPasses& passes, const LayerContext& context) {
   LayerPasses with;
   with.forward = std::move(passes.forward);
+  const auto mlp_end =
+      passes.backward_weight.begin() + static_cast<std::ptrdiff_t>(passes.mlp_weight_ops);
+  if (context.model.trains(&TrainedModules::mlp)) {
+    with.backward_weight.assign(passes.backward_weight.begin(), mlp_end);
+    with.mlp_weight_ops = with.backward_weight.size();
+  }
   for (const PassOp& entry : passes.backward_input) {
-    if (part == FrozenPart::embedding || is_gather_for_weights(entry)) {
-      continue;  // nothing below it is trained
+    if (!trains_layers(context) && is_gather_for_weights(entry)) {
+      continue;
     }
     const auto* gemm = std::get_if<GemmOp>(&entry.op);
-    if (gemm != nullptr && part == FrozenPart::layer) {
+    if (gemm != nullptr) {
       add_unpacking(with.backward_input, context, *gemm);
     }
-    if (const auto kept = without_transpose(entry)) {
+    if (const auto kept = trains_layers(context) ? entry : without_transpose(entry)) {
       with.backward_input.push_back(*kept);
     }
-    const AdaptedLinear* linear =
-        gemm != nullptr && part == FrozenPart::layer ? adapted(context, *gemm) : nullptr;
+    const AdaptedLinear* linear = gemm != nullptr ? adapted(context, *gemm) : nullptr;
     if (linear != nullptr) {
       Adapter(context, *linear, gemm->m, gemm->n, gemm->k)
           .backward(with.backward_input, with.backward_weight);
       with.mlp_weight_ops = linear->mlp ? with.backward_weight.size() : with.mlp_weight_ops;
     }
   }
+  if (context.model.trains(&TrainedModules::attention)) {
+    with.backward_weight.insert(with.backward_weight.end(), mlp_end, passes.backward_weight.end());
+  }
   passes = std::move(with);
+}
+
+}  // namespace
+
+void freeze_backward(LayerPasses& passes, const LayerContext& context, FrozenPart part) {
+  const ModelSpec& model = context.model;
+  if (trains_all(model) ||
+      (part == FrozenPart::embedding && model.trains(&TrainedModules::embedding)) ||
+      (part == FrozenPart::head && model.trains(&TrainedModules::head))) {
+    return;
+  }
+  if (part == FrozenPart::embedding || (part == FrozenPart::layer && model.ends_at_head())) {
+    passes.backward_input.clear();  // nothing from here on is trained
+    passes.backward_weight.clear();
+    passes.mlp_weight_ops = 0;
+  } else if (part == FrozenPart::layer) {
+    freeze_layer_backward(passes, context);
+  } else {
+    passes.backward_weight.clear();
+    Pass kept;
+    for (const PassOp& entry : passes.backward_input) {
+      const auto without = without_transpose(entry);
+      if (without && !is_gather_for_weights(entry)) {
+        kept.push_back(*without);
+      }
+    }
+    passes.backward_input = std::move(kept);
+  }
 }
 
 }  // namespace orrery::model

@@ -35,7 +35,8 @@ namespace orrery::model {
 
 enum class FrozenPart { layer, embedding, head };
 
-// Without effect unless the model has adapters.
+// Without effect unless weights are frozen (ModelSpec::trains). Modules that are trained whole keep
+// their weight gradients; a layer with one keeps the transposed copies of its 8-bit casts.
 void freeze_forward(Pass& pass, const LayerContext& context, FrozenPart part);
 void freeze_backward(LayerPasses& passes, const LayerContext& context, FrozenPart part);
 

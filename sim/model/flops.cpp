@@ -98,6 +98,18 @@ double products_again(const ModelSpec& model,
   return sum;
 }
 
+// Of the modules that are trained whole where others are frozen: the weight gradient.
+double whole_multiplied(const ModelSpec& model) {
+  double count =
+      model.trains(&TrainedModules::head) ? product(model.vocab_size, model.hidden_size) : 0.0;
+  for (const LikeLayers& like : count_layers(model, 0, model.num_layers)) {
+    count += like.count > 0
+                 ? product(like.count) * count_layer_parameters(model, like.first).whole_active
+                 : 0.0;
+  }
+  return count;
+}
+
 }  // namespace
 
 double multiplied_parameters(const ModelSpec& model) {
@@ -108,11 +120,16 @@ double multiplied_parameters(const ModelSpec& model) {
 }
 
 Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
-  // Frozen weights have no gradient: 4 N, and 6 of the adapters. A reference model: 2 N.
+  // Frozen weights have no gradient: 4 N, 2 N below all that is trained, 2 more of the modules that
+  // are trained whole, and 6 of the adapters. A reference model: 2 N.
   const double reference = model.reference ? kForwardFactor : 0.0;
-  const double per_weight = (model.lora ? kFrozenFactor : kTrainingFactor) + reference;
-  const double per_forward = (kTrainingFactor + reference) / kForwardFactor;
-  const double adapters = kTrainingFactor * product(count_parameters(model).adapters);
+  const bool frozen = model.lora || model.trainable;
+  const double pass = model.ends_at_head() ? kForwardFactor : kFrozenFactor;
+  const double per_weight = (frozen ? pass : kTrainingFactor) + reference;
+  const double per_forward =
+      ((model.ends_at_head() ? kForwardFactor : kTrainingFactor) + reference) / kForwardFactor;
+  const double adapters = kTrainingFactor * product(count_parameters(model).adapters) +
+                          (frozen ? kForwardFactor * whole_multiplied(model) : 0.0);
   if (convention == FlopConvention::six_nd) {
     return flop(per_weight * product(count_parameters(model).active) + adapters);
   }

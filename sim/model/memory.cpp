@@ -24,11 +24,16 @@ struct Activations {
   // Bytes per element that a linear layer keeps of its input: for the gradient of its weight, or of
   // a frozen one for its adapter's, with the mask of that one's dropout.
   [[nodiscard]] double kept_input(bool AdapterTargets::*target) const {
-    if (!model.lora) {
+    const bool of_mlp = target == &AdapterTargets::fc1 || target == &AdapterTargets::fc2;
+    if (model.trains(of_mlp ? &TrainedModules::mlp : &TrainedModules::attention)) {
       return dims.linear_input_bytes;
     }
-    const double mask = model.lora->dropout > 0.0 ? 1.0 : 0.0;
-    return model.lora->targets.*target ? dims.element_bytes + mask : 0.0;
+    const double mask = model.lora && model.lora->dropout > 0.0 ? 1.0 : 0.0;
+    return model.lora && model.lora->targets.*target ? dims.element_bytes + mask : 0.0;
+  }
+
+  [[nodiscard]] bool trains_mlp() const {
+    return model.trains(&TrainedModules::mlp);
   }
 
   [[nodiscard]] bool unfused() const {
@@ -90,8 +95,10 @@ double attention_operands(const Activations& a) {
   const ShardDims& dims = a.dims;
   const double operands = queries_keys_values(a);
   const std::int64_t output = dims.heads * dims.head_dim_v;
-  if (a.model.lora) {  // the kernel's own; a dropped copy and its mask beside it for the adapter
-    const bool drops = a.model.lora->dropout > 0.0 && a.model.lora->targets.proj;
+  if (!a.model.trains(&TrainedModules::attention)) {
+    // The kernel's own; a dropped copy and its mask beside it for the adapter.
+    const auto& lora = a.model.lora;
+    const bool drops = lora && lora->dropout > 0.0 && lora->targets.proj;
     return operands + gathered(a, output, dims.element_bytes) +
            (drops ? gathered(a, output, a.kept_input(&AdapterTargets::proj)) : 0.0);
   }
@@ -163,7 +170,7 @@ double down_input(const Activations& a, std::int64_t width) {
 
 // Of the routed experts, which have no adapters.
 double expert_down_input(const Activations& a) {
-  const double element = a.model.lora ? 0.0 : a.dims.linear_input_bytes;
+  const double element = a.trains_mlp() ? a.dims.linear_input_bytes : 0.0;
   return product(a.dims.expert_rows) * product(a.dims.expert_ffn) * element;
 }
 
@@ -196,9 +203,10 @@ double shared_inner(const Activations& a) {
          down_input(a, a.dims.shared_ffn);
 }
 
-// The shared experts' copy of the router's input.
+// The shared experts' copy of the router's input; of a dense branch the input, which is its own.
 double shared_input(const Activations& a) {
-  const bool copies = a.dims.shared_ffn > 0 && (a.dims.low_precision || a.model.lora);
+  const bool copies = a.dims.shared_ffn > 0 &&
+                      (a.dims.low_precision || !a.trains_mlp() || a.model.moe->dense_branch > 0);
   return copies ? local(a, a.dims.hidden, a.kept_input(&AdapterTargets::fc1)) : 0.0;
 }
 
@@ -208,7 +216,7 @@ double moe_inner(const Activations& a) {
   const ShardDims& dims = a.dims;
   const double rows = product(dims.expert_rows);
   const double permuted =
-      a.model.lora ? 0.0 : rows * product(dims.expert_hidden) * dims.linear_input_bytes;
+      a.trains_mlp() ? rows * product(dims.expert_hidden) * dims.linear_input_bytes : 0.0;
   return local(a, a.model.moe->num_experts, kFp32Bytes) + permuted +
          (activation_input(dims, rows, dims.expert_ffn, expert_input_bytes(a)) +
           expert_down_input(a)) +
@@ -216,7 +224,7 @@ double moe_inner(const Activations& a) {
 }
 
 double moe_mlp(const Activations& a) {
-  const double router = a.model.lora ? 0.0 : local(a, a.dims.hidden, a.dims.element_bytes);
+  const double router = a.trains_mlp() ? local(a, a.dims.hidden, a.dims.element_bytes) : 0.0;
   return router + moe_inner(a) + shared_input(a);
 }
 
@@ -308,7 +316,7 @@ double moe_given_up(const Activations& a) {
   const ShardDims& dims = a.dims;
   const bool shared = modules.moe || modules.shared_experts;
   double total = modules.layernorm || shared ? shared_input(a) : 0.0;
-  total += modules.layernorm && !a.model.lora ? local(a, dims.hidden, dims.element_bytes) : 0.0;
+  total += modules.layernorm && a.trains_mlp() ? local(a, dims.hidden, dims.element_bytes) : 0.0;
   if (modules.moe) {
     return total + moe_inner(a);
   }
@@ -396,7 +404,7 @@ double offloaded(const Activations& a, const OffloadModules& modules, std::int64
   }
   if (kind.mlp == Mlp::moe && !again.moe) {
     const double rows = product(a.dims.expert_rows);
-    const double input = a.model.lora ? 0.0 : a.dims.linear_input_bytes;
+    const double input = a.trains_mlp() ? a.dims.linear_input_bytes : 0.0;
     total += modules.expert_fc1 ? rows * product(a.dims.expert_hidden) * input : 0.0;
     total += modules.moe_act
                  ? activation_input(a.dims, rows, a.dims.expert_ffn, expert_input_bytes(a))
@@ -407,9 +415,10 @@ double offloaded(const Activations& a, const OffloadModules& modules, std::int64
 
 // Final norm's input, the logits layer's input (16 bit) and the logits in fp32.
 double main_head(const Activations& a) {
-  const double inputs = a.model.lora ? 1.0 : 2.0;  // a frozen product keeps none
+  const bool trained = a.model.trains(&TrainedModules::head);
+  const double inputs = trained ? 2.0 : 1.0;  // a frozen product keeps none
   double total = local(a, a.dims.hidden, inputs * a.dims.element_bytes);
-  if (a.dims.sequence_parallel && a.dims.keeps_gathered_input && !a.model.lora) {
+  if (a.dims.sequence_parallel && a.dims.keeps_gathered_input && trained) {
     total += gathered(a, a.dims.hidden, a.dims.element_bytes);
   }
   return a.options.logits_bytes ? total : total + gathered(a, a.dims.vocab, kFp32Bytes);
@@ -468,7 +477,7 @@ Bytes layer_activation_bytes(const ModelSpec& model,
                              const ActivationOptions& options,
                              std::int64_t layer) {
   const ModelSpec own = model.of_layer(layer);
-  return bytes(kept_layer(activations(own, options), layer));
+  return own.ends_at_head() ? Bytes{} : bytes(kept_layer(activations(own, options), layer));
 }
 
 Bytes layer_offloaded_bytes(const ModelSpec& model,

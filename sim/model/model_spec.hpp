@@ -36,6 +36,7 @@ struct MoeSpec {
   std::int64_t top_k = 0;            // experts a token is sent to
   std::int64_t ffn_hidden_size = 0;  // inner width of one routed expert
   std::int64_t shared_experts = 0;   // always-on experts of the same inner width
+  std::int64_t dense_branch = 0;     // inner width of a dense MLP with its own norm beside them
   std::int64_t dense_layers = 0;  // leading layers with a dense MLP of the model's ffn_hidden_size
   double capacity_factor = 0.0;   // 0: dropless; else rows per expert <= factor * average
   double imbalance = 1.0;         // rows of the busiest rank / average, >= 1
@@ -46,6 +47,11 @@ struct MoeSpec {
 
   [[nodiscard]] bool drops_tokens() const {
     return capacity_factor > 0.0;
+  }
+
+  // Inner width of what every token passes beside the routed experts.
+  [[nodiscard]] std::int64_t shared_width() const {
+    return shared_experts * ffn_hidden_size + dense_branch;
   }
 };
 
@@ -160,7 +166,36 @@ struct AdapterSpec {
   AdapterTargets targets = {.qkv = true, .proj = true, .fc1 = true, .fc2 = true};
   double dropout = 0.0;  // of the adapters' input; above 0 its masks are kept
   FrozenBase base = FrozenBase::parameters;
+  bool fp32 = false;  // kept in fp32, without a 16-bit copy, and cast at every use
 };
+
+// Modules whose weights are trained where all others are frozen, with adapters or without.
+struct TrainedModules {
+  bool embedding = false;
+  bool head = false;
+  bool attention = false;  // linear mixers as well
+  bool mlp = false;        // with router, routed and shared experts
+
+  friend bool operator==(const TrainedModules&, const TrainedModules&) = default;
+};
+
+struct TrainedModuleWord {
+  std::string_view name;
+  bool TrainedModules::*module;
+};
+
+inline constexpr std::array<TrainedModuleWord, 11> kTrainedModuleWords = {
+    {{"embedding", &TrainedModules::embedding},
+     {"head", &TrainedModules::head},
+     {"attention", &TrainedModules::attention},
+     {"mlp", &TrainedModules::mlp},
+     {"embed_tokens", &TrainedModules::embedding},
+     {"wte", &TrainedModules::embedding},
+     {"word_embeddings", &TrainedModules::embedding},
+     {"lm_head", &TrainedModules::head},
+     {"output_layer", &TrainedModules::head},
+     {"self_attn", &TrainedModules::attention},
+     {"self_attention", &TrainedModules::attention}}};
 
 // What layers that see all tokens have of their own, where others look through a window (Gemma 4).
 struct FullAttentionSpec {
@@ -267,11 +302,27 @@ struct ModelSpec {
   std::vector<LayerType> layer_types;  // repeated over the layers; empty: attention, MLP
   std::optional<LinearAttentionSpec> linear_attention;
   std::int64_t residual_streams =
-      1;                            // hyper-connections: copies of the stream, mixed at each block
-  std::int64_t mtp_layers = 0;      // multi-token-prediction modules after the last layer
-  bool mtp_shared = false;          // all of them with one set of weights (Nemotron 3)
-  std::optional<AdapterSpec> lora;  // absent: all weights are trained
-  bool reference = false;           // a frozen model of the same shape runs its forward too (DPO)
+      1;                        // hyper-connections: copies of the stream, mixed at each block
+  std::int64_t mtp_layers = 0;  // multi-token-prediction modules after the last layer
+  bool mtp_shared = false;      // all of them with one set of weights (Nemotron 3)
+  std::optional<AdapterSpec> lora;
+  std::optional<TrainedModules> trainable;  // without it and adapters all weights are trained
+  bool reference = false;  // a frozen model of the same shape runs its forward too (DPO)
+
+  // Whether the weights of a module are trained; a tied table is trained as either of its names.
+  [[nodiscard]] bool trains(bool TrainedModules::*module) const {
+    const bool all = !lora && !trainable;
+    const bool table = tie_embeddings && trainable &&
+                       (module == &TrainedModules::embedding || module == &TrainedModules::head) &&
+                       (trainable->embedding || trainable->head);
+    return all || table || (trainable && (*trainable).*module);
+  }
+
+  // Nothing below the head is trained: no backward goes there.
+  [[nodiscard]] bool ends_at_head() const {
+    return !lora && !trains(&TrainedModules::embedding) && !trains(&TrainedModules::attention) &&
+           !trains(&TrainedModules::mlp);
+  }
 
   [[nodiscard]] bool gated_mlp() const {
     return activation == Activation::swiglu;

@@ -98,6 +98,9 @@ void moe_modules(Pass& pass, const LayerContext& context) {
   if (modules.layernorm) {
     add_norm_forward(pass, Part::mlp_norm, dims, dims.hidden);
     if (shared && !modules.moe && !modules.shared_experts) {
+      if (context.model.moe->dense_branch > 0) {
+        add_norm_forward(pass, Part::mlp_norm, dims, dims.hidden);
+      }
       cast_again(pass, context);  // for the shared experts; the router multiplies in 16 bits
     }
   }

@@ -80,6 +80,11 @@ bool has_latent(const LayerContext& context) {
   return context.model.moe->latent_size > 0;
 }
 
+// A dense MLP beside the experts has a norm and a residual of its own (Snowflake Arctic).
+bool has_branch(const LayerContext& context) {
+  return context.model.moe->dense_branch > 0;
+}
+
 LinearLayer shared_up(const LayerContext& context) {
   return mlp_up(context, Part::shared_expert_up, context.dims.shared_ffn);
 }
@@ -226,12 +231,18 @@ void shared_backward(LayerPasses& passes, const LayerContext& context) {
     return;
   }
   Pass& input = passes.backward_input;
+  if (has_branch(context)) {
+    add_residual_backward(input, dims, context.options.dropout);
+  }
   end_tensor_backward(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, shared_down(context), context.options.precision);
   activation_backward(input, dims, product(dims.tokens), dims.shared_ffn, kept_inner(context));
   gather_input_again(input, dims, dims.hidden, context.gathered());
   add_linear_backward(passes, shared_up(context), context.options.precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
+  if (has_branch(context)) {
+    add_norm_backward(input, Part::mlp_norm, dims, dims.hidden);
+  }
 }
 
 void routed_forward(Pass& pass, const LayerContext& context) {
@@ -328,11 +339,17 @@ void shared_experts_forward(Pass& pass, const LayerContext& context) {
   if (dims.shared_ffn == 0) {
     return;
   }
+  if (has_branch(context)) {
+    add_norm_forward(pass, Part::mlp_norm, dims, dims.hidden);
+  }
   begin_tensor_forward(pass, dims, dims.hidden, context.gathered());
   add_linear_forward(pass, shared_up(context), context.options.precision);
   activation_forward(pass, dims, product(dims.tokens), dims.shared_ffn, kept_inner(context));
   add_linear_forward(pass, shared_down(context), context.options.precision);
   end_tensor_forward(pass, dims, dims.hidden, context.activation());
+  if (has_branch(context)) {
+    add_residual_forward(pass, dims, context.options.dropout);
+  }
 }
 
 void moe_inner_forward(Pass& pass, const LayerContext& context) {

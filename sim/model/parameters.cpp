@@ -110,7 +110,13 @@ double adapter_parameters(const ModelSpec& model, std::int64_t layer) {
   if (!model.lora) {
     return 0.0;
   }
-  const AdapterTargets& targets = model.lora->targets;
+  AdapterTargets targets = model.lora->targets;
+  if (model.trains(&TrainedModules::attention)) {
+    targets.qkv = targets.proj = false;
+  }
+  if (model.trains(&TrainedModules::mlp)) {
+    targets.fc1 = targets.fc2 = false;
+  }
   const std::int64_t hidden = model.hidden_size;
   const std::int64_t heads = model.num_attention_heads;
   double widths = 0.0;
@@ -129,8 +135,7 @@ double adapter_parameters(const ModelSpec& model, std::int64_t layer) {
     widths += product(heads * value_head_dim(model) + hidden);
   }
   const bool experts = model.is_moe_layer(layer);
-  const std::int64_t ffn =
-      experts ? model.moe->shared_experts * model.moe->ffn_hidden_size : dense_ffn(model);
+  const std::int64_t ffn = experts ? model.moe->shared_width() : dense_ffn(model);
   if (ffn > 0) {
     widths += targets.fc1 ? product(hidden + (model.gated_mlp() ? 2 : 1) * ffn) : 0.0;
     widths += targets.fc2 ? product(ffn + hidden) : 0.0;
@@ -138,13 +143,10 @@ double adapter_parameters(const ModelSpec& model, std::int64_t layer) {
   return product(model.lora->rank) * widths;
 }
 
-// All of a shard but its adapters is frozen; layers, not tables, may be packed.
-ShardParameters frozen(ShardParameters shard, const ModelSpec& model, bool layers) {
-  if (model.lora) {
-    shard.frozen = {shard.dense, shard.expert};
-    if (layers && model.lora->base == FrozenBase::nf4) {
-      shard.packed = shard.frozen;
-    }
+// All of a shard but its adapters and what is trained `whole` of it is frozen.
+ShardParameters frozen(ShardParameters shard, const ModelSpec& model, const ShardShare& whole) {
+  if (model.lora || model.trainable) {
+    shard.frozen = {shard.dense - whole.dense, shard.expert - whole.expert};
   }
   return shard;
 }
@@ -169,18 +171,16 @@ void add_moe(Spread& spread, const ModelSpec& model, std::int64_t experts) {
   spread.copied +=
       product(model.hidden_size, moe.num_experts) + product(2, model.hidden_size, moe.latent_size);
   spread.expert += product(experts) * (expert.split + expert.copied);
-  if (moe.shared_experts > 0) {
-    const MlpParameters shared =
-        mlp_parameters(model, moe.shared_experts * moe.ffn_hidden_size, model.hidden_size);
+  if (moe.shared_width() > 0) {
+    const MlpParameters shared = mlp_parameters(model, moe.shared_width(), model.hidden_size);
     spread.tensor_split += shared.split;
     spread.copied += shared.copied;
   }
+  spread.copied += moe.dense_branch > 0 ? norm_parameters(model, model.hidden_size) : 0.0;
 }
 
-Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active) {
-  Spread spread;
+void add_mixer(Spread& spread, const ModelSpec& model, std::int64_t layer) {
   const LayerKind kind = model.kind_of(layer);
-  spread.copied += hyper_connections(model);
   if (kind.attention && model.mla) {
     add_latent_attention(spread, model);
   } else if (kind.attention && model.compressed_attention) {
@@ -191,8 +191,12 @@ Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active
   if (kind.recurrence) {
     add_recurrence(spread, model, kind);
   }
+}
+
+void add_mlp(Spread& spread, const ModelSpec& model, std::int64_t layer, bool only_active) {
+  const LayerKind kind = model.kind_of(layer);
   if (kind.mlp == Mlp::none) {
-    return spread;
+    return;
   }
   spread.copied += norm_parameters(model, model.hidden_size);  // before the MLP
   if (kind.mlp == Mlp::moe) {
@@ -201,6 +205,25 @@ Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active
     const MlpParameters mlp = mlp_parameters(model, dense_ffn(model), model.hidden_size);
     spread.tensor_split += mlp.split;
     spread.copied += mlp.copied;
+  }
+}
+
+Spread layer_spread(const ModelSpec& model, std::int64_t layer, bool only_active) {
+  Spread spread;
+  spread.copied += hyper_connections(model);
+  add_mixer(spread, model, layer);
+  add_mlp(spread, model, layer, only_active);
+  return spread;
+}
+
+// Of the modules of a layer that are trained whole.
+Spread whole_spread(const ModelSpec& model, std::int64_t layer, bool only_active) {
+  Spread spread;
+  if (model.trains(&TrainedModules::attention)) {
+    add_mixer(spread, model, layer);
+  }
+  if (model.trains(&TrainedModules::mlp)) {
+    add_mlp(spread, model, layer, only_active);
   }
   return spread;
 }
@@ -248,7 +271,9 @@ std::array<LikeLayers, kLayerKinds> count_layers(const ModelSpec& model,
 
 LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer) {
   return {.total = sum(layer_spread(model, layer, false)),
-          .active = sum(layer_spread(model, layer, true))};
+          .active = sum(layer_spread(model, layer, true)),
+          .whole = product(sum(whole_spread(model, layer, false))),
+          .whole_active = product(sum(whole_spread(model, layer, true)))};
 }
 
 ParameterCounts count_parameters(const ModelSpec& model) {
@@ -262,12 +287,14 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   counts.final_norm = static_cast<std::int64_t>(norm_parameters(model, model.hidden_size));
   std::int64_t unsent = 0;
   double adapters = 0.0;
+  double whole = 0.0;
   for (const LikeLayers& like : count_layers(model, 0, model.num_layers)) {
     if (like.count > 0) {
       const LayerParameters layer = count_layer_parameters(model, like.first);
       counts.layers += like.count * layer.total;
       unsent += like.count * (layer.total - layer.active);
       adapters += product(like.count) * adapter_parameters(model, like.first);
+      whole += product(like.count) * layer.whole;
     }
   }
   const double mtp_edge = mtp_edge_parameters(model) + mtp_norm_parameters(model);
@@ -275,6 +302,10 @@ ParameterCounts count_parameters(const ModelSpec& model) {
                                      static_cast<std::int64_t>(mtp_edge));
   counts.total = counts.embedding + counts.head + counts.layers + counts.final_norm;
   counts.adapters = static_cast<std::int64_t>(adapters);
+  const bool frozen = model.lora || model.trainable;
+  whole += model.trains(&TrainedModules::embedding) ? product(counts.embedding) : 0.0;
+  whole += model.trains(&TrainedModules::head) ? product(counts.head) : 0.0;
+  counts.whole = frozen ? static_cast<std::int64_t>(whole) : counts.total;
   counts.active = counts.total - unsent;
   return counts;
 }
@@ -296,8 +327,13 @@ void ShardParameters::add(const ShardParameters& more, double count) {
 ShardParameters layer_shard_parameters(const ModelSpec& model,
                                        const ShardContext& shard_context,
                                        std::int64_t layer) {
-  ShardParameters result =
-      frozen(shard(layer_spread(model, layer, false), model, shard_context), model, true);
+  const ShardParameters whole = shard(whole_spread(model, layer, false), model, shard_context);
+  ShardParameters result = frozen(shard(layer_spread(model, layer, false), model, shard_context),
+                                  model,
+                                  {whole.dense, whole.expert});
+  if (model.lora && model.lora->base == FrozenBase::nf4) {
+    result.packed = result.frozen;
+  }
   result.dense += adapter_parameters(model, layer) / product(shard_context.tensor);
   return result;
 }
@@ -309,14 +345,17 @@ ShardParameters embedding_shard_parameters(const ModelSpec& model,
   if (model.embedding_norm) {
     dense += norm_parameters(model, model.hidden_size);
   }
-  return frozen({.dense = dense}, model, false);
+  const bool whole = model.trains(&TrainedModules::embedding);
+  return frozen({.dense = dense}, model, {whole ? dense : 0.0, 0.0});
 }
 
 ShardParameters head_shard_parameters(const ModelSpec& model, const ShardContext& shard_context) {
   ShardParameters result{.dense = norm_parameters(model, model.hidden_size)};
+  ShardShare whole;
   if (!model.tie_embeddings) {
     const std::int64_t rows = divide_rounding_up(model.vocab_size, shard_context.tensor);
     result.dense += product(rows, model.hidden_size);
+    whole.dense += model.trains(&TrainedModules::head) ? product(rows, model.hidden_size) : 0.0;
   }
   if (model.mtp_layers > 0) {
     const ShardParameters layer = layer_shard_parameters(model, shard_context, model.num_layers);
@@ -325,7 +364,7 @@ ShardParameters head_shard_parameters(const ModelSpec& model, const ShardContext
                                mtp_edge_parameters(model) / product(shard_context.tensor));
     result.expert += modules * layer.expert;
   }
-  return frozen(result, model, false);
+  return frozen(result, model, whole);
 }
 
 double shared_table_shard_parameters(const ModelSpec& model, const ShardContext& shard_context) {

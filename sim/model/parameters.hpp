@@ -33,10 +33,11 @@ struct ParameterCounts {
   std::int64_t total = 0;  // embedding + head + layers + final_norm
   std::int64_t active = 0;
   std::int64_t adapters = 0;  // low-rank adapters, not in total
+  std::int64_t whole = 0;     // of total: those that are not frozen
 
   // What gradients and optimizer states exist for.
   [[nodiscard]] std::int64_t trained() const {
-    return adapters > 0 ? adapters : total;
+    return adapters + whole;
   }
 };
 
@@ -57,6 +58,8 @@ struct LikeLayers {
 struct LayerParameters {
   std::int64_t total = 0;
   std::int64_t active = 0;
+  double whole = 0.0;         // of total: those that are not frozen
+  double whole_active = 0.0;  // of active
 };
 
 [[nodiscard]] LayerParameters count_layer_parameters(const ModelSpec& model, std::int64_t layer);

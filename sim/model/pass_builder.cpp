@@ -118,11 +118,11 @@ void add_linear_backward(LayerPasses& passes,
   gemm.n = linear.inputs;
   gemm.k = linear.tokens;
   gemm.row_spread = 0.0;
-  const bool sums = precision.gradient == Dtype::fp32;
-  gemm.accumulates = sums && precision.fuses_gradients;
-  add_gemm(passes.backward_weight, gemm);
   const double wide = in_bytes(bytes_per_element(precision.activation));
   const double sum = in_bytes(bytes_per_element(precision.gradient));
+  const bool sums = sum > wide;  // in the products' own type they leave them as they are
+  gemm.accumulates = sums && precision.fuses_gradients;
+  add_gemm(passes.backward_weight, gemm);
   if (sums && !precision.fuses_gradients) {
     const double weights = product(linear.outputs, linear.inputs, linear.batch);
     add_memory(passes.backward_weight, Part::gradient_add, weights * (wide + sum), weights * sum);
@@ -273,8 +273,8 @@ void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout) {
 
 namespace {
 
-double bytes_allocated(const Op& op) {
-  const double element = in_bytes(bytes_per_element(Dtype::bf16));
+double bytes_allocated(const Op& op, const PrecisionSpec& precision) {
+  const double element = in_bytes(bytes_per_element(precision.activation));
   if (const auto* gemm = std::get_if<GemmOp>(&op)) {
     return gemm->accumulates ? 0.0 : product(gemm->m, gemm->n) * product(gemm->batch) * element;
   }
@@ -305,7 +305,7 @@ void add_fills(Pass& pass, const PrecisionSpec& precision) {
   double filled = 0.0;
   int tensors = 0;
   for (const PassOp& entry : pass) {
-    const double allocated = bytes_allocated(entry.op);
+    const double allocated = bytes_allocated(entry.op, precision);
     filled += allocated;
     tensors += allocated > 0.0 ? 1 : 0;
   }

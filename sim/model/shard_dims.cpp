@@ -100,7 +100,7 @@ void set_expert_dims(ShardDims& dims, const MoeSpec& moe, const ShardContext& sh
   dims.experts = divide_rounding_up(moe.num_experts, shard.expert);
   dims.expert_hidden = moe.latent_size > 0 ? moe.latent_size : dims.hidden;
   dims.expert_ffn = divide_rounding_up(moe.ffn_hidden_size, shard.expert_tensor);
-  dims.shared_ffn = divide_rounding_up(moe.shared_experts * moe.ffn_hidden_size, shard.tensor);
+  dims.shared_ffn = divide_rounding_up(moe.shared_width(), shard.tensor);
   dims.row_imbalance = row_imbalance(moe, shard);
   // Sequence-parallel ranks route their own tokens; else the ranks that share an expert shard route
   // the same ones.

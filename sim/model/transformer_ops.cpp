@@ -137,7 +137,7 @@ Pass recompute_pass(const ModelSpec& model,
                     std::int64_t layer,
                     Recompute policy) {
   Pass pass;
-  if (policy == Recompute::none) {
+  if (policy == Recompute::none || model.ends_at_head()) {
     return pass;
   }
   const ModelSpec own = model.of_layer(layer);

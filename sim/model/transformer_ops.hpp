@@ -45,6 +45,7 @@
 // Source: Korthikanti et al. 2022 (arXiv 2205.05198) for tensor and sequence parallelism and for
 // selective recomputation; Narayanan et al. 2021 (arXiv 2104.04473).
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -157,6 +158,17 @@ struct PrecisionSpec {
   // what the experts' activation starts from in the type of the activations.
   std::optional<Bytes> kept_attention_output = {};
   std::optional<Bytes> kept_expert_inner = {};
+
+  // Parameters in fp32 are the optimizer's master copy themselves.
+  [[nodiscard]] bool is_master() const {
+    return bytes_per_element(parameter) > bytes_per_element(Dtype::bf16);
+  }
+
+  // What the optimizer holds beside the parameters, for each of them.
+  [[nodiscard]] Bytes beside_parameters() const {
+    return is_master() ? std::max(Bytes{}, optimizer_bytes - bytes_per_element(parameter))
+                       : optimizer_bytes;
+  }
 
   friend bool operator==(const PrecisionSpec&, const PrecisionSpec&) = default;
 };

@@ -70,6 +70,7 @@ enum class MetricId {
   host_memory,
   rollout_step_time,
   gpu_seconds_per_answer,
+  cost_per_thousand_answers,
   budget_compute,
   optimal_parameters,
   optimal_tokens,

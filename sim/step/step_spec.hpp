@@ -131,6 +131,7 @@ struct RecomputeSpec {
   // Recomputation in only that many layers of each chunk: of the modules, else in full.
   std::optional<std::int64_t> layers = {};
   model::RecomputeModules modules = {};
+  std::optional<double> memory_budget = {};  // chooses policy and modules (memory_budget.hpp)
 
   // Of the layers of multi-token prediction modules; a number of layers counts those of chunks.
   [[nodiscard]] model::Recompute of_head() const {

@@ -11,6 +11,7 @@
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::evaluate {
 
@@ -116,6 +117,19 @@ std::optional<std::string> missing_spares(const report::Evaluation& evaluation) 
       spares > 1 ? "stand by" : "stands by",
       format_integer(load.p99),
       load.p99 == 1 ? "" : "s");
+}
+
+std::optional<std::string> chosen_recompute(const scenario::Scenario& scenario,
+                                            const Resolved& resolved) {
+  const auto budget = scenario.step.recompute.memory_budget;
+  if (!budget) {
+    return std::nullopt;
+  }
+  scenario::Scenario chosen = scenario;
+  chosen.step.recompute = {resolved.recompute, {}, resolved.modules};
+  return fmt::format("recompute.memory_budget {} is met by recompute: {}",
+                     *budget,
+                     scenario::value_of(chosen, "recompute").value_or(""));
 }
 
 }  // namespace orrery::evaluate

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/evaluate/levers.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/report/evaluation.hpp"
@@ -44,5 +45,9 @@ inline constexpr std::string_view kLikelyFailures = "llama3-2024";
 // More nodes in repair on average than spares: the job waits for them, and the figures say little
 // beside that. Below 1 % of the time it is not worth saying. Needs the plan.
 [[nodiscard]] std::optional<std::string> missing_spares(const report::Evaluation& evaluation);
+
+// What a budget of memory for recomputation was met by.
+[[nodiscard]] std::optional<std::string> chosen_recompute(const scenario::Scenario& scenario,
+                                                          const Resolved& resolved);
 
 }  // namespace orrery::evaluate

@@ -162,7 +162,9 @@ PredictedStep predicted_step(const scenario::Scenario& scenario,
   const hardware::GemmRate* rate = resolved.costs.gpu().find_gemm(scenario.step.precision.compute);
   if (rate != nullptr) {
     const Flop flop = executed_flop_per_token(
-        scenario, {resolved.recompute, resolved.costs.software().attention}, resolved.layout);
+        scenario,
+        {resolved.recompute, resolved.costs.software().attention, resolved.modules},
+        resolved.layout);
     const FlopPerSecond reached = rate->burst
                                       ? std::max(rate->burst->value(), rate->sustained.value())
                                       : rate->sustained.value();

@@ -46,6 +46,8 @@ constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount
      "max(generation + reward, the rest) + weight_sync"},
     {MetricId::gpu_seconds_per_answer,
      "rollout_step_time x (GPUs of the trainer + rollout.gpus) / (prompts x samples)"},
+    {MetricId::cost_per_thousand_answers,
+     "gpu_seconds_per_answer x prices.gpu_hour x 1000, whatever else prices says"},
     {MetricId::budget_compute, "as stated, else 6 x active parameters x tokens_trained"},
     {MetricId::optimal_parameters,
      "(alpha A / (beta B))^(1 / (alpha + beta)) x (budget_compute / 6)^(beta / (alpha + beta))"},
@@ -121,6 +123,29 @@ bool is_run(const report::MetricInfo& metric) {
          metric.id == MetricId::optimal_parameters || metric.id == MetricId::optimal_tokens;
 }
 
+// What the products of linear layers multiply: docs/precision.md has the recipes and their sources.
+std::string_view operand_formats(const model::PrecisionSpec& precision) {
+  if (bytes_per_element(precision.compute) == bytes_per_element(precision.activation)) {
+    return "all operands, summed in fp32";
+  }
+  switch (precision.fp8_scaling) {
+    case model::Fp8Scaling::delayed:
+      return "inputs and weights in E4M3, gradients of results in E5M2, an fp32 scale per tensor";
+    case model::Fp8Scaling::tensorwise:
+      return "inputs and weights in E4M3, gradients of results in E5M2 (torchao: E4M3), an fp32 "
+             "scale per tensor";
+    case model::Fp8Scaling::rowwise:
+      return "all operands in E4M3, an fp32 scale per row";
+    case model::Fp8Scaling::block:
+      return "all operands in E4M3, an fp32 scale per 128 values, per 128 x 128 of weights";
+    case model::Fp8Scaling::mx:
+      return "all operands in E4M3, an E8M0 scale per 32 values";
+    case model::Fp8Scaling::nvfp4:
+      break;
+  }
+  return "all operands in E2M1, an E4M3 scale per 16 values and an fp32 one per tensor";
+}
+
 std::string flop_lines(const scenario::Scenario& scenario, const Resolved& resolved) {
   const auto giga = [&scenario](model::FlopConvention convention) {
     return in_gigaflop(model::model_flop_per_token(scenario.model, convention));
@@ -128,14 +153,17 @@ std::string flop_lines(const scenario::Scenario& scenario, const Resolved& resol
   return fmt::format(
       "FLOP per token: 6 N + 12 L H Q T = {:.1f} GFLOP, causal {:.1f}, 6 N {:.1f}{}\n"
       "  N = {} parameters that a token is multiplied with, {} tokens per step\n"
-      "  dense peak of one GPU in this precision: {}\n",
+      "  dense peak of one GPU in this precision: {}\n"
+      "  products of linear layers in {}: {}\n",
       giga(model::FlopConvention::palm),
       giga(model::FlopConvention::palm_causal),
       giga(model::FlopConvention::six_nd),
       scenario.model.reference ? ", the reference's forward counted" : "",
       format_count(model::multiplied_parameters(scenario.model)),
       format_count(in_tokens(tokens_per_step(scenario))),
-      format_flop_rate(dense_peak(resolved.costs.gpu(), scenario.step.precision.compute)));
+      format_flop_rate(dense_peak(resolved.costs.gpu(), scenario.step.precision.compute)),
+      precision_name(scenario.step.precision),
+      operand_formats(scenario.step.precision));
 }
 
 std::string explain_run(const report::Evaluation& evaluation) {

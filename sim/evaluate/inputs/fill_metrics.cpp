@@ -112,7 +112,7 @@ Flop executed_flop_per_token(const scenario::Scenario& scenario,
                                         executed(scenario, passes.attention),
                                         passes.recompute,
                                         recomputed_layers(scenario, layout),
-                                        scenario.step.recompute.modules);
+                                        passes.modules);
 }
 
 Tokens tokens_per_step(const scenario::Scenario& scenario) {
@@ -178,6 +178,9 @@ void fill_rollout_metrics(report::Evaluation& evaluation) {
       MetricId::gpu_seconds_per_answer,
       in_seconds(rollout.step) * static_cast<double>(rollout.gpus) /
           static_cast<double>(rollout.answers));
+  if (rollout.answer) {
+    set(evaluation, MetricId::cost_per_thousand_answers, in_dollars(*rollout.answer) * kKilo);
+  }
 }
 
 void fill_budget(const scenario::Scenario& scenario, report::Evaluation& evaluation) {

@@ -30,6 +30,7 @@ namespace orrery::evaluate {
 struct ExecutedPasses {
   model::Recompute recompute = model::Recompute::none;  // as the stack means it
   hardware::AttentionImplementation attention = hardware::AttentionImplementation::fused;
+  model::RecomputeModules modules = {};
 };
 
 // The FLOP of a token as the kernels execute them, in a step with this layout.

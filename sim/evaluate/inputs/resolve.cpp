@@ -15,6 +15,7 @@
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "sim/step/costs/memory_budget.hpp"
 
 namespace orrery::evaluate {
 
@@ -51,6 +52,14 @@ void check_precision(const scenario::Scenario& scenario,
                                   "with Blackwell",
                                   gpu.name),
                       "bf16, fp16, fp8-delayed, fp8-tensorwise, fp8-rowwise, fp8-block");
+  }
+  const model::ModelSpec& model = scenario.model;
+  if (scenario.step.precision.is_master() &&
+      (model.linear_attention || model.sparse_attention || model.compressed_attention)) {
+    diagnostics.error(scenario.where("precision"),
+                      "precision",
+                      "is wider than what kernels of linear and sparse attention are known in",
+                      "bf16, fp16, fp8-*");
   }
   if (rate != nullptr) {
     return;
@@ -318,12 +327,20 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
   if (!found) {
     return std::nullopt;
   }
-  return Resolved{
+  Resolved resolved{
       cost::CostModel(
           std::move(gpu), stack_of(scenario, std::move(software), diagnostics), scenario.cluster),
       found->cluster,
       std::move(found->layout),
-      found->recompute};
+      found->recompute,
+      scenario.step.recompute.modules};
+  if (scenario.step.recompute.memory_budget) {
+    const step::RecomputeSpec chosen =
+        step::meet_memory_budget(step_input(scenario, resolved), resolved.costs);
+    resolved.recompute = chosen.policy;
+    resolved.modules = chosen.modules;
+  }
+  return resolved;
 }
 
 FlopPerSecond mean_peak(const scenario::Scenario& scenario, const Resolved& resolved) {
@@ -350,6 +367,7 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
                            .spec = scenario.step,
                            .mixed = resolved.mixed};
   input.spec.recompute.policy = resolved.recompute;
+  input.spec.recompute.modules = resolved.modules;
   input.spec.critic = held_critic(scenario);
   step::settle(input, resolved.costs.software());
   return input;

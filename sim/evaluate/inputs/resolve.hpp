@@ -24,6 +24,7 @@ struct Resolved {
   layout::ClusterShape cluster;
   layout::Layout layout;
   model::Recompute recompute = model::Recompute::none;  // as the stack means it
+  model::RecomputeModules modules = {};                 // of that policy
   std::vector<step::GpuBlock> mixed = {};               // the other nodes, by their first
 };
 

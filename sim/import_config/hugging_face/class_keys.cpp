@@ -22,13 +22,6 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
       !kinds.empty() && std::all_of(kinds.begin(), kinds.end(), [](const std::string& kind) {
         return kind == "attention" || kind == "full_attention";
       });
-  if (is_foreign_class(type) && !forced && !all_attend) {
-    keys.error(*item,
-               fmt::format("{} is not a decoder whose every layer attends to all keys: a "
-                           "scenario cannot express it",
-                           yaml::display(type)));
-    return nullptr;
-  }
   if (keys.flag(std::string(prefix) + "is_encoder_decoder").value_or(false)) {
     keys.error(*keys.find(std::string(prefix) + "is_encoder_decoder"),
                "a scenario cannot express an encoder beside the decoder");
@@ -41,6 +34,13 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
       keys.error(found, fate->why);
       return nullptr;
     }
+  }
+  if (is_foreign_class(type) && !forced && !all_attend) {
+    keys.error(*item,
+               fmt::format("{} is not a decoder whose every layer attends to all keys: a "
+                           "scenario cannot express it",
+                           yaml::display(type)));
+    return nullptr;
   }
   if (forced) {
     const ModelClass* wanted = find_model_class(import.model_class);
@@ -181,6 +181,14 @@ class Mixture {
       copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
     }
     read_shared();
+    if (import_.on(at("use_residual"))) {  // Arctic's: as wide as the stream, before the experts
+      copy_count(import_, at("hidden_size"), "model.moe.dense_branch");
+    }
+    const auto capacity = keys_.number(at("moe_train_capacity_factor"));
+    if (import_.on(at("moe_token_dropping")) && capacity) {
+      import_.set(
+          "model.moe.capacity", fmt::format("{}", *capacity), at("moe_train_capacity_factor"));
+    }
     const auto layers = keys_.count(at("num_hidden_layers"));
     if (layers) {
       import_.set("model.num_layers", *layers, at("num_hidden_layers"));
@@ -245,7 +253,8 @@ class Mixture {
       mark(name, [first](std::int64_t layer) { return layer < first; });
     }
     read_range_of_experts(layers, mark);
-    for (const std::string_view name : {"decoder_sparse_step", "interleave_moe_layer_step"}) {
+    for (const std::string_view name :
+         {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_frequency"}) {
       const std::int64_t step = keys_.count(at(name)).value_or(1);
       mark(name, [step](std::int64_t layer) { return step > 1 && (layer + 1) % step != 0; });
     }

@@ -231,6 +231,7 @@ void read_precision(Import& import) {
     const std::string path = fmt::format("{}.enabled", name);
     const auto on = keys.flag(path);
     import.pending.full_precision |= on.has_value() && !*on;  // unless another is on
+    import.pending.no_short_type |= on.has_value();
     const SourceItem* item = keys.find(path);
     stated |= item != nullptr;
     if (on.value_or(false)) {

@@ -214,7 +214,12 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
                                           : yaml::display(word) + " is no precision that is known");
     stated = true;
   }
-  import.pending.full_precision |= !stated && (program != TrainerProgram::accelerate || mixed);
+  if (!stated && (program != TrainerProgram::accelerate || mixed)) {
+    import.pending.full_precision = true;
+    import.pending.no_short_type |=
+        mixed || keys.find("bf16") != nullptr || keys.find("fp16") != nullptr;
+    import.pending.tf32 |= import.on("tf32");
+  }
 }
 
 void read_trainer_recompute(Import& import, TrainerProgram program) {
@@ -407,6 +412,7 @@ void read_trainer_log(Import& import) {
   for (const std::string_view type : {"bf16", "fp16"}) {
     const auto on = keys.flag(type);
     pending.full_precision |= on.has_value() && !*on;  // unless the other is on
+    pending.no_short_type |= on.has_value();
     if (on.value_or(false)) {
       import.set("precision.compute", std::string(type), type);
     }

@@ -72,7 +72,8 @@ constexpr std::array<std::string_view, 18> kAlways = {"model.num_layers",
                                                       "precision.compute"};
 
 // What a preset or a scenario may say of the model beyond plain layers of attention and MLP.
-constexpr std::array<std::string_view, 10> kOfItsLayers = {"model.layer_types",
+constexpr std::array<std::string_view, 11> kOfItsLayers = {"model.layer_types",
+                                                           "model.moe.dense_branch",
                                                            "model.compressed_attention.q_lora_rank",
                                                            "model.residual_streams",
                                                            "model.output_gate",

@@ -152,7 +152,7 @@ void add_step(const Scenario& scenario, Arguments& arguments) {
     arguments.add(fmt::format(
         "--recompute-granularity full --recompute-method block --recompute-num-layers {}",
         *recompute.layers));
-  } else if (recompute.policy == model::Recompute::modules) {
+  } else if (recompute.policy == model::Recompute::modules && !recompute.memory_budget) {
     arguments.add("--recompute-granularity selective --recompute-modules " +
                   modules_of(arguments.value("recompute")));
   }

@@ -65,6 +65,8 @@ void read_precision(const MegatronKeys& keys) {
     keys.set("precision.compute", bf16 ? "bf16" : "fp16", bf16 ? "bf16" : "fp16");
   }
   keys.import.pending.full_precision = true;
+  keys.import.pending.no_short_type |=
+      keys.flag("bf16").has_value() || keys.flag("fp16").has_value();
   const std::string_view target = "precision.gradient_dtype";
   if (!keys.set_if("grad_reduce_in_bf16", target, "bf16")) {
     keys.set_if("accumulate_allreduce_grads_in_fp32", target, "fp32");

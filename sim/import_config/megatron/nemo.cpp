@@ -26,6 +26,8 @@ void read_trainer_precision(Import& import) {
       import.draft.set("precision.compute", "bf16", read_from(item));
     } else if (precision->starts_with("16")) {
       import.draft.set("precision.compute", "fp16", read_from(item));
+    } else if (precision->starts_with("32")) {
+      import.draft.set("precision.compute", "fp32", read_from(item));
     } else {
       import.draft.leave_open(
           "precision.compute",

@@ -318,8 +318,7 @@ class Torchtitan {
         import_.usual("precision.parameters", "bf16", "enable_fsdp_float8_all_gather is false");
       }
     } else if (const auto dtype = keys_.text(dtype_key); dtype && *dtype == "float32") {
-      import_.draft.leave_open(
-          target, *keys_.find(dtype_key), "a scenario has no training in fp32");
+      import_.set(target, "fp32", dtype_key);
     } else if (dtype) {
       import_.set(target, "bf16", dtype_key);
     } else {
@@ -361,6 +360,13 @@ class Torchtitan {
     }
     if (mode && (*mode == "full" || *mode == "none")) {
       import_.set("recompute", *mode, mode_key);
+    } else if (mode && *mode == "memory_budget") {
+      const std::string_view key = "activation_checkpoint.memory_budget";
+      const auto share = keys_.text(key);
+      import_.draft.set(
+          "recompute.memory_budget",
+          share.value_or("0.5"),
+          share ? read_from(*keys_.find(key)) : derived_from(*item, "0.5 by default"));
     } else if (mode && *mode != "selective") {
       import_.draft.leave_open(
           "recompute",

@@ -281,8 +281,7 @@ void read_saved_recompute(Import& import) {
   constexpr std::string_view kSelective = "activation_checkpoint.force_recompute_mm_shapes_by_fqns";
   constexpr std::string_view kFull = "activation_checkpoint.determinism_check";
   if (const SourceItem* budget = keys.take("activation_checkpoint.memory_budget")) {
-    import.draft.leave_open(
-        "recompute", *budget, "a scenario has no recomputation by a budget of memory");
+    import.draft.set("recompute.memory_budget", budget->value.text, read_from(*budget));
   } else if (const SourceItem* selective = keys.take(kSelective)) {
     import.draft.set("recompute",
                      "selective_operations",

@@ -21,6 +21,7 @@ struct AdapterKeys {
   std::string_view rank_by_default;  // empty: has to be stated
   std::string_view dropout_by_default;
   std::string_view targets_by_default;  // words of a scenario, with blanks between them
+  std::string_view whole = {};          // modules that are trained in full beside them
 };
 
 constexpr std::string_view kEverywhere = "|all|all-linear|all_linear|linear|";
@@ -114,20 +115,72 @@ void read_targets(Import& import, const SourceItem& item) {
       "model.lora.targets", fmt::format("[{}]", fmt::join(words, ", ")), read_from(item));
 }
 
+// Modules that are trained in full beside the adapters.
+void read_whole(Import& import, std::string_view key) {
+  const SourceItem* item = import.keys.take(key);
+  std::vector<std::string> words =
+      item == nullptr ? std::vector<std::string>{} : words_of(import.keys.texts(key));
+  for (std::string& word : words) {
+    word.erase(0, word.rfind('.') + 1);
+    const auto* known = std::find_if(model::kTrainedModuleWords.begin(),
+                                     model::kTrainedModuleWords.end(),
+                                     [&word](const auto& one) { return one.name == word; });
+    if (known == model::kTrainedModuleWords.end()) {
+      import.keys.error(
+          *item,
+          fmt::format("trains {} in full, which is no module that is known", yaml::display(word)),
+          "embed_tokens, lm_head, self_attn, mlp");
+      return;
+    }
+  }
+  if (!words.empty()) {
+    import.draft.set(
+        "model.trainable", fmt::format("[{}]", fmt::join(words, ", ")), read_from(*item));
+  }
+}
+
 AdapterKeys adapter_keys(TrainerProgram program) {
   constexpr std::string_view kLinear = "qkv, proj, fc1, fc2";
   switch (program) {
     case TrainerProgram::axolotl:
-      return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "", "0", kLinear};
+      return {"lora_r",
+              "lora_dropout",
+              "lora_target_modules",
+              "load_in_4bit",
+              "",
+              "0",
+              kLinear,
+              "lora_modules_to_save"};
     case TrainerProgram::llama_factory:
-      return {"lora_rank", "lora_dropout", "lora_target", "quantization_bit", "8", "0", kLinear};
+      return {"lora_rank",
+              "lora_dropout",
+              "lora_target",
+              "quantization_bit",
+              "8",
+              "0",
+              kLinear,
+              "additional_target"};
     case TrainerProgram::swift:
-      return {"lora_rank", "lora_dropout", "target_modules", "quant_bits", "8", "0.05", kLinear};
+      return {"lora_rank",
+              "lora_dropout",
+              "target_modules",
+              "quant_bits",
+              "8",
+              "0.05",
+              kLinear,
+              "modules_to_save"};
     case TrainerProgram::accelerate:
     case TrainerProgram::transformers:
       break;
   }
-  return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16", "0.05", "qkv"};
+  return {"lora_r",
+          "lora_dropout",
+          "lora_target_modules",
+          "load_in_4bit",
+          "16",
+          "0.05",
+          "qkv",
+          "lora_modules_to_save"};
 }
 
 void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& keys) {
@@ -155,6 +208,9 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
     import.usual("model.lora.targets",
                  fmt::format("[{}]", keys.targets_by_default),
                  "which layers have adapters");
+  }
+  if (!keys.whole.empty()) {
+    read_whole(import, keys.whole);
   }
   const auto bits = keys.four_bits.empty() ? std::nullopt : import.keys.text(keys.four_bits);
   if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {

@@ -123,6 +123,8 @@ struct Pending {
   std::optional<Origin>
       per_host;                 // who says that the ranks of a host share them, hosts hold copies
   bool full_precision = false;  // the program trains in fp32 unless told otherwise
+  bool no_short_type = false;   // a file says so, which is not silent about it
+  bool tf32 = false;            // which its products round to tf32
 };
 
 struct Import;

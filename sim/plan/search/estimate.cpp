@@ -11,6 +11,7 @@
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/model/flops.hpp"
 #include "sim/step/costs/cost_memo.hpp"
+#include "sim/step/costs/memory_budget.hpp"
 #include "sim/step/step_bounds.hpp"
 #include "sim/step/step_simulator.hpp"
 
@@ -91,6 +92,9 @@ std::optional<Diagnostic> Estimator::State::resolve(const Candidate& candidate) 
   input.spec.critic = evaluate::held_critic(scenario);
   input.spec.recompute.policy = resolved->recompute;
   step::settle(input, costs.software());
+  if (input.spec.recompute.memory_budget) {
+    input.spec.recompute = step::meet_memory_budget(input, costs);
+  }
   return std::nullopt;
 }
 

@@ -79,6 +79,7 @@ PublishedLayout read_layout(yaml::MappingReader item) {
 int width_of(std::string_view precision) {
   return precision.find("fp4") != std::string_view::npos   ? 4
          : precision.find("fp8") != std::string_view::npos ? 8
+         : precision.find("32") != std::string_view::npos  ? 32
                                                            : 16;
 }
 

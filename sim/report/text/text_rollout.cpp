@@ -44,6 +44,9 @@ void add_rollout(TextPage& page, const Evaluation& evaluation) {
   page.line(fmt::format("the longest answer, {} tokens, takes {} more than the mean one",
                         format_integer(static_cast<std::int64_t>(std::llround(rollout.longest))),
                         format_time(rollout.tail)));
+  if (rollout.answer) {
+    page.line(fmt::format("a thousand answers cost {}", format_money(*rollout.answer * kKilo)));
+  }
   if (rollout.gpus > rollout.generators) {
     page.line(fmt::format("the trainer waits {} of it, the generator {}",
                           format_time(rollout.trainer_waits),

@@ -87,6 +87,10 @@ RolloutResult compose_rollout(const RolloutSpec& spec, const TrainerTimes& train
     result.generator_waits = result.step - busy;
     result.trainer_waits = result.step - trained;
   }
+  if (spec.gpu_hour) {
+    const auto gpus = static_cast<double>(result.gpus);
+    result.answer = *spec.gpu_hour * result.step * (gpus / static_cast<double>(result.answers));
+  }
   const Seconds left = trained - spec.reward - generated.lone * generated.longest;
   if (left > Seconds{}) {
     result.balanced = generated.per_token * generated.work / left;

@@ -71,6 +71,7 @@ struct RolloutResult {
   Seconds generator_waits;
   Seconds trainer_waits;
   std::optional<double> balanced;  // GPUs of a generating pool that keep the trainer busy
+  std::optional<Dollars> answer;   // step x GPUs of both pools x price / answers
 };
 
 [[nodiscard]] RolloutResult compose_rollout(const RolloutSpec& spec, const TrainerTimes& trainer);

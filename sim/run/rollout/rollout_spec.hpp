@@ -34,6 +34,7 @@ struct RolloutSpec {
   Seconds reward = {};
   std::optional<Seconds> weight_sync = {};
   Seconds switching = seconds(5.0);  // offload and wake of a pool that trainer and generator share
+  std::optional<DollarsPerSecond> gpu_hour = {};  // price of a GPU of either pool
 };
 
 }  // namespace orrery::run

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 #include <utility>
 
 #include "sim/scenario/table/key_makers.hpp"
@@ -252,6 +253,13 @@ void add_moe(std::vector<Key>& keys) {
                             .example = "1"},
                            {0, kMostExperts},
                            ORRERY_AT(scenario.model.moe->shared_experts)));
+  keys.push_back(count_key({.path = "model.moe.dense_branch",
+                            .note = "the preset's; else none",
+                            .meaning = "Inner width of a dense MLP with a norm and a residual of "
+                                       "its own beside the experts (Snowflake Arctic).",
+                            .example = "7168"},
+                           {1, kWidest},
+                           ORRERY_AT(scenario.model.moe->dense_branch)));
   keys.push_back(count_key({.path = "model.moe.latent_size",
                             .aliases = {"moe_latent_size"},
                             .note = "the preset's; else that of the stream",
@@ -485,6 +493,9 @@ void add_adapters(std::vector<Key>& keys) {
     return fmt::format("[{}]", fmt::join(chosen, ", "));
   };
   keys.push_back(std::move(targets));
+}
+
+void add_adapter_types(std::vector<Key>& keys) {
   keys.push_back(value_key<kind::Number>(
       {.path = "model.lora.dropout",
        .aliases = {"lora_dropout"},
@@ -501,6 +512,49 @@ void add_adapters(std::vector<Key>& keys) {
        .example = "nf4"},
       {{"parameters", model::FrozenBase::parameters}, {"nf4", model::FrozenBase::nf4}},
       ORRERY_AT(scenario.model.lora->base)));
+  keys.push_back(
+      choice_key<bool>({.path = "model.lora.dtype",
+                        .fallback = "parameters",
+                        .meaning = "Type in which what is trained is kept: that of the parameters "
+                                   "beside an fp32 master copy, or fp32 alone, cast at every use "
+                                   "(PEFT).",
+                        .example = "fp32"},
+                       {{"parameters", false}, {"fp32", true}},
+                       ORRERY_AT(scenario.model.lora->fp32)));
+}
+
+void add_trainable(std::vector<Key>& keys) {
+  std::vector<std::string_view> words;
+  for (const model::TrainedModuleWord& word : model::kTrainedModuleWords) {
+    words.push_back(word.name);
+  }
+  Key trainable = words_key(
+      {.path = "model.trainable",
+       .aliases = {"modules_to_save", "additional_target", "lora_modules_to_save"},
+       .note = "all weights; with model.lora the adapters alone",
+       .meaning = "Modules that are trained whole where all other weights are frozen, beside "
+                  "adapters or without: attention with linear mixers, mlp with router and experts. "
+                  "Names of PEFT mean these; a tied table is both embedding and head.",
+       .example = "[embedding, head]"},
+      std::move(words),
+      [](Draft& draft) { draft.scenario.model.trainable = model::TrainedModules{}; },
+      [](Draft& draft, std::size_t word) {
+        (*draft.scenario.model.trainable).*model::kTrainedModuleWords[word].module = true;
+      });
+  trainable.print = [](Draft& draft) -> std::optional<std::string> {
+    const auto& modules = draft.scenario.model.trainable;
+    if (!modules) {
+      return std::nullopt;
+    }
+    std::vector<std::string_view> chosen;
+    for (const model::TrainedModuleWord& word : std::span(model::kTrainedModuleWords).first(4)) {
+      if ((*modules).*word.module) {
+        chosen.push_back(word.name);
+      }
+    }
+    return fmt::format("[{}]", fmt::join(chosen, ", "));
+  };
+  keys.push_back(std::move(trainable));
 }
 
 void add_reference(std::vector<Key>& keys) {
@@ -527,6 +581,8 @@ std::vector<Key> model_keys() {
   add_latent_attention(keys);
   add_window(keys);
   add_adapters(keys);
+  add_adapter_types(keys);
+  add_trainable(keys);
   add_reference(keys);
   return keys;
 }

@@ -281,11 +281,14 @@ void add_data(std::vector<Key>& keys) {
 
 std::vector<Key> price_keys() {
   std::vector<Key> keys;
-  keys.push_back(section_key({.path = "prices",
-                              .note = "no dollars in the answer",
-                              .meaning = "What nodes, energy, storage and people cost.",
-                              .example = "{gpu_hour: $2.50/h, as_of: 2026-11-01}",
-                              .idle = {kNoRun}}));
+  keys.push_back(section_key(
+      {.path = "prices",
+       .note = "no dollars in the answer",
+       .meaning = "What nodes, energy, storage and people cost.",
+       .example = "{gpu_hour: $2.50/h, as_of: 2026-11-01}",
+       .idle = {ORRERY_WHEN(!in_run(d) && !d.scenario.rollout, "there is no `training`, so no run"),
+                ORRERY_WHEN(d.scenario.rollout && !d.scenario.rollout->gpu_hour,
+                            "a rollout counts prices.gpu_hour alone")}}));
   add_hourly(keys);
   add_changes(keys);
   add_reserved(keys);

@@ -27,12 +27,25 @@ bool recomputes_experts(const model::RecomputeModules& modules) {
   return modules.moe || modules.shared_experts || routed_alone;
 }
 
-enum class Recipe { bf16, fp16, fp8_delayed, fp8_tensorwise, fp8_rowwise, fp8_block, mxfp8, nvfp4 };
+enum class Recipe {
+  bf16,
+  fp16,
+  fp32,
+  tf32,
+  fp8_delayed,
+  fp8_tensorwise,
+  fp8_rowwise,
+  fp8_block,
+  mxfp8,
+  nvfp4
+};
 
 const std::vector<yaml::Choice<Recipe>>& recipes() {
   static const std::vector<yaml::Choice<Recipe>> choices = {
       {"bf16", Recipe::bf16},
       {"fp16", Recipe::fp16},
+      {"fp32", Recipe::fp32},
+      {"tf32", Recipe::tf32},
       {"fp8-delayed", Recipe::fp8_delayed},
       {"fp8-tensorwise", Recipe::fp8_tensorwise},
       {"fp8-current", Recipe::fp8_tensorwise},
@@ -57,6 +70,8 @@ Fp8Scaling scaling_of(Recipe recipe) {
       return Fp8Scaling::nvfp4;
     case Recipe::bf16:
     case Recipe::fp16:
+    case Recipe::fp32:
+    case Recipe::tf32:
     case Recipe::fp8_delayed:
       break;
   }
@@ -80,13 +95,28 @@ Lens<double> in_bytes_at(Place place) {
           }};
 }
 
-// 8 and 4 bits are for the products of linear layers only; everything around them stays bf16.
+// The one type of everything; empty: 8 or 4 bits for the products of linear layers only, around
+// which all stays bf16.
+std::optional<Dtype> plain_type(Recipe recipe) {
+  switch (recipe) {
+    case Recipe::bf16:
+      return Dtype::bf16;
+    case Recipe::fp16:
+      return Dtype::fp16;
+    case Recipe::fp32:
+      return Dtype::fp32;
+    case Recipe::tf32:
+      return Dtype::tf32;
+    default:
+      return std::nullopt;
+  }
+}
+
 void take_recipe(PrecisionSpec& precision, Recipe recipe) {
-  const Dtype wide = recipe == Recipe::fp16 ? Dtype::fp16 : Dtype::bf16;
-  const bool plain = recipe == Recipe::bf16 || recipe == Recipe::fp16;
-  precision.compute = plain ? wide : recipe == Recipe::nvfp4 ? Dtype::fp4 : Dtype::fp8;
-  precision.activation = wide;
-  precision.parameter = wide;
+  const auto plain = plain_type(recipe);
+  precision.compute = plain.value_or(recipe == Recipe::nvfp4 ? Dtype::fp4 : Dtype::fp8);
+  precision.activation = plain.value_or(Dtype::bf16);
+  precision.parameter = precision.activation;
   precision.fp8_scaling = scaling_of(recipe);
 }
 
@@ -122,9 +152,10 @@ void add_precision(std::vector<Key>& keys) {
       {.path = "precision",
        .fallback = "bf16",
        .meaning =
-           "Data types by recipe. fp8-*, mxfp8, nvfp4: the linear layers of transformer layers "
-           "multiply in 8 or 4 bits, all else stays bf16; the name says how scales are found "
-           "(docs/precision.md). mxfp8 and nvfp4 need a Blackwell GPU.",
+           "Data types by recipe. fp32: all in 4 bytes, without a master copy; tf32: the same, "
+           "multiplied by tensor cores. fp8-*, mxfp8, nvfp4: the linear layers of transformer "
+           "layers multiply in 8 or 4 bits, all else stays bf16; the name says how scales are "
+           "found (docs/precision.md). mxfp8 and nvfp4 need a Blackwell GPU.",
        .example = "fp8-delayed"},
       recipes(),
       recipe());
@@ -205,8 +236,9 @@ void add_optimizer(std::vector<Key>& keys) {
   keys.push_back(choice_key<double>(
       {.path = "precision.optimizer.name",
        .fallback = "adam",
-       .meaning = "State per parameter, fp32 master copy included: adam, adamw 12B; lion, "
-                  "sgd-momentum 8B; adam-8bit 6B; sgd 4B.",
+       .meaning = "State per parameter, fp32 master copy included (in fp32 and tf32 the "
+                  "parameters themselves): adam, adamw 12B; lion, sgd-momentum 8B; adam-8bit 6B; "
+                  "sgd 4B.",
        .example = "lion",
        .idle = {ORRERY_WHEN(d.stated("precision.optimizer.state_bytes"),
                             "state_bytes replaces it")}},
@@ -249,7 +281,9 @@ std::vector<std::string_view> words_of(const model::RecomputeModules& modules) {
 // {modules: [layernorm], layers: 2}
 std::optional<std::string> show_parts(const step::RecomputeSpec& spec) {
   std::vector<std::string> parts;
-  if (spec.policy == Recompute::modules) {
+  if (spec.memory_budget) {
+    parts.push_back(fmt::format("memory_budget: {}", *spec.memory_budget));
+  } else if (spec.policy == Recompute::modules) {
     parts.push_back(fmt::format("modules: [{}]", fmt::join(words_of(spec.modules), ", ")));
   }
   if (spec.layers) {
@@ -278,7 +312,7 @@ Key modules_key() {
                             "mlp: every layer has experts"),
                 ORRERY_WHEN(d.scenario.model.moe &&
                                 d.scenario.step.recompute.modules.shared_experts &&
-                                d.scenario.model.moe->shared_experts == 0,
+                                d.scenario.model.moe->shared_width() == 0,
                             "shared_experts: the model has none")}},
       module_words(),
       [](Draft& draft) { draft.scenario.step.recompute.policy = Recompute::modules; },
@@ -292,10 +326,12 @@ void add_recompute(std::vector<Key>& keys) {
       {.path = "recompute",
        .aliases = {"activation_recompute"},
        .fallback = "none",
-       .meaning = "What is computed twice to save memory: the attention core (selective; where the "
-                  "software profile says so, the next), all but the attention core and every "
-                  "second product (selective_operations), whole layers (full), whole layers in "
-                  "part of the chunk ({layers: N}), or parts of the layers ({modules: [...]}).",
+       .meaning =
+           "What is computed twice to save memory: the attention core (selective; where the "
+           "software profile says so, the next), all but the attention core and every "
+           "second product (selective_operations), whole layers (full), whole layers in "
+           "part of the chunk ({layers: N}), parts of the layers ({modules: [...]}), or what "
+           "a budget of memory asks for ({memory_budget: 0.5}).",
        .example = "selective"},
       {{"none", Recompute::none},
        {"selective", Recompute::selective},
@@ -315,12 +351,27 @@ void add_recompute(std::vector<Key>& keys) {
       yaml::report(reading.diagnostics,
                    value.where,
                    path,
-                   "states neither modules nor layers",
-                   "such as {modules: [layernorm]} or {layers: 2}");
+                   "states neither modules nor layers nor a budget",
+                   "such as {modules: [layernorm]}, {layers: 2} or {memory_budget: 0.5}");
     }
   };
   keys.push_back(std::move(recompute));
   keys.push_back(modules_key());
+  keys.push_back(value_key<kind::Number>(
+      {.path = "recompute.memory_budget",
+       .aliases = {"activation_memory_budget"},
+       .note = "none",
+       .meaning = "Share of the activations that recomputation could free which is kept (PyTorch's "
+                  "activation_memory_budget): 1 keeps all, 0 recomputes whole layers; between, the "
+                  "modules with the least time for their bytes are recomputed.",
+       .example = "0.5"},
+      yaml::between(0.0, 1.0),
+      {[](Draft& draft, const double& share) {
+         step::RecomputeSpec& spec = draft.scenario.step.recompute;
+         spec.memory_budget = share;
+         spec.policy = Recompute::modules;
+       },
+       [](Draft& draft) { return draft.scenario.step.recompute.memory_budget; }}));
   keys.push_back(count_key({.path = "recompute.layers",
                             .note = "all",
                             .meaning = "Layers of each chunk that are recomputed: the "

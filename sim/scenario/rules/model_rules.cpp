@@ -111,6 +111,9 @@ bool require_dimensions(Reading& reading) {
 // Routed experts have no adapters.
 void check_adapters(Reading& reading) {
   const ModelSpec& model = reading.draft.scenario.model;
+  if (model.trainable == model::TrainedModules{}) {
+    error(reading, "model.trainable", "names no module", "embedding, head, attention, mlp");
+  }
   if (!model.lora) {
     return;
   }
@@ -125,7 +128,7 @@ void check_adapters(Reading& reading) {
         "with heads of two kinds, of several residual streams and of latent experts",
         "a model without them");
   }
-  const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_experts > 0;
+  const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_width() > 0;
   if (!targets.qkv && !targets.proj && !(dense && (targets.fc1 || targets.fc2))) {
     error(reading,
           "model.lora.targets",

@@ -383,17 +383,26 @@ void finish_step(Reading& reading) {
   check_documents(reading);
   check_rollout(reading);
   check_recomputed_layers(reading);
+  for (const std::string_view other : {"recompute.modules", "recompute.layers"}) {
+    if (reading.draft.stated("recompute.memory_budget") && reading.draft.stated(other)) {
+      error(reading,
+            other,
+            "stands beside recompute.memory_budget, which chooses it",
+            "one of the two");
+    }
+  }
   const step::StepSpec& step = reading.draft.scenario.step;
   const Dtype activation = step.precision.activation;
   const Dtype gradient = step.gradient_dtype.value_or(activation);
   if (!is_broken(reading.diagnostics, "precision") && gradient != Dtype::fp32 &&
       gradient != activation) {
-    const bool half = activation == Dtype::fp16;
+    const auto name = [](Dtype dtype) {
+      return dtype == Dtype::fp16 ? "fp16" : dtype == Dtype::bf16 ? "bf16" : "fp32";
+    };
     error(reading,
           "precision.gradient_dtype",
-          fmt::format(
-              "is {} where the activations are {}", half ? "bf16" : "fp16", half ? "fp16" : "bf16"),
-          half ? "fp32 or fp16" : "fp32 or bf16");
+          fmt::format("is {} where the activations are {}", name(gradient), name(activation)),
+          step.precision.is_master() ? "fp32" : fmt::format("fp32 or {}", name(activation)));
   }
 }
 
@@ -507,13 +516,18 @@ void finish_run(Reading& reading) {
   if (!is_broken(reading.diagnostics, "failures")) {
     check_causes(reading);
   }
-  // A checkpoint holds the 16-bit weights and the state of the optimizer.
+  // A checkpoint holds the optimizer's state and, unless they are its master copy, the weights.
   if (!draft.stated("checkpoint.bytes_per_parameter")) {
-    constexpr double kWeights = 2.0;
+    const model::PrecisionSpec& precision = draft.scenario.step.precision;
     draft.run.checkpoint.bytes_per_parameter =
-        bytes(kWeights) + draft.scenario.step.precision.optimizer_bytes;
+        precision.optimizer_bytes + (precision.is_master() ? Bytes{} : bytes(2.0));
   }
   take_offered_prices(reading);
+  if (draft.scenario.rollout) {
+    const run::PriceSpec& prices = draft.run.prices;
+    const bool of_preset = !prices.gpu_hour && prices.preset;
+    draft.scenario.rollout->gpu_hour = of_preset ? prices.preset->spec.gpu_hour : prices.gpu_hour;
+  }
   settle_done_by(reading);
   if (draft.stated("training")) {
     draft.scenario.run = draft.run;

@@ -283,7 +283,7 @@ Parts cost_copies(const Costing& costing, const layout::RankMap& map, std::int64
     return parts;
   }
   const double table = copied_table(costing, device);
-  if (table > 0.0 && !costing.input.model.lora) {
+  if (table > 0.0 && costing.input.model.trains(&model::TrainedModules::embedding)) {
     parts.add(cost_pair_sum(costing, last_hop(), table));
   }
   return parts;

@@ -57,7 +57,7 @@ double ring_share(const LayerCosting& costing,
 // Frozen weights: the reduction of dX runs beside the weight gradient, which is not computed, and
 // no stack cuts the exchanges of the adapters together with their small products.
 bool has_nothing_beside(const LayerCosting& costing, const model::CollectiveOp& op) {
-  return costing.model.lora.has_value() &&
+  return (costing.model.lora || costing.model.trainable) &&
          (op.beside == model::Beside::previous_gemm || op.part == model::Part::adapter_exchange);
 }
 
@@ -265,9 +265,10 @@ void hide_in_layer(LayerCosts& costs,
   }
 }
 
-// Full recomputation runs the forward pass again, all of it.
+// Full recomputation runs the forward pass again, all of it, where a backward follows.
 bool repeats_forward(const LayerCosting& costing) {
-  return !costing.in.options.recompute_stops_early && !costing.model.reference;
+  return !costing.in.options.recompute_stops_early && !costing.model.reference &&
+         !costing.model.ends_at_head();
 }
 
 Parts as_recomputation(Parts forward) {

@@ -107,7 +107,7 @@ Parts offloaded_update(const Costing& costing, double parameters, Seconds backwa
   const OffloadSpec& spec = input.spec.offload;
   const model::PrecisionSpec& precision = input.spec.precision;
   const Link link = host_link(costing);
-  const Bytes state = precision.optimizer_bytes * parameters;
+  const Bytes state = precision.beside_parameters() * parameters;
   const Bytes returned = model::bytes_per_element(precision.parameter) * parameters;
   const Bytes gradients = wire_gradients(input, parameters);
   const Seconds update =
@@ -140,7 +140,7 @@ Bytes host_bytes(const StepInput& input, const HostBytes& of) {
   const OffloadSpec& spec = input.spec.offload;
   Bytes sum = of.activations;
   if (spec.optimizer == OffloadTarget::cpu) {
-    sum += input.spec.precision.optimizer_bytes * of.updated;
+    sum += input.spec.precision.beside_parameters() * of.updated;
   }
   if (gradients_wait_on_host(input)) {
     sum += model::bytes_per_element(input.spec.precision.gradient) * of.updated;

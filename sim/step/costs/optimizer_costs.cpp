@@ -25,12 +25,19 @@ void add_broadcasts(Parts& parts, const Costing& costing) {
 }
 
 // Memory traffic of the update relative to Adam with a 12-byte state, for which the stacks state
-// it: the state is read and written, gradient and parameter pass once.
+// it: the state is read and written, the gradient and the 16-bit copy of the parameter pass once.
 double relative_traffic(const model::PrecisionSpec& precision) {
   constexpr Bytes kAdamState = bytes(12.0);
-  const Bytes passing =
-      model::bytes_per_element(precision.gradient) + model::bytes_per_element(precision.parameter);
-  return (precision.optimizer_bytes * 2.0 + passing) / (kAdamState * 2.0 + passing);
+  const Bytes gradient = model::bytes_per_element(precision.gradient);
+  const Bytes copy =
+      model::bytes_per_element(precision.is_master() ? model::Dtype::bf16 : precision.parameter);
+  const Bytes passing = precision.is_master() ? gradient : gradient + copy;
+  return (precision.optimizer_bytes * 2.0 + passing) / (kAdamState * 2.0 + gradient + copy);
+}
+
+bool trains_layers(const model::ModelSpec& model) {
+  return model.trains(&model::TrainedModules::attention) ||
+         model.trains(&model::TrainedModules::mlp);
 }
 
 // The new weights brought to 8 or 4 bits, once per step.
@@ -38,7 +45,7 @@ void add_weight_casts(Parts& parts, const Costing& costing, std::int64_t device)
   const model::PrecisionSpec& precision = costing.input.spec.precision;
   const double elements =
       narrow_weight_elements(costing.input, costing.costs, device, costing.narrow_elements);
-  if (elements == 0.0 || precision.casts_weights || costing.input.model.lora) {
+  if (elements == 0.0 || precision.casts_weights || !trains_layers(costing.input.model)) {
     return;  // frozen weights were brought to it before the first step
   }
   const model::CastTraffic cast =

@@ -273,7 +273,7 @@ model::ShardParameters BucketTable::held_by(const BucketContent& content) const 
     held.add(model::head_shard_parameters(model, shard));
   }
   held.dense += content.shared_table;
-  held.frozen.dense += model.lora ? content.shared_table : 0.0;
+  held.frozen.dense += model.trains(&model::TrainedModules::embedding) ? 0.0 : content.shared_table;
   return held;
 }
 

@@ -236,6 +236,20 @@ Bytes reference_bytes(const StepInput& input, std::int64_t device) {
          layout::kept_parameters(held, input.layout);
 }
 
+// What is trained is its own master copy: wider parameters, less state for each that is updated.
+void keep_in_fp32(const StepInput& input,
+                  const layout::StateBytes& states,
+                  double updated,
+                  StageMemory& memory) {
+  constexpr Bytes kMaster = bytes(4.0);
+  const model::PrecisionSpec& precision = input.spec.precision;
+  if (!precision.is_master() && precision.optimizer_bytes >= kMaster) {
+    memory.parameters += (states.parameters - states.frozen) *
+                         (kMaster / model::bytes_per_element(precision.parameter) - 1.0);
+    memory.optimizer -= kMaster * updated;
+  }
+}
+
 // Everything of one pipeline device; `walk` fills the terms that depend on the moment.
 template <typename Walk>
 StageMemory device_memory(const StepInput& input,
@@ -245,14 +259,13 @@ StageMemory device_memory(const StepInput& input,
                           KnownSizes& sizes,
                           const Walk& walk) {
   const auto index = static_cast<std::size_t>(d);
-  const layout::StateBytes states =
-      layout::state_bytes(layout::stage_shard_parameters(input.model, input.layout, d),
-                          input.spec.precision,
-                          input.layout);
+  const model::ShardParameters held = layout::stage_shard_parameters(input.model, input.layout, d);
+  const layout::StateBytes states = layout::state_bytes(held, input.spec.precision, input.layout);
   StageMemory memory;
   const bool master_is_shard =
       (input.layout.sharding == Sharding::zero3 || input.layout.sharding == Sharding::hsdp) &&
-      costs.software().shards_master && !input.spec.offload.any();
+      costs.software().shards_master && !input.spec.precision.is_master() &&
+      !input.spec.offload.any();
   memory.parameters = master_is_shard ? states.frozen : states.parameters;
   if (input.model.reference && !input.model.lora) {  // with adapters: the model without them
     memory.parameters += reference_bytes(input, d);
@@ -260,6 +273,9 @@ StageMemory device_memory(const StepInput& input,
   memory.parameters += cached_weights(input, costs, d, sizes.narrow);
   memory.gradients = states.gradients;
   memory.optimizer = states.optimizer;
+  if (input.model.lora && input.model.lora->fp32 && !master_is_shard) {
+    keep_in_fp32(input, states, layout::optimizer_parameters(held, input.layout), memory);
+  }
   add_critic(input.spec.critic, memory);
   const CommunicationBytes communication = communication_bytes(input, costs, stage_costs, d);
   memory.communication = communication.layer;

@@ -37,6 +37,29 @@ TEST(Attention, TheStackNamesTheGenerationOfItsKernel) {
   EXPECT_LT(kernel.rate->forward.value(), gpu.attention.forward.value());
 }
 
+// No FlashAttention takes 4-byte inputs: the generation before it, slower by the products' rates.
+TEST(Attention, WideInputsRunTheKernelsBeforeFlashAttention2) {
+  const auto gpu = testing::gpu_profile("a100-sxm-80gb");
+  auto stack = testing::neutral_stack();
+  stack.attention_kernel = hardware::AttentionGeneration::triton_2023;
+  model::AttentionOp op;
+  op.sequences = 8;
+  op.heads = op.query_groups = 32;
+  op.head_dim_qk = op.head_dim_v = 128;
+  op.query_length = op.key_length = 4096;
+  const FlopPerSecond narrow = attention_rate(op, gpu, stack);
+  for (const auto kernel :
+       {hardware::AttentionGeneration::fa2, hardware::AttentionGeneration::cudnn_9}) {
+    stack.attention_kernel = kernel;
+    op.dtype = model::Dtype::tf32;
+    EXPECT_NEAR(attention_rate(op, gpu, stack) / narrow, 131.0 / 265.0, 1e-9);
+    op.dtype = model::Dtype::fp32;
+    EXPECT_NEAR(attention_rate(op, gpu, stack) / narrow, 17.9 / 265.0, 1e-9);
+  }
+  const Cost cost = attention_cost(op, gpu, stack);
+  EXPECT_EQ(cost.extrapolated, cost.time);
+}
+
 // The A100's profile has no FlashAttention-3 (newer than its best: no faster) and the RTX A6000's
 // no Triton of 2023: the ratio of the forward rates on an H100, 190 / 352.
 TEST(Attention, AGenerationWithoutAnEntryIsDerivedAndAssumed) {

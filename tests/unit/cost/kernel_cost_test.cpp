@@ -96,6 +96,24 @@ TEST(Gemm, TimeOfALargeProductIsFlopOverTheSustainedRateWithItsPenalties) {
   EXPECT_EQ(cost.gap, gpu.launch_latency.value());
 }
 
+// fp32 and tf32: the same law at their own sustained rate and depth, over twice the bytes.
+TEST(Gemm, WideProductsRunAtTheirOwnRates) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto stack = testing::neutral_stack();
+  const model::GemmOp narrow = gemm(8192, 8192, 8192);
+  const auto slowness = [](const hardware::GemmRate& rate) {
+    return (1.0 + rate.half_depth.value() / 8192.0) / in_flop_per_second(rate.sustained.value());
+  };
+  for (const Dtype dtype : {Dtype::fp32, Dtype::tf32}) {
+    model::GemmOp wide = narrow;
+    wide.dtype = dtype;
+    EXPECT_NEAR(gemm_time(wide, gpu, stack).compute / gemm_time(narrow, gpu, stack).compute,
+                slowness(*gpu.find_gemm(dtype)) / slowness(*gpu.find_gemm(Dtype::bf16)),
+                1e-9);
+    EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(wide)), 2.0 * in_bytes(gemm_bytes(narrow)));
+  }
+}
+
 // One row: 2 k n FLOP on k n elements of 2 bytes is 1 FLOP per byte, far below the balance of 295.
 TEST(Gemm, AThinProductIsBoundByMemory) {
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");

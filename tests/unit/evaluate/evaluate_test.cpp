@@ -158,6 +158,9 @@ TEST(Evaluate, EveryPrecisionHasItsOwnStepTimeAndNeedsItsUnits) {
   EXPECT_LT(time("h100-sxm-80gb", "fp8-tensorwise"), time("h100-sxm-80gb", "fp8-rowwise"));
   EXPECT_LT(time("h100-sxm-80gb", "fp8-block"), time("h100-sxm-80gb", "bf16"));
   EXPECT_EQ(time("h100-sxm-80gb", "fp8-current"), time("h100-sxm-80gb", "fp8-tensorwise"));
+  // Without tensor cores a sixth of their rate and less; with tf32 half, over twice the bytes.
+  EXPECT_GT(time("h100-sxm-80gb", "tf32"), 1.5 * time("h100-sxm-80gb", "bf16"));
+  EXPECT_GT(time("h100-sxm-80gb", "fp32"), 3.0 * time("h100-sxm-80gb", "tf32"));
   EXPECT_LT(time("b200-sxm", "mxfp8"), time("b200-sxm", "bf16"));
   EXPECT_LT(time("b200-sxm", "nvfp4"), time("b200-sxm", "mxfp8"));
   Diagnostics diagnostics;
@@ -353,6 +356,29 @@ TEST(Evaluate, AStopRequestEndsIt) {
   source.request_stop();
   Diagnostics diagnostics;
   EXPECT_THROW((void)evaluate_text(kBase, diagnostics, {.stop = source.get_token()}), Error);
+}
+
+TEST(Explain, NamesTheFormatsOfTheProducts) {
+  const std::pair<const char*, const char*> formats[] = {
+      {"tf32", "products of linear layers in tf32: all operands, summed in fp32\n"},
+      {"fp8-delayed", "in fp8-delayed: inputs and weights in E4M3, gradients of results in E5M2, "},
+      {"fp8-block", "in fp8-block: all operands in E4M3, an fp32 scale per 128 values, "},
+      {"mxfp8", "in mxfp8: all operands in E4M3, an E8M0 scale per 32 values\n"},
+      {"nvfp4", "in nvfp4: all operands in E2M1, an E4M3 scale per 16 values "}};
+  for (const auto& [precision, line] : formats) {
+    Diagnostics diagnostics;
+    const auto scenario =
+        scenario::load_text(replaced(replaced(kBase, "gpu: h100-sxm-80gb", "gpu: b200-sxm"),
+                                     "precision: bf16",
+                                     std::string("precision: ") + precision),
+                            "base.yaml",
+                            diagnostics);
+    ASSERT_TRUE(scenario) << to_string(diagnostics);
+    const auto evaluation = evaluate(*scenario, {.levers = false}, diagnostics);
+    ASSERT_TRUE(evaluation) << to_string(diagnostics);
+    const auto text = explain(*scenario, *evaluation, "step_time", diagnostics).value_or("");
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
 }
 
 TEST(Explain, EveryMetricOfTheRegistryIsExplained) {

@@ -167,11 +167,14 @@ TEST(Primus, StartsItsFrameworksInItsOwnWay) {
             "4B");
 }
 
-TEST(Adapters, WithLayersBesideThemEndTheImport) {
+TEST(Adapters, WithModulesBesideThemAreReadOrEndTheImport) {
   const std::string lora = "adapter: lora\nlora_r: 8\n";
   EXPECT_EQ(import_axolotl(lora).problems(), "");
-  EXPECT_TRUE(stops_at(import_axolotl(lora + "lora_modules_to_save: [embed_tokens, lm_head]\n"),
-                       "lora_modules_to_save"));
+  EXPECT_EQ(import_axolotl(lora + "lora_modules_to_save: [model.embed_tokens, lm_head]\n")
+                .value("model.trainable"),
+            "[embed_tokens, lm_head]");
+  EXPECT_TRUE(
+      stops_at(import_axolotl(lora + "lora_modules_to_save: [score]\n"), "lora_modules_to_save"));
   EXPECT_TRUE(stops_at(import_axolotl(lora + "lora_target_parameters: [mlp.experts.down_proj]\n"),
                        "lora_target_parameters"));
 }

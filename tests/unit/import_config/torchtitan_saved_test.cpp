@@ -99,8 +99,9 @@ TEST(TorchtitanSaved, PoliciesAreKnownByTheirFields) {
   };
   EXPECT_EQ(recompute("null").value("recompute"), "none");
   EXPECT_EQ(recompute(R"({"determinism_check": "default"})").value("recompute"), "full");
-  EXPECT_TRUE(
-      recompute(R"({"determinism_check": "default", "memory_budget": 0.5})").asks("recompute"));
+  EXPECT_EQ(recompute(R"({"determinism_check": "default", "memory_budget": 0.5})")
+                .value("recompute.memory_budget"),
+            "0.5");
 }
 
 TEST(TorchtitanSaved, AnotherOptimizerIsSaid) {

@@ -39,6 +39,22 @@ TEST(Accelerate, StatesFsdpAndMachines) {
   EXPECT_TRUE(imported.asks("batch.global"));
 }
 
+// TrainingArguments without bf16 and fp16: fp32, whose products tf32 rounds.
+TEST(TrainingArguments, WithoutAShortTypeTrainInFp32) {
+  const auto precision = [](const std::string& lines) {
+    return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                         {"args.yaml",
+                          "per_device_train_batch_size: 1\ngradient_accumulation_steps: 2\n"
+                          "learning_rate: 1.0e-5\nnum_train_epochs: 3.0\n" +
+                              lines}},
+                        machines(1))
+        .value("precision.compute");
+  };
+  EXPECT_EQ(precision("bf16: false\nfp16: false\n"), "fp32");
+  EXPECT_EQ(precision("bf16: false\nfp16: false\ntf32: true\n"), "tf32");
+  EXPECT_EQ(precision("bf16: true\ntf32: true\n"), "bf16");
+}
+
 TEST(LlamaFactory, StatesTheBatchAndAdapters) {
   const std::string head =
       "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\ndo_train: true\n"

@@ -330,7 +330,7 @@ TEST(Combining, WhatTheCallerStatesWins) {
             "in place of 8 of --tensor-model-parallel-size (run.sh:1)");
 }
 
-TEST(Precision, OfFullWidthIsAskedFor) {
+TEST(Precision, OfFullWidthIsAskedForWhereNoFileSaysSo) {
   const Imported imported = import_texts(
       {{"run.sh",
         "python train.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "

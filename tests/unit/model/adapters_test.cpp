@@ -1,6 +1,7 @@
 // Frozen weights with low-rank adapters against the closed forms of LoRA.
 
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "sim/model/flops.hpp"
@@ -123,6 +124,69 @@ TEST(Adapters, FreezeEverythingElse) {
   EXPECT_DOUBLE_EQ(embedding_shard_parameters(model, {}).trained().all(), 0.0);
   EXPECT_DOUBLE_EQ(head_shard_parameters(model, {}).trained().all(), 0.0);
   EXPECT_EQ(layer.stored(bytes(2.0)), (ShardShare{layer.dense, layer.expert}));
+}
+
+ModelSpec with_modules(ModelSpec model, const TrainedModules& modules) {
+  model.trainable = modules;
+  return model;
+}
+
+// modules_to_save: both tables are trained beside the adapters, V h each and 2 V h FLOP for the
+// gradient of the head.
+TEST(TrainedModules, KeepTheTablesBesideAdapters) {
+  const ModelSpec alone = adapted("llama3-70b", kAttention);
+  const ModelSpec model = with_modules(alone, {.embedding = true, .head = true});
+  const double table = 128256.0 * 8192.0;
+  EXPECT_DOUBLE_EQ(embedding_shard_parameters(model, {}).trained().all(), table);
+  EXPECT_DOUBLE_EQ(head_shard_parameters(model, {}).trained().all(), table);
+  EXPECT_DOUBLE_EQ(layer_shard_parameters(model, {}, 0).trained().all(),
+                   layer_shard_parameters(alone, {}, 0).trained().all());
+  EXPECT_EQ(count_parameters(model).trained(),
+            count_parameters(alone).adapters + static_cast<std::int64_t>(2.0 * table));
+  EXPECT_DOUBLE_EQ(in_flop(model_flop_per_token(model, FlopConvention::palm)) -
+                       in_flop(model_flop_per_token(alone, FlopConvention::palm)),
+                   2.0 * table);
+  EXPECT_DOUBLE_EQ(products(head_passes(model, {}).backward_weight), 2.0 * kTokens * table);
+  EXPECT_EQ(products(head_passes(alone, {}).backward_weight), 0.0);
+  EXPECT_FALSE(embedding_passes(model, {}).backward_weight.empty());
+}
+
+// A module that is trained whole has the passes, the states and the kept inputs that it has where
+// everything is trained, and the rest none.
+TEST(TrainedModules, AttentionAndMlpAreTrainedAsEverIsAndTheRestNot) {
+  ModelSpec full = preset_spec("llama3-8b");
+  const LayerPasses all = layer_passes(full, {}, 0);
+  const double inputs = 2.0 * 4096.0;  // bytes a token of what a linear layer of width h keeps
+  for (const auto& [modules, parameters, kept] :
+       {std::tuple(TrainedModules{.attention = true},
+                   4096.0 * (2.0 * 4096.0 + 2.0 * 1024.0) + 4096.0,
+                   inputs),
+        std::tuple(TrainedModules{.mlp = true},
+                   3.0 * 4096.0 * 14336.0 + 4096.0,
+                   inputs + 2.0 * 14336.0)}) {
+    const ModelSpec model = with_modules(full, modules);
+    const LayerPasses passes = layer_passes(model, {}, 0);
+    EXPECT_DOUBLE_EQ(products(passes.forward), products(all.forward));
+    EXPECT_DOUBLE_EQ(products(passes.backward_input), products(all.backward_input));
+    const double norm = 4096.0;
+    EXPECT_DOUBLE_EQ(products(passes.backward_weight), 2.0 * kTokens * (parameters - norm));
+    EXPECT_DOUBLE_EQ(layer_shard_parameters(model, {}, 0).trained().all(), parameters);
+    const double none = in_bytes(
+        layer_activation_bytes(with_modules(full, {.embedding = true}), ActivationOptions{}, 0));
+    EXPECT_DOUBLE_EQ(in_bytes(layer_activation_bytes(model, ActivationOptions{}, 0)) - none,
+                     kTokens * kept);
+  }
+}
+
+// Of a head alone nothing goes back into the layers, and they keep nothing.
+TEST(TrainedModules, NothingGoesBackBelowAHeadThatIsTrainedAlone) {
+  const ModelSpec model = with_modules(preset_spec("llama3-8b"), {.head = true});
+  const LayerPasses passes = layer_passes(model, {}, 0);
+  EXPECT_FALSE(passes.forward.empty());
+  EXPECT_TRUE(passes.backward_input.empty());
+  EXPECT_TRUE(passes.backward_weight.empty());
+  EXPECT_EQ(layer_activation_bytes(model, {}, 0), Bytes{});
+  EXPECT_FALSE(head_passes(model, {}).backward_weight.empty());
 }
 
 // QLoRA: 4.127 bits a weight, unpacked before each product; adapters stay in 16 bits.

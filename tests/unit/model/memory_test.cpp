@@ -29,6 +29,26 @@ TEST(LayerActivations, Fp8KeepsOneByteInputs) {
   EXPECT_DOUBLE_EQ(layer_bytes(model, options), 8192.0 * per_token);
 }
 
+// In fp32 the same, 4 bytes for every 2; the statistics of the attention are in fp32 anyway.
+TEST(LayerActivations, InFp32TakeTwiceTheBytes) {
+  const ModelSpec model = preset_spec("llama3-8b");
+  ActivationOptions options;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::tf32}) {
+    options.ops.precision.compute = options.ops.precision.activation = dtype;
+    const double per_token = 2.0 * (12.0 * 4096.0 + 4.0 * 1024.0 + 6.0 * 14336.0) + 4.0 * 32.0;
+    EXPECT_DOUBLE_EQ(layer_bytes(model, options), 8192.0 * per_token);
+  }
+}
+
+// Arctic, per token: of the dense branch its norm's result, gate, up and the down input.
+TEST(LayerActivations, ADenseBranchKeepsItsInputAndInnerResults) {
+  ModelSpec model = preset_spec("snowflake-arctic");
+  const double with = layer_bytes(model, ActivationOptions{});
+  model.moe->dense_branch = 0;
+  EXPECT_DOUBLE_EQ(with - layer_bytes(model, ActivationOptions{}),
+                   4096.0 * (2.0 * 7168.0 + 6.0 * 7168.0));
+}
+
 // Latent attention (V3, dense layer), per token: norm inputs and projection inputs 8 h, latents of
 // q (1,536) and kv (512) before and behind their norms 2 + 2, shared rotary key 2 x 64, Q and K
 // 2 x 192 each and V and output 2 x 128 each for 128 heads, MLP 6 f, statistics 4 x 128.

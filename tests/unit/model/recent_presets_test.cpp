@@ -50,6 +50,8 @@ constexpr std::array kReleased = {
     Released{"gpt-oss-20b", 20'914'757'184},
     Released{"gpt-oss-120b", 116'829'156'672},
     Released{"glm4.5-355b", 352'797'829'024},
+    Released{"glm4.6-355b", 352'797'829'024},
+    Released{"snowflake-arctic", 478'584'608'768},
     Released{"glm4.5-air", 106'852'251'264},
     Released{"glm5-744b", 743'911'218'432},
     Released{"llama4-scout", 107'769'861'120},

@@ -67,6 +67,19 @@ TEST(Rollout, ACriticTakesItsShareOfTheTrainersTimes) {
   EXPECT_DOUBLE_EQ(in_seconds(result.step - compose_rollout(spec(), trainer()).step), 52.0);
 }
 
+// Both pools are paid for the whole step.
+TEST(Rollout, AnAnswerCostsTheGpusOfBothPools) {
+  RolloutSpec priced = spec();
+  EXPECT_FALSE(compose_rollout(priced, trainer()).answer);
+  priced.gpus = 8;
+  priced.gpu_hour = dollars_per_hour(2.0);
+  const RolloutResult result = compose_rollout(priced, trainer());
+  const double hours = in_seconds(result.step) / 3600.0;
+  EXPECT_NEAR(in_dollars(*result.answer),
+              2.0 * hours * static_cast<double>(trainer().gpus + 8) / 512.0,
+              1e-12);
+}
+
 // Answers of one length: the rate alone decides. 16 at once on a GPU, 1,000 tokens/s.
 TEST(Rollout, AnswersOfOneLengthTakeTheRate) {
   RolloutSpec alike = spec();

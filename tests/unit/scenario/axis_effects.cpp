@@ -27,6 +27,17 @@ const std::vector<Effect>& axis_effects() {
        "step.experts.cuda_graphs = attn moe_router"},
       {"software_options.attention_fp8", "true", "step.experts.attention_fp8 = true"},
       {"software_options.dropout", "true", "step.dropout = true"},
+      {"recompute.memory_budget",
+       "0.25",
+       "step.recompute.policy = #4; step.recompute.memory_budget = 0.25"},
+      {"precision",
+       "fp32",
+       "step.compute = #0; step.activation = #0; step.parameter = #0; "
+       "checkpoint.bytes_per_parameter = 12 B"},
+      {"precision",
+       "tf32",
+       "step.compute = #1; step.activation = #1; step.parameter = #1; "
+       "checkpoint.bytes_per_parameter = 12 B"},
       {"software_options.gradient_fusion", "false", "step.fuses_gradients = false"},
       {"software.name", "nemo", "software = nemo"},
       {"software", "generic", "software = generic; recipe.plain = false"},

@@ -126,6 +126,7 @@ const std::vector<Effect>& model_effects() {
       {"model.moe.imbalance", "1.5", {}, kMoe},
       {"model.moe.load_spread", "0.3", {}, kMoe},
       {"model.moe.router_skew", "0.1", {}, kMoe},
+      {"model.moe.dense_branch", "256", {}, kMoe},
       {"model.moe.latent_size", "256", {}, kMoe},
       {"model.moe.node_limit", "2", {}, kMoe},
       {"model.attention_window.size", "256", {}, kWindow},

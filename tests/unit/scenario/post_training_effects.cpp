@@ -15,6 +15,13 @@ void dump_post_training(Lines& lines, const Scenario& scenario) {
     lines.add("model.lora.targets.fc2", lora->targets.fc2);
     lines.add("model.lora.dropout", lora->dropout);
     lines.add("model.lora.base", lora->base);
+    lines.add("model.lora.fp32", lora->fp32);
+  }
+  if (const auto& modules = scenario.model.trainable) {
+    lines.add("model.trainable.embedding", modules->embedding);
+    lines.add("model.trainable.head", modules->head);
+    lines.add("model.trainable.attention", modules->attention);
+    lines.add("model.trainable.mlp", modules->mlp);
   }
   if (const auto& rollout = scenario.rollout) {
     lines.add("rollout.prompts", rollout->prompts);
@@ -38,6 +45,7 @@ void dump_post_training(Lines& lines, const Scenario& scenario) {
     lines.add("rollout.reward", rollout->reward);
     lines.add("rollout.weight_sync", rollout->weight_sync);
     lines.add("rollout.switching", rollout->switching);
+    lines.add("rollout.gpu_hour", rollout->gpu_hour);
   }
 }
 
@@ -72,6 +80,12 @@ const std::vector<Effect>& post_training_effects() {
        adapters},
       {"model.lora.dropout", "0.1", {}, adapters},
       {"model.lora.base", "nf4", "model.lora.base = #1", adapters},
+      {"model.lora.dtype", "fp32", "model.lora.fp32 = true", adapters},
+      {"model.trainable",
+       "[embed_tokens, head]",
+       "model.trainable.embedding = true; model.trainable.head = true; "
+       "model.trainable.attention = false; model.trainable.mlp = false",
+       adapters},
       {"rollout.prompts", "32", {}, answers},
       {"rollout.samples", "4", {}, answers},
       {"rollout.prompt_length", "500", {}, answers},

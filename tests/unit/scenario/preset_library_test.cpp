@@ -87,7 +87,7 @@ TEST_F(PresetFiles, EveryShippedPresetReadsAndNamesItsSource) {
     }
     EXPECT_EQ(to_string(diagnostics), "");
   }
-  EXPECT_EQ(count, 190U);
+  EXPECT_EQ(count, 192U);
 }
 
 TEST_F(PresetFiles, AnUnknownNameIsNothingWithoutAWord) {

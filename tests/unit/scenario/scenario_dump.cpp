@@ -73,6 +73,7 @@ void dump_model(Lines& lines, const model::ModelSpec& model) {
     lines.add("model.moe.load_spread", model.moe->load_spread);
     lines.add("model.moe.router_skew", model.moe->router_skew);
     lines.add("model.moe.node_limit", model.moe->node_limit);
+    lines.add("model.moe.dense_branch", model.moe->dense_branch);
     lines.add("model.moe.latent_size", model.moe->latent_size);
   }
   if (model.attention_window) {
@@ -206,6 +207,7 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
   lines.add("step.recompute.policy", step.recompute.policy);
   lines.add("step.recompute.layers", step.recompute.layers);
   lines.add("step.recompute.modules", module_names(step.recompute.modules));
+  lines.add("step.recompute.memory_budget", step.recompute.memory_budget);
   lines.add("step.overlap.data", step.overlap.data);
   lines.add("step.overlap.tensor", step.overlap.tensor);
   lines.add("step.overlap.pipeline", step.overlap.pipeline);

@@ -52,6 +52,26 @@ TEST(MemoryAccount, StatesOfPlainDataParallelismTake16Or18BytesPerParameter) {
   }
 }
 
+// In fp32 the parameters are the master copy: 4 bytes of each, 4 of the gradient, 8 of moments. The
+// same where FSDP shards it, and with the two moments of 1 byte of adam-8bit 10.
+TEST(MemoryAccount, StatesInFp32Take16BytesPerParameter) {
+  Case what;
+  auto& precision = what.step.precision;
+  precision.compute = precision.activation = precision.parameter = model::Dtype::fp32;
+  const auto parameters = static_cast<double>(model::count_parameters(model_of(what)).total);
+  for (const Sharding sharding : {Sharding::none, Sharding::zero3}) {
+    for (const auto& [optimizer, expected] : {std::pair{12.0, 16.0}, std::pair{6.0, 10.0}}) {
+      what.layout.sharding = sharding;
+      precision.optimizer_bytes = bytes(optimizer);
+      const StageMemory memory = simulate(what).memory.at(0);
+      const double ranks = sharding == Sharding::none ? 1.0 : 8.0;
+      EXPECT_NEAR(in_bytes(memory.parameters + memory.gradients + memory.optimizer),
+                  expected * parameters / ranks,
+                  1e-6 * parameters);
+    }
+  }
+}
+
 // One per shape, however many layers: with every weight of a layer of another shape, 2 bytes for
 // each of the layer's matrix elements.
 TEST(MemoryAccount, EmptyGradientsTakeOneCopyOfTheLinearLayersOfOneLayer) {
