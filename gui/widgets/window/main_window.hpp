@@ -160,7 +160,6 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_help_menu();
   void fill_recent_menu();
-  void save_chart();
 
   // main_window_files.cpp
   void ask_for_traces();
@@ -208,8 +207,6 @@ class MainWindow : public QMainWindow {
   QActionGroup* themes_ = nullptr;
   QAction* live_ = nullptr;
   QAction* cancel_ = nullptr;
-  QAction* flip_ = nullptr;
-  QAction* swap_ = nullptr;
   std::vector<QAction*> for_documents_;
   LatestTask exporting_;
 

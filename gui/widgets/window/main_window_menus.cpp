@@ -67,6 +67,16 @@ void focus_next(std::vector<QWidget*> panes, const QWidget* now, bool forward) {
   to->setFocus(Qt::ShortcutFocusReason);
 }
 
+// Ctrl+1 and so on: to whichever of these is in front.
+QList<QAction*> add_places(
+    QMenu& menu, const std::vector<std::pair<const char*, std::vector<QWidget*>>>& places) {
+  for (const auto& [name, panes] : places) {
+    const QKeySequence key(QString("Ctrl+%1").arg(menu.actions().size() + 1));
+    menu.addAction(name, key, &menu, [panes = panes] { focus_next(panes, nullptr, true); });
+  }
+  return menu.actions();
+}
+
 // Around the pane that has the focus.
 class FocusRing : public QWidget {
  public:
@@ -240,7 +250,10 @@ void MainWindow::build_file_menu() {
   add("Save &as...", QKeySequence("Ctrl+Shift+S"), [this] { save_as(current_page()); });
   add("&Duplicate", QKeySequence("Ctrl+D"), [this] { duplicate_document(); });
   menu->addSeparator();
-  add("Save &chart...", QKeySequence("Ctrl+E"), [this] { save_chart(); });
+  add("Save &chart...", QKeySequence("Ctrl+E"), [this] {
+    current_page()->plan_shown() ? current_page()->plan().result().save_chart()
+                                 : charts_->save_chart();
+  });
   add("Save answer as &JSON...", {}, [this] { save_answer(false); });
   add("Save re&port...", QKeySequence("Ctrl+Shift+P"), [this] { save_report(); });
   add("Save sli&des...", {}, [this] { save_answer(true); });
@@ -258,14 +271,6 @@ void MainWindow::fill_recent_menu() {
   }
   if (recent_menu_->isEmpty()) {
     recent_menu_->addAction("none yet")->setEnabled(false);
-  }
-}
-
-void MainWindow::save_chart() {
-  if (current_page()->plan_shown()) {
-    current_page()->plan().result().save_chart();
-  } else {
-    charts_->save_chart();
   }
 }
 
@@ -314,12 +319,15 @@ void MainWindow::build_run_menu() {
       menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {
         current_page()->set_baseline();
       }));
-  flip_ = menu->addAction("&Flip to A and back\tB", this, [this] {
+  QAction* flip = menu->addAction("&Flip to A and back\tB", this, [this] {
     flipped_ = !flipped_ && current_page()->baseline() != nullptr;
     show_page();
   });
-  swap_ = menu->addAction("S&wap A and B\tX", this, [this] { current_page()->swap_baseline(); });
-  for_documents_.insert(for_documents_.end(), {flip_, swap_});
+  QAction* swap =
+      menu->addAction("S&wap A and B\tX", this, [this] { current_page()->swap_baseline(); });
+  flip->setObjectName("B");
+  swap->setObjectName("X");
+  for_documents_.insert(for_documents_.end(), {flip, swap});
   menu->addAction(
       "C&ompare open scenarios", QKeySequence("Ctrl+K"), this, &MainWindow::show_compare);
 }
@@ -330,10 +338,9 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
   const bool seen = current_page() != nullptr && event->modifiers() == Qt::NoModifier &&
                     (timeline_->hasFocus() || dashboard_->hasFocus() ||
                      (focus != nullptr && charts_->isAncestorOf(focus)));
-  if (seen && event->key() == Qt::Key_B) {
-    flip_->trigger();
-  } else if (seen && event->key() == Qt::Key_X) {
-    swap_->trigger();
+  const QString letter = event->text().toUpper();
+  if (auto* action = findChild<QAction*>(letter); seen && action && !letter.isEmpty()) {
+    action->trigger();
   } else {
     QMainWindow::keyPressEvent(event);
   }
@@ -345,11 +352,10 @@ void MainWindow::build_view_menu() {
     current_page()->show_form(!current_page()->form_shown());
   }));
   menu->addAction("&Welcome page", this, [this] {
-    auto* tabs = qobject_cast<QTabWidget*>(centralWidget());
-    if (tabs->indexOf(welcome_) < 0) {
-      tabs->insertTab(0, welcome_, "Welcome");
+    if (tabs_->indexOf(welcome_) < 0) {
+      tabs_->insertTab(0, welcome_, "Welcome");
     }
-    tabs->setCurrentWidget(welcome_);
+    tabs_->setCurrentWidget(welcome_);
   });
   menu->addAction("&Find or do anything...", QKeySequence("Ctrl+P"), this, [this] {
     show_palette(this, *tabs_);
@@ -374,18 +380,14 @@ void MainWindow::build_view_menu() {
                       }
                     });
   }
-  QMenu* places = menu->addMenu("&Go to");
-  const std::pair<const char*, std::vector<QWidget*>> direct[] = {
-      {"&Knobs", {knobs_}},
-      {"&Scenario", {tabs_}},
-      {"&Timeline", {timeline_}},
-      {"&Charts, tables, report", {charts_, tables_, report_}},
-      {"&Details", {panes.back()}}};
-  for (const auto& [name, pane] : direct) {
-    const auto key = QString("Ctrl+%1").arg(places->actions().size() + 1);
-    for_documents_.push_back(places->addAction(
-        name, QKeySequence(key), this, [pane = pane] { focus_next(pane, nullptr, true); }));
-  }
+  const QList<QAction*> places =
+      add_places(*menu->addMenu("&Go to"),
+                 {{"&Knobs", {knobs_}},
+                  {"&Scenario", {tabs_}},
+                  {"&Timeline", {timeline_}},
+                  {"&Charts, tables, report", {charts_, tables_, report_}},
+                  {"&Details", {panes.back()}}});
+  for_documents_.insert(for_documents_.end(), places.begin(), places.end());
   QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
