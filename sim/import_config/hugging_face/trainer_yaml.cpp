@@ -217,7 +217,7 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
   if (!stated && (program != TrainerProgram::accelerate || mixed)) {
     import.pending.full_precision = true;
     import.pending.no_short_type |=
-        mixed || keys.find("bf16") != nullptr || keys.find("fp16") != nullptr;
+        mixed || keys.flag("bf16").has_value() || keys.flag("fp16").has_value();
     import.pending.tf32 |= import.on("tf32");
   }
 }

@@ -221,6 +221,10 @@ std::vector<GivenKey> given_keys(const Scenario& scenario, LaunchProgram program
   }
   if (program != LaunchProgram::deepspeed) {  // whose importer names a stack itself
     given.push_back({"software", scenario.software, "export"});
+    if (scenario.step.precision.is_master()) {  // what silence means to these programs
+      const bool titan = program == LaunchProgram::torchtitan;
+      given.push_back({"precision.compute", titan ? "bf16" : "fp32", "export"});
+    }
   } else {
     for (const std::string_view key : kAlways) {
       if (key.starts_with("model.") && (scenario.model.moe || !key.starts_with("model.moe."))) {

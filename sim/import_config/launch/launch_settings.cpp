@@ -315,9 +315,8 @@ std::vector<LaunchSetting> deepspeed_settings(const Scenario& scenario) {
       {"gradient_accumulation_steps",
        fmt::format("{}", scenario.batch.global / (data * scenario.batch.micro))}};
   const std::string compute = value_at(scenario, "precision.compute");
-  if (!scenario.step.precision.is_master()) {
-    settings.push_back({compute == "fp16" ? "fp16.enabled" : "bf16.enabled", "true"});
-  }
+  settings.push_back({compute == "fp16" ? "fp16.enabled" : "bf16.enabled",
+                      scenario.step.precision.is_master() ? "false" : "true"});
   add_zero(scenario, settings);
   add_rows(scenario, "deepspeed", settings);
   return settings;
