@@ -31,9 +31,9 @@ struct RooflinePoint {
   double intensity = 0.0;  // FLOP per byte
   FlopPerSecond achieved;
   SimTime time;
-  double share = 0.0;  // of the step time
-  FlopPerSecond roof;  // at this intensity, below the lowest peak that is not below `achieved`
-  std::string limit;   // "memory", or the name of that roof
+  double share = 0.0;       // of the step time
+  FlopPerSecond roof = {};  // at this intensity, below the lowest peak that is not below `achieved`
+  std::string limit = {};   // "memory", or the name of that roof
 };
 
 struct RooflineRoof {

@@ -20,7 +20,7 @@ using yaml::between;
 namespace kind = yaml::kind;
 
 bool is_async(const Draft& draft) {
-  return draft.run.checkpoint.mode == CheckpointMode::async;
+  return draft.run.checkpoint.mode != CheckpointMode::sync;
 }
 
 // The times of saves and loads that are given make the sizes and rates behind them idle.
@@ -103,12 +103,13 @@ Key interval_key(KeyText text, const std::function<CheckpointInterval&(Draft&)>&
   return key;
 }
 
-Key mode_key(KeyText text, Lens<CheckpointMode> lens) {
-  return choice_key<CheckpointMode>(std::move(text),
-                                    {{"sync", CheckpointMode::sync},
-                                     {"async", CheckpointMode::async},
-                                     {"snapshot", CheckpointMode::snapshot}},
-                                    std::move(lens));
+Key mode_key(KeyText text, bool snapshot, Lens<CheckpointMode> lens) {
+  std::vector<yaml::Choice<CheckpointMode>> modes = {{"sync", CheckpointMode::sync},
+                                                     {"async", CheckpointMode::async}};
+  if (snapshot) {
+    modes.push_back({"snapshot", CheckpointMode::snapshot});
+  }
+  return choice_key<CheckpointMode>(std::move(text), std::move(modes), std::move(lens));
 }
 
 Key rate(KeyText text, Lens<BytesPerSecond> lens) {
@@ -192,6 +193,7 @@ void add_what(std::vector<Key>& keys) {
            "sync: training waits for the storage; async: only for the copy to host memory; "
            "snapshot: only for what that copy lasts beyond forward and backward (CheckFreq).",
        .example = "async"},
+      true,
       ORRERY_AT(run.checkpoint.mode)));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.bytes_per_parameter",
@@ -473,6 +475,7 @@ void add_copy_tiers(std::vector<Key>& keys) {
                 .meaning = "sync: training waits until its copies protect; async: only for the "
                            "copy to host memory.",
                 .example = "sync"},
+               false,
                ORRERY_AT(run.checkpoint.tiers.back().mode)));
   keys.push_back(count_key(
       {.path = "checkpoint.tiers[].replicas",

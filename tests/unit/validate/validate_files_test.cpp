@@ -128,7 +128,7 @@ TEST_F(ValidateFiles, TellsHowARunFaresAsAPersonStatesIt) {
   scenario:
     model: {preset: llama3-8b, sequence_length: 8192}
     cluster: {gpu: h100-sxm-80gb, nodes: 1}
-    layout: {tensor: 2, sharding: zero1}
+    layout: {tensor: 2, sequence_parallel: true, sharding: zero1}
     batch: {global: 128}
     overlap: {tensor: true}
     software: nemo
