@@ -186,6 +186,9 @@ class MetricsTable {
   [[nodiscard]] std::string end();
 
  private:
+  using Figure = std::pair<std::string_view, double>;  // of a column
+
+  [[nodiscard]] std::vector<Figure> figures_of(std::string_view row) const;
   [[nodiscard]] std::string line_of(std::string_view row);
 
   std::vector<std::string_view> columns_;  // what each is; empty: not read

@@ -129,8 +129,8 @@ std::optional<MetricsTable> MetricsTable::of(std::string_view text) {
   return steps && known.size() > 1 ? std::optional(std::move(table)) : std::nullopt;
 }
 
-std::string MetricsTable::line_of(std::string_view row) {
-  std::vector<std::pair<std::string_view, double>> figures;
+std::vector<MetricsTable::Figure> MetricsTable::figures_of(std::string_view row) const {
+  std::vector<Figure> figures;
   if (objects_ > 0) {
     const Json object = object_of(row);
     for (const auto& member : object.items()) {
@@ -139,17 +139,22 @@ std::string MetricsTable::line_of(std::string_view row) {
         figures.emplace_back(column, member.value().get<double>());
       }
     }
-    if (figures.size() < 2) {
-      return {};  // of other metrics alone
+    return figures.size() < 2 ? std::vector<Figure>() : figures;  // of other metrics alone
+  }
+  const std::vector<std::string> cells = cells_of(row);
+  for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
+    const auto number = columns_[i].empty() ? std::nullopt : number_of(cells[i]);
+    if (number) {
+      figures.emplace_back(columns_[i], *number);
     }
-  } else {
-    const std::vector<std::string> cells = cells_of(row);
-    for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
-      const auto number = columns_[i].empty() ? std::nullopt : number_of(cells[i]);
-      if (number) {
-        figures.emplace_back(columns_[i], *number);
-      }
-    }
+  }
+  return figures;
+}
+
+std::string MetricsTable::line_of(std::string_view row) {
+  const std::vector<Figure> figures = figures_of(row);
+  if (objects_ > 0 && figures.empty()) {
+    return {};
   }
   std::string line;
   double date = -1.0;

@@ -373,6 +373,7 @@ std::optional<double> token_rate(const ScannedLog& log,
 std::optional<SlowerSteps> slower_steps(const ScannedLog& log, const std::vector<Timed>& steps) {
   const std::size_t n = steps.size();
   std::vector<double> sorted;
+  sorted.reserve(n);
   for (const Timed& step : steps) {
     sorted.push_back(step.seconds);
   }

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "sim/import_config/megatron/megatron_keys.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 
 namespace orrery::import_config {
 

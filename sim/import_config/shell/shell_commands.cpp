@@ -289,14 +289,21 @@ class Script {
       return;
     }
     last_ = truth;
+    if (!test && !is_source(command) && !assign(command)) {
+      collect(command);
+    }
+  }
+
+  // `source FILE`, which is listed.
+  bool is_source(const Command& command) {
     const std::string_view first = command.front().text;
-    if ((first == "source" || first == ".") && command.size() > 1) {
+    const bool source = (first == "source" || first == ".") && command.size() > 1;
+    if (source) {
       passed_over_.push_back({lines_.location_of(file_, command.front().offset),
                               fmt::format("{} {}", first, command[1].text),
                               "is not read: --define NAME=VALUE says what it sets"});
-    } else if (!test && !assign(command)) {
-      collect(command);
     }
+    return source;
   }
 
   // What a branch that is not taken would set is empty where nothing else sets it; what one sets

@@ -207,19 +207,19 @@ bool starts_one_job(const std::vector<std::vector<ShellWord>>& commands,
     if (start.program == nullptr || is_printed(words)) {
       continue;
     }
-    const auto [before, first] = started.try_emplace(start.program->text, start);
-    if (!first && before->second.options != start.options) {
+    const auto entry = started.try_emplace(start.program->text, start);
+    const Start& before = entry.first->second;
+    if (!entry.second && before.options != start.options) {
       const auto other =
           std::find_if(start.options.begin(), start.options.end(), [&before](const auto& option) {
-            const auto& then = before->second.options;
-            const auto same = then.find(option.first);
-            return same == then.end() || same->second != option.second;
+            const auto same = before.options.find(option.first);
+            return same == before.options.end() || same->second != option.second;
           });
       diagnostics.error(
           lines.location_of(file, start.program->offset),
           start.program->text,
           fmt::format("is started at line {} too, with other options{}: these are two jobs",
-                      lines.location_of(file, before->second.program->offset).line,
+                      lines.location_of(file, before.program->offset).line,
                       other == start.options.end() ? "" : fmt::format(" ({})", other->first)),
           "a script that starts one of them");
       return false;

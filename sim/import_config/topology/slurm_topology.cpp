@@ -194,21 +194,27 @@ const Value* default_topology(const Value& list, Diagnostics& diagnostics) {
 
 // A topology of topology.yaml, with the names of topology.conf.
 Value named_as_conf(const Value& topology) {
-  static const std::map<std::string, std::string, std::less<>> kNames = {
-      {"nodes", "Nodes"}, {"children", "Switches"}, {"block_sizes", "BlockSizes"}};
-  const auto renamed = [](const yaml::Entry& entry) {
-    const auto found = kNames.find(entry.key);
-    return yaml::Entry{
-        found == kNames.end() ? entry.key : found->second, entry.key_where, entry.value};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames = {
+      {{"nodes", "Nodes"}, {"children", "Switches"}, {"block_sizes", "BlockSizes"}}};
+  const auto renamed = [&kNames](const yaml::Entry& entry) {
+    const auto* const found =
+        std::find_if(kNames.begin(), kNames.end(), [&entry](const auto& name) {
+          return name.first == entry.key;
+        });
+    return yaml::Entry{found == kNames.end() ? entry.key : std::string(found->second),
+                       entry.key_where,
+                       entry.value};
   };
   const Value* const tree = value_of(topology, "tree");
-  const Value& of = tree != nullptr ? *tree : *value_of(topology, "block");
+  const Value* const part_of = tree != nullptr ? tree : value_of(topology, "block");
+  const std::vector<yaml::Entry> parts =
+      part_of == nullptr ? std::vector<yaml::Entry>() : part_of->entries;
   const std::string_view list = tree != nullptr ? "switches" : "blocks";
   const std::string_view name = tree != nullptr ? "switch" : "block";
   Value conf;
   conf.kind = Value::Kind::mapping;
   conf.where = topology.where;
-  for (const yaml::Entry& part : of.entries) {
+  for (const yaml::Entry& part : parts) {
     if (part.key != list) {
       conf.entries.push_back(renamed(part));
       continue;
