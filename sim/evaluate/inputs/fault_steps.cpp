@@ -239,10 +239,9 @@ bool add_save_steps(const Scenario& scenario,
   }
   const Seconds lasts = share / rate;
   const Seconds lost = lasts * (1.0 - *sound / std::max(*sound, *busy));
-  const Seconds stall =
-      checkpoint.stall.value_or(std::max(run::copy_time(checkpoint, step), checkpoint.least_stall));
-  checkpoint.durable = checkpoint.durable.value_or(stall + lasts + lost);
-  checkpoint.stall = stall + lost;
+  const run::HostCopy host = run::host_copy(checkpoint, step);
+  checkpoint.durable = checkpoint.durable.value_or(host.whole + lasts + lost);
+  checkpoint.stall = host.stall + lost;
   assumed.push_back(
       fmt::format("checkpoint.storage.network: a save sends {} from every node over the network of "
                   "training for {}, in which steps are {} longer: {} more stall",

@@ -60,6 +60,17 @@ Seconds copy_time(const CheckpointSpec& spec, const StepInput& step) {
   return checkpoint_size(spec, step) / writers / spec.device_to_host;
 }
 
+HostCopy host_copy(const CheckpointSpec& spec, const StepInput& step) {
+  const Seconds copy = copy_time(spec, step);
+  if (spec.mode == CheckpointMode::snapshot) {
+    const Seconds hidden = to_seconds(step.step_time - step.update);
+    const Seconds stall = spec.stall.value_or(std::max(copy - hidden, Seconds{}));
+    return {stall, std::max(copy, stall)};
+  }
+  const Seconds stall = spec.stall.value_or(std::max(copy, spec.least_stall));
+  return {stall, stall};
+}
+
 Seconds write_time(const CheckpointSpec& spec, const StepInput& step, BytesPerSecond data_reads) {
   const Clients writers = writers_of(spec, step);
   return checkpoint_size(spec, step) / rate_of(write_rates(spec.storage),

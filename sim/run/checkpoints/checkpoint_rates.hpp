@@ -61,6 +61,14 @@ struct Clients {
 // Copy of the state to host memory, every writer its part.
 [[nodiscard]] Seconds copy_time(const CheckpointSpec& spec, const StepInput& step);
 
+// Of a save that is not synchronous: how long training waits, and when host memory has all of it.
+struct HostCopy {
+  Seconds stall;
+  Seconds whole;
+};
+
+[[nodiscard]] HostCopy host_copy(const CheckpointSpec& spec, const StepInput& step);
+
 // Size over the write rate while the input pipeline reads `data_reads` from the same storage.
 [[nodiscard]] Seconds write_time(const CheckpointSpec& spec,
                                  const StepInput& step,

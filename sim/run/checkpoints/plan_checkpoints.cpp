@@ -62,13 +62,10 @@ void check_storage(const CheckpointSpec& spec, const StepInput& step, Findings& 
 SaveTimes storage_times(const CheckpointSpec& spec, const StepInput& step, Findings& findings) {
   const Seconds copy = copy_time(spec, step);
   if (spec.mode != CheckpointMode::sync) {
-    const bool beside = spec.mode == CheckpointMode::snapshot;
-    const Seconds hidden = to_seconds(step.step_time - step.update);
+    const HostCopy host = host_copy(spec, step);
     SaveTimes times;
-    times.stall = spec.stall.value_or(beside ? std::max(copy - hidden, Seconds{})
-                                             : std::max(copy, spec.least_stall));
-    times.durable = spec.durable.value_or((beside ? std::max(copy, times.stall) : times.stall) +
-                                          write_time(spec, step, spec.data_reads));
+    times.stall = host.stall;
+    times.durable = spec.durable.value_or(host.whole + write_time(spec, step, spec.data_reads));
     findings.require(times.durable >= times.stall,
                      "checkpoint.durable",
                      "a save cannot protect before its stall is over");
@@ -275,10 +272,10 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
                    "a save must take between 0 s and 73 years");
   plan.stall = bounded_time(times.stall);
   plan.durable = bounded_time(times.durable);
-  const Seconds emergency =
-      spec.mode == CheckpointMode::sync
-          ? times.stall
-          : spec.durable.value_or(times.stall + write_time(spec, plan.step, {}));
+  const Seconds emergency = spec.mode == CheckpointMode::sync
+                                ? times.stall
+                                : spec.durable.value_or(host_copy(spec, plan.step).whole +
+                                                        write_time(spec, plan.step, {}));
   plan.checkpoint.emergency = bounded_time(emergency);
 }
 

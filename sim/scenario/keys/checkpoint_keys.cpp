@@ -167,9 +167,11 @@ void add_when(std::vector<Key>& keys) {
            "Least training time between two saves to the storage that `interval: auto` chooses; "
            "the optimum of losses alone is often shorter than anybody saves.",
        .example = "10min",
-       .idle = {ORRERY_WHEN(
-           in_run(d) && !std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
-           "checkpoint.interval is stated")}},
+       .idle = {ORRERY_WHEN(in_run(d) && !std::holds_alternative<run::AutoInterval>(
+                                             d.run.checkpoint.interval),
+                            "checkpoint.interval is stated"),
+                ORRERY_WHEN(in_run(d) && d.run.checkpoint.overhead_budget.has_value(),
+                            "checkpoint.overhead_budget decides")}},
       ORRERY_AT(run.checkpoint.least_interval)));
   keys.push_back(value_key<kind::Fraction>(
       {.path = "checkpoint.overhead_budget",

@@ -80,6 +80,7 @@ TEST(CheckpointPlan, ASnapshotStallsForWhatOutlastsForwardAndBackward) {
   const RunPlan slow = plan_of(spec, step);
   EXPECT_NEAR(in_seconds(to_seconds(slow.stall)), copy - 6.0, 1e-6);
   EXPECT_NEAR(in_seconds(to_seconds(slow.durable)), copy + 405e9 * 14.0 / 2e12, 1e-6);
+  EXPECT_EQ(slow.checkpoint.emergency, slow.durable) << "the copy counts where nothing hides it";
   EXPECT_EQ(slow.checkpoint_steps, 5);
   spec.checkpoint.device_to_host = gigabytes_per_second(20.0);  // hidden: the write decides
   const RunPlan hidden = plan_of(spec, step);
