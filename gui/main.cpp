@@ -34,8 +34,7 @@ int explain_window(int argc, char** argv) {
   return orrery::cli::run_guarded([argc, argv] {
     CLI::App app("The desktop program: edit scenarios and see their answer", "orrery gui");
     std::vector<std::string> files;
-    app.add_option("FILE",
-                   files,
+    app.add_option("FILE", files,
                    "Scenarios, also shipped ones by name, traces, saved answers, and configuration "
                    "files of other stacks")
         ->type_name("SCENARIO");

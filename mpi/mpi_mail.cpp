@@ -28,9 +28,7 @@ MpiMail::MpiMail() {
   MPI_Comm_rank(MPI_COMM_WORLD, &number_);
 }
 
-MpiMail::~MpiMail() {
-  MPI_Finalize();
-}
+MpiMail::~MpiMail() { MPI_Finalize(); }
 
 void MpiMail::send(const std::string& text, int to) {
   MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, kTag, MPI_COMM_WORLD);

@@ -12,13 +12,9 @@ class MpiMail : public sweep::Mail {
   MpiMail();
   ~MpiMail() override;
 
-  [[nodiscard]] int processes() const override {
-    return processes_;
-  }
+  [[nodiscard]] int processes() const override { return processes_; }
 
-  [[nodiscard]] int number() const override {
-    return number_;
-  }
+  [[nodiscard]] int number() const override { return number_; }
 
   void send(const std::string& text, int to) override;
   [[nodiscard]] std::string receive(int from) override;

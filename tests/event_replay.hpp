@@ -75,13 +75,10 @@ inline EventReplay::EventReplay(const TaskGraph& graph)
   }
 }
 
-inline void EventReplay::run(std::span<const SimTime> durations,
-                             std::span<const SimTime> delays,
+inline void EventReplay::run(std::span<const SimTime> durations, std::span<const SimTime> delays,
                              Timing& out) {
-  ORRERY_CHECK(durations.size() == graph_.task_count(),
-               "{} durations for {} tasks",
-               durations.size(),
-               graph_.task_count());
+  ORRERY_CHECK(durations.size() == graph_.task_count(), "{} durations for {} tasks",
+               durations.size(), graph_.task_count());
   pack_delays(graph_, delays, out.packed.delays);
   out.start.resize(durations.size());
   out.end.resize(durations.size());
@@ -113,16 +110,14 @@ inline void EventReplay::run(std::span<const SimTime> durations,
   }
 }
 
-inline void EventReplay::begin_task(std::uint32_t task,
-                                    std::span<const SimTime> durations,
+inline void EventReplay::begin_task(std::uint32_t task, std::span<const SimTime> durations,
                                     Timing& out) {
   out.start[task] = queue_.now();
   out.end[task] = queue_.now() + durations[task];
   queue_.push(out.end[task], kTaskEnds, task);
 }
 
-inline void EventReplay::arrive(std::uint32_t task,
-                                std::span<const SimTime> durations,
+inline void EventReplay::arrive(std::uint32_t task, std::span<const SimTime> durations,
                                 Timing& out) {
   if (--missing_[task] == 0) {
     begin_task(task, durations, out);
@@ -130,10 +125,8 @@ inline void EventReplay::arrive(std::uint32_t task,
 }
 
 // Same arguments and result as replay_linear.
-inline void replay_events(const TaskGraph& graph,
-                          std::span<const SimTime> durations,
-                          std::span<const SimTime> delays,
-                          Timing& out) {
+inline void replay_events(const TaskGraph& graph, std::span<const SimTime> durations,
+                          std::span<const SimTime> delays, Timing& out) {
   EventReplay(graph).run(durations, delays, out);
 }
 

@@ -64,12 +64,8 @@ inline run::StorageSpec storage(std::string_view name) {
 }
 
 // The unit in which failures of nodes are published.
-inline PerSecond per_thousand_node_days(double failures) {
-  return per_day(failures / kKilo);
-}
+inline PerSecond per_thousand_node_days(double failures) { return per_day(failures / kKilo); }
 
-inline double in_per_thousand_node_days(PerSecond rate) {
-  return in_per_day(rate) * kKilo;
-}
+inline double in_per_thousand_node_days(PerSecond rate) { return in_per_day(rate) * kKilo; }
 
 }  // namespace orrery::shipped

@@ -65,8 +65,7 @@ struct CommandOptions {
 };
 
 void add_options(CLI::App& app, CommandOptions& options) {
-  app.add_option("-o,--output",
-                 options.output,
+  app.add_option("-o,--output", options.output,
                  "Write the profile to FILE, its samples beside it; with --check the report")
       ->type_name("FILE");
   app.add_flag("--quick", options.quick, "A small part of each family, in less than a minute");
@@ -77,13 +76,11 @@ void add_options(CLI::App& app, CommandOptions& options) {
   auto* list = app.add_flag("--list", options.list, "Only say what would be measured, no GPU");
   app.add_flag("--check", options.check, "Only compare every kernel with its reference")
       ->excludes(list);
-  app.add_flag(
-      "--machine", options.machine, "Only say which GPUs are here, as orrery-machine/1, no CUDA");
-  auto* collectives = app.add_flag("--collectives",
-                                   options.collectives,
+  app.add_flag("--machine", options.machine,
+               "Only say which GPUs are here, as orrery-machine/1, no CUDA");
+  auto* collectives = app.add_flag("--collectives", options.collectives,
                                    "NCCL between GPUs: one process each, by mpirun or srun");
-  app.add_flag("--choices",
-               options.group.choices,
+  app.add_flag("--choices", options.group.choices,
                "Only add which algorithm and protocol NCCL chooses to collectives measured before")
       ->needs(collectives);
   app.add_option("--meet", options.group.meeting, "Where ranks meet: file:PATH or tcp:HOST:PORT")
@@ -145,9 +142,7 @@ std::optional<std::vector<SweepCase>> exact_cases(const CommandOptions& options)
   return cases;
 }
 
-Depth depth_of(const CommandOptions& options) {
-  return options.quick ? Depth::quick : Depth::full;
-}
+Depth depth_of(const CommandOptions& options) { return options.quick ? Depth::quick : Depth::full; }
 
 std::string list_text(const std::vector<SweepCase>& exact, const std::vector<SweepCase>& cases) {
   std::string text;
@@ -155,9 +150,7 @@ std::string list_text(const std::vector<SweepCase>& exact, const std::vector<Swe
     for (const SweepCase& planned : *part) {
       const bool burst = planned.regime == Regime::burst;
       const std::string how = burst ? "burst" : to_text(planned.condition);
-      text += fmt::format("{:<10}  {}{}\n",
-                          planned.block,
-                          kernels::to_text(planned.kernel),
+      text += fmt::format("{:<10}  {}{}\n", planned.block, kernels::to_text(planned.kernel),
                           how.empty() ? how : fmt::format("  ({})", how));
     }
   }
@@ -170,14 +163,12 @@ fs::path samples_path(const CommandOptions& options) {
   return path;
 }
 
-cli::ExitCode check_kernels(Bench& bench,
-                            const CommandOptions& options,
+cli::ExitCode check_kernels(Bench& bench, const CommandOptions& options,
                             const cli::InterruptWatch& watch) {
   cli::ProgressLine progress("check", !options.quiet, "cases");
   const CheckReport report =
-      check_all(bench, watch.token(), [&](std::int64_t done, std::int64_t all) {
-        progress.update(done, all);
-      });
+      check_all(bench, watch.token(),
+                [&](std::int64_t done, std::int64_t all) { progress.update(done, all); });
   cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
   if (options.output) {
     cli::deliver(to_json(report), *options.output);
@@ -207,21 +198,17 @@ bool is_collective(const Sample& sample) {
 }
 
 bool any_evidence(const Measurements& measurements, bool (*wanted)(const Sample&)) {
-  return std::any_of(
-      measurements.samples.begin(), measurements.samples.end(), [wanted](const Sample& sample) {
-        return sample.supported && !sample.functional && wanted(sample);
-      });
+  return std::any_of(measurements.samples.begin(), measurements.samples.end(),
+                     [wanted](const Sample& sample) {
+                       return sample.supported && !sample.functional && wanted(sample);
+                     });
 }
 
-bool is_kernel(const Sample& sample) {
-  return !is_collective(sample);
-}
+bool is_kernel(const Sample& sample) { return !is_collective(sample); }
 
 // The summary goes to standard output, the profile to its file.
-cli::ExitCode deliver_profile(const Measurements& measurements,
-                              const fs::path& samples,
-                              SweepReport report,
-                              const CommandOptions& options) {
+cli::ExitCode deliver_profile(const Measurements& measurements, const fs::path& samples,
+                              SweepReport report, const CommandOptions& options) {
   const std::vector<std::string> notes = sweep_notes(measurements.samples);
   report.warnings.insert(report.warnings.end(), notes.begin(), notes.end());
   const SweepSummary summary = summarise(measurements, report);
@@ -229,8 +216,7 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
   if (!any_evidence(measurements, is_kernel)) {
     cli::message(fmt::format(
         "no profile yet: the kernels are not measured; orrery calibrate -o {} adds them to {}",
-        *options.output,
-        samples.string()));
+        *options.output, samples.string()));
     return cli::ExitCode::ok;
   }
   std::vector<std::string> warnings = report.warnings;
@@ -256,16 +242,12 @@ cli::ExitCode deliver_profile(const Measurements& measurements,
   write_file_atomically(*options.output, *profile);
   cli::message(
       fmt::format("{} is the profile, {} its samples; orrery validate --hardware {} judges it",
-                  *options.output,
-                  samples.string(),
-                  *options.output));
+                  *options.output, samples.string(), *options.output));
   return summary.failures.empty() ? cli::ExitCode::ok : cli::ExitCode::device;
 }
 
-cli::ExitCode measure(const std::vector<SweepCase>& exact,
-                      Bench& bench,
-                      const CommandOptions& options,
-                      const cli::InterruptWatch& watch) {
+cli::ExitCode measure(const std::vector<SweepCase>& exact, Bench& bench,
+                      const CommandOptions& options, const cli::InterruptWatch& watch) {
   const fs::path path = samples_path(options);
   SampleJournal journal(path, bench.fingerprint());
   SweepReport report;
@@ -280,16 +262,14 @@ cli::ExitCode measure(const std::vector<SweepCase>& exact,
   journal.close();
   if (report.interrupted) {
     cli::message(fmt::format("{} samples are in {}; the same command goes on from there",
-                             journal.samples().size(),
-                             path.string()));
+                             journal.samples().size(), path.string()));
   }
   watch.check();
-  return deliver_profile(
-      {bench.fingerprint(), journal.samples(), journal.settling()}, path, report, options);
+  return deliver_profile({bench.fingerprint(), journal.samples(), journal.settling()}, path, report,
+                         options);
 }
 
-cli::ExitCode measure_collectives(const CommandOptions& options,
-                                  const Devices& devices,
+cli::ExitCode measure_collectives(const CommandOptions& options, const Devices& devices,
                                   const cli::InterruptWatch& watch) {
   cli::ProgressLine progress("collectives", !options.quiet, "cases");
   CollectiveRequest request = options.group;
@@ -310,8 +290,7 @@ cli::ExitCode measure_collectives(const CommandOptions& options,
   return deliver_profile(read_measurements(path), path, {}, options);
 }
 
-cli::ExitCode run(const CommandOptions& options,
-                  const Devices& devices,
+cli::ExitCode run(const CommandOptions& options, const Devices& devices,
                   const cli::InterruptWatch& watch) {
   if (options.machine) {
     cli::deliver(to_json(devices.parts, kernels::list_gpus()), std::nullopt);

@@ -57,8 +57,7 @@ struct Devices {
 };
 
 // Throws UsageError and Error as sim/cli/frame/program.hpp says.
-[[nodiscard]] cli::ExitCode calibrate_command(int argc,
-                                              const char* const* argv,
+[[nodiscard]] cli::ExitCode calibrate_command(int argc, const char* const* argv,
                                               const Devices& devices);
 
 }  // namespace orrery::calibrate

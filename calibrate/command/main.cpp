@@ -64,9 +64,7 @@ Devices devices(int /*argc*/, const char* const* /*argv*/) {
   return devices;
 }
 
-bool asks_another(int /*argc*/, const char* const* /*argv*/) {
-  return false;
-}
+bool asks_another(int /*argc*/, const char* const* /*argv*/) { return false; }
 
 #else
 

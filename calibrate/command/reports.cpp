@@ -35,9 +35,7 @@ std::string name_of(const Kind& kind) {
   return name + " " + std::string(kernels::to_string(precision));
 }
 
-bool counts_flop(const KernelCase& kernel) {
-  return kernels::work_of(kernel).flop > flop(0.0);
-}
+bool counts_flop(const KernelCase& kernel) { return kernels::work_of(kernel).flop > flop(0.0); }
 
 double median_seconds(const Sample& sample) {
   return in_seconds(microseconds(summarise(sample.times).median));
@@ -176,11 +174,8 @@ std::string rate_text(const FamilyRates& family, double rate) {
 }
 
 std::string family_line(const FamilyRates& family) {
-  return fmt::format("  {:<40} {:>6} {:>14} {:>14} {:>8} {:>7}\n",
-                     family.name,
-                     family.points,
-                     rate_text(family, family.median),
-                     rate_text(family, family.high),
+  return fmt::format("  {:<40} {:>6} {:>14} {:>14} {:>8} {:>7}\n", family.name, family.points,
+                     rate_text(family, family.median), rate_text(family, family.high),
                      family.of_copy ? format_percent(*family.of_copy) : "",
                      format_percent(family.noise));
 }
@@ -191,15 +186,11 @@ std::string clock_text(const std::optional<double>& clock) {
 
 std::string anchor_text(const SweepSummary& summary) {
   std::string text;
-  const auto add = [&text](std::string_view name,
-                           const std::optional<double>& rate,
+  const auto add = [&text](std::string_view name, const std::optional<double>& rate,
                            const std::optional<double>& clock) {
     if (rate) {
-      text += fmt::format("{}{} {}{}",
-                          text.empty() ? "" : ", ",
-                          name,
-                          format_flop_rate(flop_per_second(*rate)),
-                          clock_text(clock));
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", name,
+                          format_flop_rate(flop_per_second(*rate)), clock_text(clock));
     }
   };
   add("from idle", summary.burst, summary.burst_clock);
@@ -234,12 +225,8 @@ std::string derived_text(const DerivedFigures& figures) {
       Words{"stream_launch_us", "a kernel launched by itself at least", 1.0, "us"},
       Words{"d2h_gemm_slowdown", "a product beside a copy to the host takes", 1.0, "times as long"},
       Words{"gemm_slowdown_per_sm_removed",
-            "a product takes longer per multiprocessor that others use, by",
-            kPercent,
-            "%"},
-      Words{"gemm_slowdown_under_collective",
-            "a product beside a collective takes",
-            1.0,
+            "a product takes longer per multiprocessor that others use, by", kPercent, "%"},
+      Words{"gemm_slowdown_under_collective", "a product beside a collective takes", 1.0,
             "times as long"}};
   std::string text;
   for (const auto& [name, value] : figures) {
@@ -255,13 +242,11 @@ std::string derived_text(const DerivedFigures& figures) {
 }  // namespace
 
 std::string to_text(const SweepSummary& summary) {
-  std::string text = fmt::format("{}, compute capability {}\n{} points",
-                                 summary.fingerprint.gpu,
-                                 summary.fingerprint.compute_capability,
-                                 format_integer(summary.points));
+  std::string text =
+      fmt::format("{}, compute capability {}\n{} points", summary.fingerprint.gpu,
+                  summary.fingerprint.compute_capability, format_integer(summary.points));
   if (summary.anchors > 1) {
-    text += fmt::format(", the anchor measured {} times within {}",
-                        summary.anchors,
+    text += fmt::format(", the anchor measured {} times within {}", summary.anchors,
                         format_percent(summary.anchor_spread));
   }
   text += "\n";
@@ -269,13 +254,8 @@ std::string to_text(const SweepSummary& summary) {
   if (!anchor.empty()) {
     text += fmt::format("8192 x 8192 x 8192 in bf16: {}\n", anchor);
   }
-  text += fmt::format("\n  {:<40} {:>6} {:>14} {:>14} {:>8} {:>7}\n",
-                      "kernel",
-                      "points",
-                      "median",
-                      "best",
-                      "of copy",
-                      "noise");
+  text += fmt::format("\n  {:<40} {:>6} {:>14} {:>14} {:>8} {:>7}\n", "kernel", "points", "median",
+                      "best", "of copy", "noise");
   for (const FamilyRates& family : summary.families) {
     text += family_line(family);
   }
@@ -284,10 +264,7 @@ std::string to_text(const SweepSummary& summary) {
     text += fmt::format(
         "\ncuBLASLt's first choice of an algorithm takes {:.3f} times its best (median of {} "
         "products\nwhose algorithms were all timed; at worst {:.3f} times, beyond 2 %: {})\n",
-        choices.median,
-        choices.searched,
-        choices.worst,
-        choices.beyond);
+        choices.median, choices.searched, choices.worst, choices.beyond);
   }
   if (!summary.unsupported.empty()) {
     text += "\nnot offered by this GPU or its libraries:\n";
@@ -363,8 +340,7 @@ std::string_view verdict(const CheckRow& row) {
 
 }  // namespace
 
-CheckReport check_all(Bench& bench,
-                      std::stop_token stop,
+CheckReport check_all(Bench& bench, std::stop_token stop,
                       const std::function<void(std::int64_t done, std::int64_t all)>& progress) {
   CheckReport report;
   report.fingerprint = bench.fingerprint();
@@ -389,17 +365,14 @@ CheckReport check_all(Bench& bench,
 }
 
 std::string to_text(const CheckReport& report) {
-  std::string text = fmt::format("{}, compute capability {}\n\n",
-                                 report.fingerprint.gpu,
+  std::string text = fmt::format("{}, compute capability {}\n\n", report.fingerprint.gpu,
                                  report.fingerprint.compute_capability);
   for (const CheckRow& row : report.rows) {
     const std::string& why = row.supported ? row.verification.where : row.status;
     const bool explains = verdict(row) != "pass";
-    text += fmt::format("{:<6}  {:>9}  {}{}{}\n",
-                        verdict(row),
+    text += fmt::format("{:<6}  {:>9}  {}{}{}\n", verdict(row),
                         row.supported ? fmt::format("{:.3f}", row.verification.worst_error) : "-",
-                        kernels::to_text(row.kernel),
-                        explains ? "\n                   " : "",
+                        kernels::to_text(row.kernel), explains ? "\n                   " : "",
                         explains ? why : "");
   }
   if (report.lost) {
@@ -411,9 +384,7 @@ std::string to_text(const CheckReport& report) {
   text += fmt::format(
       "\n{} passed, {} failed, {} not offered by this GPU or its libraries; the figure is the "
       "largest error\nin tolerances of the format.\n",
-      report.passed,
-      report.failed,
-      report.unsupported);
+      report.passed, report.failed, report.unsupported);
   return text;
 }
 
@@ -440,9 +411,7 @@ std::string to_json(const CheckReport& report) {
 
 namespace {
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json json_of(const kernels::ListedGpu& gpu, const std::vector<hardware::GpuName>& names) {
   const auto profiles = hardware::profiles_of_device(names, gpu.name);

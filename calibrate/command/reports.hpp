@@ -76,8 +76,7 @@ struct CheckReport {
 };
 
 [[nodiscard]] CheckReport check_all(
-    Bench& bench,
-    std::stop_token stop,
+    Bench& bench, std::stop_token stop,
     const std::function<void(std::int64_t done, std::int64_t all)>& progress);
 
 [[nodiscard]] std::string to_text(const CheckReport& report);

@@ -71,16 +71,14 @@ std::string error_text(const FittedCoefficient& coefficient) {
 }
 
 std::string coefficient_table(const StackFit& fit) {
-  std::string text = fmt::format(
-      "\n{:<26}{:>10}{:>12}{:>10}{:>9}  \n", "coefficient", "start", "fitted", "+-", "effect");
+  std::string text = fmt::format("\n{:<26}{:>10}{:>12}{:>10}{:>9}  \n", "coefficient", "start",
+                                 "fitted", "+-", "effect");
   for (const FittedCoefficient& coefficient : fit.coefficients) {
-    std::string line = fmt::format("{:<26}{:>10}{:>12}{:>10}{:>7.1f} %  {}",
-                                   coefficient.key->key,
-                                   value_text(*coefficient.key, coefficient.start),
-                                   value_text(*coefficient.key, coefficient.fitted),
-                                   error_text(coefficient),
-                                   kPercent * coefficient.effect,
-                                   remark_of(coefficient));
+    std::string line =
+        fmt::format("{:<26}{:>10}{:>12}{:>10}{:>7.1f} %  {}", coefficient.key->key,
+                    value_text(*coefficient.key, coefficient.start),
+                    value_text(*coefficient.key, coefficient.fitted), error_text(coefficient),
+                    kPercent * coefficient.effect, remark_of(coefficient));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
   }
@@ -95,9 +93,8 @@ std::vector<std::size_t> worst_first(const FitReport& report) {
   const auto size = [&report](std::size_t i) {
     return std::abs(scored(*report.chosen.rows[i], report.after[i]).relative_error());
   };
-  std::stable_sort(order.begin(), order.end(), [&size](std::size_t a, std::size_t b) {
-    return size(a) > size(b);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&size](std::size_t a, std::size_t b) { return size(a) > size(b); });
   return order;
 }
 
@@ -106,8 +103,7 @@ std::string worst_table(const FitReport& report) {
   const std::vector<std::size_t> order = worst_first(report);
   for (std::size_t i = 0; i < std::min(kWorstRows, order.size()); ++i) {
     const Observation& row = *report.chosen.rows[order[i]];
-    text += fmt::format("{:<44}{:>+7.1f} %  (before {:+.1f} %){}\n",
-                        row.id.substr(0, 43),
+    text += fmt::format("{:<44}{:>+7.1f} %  (before {:+.1f} %){}\n", row.id.substr(0, 43),
                         kPercent * scored(row, report.after[order[i]]).relative_error(),
                         kPercent * scored(row, report.before[order[i]]).relative_error(),
                         row.suspicious.empty() ? "" : "  suspicious");
@@ -119,21 +115,16 @@ Json coefficient_json(const FittedCoefficient& coefficient) {
   const std::string_view bound = coefficient.bound == Bound::none    ? "none"
                                  : coefficient.bound == Bound::lower ? "lower"
                                                                      : "upper";
-  return {{"key", coefficient.key->key},
-          {"start", coefficient.start},
-          {"fitted", coefficient.fitted},
-          {"error", coefficient.error},
-          {"effect", coefficient.effect},
-          {"bound", bound},
+  return {{"key", coefficient.key->key},         {"start", coefficient.start},
+          {"fitted", coefficient.fitted},        {"error", coefficient.error},
+          {"effect", coefficient.effect},        {"bound", bound},
           {"identified", coefficient.identified}};
 }
 
-std::string citation_of(const FitReport& report,
-                        const FittedCoefficient& coefficient,
+std::string citation_of(const FitReport& report, const FittedCoefficient& coefficient,
                         const std::string& explanation) {
   std::string text = fmt::format("fitted to the {} rows of {} (orrery fit, {}",
-                                 report.chosen.used.size(),
-                                 fmt::join(report.chosen.stacks, ", "),
+                                 report.chosen.used.size(), fmt::join(report.chosen.stacks, ", "),
                                  report.chosen.own ? "own runs" : "measured-runs data set");
   const std::string_view remark = remark_of(coefficient);
   if (remark.empty()) {
@@ -146,8 +137,8 @@ std::string citation_of(const FitReport& report,
 }
 
 std::string to_text(const FitReport& report) {
-  std::string text = fmt::format(
-      "profile {}, stacks {}\n\n", report.chosen.profile, fmt::join(report.chosen.stacks, ", "));
+  std::string text = fmt::format("profile {}, stacks {}\n\n", report.chosen.profile,
+                                 fmt::join(report.chosen.stacks, ", "));
   text += validate::statistics_head("step time");
   text += validate::statistics_line("before", statistics(report.chosen.rows, report.before));
   text += validate::statistics_line("fitted", statistics(report.chosen.rows, report.after));
@@ -237,24 +228,21 @@ struct CommandOptions {
   bool shared_defaults = false;
 };
 
-constexpr std::array kLeaveOuts = {
-    LeaveOut::none, LeaveOut::model, LeaveOut::gpu, LeaveOut::source, LeaveOut::count};
+constexpr std::array kLeaveOuts = {LeaveOut::none, LeaveOut::model, LeaveOut::gpu, LeaveOut::source,
+                                   LeaveOut::count};
 
 LeaveOut leave_out_of(const std::string& name) {
-  return *std::find_if(kLeaveOuts.begin(), kLeaveOuts.end(), [&name](LeaveOut kind) {
-    return to_string(kind) == name;
-  });
+  return *std::find_if(kLeaveOuts.begin(), kLeaveOuts.end(),
+                       [&name](LeaveOut kind) { return to_string(kind) == name; });
 }
 
 void add_options(CLI::App& app, CommandOptions& options) {
-  app.add_option("FILE",
-                 options.files,
+  app.add_option("FILE", options.files,
                  "Data sets of measured runs, scenarios with `measured: {step_time: ...}`, logs of "
                  "training")
       ->required();
   app.add_option(
-         "--stack",
-         options.stacks,
+         "--stack", options.stacks,
          "Training stacks that share the profile; one: also the stack of scenarios and logs")
       ->type_name("NAME");
   app.add_option("--profile", options.profile, "Software profile, else that of the stacks")
@@ -274,8 +262,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->check(CLI::IsMember(kinds))
       ->type_name("KIND");
   app.add_option(
-         "--centre",
-         options.centre,
+         "--centre", options.centre,
          "Profile that the prior pulls to, else the start; where rows are left out, else the\n"
          "medians of the other profiles")
       ->type_name("NAME");
@@ -288,10 +275,9 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--threads", options.threads, "Threads, 0 for all cores")
       ->check(cli::count_between(0, 4096));
   app.add_flag("--json", options.json, "orrery-fit/1, with --report orrery-generalisation/1");
-  auto* report = app.add_flag(
-      "--report", options.report, "All stacks: left out by model, by GPU and as a whole");
-  app.add_flag("--shared-defaults",
-               options.shared_defaults,
+  auto* report = app.add_flag("--report", options.report,
+                              "All stacks: left out by model, by GPU and as a whole");
+  app.add_flag("--shared-defaults", options.shared_defaults,
                "Give --profile the medians of all other profiles of the data, in place of a fit")
       ->excludes(report);
   app.add_option("-o,--output", options.output, "Write the profile with the new values to FILE")
@@ -358,15 +344,13 @@ Selection chosen_rows(const CommandOptions& options, const Observations& observa
         fmt::format("fit: no rows; the files have the stacks {}", fmt::join(known, ", ")));
   }
   chosen.profile = options.profile.empty() ? *profiles.begin() : options.profile;
-  chosen.own = std::all_of(
-      chosen.rows.begin(), chosen.rows.end(), [](const Observation* row) { return row->own; });
+  chosen.own = std::all_of(chosen.rows.begin(), chosen.rows.end(),
+                           [](const Observation* row) { return row->own; });
   if (options.profile.empty() && profiles.size() > 1) {
     throw cli::UsageError(fmt::format("fit: the stacks have several profiles ({}): say --profile",
                                       fmt::join(profiles, ", ")));
   }
-  std::copy_if(chosen.rows.begin(),
-               chosen.rows.end(),
-               std::back_inserter(chosen.used),
+  std::copy_if(chosen.rows.begin(), chosen.rows.end(), std::back_inserter(chosen.used),
                [&options](const Observation* row) {
                  return !options.exclude_suspicious || row->suspicious.empty();
                });
@@ -405,10 +389,8 @@ FitReport fit_rows(const CommandOptions& options, Selection chosen, const Centre
   if (kind != LeaveOut::none) {
     Rows suspicious;
     if (options.exclude_suspicious) {
-      std::copy_if(
-          rows.begin(), rows.end(), std::back_inserter(suspicious), [](const Observation* row) {
-            return !row->suspicious.empty();
-          });
+      std::copy_if(rows.begin(), rows.end(), std::back_inserter(suspicious),
+                   [](const Observation* row) { return !row->suspicious.empty(); });
     }
     report.left_out = cross_validate(rows, suspicious, kind, start, centres.left_out, settings);
   }
@@ -437,8 +419,7 @@ std::optional<hardware::SoftwareProfile> load_profile(const CommandOptions& opti
   return profile;
 }
 
-cli::ExitCode fit_one(const CommandOptions& options,
-                      const Observations& observations,
+cli::ExitCode fit_one(const CommandOptions& options, const Observations& observations,
                       const cli::InterruptWatch& watch) {
   Selection chosen = chosen_rows(options, observations);
   const auto start = load_profile(options, chosen.profile, "--profile");
@@ -447,8 +428,8 @@ cli::ExitCode fit_one(const CommandOptions& options,
   if (!start || !centre) {
     return cli::ExitCode::device;
   }
-  const Centres centres{
-      *start, *centre, options.centre.empty() ? medians_beside(*start, observations) : *centre};
+  const Centres centres{*start, *centre,
+                        options.centre.empty() ? medians_beside(*start, observations) : *centre};
   const FitReport report = fit_rows(options, std::move(chosen), centres);
   watch.check();
   cli::deliver(options.json ? to_json(report) : to_text(report), std::nullopt);
@@ -458,8 +439,7 @@ cli::ExitCode fit_one(const CommandOptions& options,
   return cli::ExitCode::ok;
 }
 
-cli::ExitCode report_all(const CommandOptions& options,
-                         const Observations& observations,
+cli::ExitCode report_all(const CommandOptions& options, const Observations& observations,
                          const cli::InterruptWatch& watch) {
   const Generalisation result = generalisation(
       observations, {.keys = {}, .prior = options.prior, .threads = options.threads});
@@ -494,8 +474,7 @@ cli::ExitCode fit_files(const CommandOptions& options, const cli::InterruptWatch
   Diagnostics diagnostics;
   const Observations observations =
       load_observations({options.files.begin(), options.files.end()},
-                        {options.profiles.begin(), options.profiles.end()},
-                        diagnostics,
+                        {options.profiles.begin(), options.profiles.end()}, diagnostics,
                         {.name = options.stacks.size() == 1 ? options.stacks.front() : "",
                          .gpu = options.gpu,
                          .software = options.profile});

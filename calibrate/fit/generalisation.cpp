@@ -54,8 +54,8 @@ std::vector<Fold> make_folds(const Rows& rows, LeaveOut kind) {
   }
   for (const Observation* row : rows) {
     const std::string name = fold_of(*row, kind);
-    auto fold = std::find_if(
-        folds.begin(), folds.end(), [&name](const Fold& known) { return known.name == name; });
+    auto fold = std::find_if(folds.begin(), folds.end(),
+                             [&name](const Fold& known) { return known.name == name; });
     if (fold == folds.end()) {
       folds.push_back({.name = name, .train = {}, .test = {}});
       fold = folds.end() - 1;
@@ -63,10 +63,8 @@ std::vector<Fold> make_folds(const Rows& rows, LeaveOut kind) {
     fold->test.push_back(row);
   }
   for (Fold& fold : folds) {
-    std::copy_if(
-        rows.begin(), rows.end(), std::back_inserter(fold.train), [&](const Observation* row) {
-          return fold_of(*row, kind) != fold.name;
-        });
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(fold.train),
+                 [&](const Observation* row) { return fold_of(*row, kind) != fold.name; });
   }
   return folds;
 }
@@ -98,9 +96,7 @@ validate::Statistics statistics(const Rows& rows, const std::vector<double>& pre
   return validate::statistics_of(pointers);
 }
 
-CrossValidation cross_validate(const Rows& rows,
-                               const Rows& scored_only,
-                               LeaveOut kind,
+CrossValidation cross_validate(const Rows& rows, const Rows& scored_only, LeaveOut kind,
                                const hardware::SoftwareProfile& start,
                                const hardware::SoftwareProfile& centre,
                                const FitSettings& settings) {
@@ -167,9 +163,7 @@ std::vector<std::string> names_at_bounds(const StackFit& fit) {
 
 void score_fits(ProfileRows& group, const SoftwareProfile& centre, const FitSettings& settings) {
   Rows used;
-  std::copy_if(group.rows.begin(),
-               group.rows.end(),
-               std::back_inserter(used),
+  std::copy_if(group.rows.begin(), group.rows.end(), std::back_inserter(used),
                [&group](const Observation* row) {
                  return std::find(group.suspicious.begin(), group.suspicious.end(), row) ==
                         group.suspicious.end();
@@ -188,8 +182,7 @@ void score_fits(ProfileRows& group, const SoftwareProfile& centre, const FitSett
   group.gpu_out = left_out(LeaveOut::gpu);
 }
 
-void score(ProfileRows& group,
-           const std::vector<SoftwareProfile>& others,
+void score(ProfileRows& group, const std::vector<SoftwareProfile>& others,
            const FitSettings& common) {
   const SoftwareProfile centre = shared_defaults(group.profile, others);
   FitSettings settings = common;
@@ -203,8 +196,7 @@ void score(ProfileRows& group,
 
 // Statistics of the rows that `chosen` accepts; nothing when there is no prediction.
 template <typename Chosen>
-std::optional<validate::Statistics> part(const Rows& rows,
-                                         const std::vector<double>& predicted,
+std::optional<validate::Statistics> part(const Rows& rows, const std::vector<double>& predicted,
                                          Chosen chosen) {
   Rows kept;
   std::vector<double> values;
@@ -273,19 +265,15 @@ void add_rows(const ProfileRows& group, Generalisation& result) {
     return i < values.size() ? values[i] : 0.0;
   };
   for (std::size_t i = 0; i < group.rows.size(); ++i) {
-    result.rows.push_back({group.rows[i],
-                           group.shipped[i],
-                           at(group.model_out, i),
-                           at(group.gpu_out, i),
-                           group.stack_out[i]});
+    result.rows.push_back({group.rows[i], group.shipped[i], at(group.model_out, i),
+                           at(group.gpu_out, i), group.stack_out[i]});
   }
 }
 
 // Releases of a stack that share their rates have one vote.
 std::vector<SoftwareProfile> one_of_each_family(const std::vector<SoftwareProfile>& profiles) {
   const auto rates = [](const SoftwareProfile& profile) {
-    return std::array{profile.gemm_efficiency.value(),
-                      profile.memory_efficiency.value(),
+    return std::array{profile.gemm_efficiency.value(), profile.memory_efficiency.value(),
                       profile.attention_efficiency.value()};
   };
   std::vector<SoftwareProfile> families;
@@ -328,9 +316,8 @@ std::vector<SoftwareProfile> profiles_of(const Observations& observations) {
   std::vector<SoftwareProfile> profiles;
   for (const Observation& row : observations.rows) {
     const bool known =
-        std::any_of(profiles.begin(), profiles.end(), [&row](const SoftwareProfile& p) {
-          return p.name == row.software;
-        });
+        std::any_of(profiles.begin(), profiles.end(),
+                    [&row](const SoftwareProfile& p) { return p.name == row.software; });
     if (!known) {
       profiles.push_back(*row.run.software);
     }
@@ -348,9 +335,7 @@ Generalisation generalisation(const Observations& observations, const FitSetting
         group.rows.push_back(&row);
       }
     }
-    std::copy_if(group.rows.begin(),
-                 group.rows.end(),
-                 std::back_inserter(group.suspicious),
+    std::copy_if(group.rows.begin(), group.rows.end(), std::back_inserter(group.suspicious),
                  [](const Observation* row) { return !row->suspicious.empty(); });
     std::vector<SoftwareProfile> others = profiles;
     std::erase_if(others, [&profile](const SoftwareProfile& p) { return p.name == profile.name; });

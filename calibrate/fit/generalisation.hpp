@@ -63,10 +63,8 @@ struct CrossValidation {
 
 // `start` holds the switches of the stack, `centre` the coefficients that the fits start from.
 // Rows in `scored_only` (suspicious ones, say) are scored but in no fit.
-[[nodiscard]] CrossValidation cross_validate(const Rows& rows,
-                                             const Rows& scored_only,
-                                             LeaveOut kind,
-                                             const hardware::SoftwareProfile& start,
+[[nodiscard]] CrossValidation cross_validate(const Rows& rows, const Rows& scored_only,
+                                             LeaveOut kind, const hardware::SoftwareProfile& start,
                                              const hardware::SoftwareProfile& centre,
                                              const FitSettings& settings);
 

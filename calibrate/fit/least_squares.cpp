@@ -72,9 +72,7 @@ class Search {
   void descend(State& best, const std::vector<Index>& live);
   void search_axes(State& best, const std::vector<Index>& live);
 
-  [[nodiscard]] int points() const {
-    return points_;
-  }
+  [[nodiscard]] int points() const { return points_; }
 
  private:
   [[nodiscard]] VectorXd inside(const VectorXd& z) const {
@@ -170,10 +168,9 @@ void Search::search_axes(State& best, const std::vector<Index>& live) {
                                                      : VectorXd::Zero(best.z.size());
       }
       states.push_back(evaluate({inside(together)}).front());
-      const auto least =
-          std::min_element(states.begin(), states.end(), [](const State& a, const State& b) {
-            return a.objective < b.objective;
-          });
+      const auto least = std::min_element(
+          states.begin(), states.end(),
+          [](const State& a, const State& b) { return a.objective < b.objective; });
       if (!(least->objective < best.objective * (1.0 - kWorthwhile))) {
         break;
       }

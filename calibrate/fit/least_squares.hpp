@@ -48,8 +48,7 @@ struct Minimum {
   int points = 0;  // evaluated
 };
 
-[[nodiscard]] double objective_of(const LeastSquares& problem,
-                                  const Eigen::VectorXd& z,
+[[nodiscard]] double objective_of(const LeastSquares& problem, const Eigen::VectorXd& z,
                                   const Eigen::VectorXd& residuals);
 
 // From `start`, which is moved into the bounds first.

@@ -26,14 +26,11 @@ constexpr std::string_view kStepTime = "measured.step_time";
 std::optional<double> take_measured(scenario::Scenario& scenario, Diagnostics& diagnostics) {
   const std::vector<scenario::MeasuredText> measured = std::exchange(scenario.measured, {});
   const auto entry =
-      std::find_if(measured.begin(), measured.end(), [](const scenario::MeasuredText& text) {
-        return text.metric == "step_time";
-      });
+      std::find_if(measured.begin(), measured.end(),
+                   [](const scenario::MeasuredText& text) { return text.metric == "step_time"; });
   if (entry == measured.end()) {
-    diagnostics.error({scenario.file},
-                      std::string(kStepTime),
-                      "is missing: there is nothing to fit to",
-                      "measured: {step_time: 12.3s}");
+    diagnostics.error({scenario.file}, std::string(kStepTime),
+                      "is missing: there is nothing to fit to", "measured: {step_time: 12.3s}");
     return std::nullopt;
   }
   const auto time = yaml::parse_time(entry->text).value;
@@ -47,12 +44,11 @@ std::optional<double> take_measured(scenario::Scenario& scenario, Diagnostics& d
 // A step whose time is stated, or that GPUs of several types share, tells nothing of a stack.
 bool can_be_fitted(const scenario::Scenario& scenario, Diagnostics& diagnostics) {
   if (scenario.step.given_time) {
-    diagnostics.error(
-        {scenario.file}, "step", "the scenario states the time of its step: nothing is predicted");
+    diagnostics.error({scenario.file}, "step",
+                      "the scenario states the time of its step: nothing is predicted");
   }
   if (!scenario.cluster.mixed.empty()) {
-    diagnostics.error(scenario.where("cluster.mixed"),
-                      "cluster.mixed",
+    diagnostics.error(scenario.where("cluster.mixed"), "cluster.mixed",
                       "a stack cannot be fitted to several types of GPU in one step");
   }
   return !diagnostics.has_errors();
@@ -62,17 +58,14 @@ bool can_be_fitted(const scenario::Scenario& scenario, Diagnostics& diagnostics)
 std::unique_ptr<OwnProfiles> find_profiles(scenario::Scenario& scenario,
                                            const hardware::ProfileSearch& search,
                                            Diagnostics& diagnostics) {
-  auto gpu = hardware::load_gpu_profile(
-      scenario.cluster.gpu, search, scenario.where("cluster.gpu"), "cluster.gpu", diagnostics);
+  auto gpu = hardware::load_gpu_profile(scenario.cluster.gpu, search, scenario.where("cluster.gpu"),
+                                        "cluster.gpu", diagnostics);
   auto software = hardware::load_software_profile(
       scenario.software, search, scenario.where("software"), "software", diagnostics);
   constexpr std::string_view kTables = "cluster.network.collectives";
-  const bool tables = hardware::load_collective_tables(scenario.cluster.network,
-                                                       search,
-                                                       scenario.where(kTables),
-                                                       kTables,
-                                                       diagnostics,
-                                                       gpu ? gpu->collectives : nullptr);
+  const bool tables =
+      hardware::load_collective_tables(scenario.cluster.network, search, scenario.where(kTables),
+                                       kTables, diagnostics, gpu ? gpu->collectives : nullptr);
   if (!gpu || !software || !tables || diagnostics.has_errors()) {
     return nullptr;
   }
@@ -90,12 +83,9 @@ bool states_a_format(std::string_view text) {
 
 }  // namespace
 
-void add_own_run(const fs::path& file,
-                 const std::string& text,
-                 const std::vector<fs::path>& profiles,
-                 const OwnStack& own,
-                 Observations& observations,
-                 Diagnostics& diagnostics) {
+void add_own_run(const fs::path& file, const std::string& text,
+                 const std::vector<fs::path>& profiles, const OwnStack& own,
+                 Observations& observations, Diagnostics& diagnostics) {
   const hardware::ProfileSearch search = evaluate::profile_search(file, profiles);
   Diagnostics problems;
   auto scenario = scenario::load_text(text, file.string(), problems, search);
@@ -135,11 +125,8 @@ void add_own_run(const fs::path& file,
   observations.own_profiles.push_back(std::move(shelf));
 }
 
-bool add_logged_run(const fs::path& file,
-                    const std::vector<fs::path>& profiles,
-                    const OwnStack& own,
-                    Observations& observations,
-                    Diagnostics& diagnostics) {
+bool add_logged_run(const fs::path& file, const std::vector<fs::path>& profiles,
+                    const OwnStack& own, Observations& observations, Diagnostics& diagnostics) {
   const std::string text = import_config::read_plain_text(file);
   const auto format = states_a_format(text) ? std::nullopt : import_config::recognise(text);
   if (!format || !import_config::is_log(*format)) {
@@ -158,9 +145,7 @@ bool add_logged_run(const fs::path& file,
   }
   const auto imported = import_config::import_configs({&*log, 1}, options, diagnostics);
   for (const import_config::AskedKey& asked : imported.asked) {
-    diagnostics.error({file.string()},
-                      asked.path,
-                      fmt::format("is not in the log: {}", asked.what),
+    diagnostics.error({file.string()}, asked.path, fmt::format("is not in the log: {}", asked.what),
                       "`orrery import` makes a scenario of the log, with all its options");
   }
   if (imported.complete()) {
@@ -173,12 +158,9 @@ namespace {
 
 constexpr std::string_view kScenario = "orrery/1";
 
-std::string family_of(const std::string& model) {
-  return model.substr(0, model.find(" ("));
-}
+std::string family_of(const std::string& model) { return model.substr(0, model.find(" (")); }
 
-void add_row(validate::MeasuredRun row,
-             const validate::Remarks& remarks,
+void add_row(validate::MeasuredRun row, const validate::Remarks& remarks,
              Observations& observations) {
   if (!row.step_time) {
     observations.skipped.push_back({row.id, row.group, "no step time was measured"});
@@ -209,8 +191,7 @@ void add_row(validate::MeasuredRun row,
 
 Observations load_observations(const std::vector<std::filesystem::path>& files,
                                const std::vector<std::filesystem::path>& profiles,
-                               Diagnostics& diagnostics,
-                               const OwnStack& own) {
+                               Diagnostics& diagnostics, const OwnStack& own) {
   Observations observations;
   validate::Remarks remarks;
   for (const std::filesystem::path& file : files) {
@@ -235,9 +216,7 @@ Observations load_observations(const std::vector<std::filesystem::path>& files,
     }
     if (!validate::holds_measured_runs(*document)) {
       diagnostics.error(
-          document->where,
-          "format",
-          fmt::format("`{}` holds no training steps", format),
+          document->where, "format", fmt::format("`{}` holds no training steps", format),
           fmt::format("{}, {}, or a log of training", validate::kMeasuredRuns, kScenario));
       continue;
     }

@@ -82,8 +82,7 @@ std::vector<std::vector<double>> predict_all(const Rows& rows,
                                              int threads) {
   std::vector<std::vector<double>> result(profiles.size(), std::vector<double>(rows.size()));
   const std::size_t n = rows.size();
-  parallel_for(static_cast<std::int64_t>(n * profiles.size()),
-               {.threads = threads, .grain = 4},
+  parallel_for(static_cast<std::int64_t>(n * profiles.size()), {.threads = threads, .grain = 4},
                [&](std::int64_t begin, std::int64_t end) {
                  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
                       ++i) {
@@ -130,8 +129,7 @@ struct Coordinates {
   }
 };
 
-Coordinates coordinates_of(const SoftwareProfile& start,
-                           const SoftwareProfile& centre,
+Coordinates coordinates_of(const SoftwareProfile& start, const SoftwareProfile& centre,
                            const FitSettings& settings) {
   Coordinates coordinates{.keys = settings.keys, .centre = {}, .start = start};
   for (const FitKey* key : settings.keys) {
@@ -150,8 +148,7 @@ VectorXd residuals_of(const Rows& rows, const std::vector<double>& predicted) {
   return residuals;
 }
 
-LeastSquares problem_of(const Rows& rows,
-                        const Coordinates& coordinates,
+LeastSquares problem_of(const Rows& rows, const Coordinates& coordinates,
                         const FitSettings& settings) {
   LeastSquares problem;
   problem.residuals = [&rows, &coordinates, &settings](const std::vector<VectorXd>& points) {
@@ -216,9 +213,7 @@ std::vector<const FitKey*> usable_keys(const SoftwareProfile& profile) {
   return keys;
 }
 
-StackFit fit_stack(const Rows& rows,
-                   const SoftwareProfile& start,
-                   const SoftwareProfile& centre,
+StackFit fit_stack(const Rows& rows, const SoftwareProfile& start, const SoftwareProfile& centre,
                    const FitSettings& settings) {
   ORRERY_CHECK(!rows.empty(), "a fit needs rows");
   const Coordinates coordinates = coordinates_of(start, centre, settings);

@@ -83,8 +83,7 @@ struct Observations {
 // error in `diagnostics`. Throws Error(io) when a file cannot be read.
 [[nodiscard]] Observations load_observations(const std::vector<std::filesystem::path>& files,
                                              const std::vector<std::filesystem::path>& profiles,
-                                             Diagnostics& diagnostics,
-                                             const OwnStack& own = {});
+                                             Diagnostics& diagnostics, const OwnStack& own = {});
 
 // A row with its prediction, as `orrery validate` counts it.
 [[nodiscard]] validate::ValidationRow scored(const Observation& row, double predicted);
@@ -101,18 +100,14 @@ struct Observations {
 // cannot be compared with a measured step, is an error at its key.
 
 // Adds the run of a scenario's text. Errors go to `diagnostics`; then nothing is added.
-void add_own_run(const std::filesystem::path& file,
-                 const std::string& text,
-                 const std::vector<std::filesystem::path>& profiles,
-                 const OwnStack& own,
-                 Observations& observations,
-                 Diagnostics& diagnostics);
+void add_own_run(const std::filesystem::path& file, const std::string& text,
+                 const std::vector<std::filesystem::path>& profiles, const OwnStack& own,
+                 Observations& observations, Diagnostics& diagnostics);
 
 // Whether the file is a log of training; then its run is added, or the reason is in `diagnostics`.
 [[nodiscard]] bool add_logged_run(const std::filesystem::path& file,
                                   const std::vector<std::filesystem::path>& profiles,
-                                  const OwnStack& own,
-                                  Observations& observations,
+                                  const OwnStack& own, Observations& observations,
                                   Diagnostics& diagnostics);
 
 // The coefficients of a software profile that step times may determine: those of
@@ -198,16 +193,14 @@ using Rows = std::vector<const Observation*>;
 
 // Seconds of each row with this profile; 0 where the simulator refuses the row.
 [[nodiscard]] std::vector<double> predict(const Rows& rows,
-                                          const hardware::SoftwareProfile& profile,
-                                          int threads);
+                                          const hardware::SoftwareProfile& profile, int threads);
 
 // The keys of the table that the profile uses: unfused attention has score passes, fused none, and
 // optional coefficients that it leaves out are not touched.
 [[nodiscard]] std::vector<const FitKey*> usable_keys(const hardware::SoftwareProfile& profile);
 
 // `rows` is not empty. Fitted values have the source `measured` by "fit".
-[[nodiscard]] StackFit fit_stack(const Rows& rows,
-                                 const hardware::SoftwareProfile& start,
+[[nodiscard]] StackFit fit_stack(const Rows& rows, const hardware::SoftwareProfile& start,
                                  const hardware::SoftwareProfile& centre,
                                  const FitSettings& settings);
 

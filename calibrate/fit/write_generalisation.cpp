@@ -39,23 +39,14 @@ class Mean {
 // A stack with several profiles has a line for each: the profile tells them apart.
 const std::string& line_name(const Generalisation& result, const StackScore& stack) {
   const auto lines =
-      std::count_if(result.stacks.begin(), result.stacks.end(), [&stack](const StackScore& other) {
-        return other.stack == stack.stack;
-      });
+      std::count_if(result.stacks.begin(), result.stacks.end(),
+                    [&stack](const StackScore& other) { return other.stack == stack.stack; });
   return lines > 1 ? stack.profile : stack.stack;
 }
 
 std::string stack_table(const Generalisation& result) {
-  report::Table table = report::table_of({"stack",
-                                          "n",
-                                          "shipped",
-                                          "refitted",
-                                          "model out",
-                                          "p90",
-                                          "bias",
-                                          "GPU out",
-                                          "stack out",
-                                          "at a bound"});
+  report::Table table = report::table_of({"stack", "n", "shipped", "refitted", "model out", "p90",
+                                          "bias", "GPU out", "stack out", "at a bound"});
   Mean shipped;
   Mean refitted;
   Mean model_out;
@@ -68,34 +59,23 @@ std::string stack_table(const Generalisation& result) {
     gpu_out.add(stack.gpu_out);
     stack_out.add(stack.stack_out);
     const bool counts = stack.model_out && stack.model_fold == LeaveOut::count;
-    table.add(line_name(result, stack),
-              stack.shipped.n,
-              cell(stack.shipped),
-              cell(stack.refitted),
+    table.add(line_name(result, stack), stack.shipped.n, cell(stack.shipped), cell(stack.refitted),
               cell(stack.model_out) + (counts ? " (GPU counts)" : ""),
               stack.model_out ? percent_cell(stack.model_out->p90) : "-",
               stack.model_out ? signed_percent_cell(stack.model_out->bias) : "-",
-              cell(stack.gpu_out),
-              cell(stack.stack_out),
+              cell(stack.gpu_out), cell(stack.stack_out),
               fmt::format("{}", fmt::join(stack.at_bounds, ", ")));
   }
   return to_markdown(table) +
-         fmt::format("| **mean over stacks** | | {} | {} | {} | | | {} | {} | |\n",
-                     shipped.text(),
-                     refitted.text(),
-                     model_out.text(),
-                     gpu_out.text(),
-                     stack_out.text());
+         fmt::format("| **mean over stacks** | | {} | {} | {} | | | {} | {} | |\n", shipped.text(),
+                     refitted.text(), model_out.text(), gpu_out.text(), stack_out.text());
 }
 
 std::string gpu_table(const Generalisation& result) {
   report::Table table =
       report::table_of({"GPU never fitted", "n", "MAPE", "p90", "bias", "stacks"});
   for (const GpuScore& gpu : result.gpus) {
-    table.add(gpu.gpu,
-              gpu.gpu_out.n,
-              percent_cell(gpu.gpu_out.mape),
-              percent_cell(gpu.gpu_out.p90),
+    table.add(gpu.gpu, gpu.gpu_out.n, percent_cell(gpu.gpu_out.mape), percent_cell(gpu.gpu_out.p90),
               signed_percent_cell(gpu.gpu_out.bias),
               fmt::format("{}", fmt::join(gpu.stacks, ", ")));
   }

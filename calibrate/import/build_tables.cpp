@@ -44,26 +44,18 @@ bool is_narrow(const Sample& sample) {
 std::string key_of(const Sample& sample) {
   const CollectiveTable& table = sample.log->table;
   return fmt::format("{} {:06} {:06} {:06} {} {} {} {} {:g} {} {} {}",
-                     static_cast<int>(table.operation),
-                     table.nodes,
-                     table.ranks,
-                     table.nvlink_domain,
-                     table.gpu,
-                     table.nvls,
-                     table.sharp,
-                     static_cast<int>(table.fabric),
-                     in_gigabits_per_second(table.nic_rate),
-                     table.nics_per_node,
-                     static_cast<int>(table.algorithm),
-                     is_narrow(sample));
+                     static_cast<int>(table.operation), table.nodes, table.ranks,
+                     table.nvlink_domain, table.gpu, table.nvls, table.sharp,
+                     static_cast<int>(table.fabric), in_gigabits_per_second(table.nic_rate),
+                     table.nics_per_node, static_cast<int>(table.algorithm), is_narrow(sample));
 }
 
 using Kind = std::pair<std::string, std::string>;  // type and redop
 
 bool preferred(const Kind& a, const Kind& b) {
   const auto order = [](const Kind& kind) {
-    return std::make_tuple(
-        rank_in(kTypeOrder, kind.first), rank_in(kRedopOrder, kind.second), kind);
+    return std::make_tuple(rank_in(kTypeOrder, kind.first), rank_in(kRedopOrder, kind.second),
+                           kind);
   };
   return order(a) < order(b);
 }
@@ -93,8 +85,7 @@ std::string citation_of(const Sample& first, const ImportedTable& imported, bool
   return text;
 }
 
-ImportedTable table_of(const std::vector<Sample>& samples,
-                       bool in_place,
+ImportedTable table_of(const std::vector<Sample>& samples, bool in_place,
                        Diagnostics& diagnostics) {
   std::set<Kind> kinds;
   for (const Sample& sample : samples) {
@@ -124,12 +115,9 @@ ImportedTable table_of(const std::vector<Sample>& samples,
     add_facts(sample.log->facts, imported);
   }
   if (left_out > 0) {
-    diagnostics.warning(samples.front().log->log->where,
-                        "",
+    diagnostics.warning(samples.front().log->log->where, "",
                         fmt::format("rows of other types or reductions than {} {}: {} left out",
-                                    chosen.first,
-                                    chosen.second,
-                                    left_out));
+                                    chosen.first, chosen.second, left_out));
   }
   for (const auto& [size, values] : times) {
     imported.table.points.push_back(
@@ -146,8 +134,7 @@ BytesPerSecond bus_bandwidth(const CollectiveTable& table, const CollectivePoint
 }
 
 // The same group on healthy wires, as a scenario without this log would have it.
-cost::CollectiveTime expected_time(const CollectiveTable& table,
-                                   Bytes size,
+cost::CollectiveTime expected_time(const CollectiveTable& table, Bytes size,
                                    const hardware::GpuProfile& gpu,
                                    const hardware::ClusterSpec& cluster) {
   const auto ranks = static_cast<double>(table.ranks);
@@ -161,13 +148,9 @@ cost::CollectiveTime expected_time(const CollectiveTable& table,
       .ranks_per_domain = std::max<std::int64_t>(table.ranks / table.domains(), 1),
       .sharing_node = 1,
       .tier = 0};
-  return cost::collective_time(table.operation,
-                               gathers ? size / ranks : size,
-                               exchanges ? size * ranks : size,
-                               table.narrow ? model::Dtype::fp8 : model::Dtype::bf16,
-                               group,
-                               gpu,
-                               cluster);
+  return cost::collective_time(
+      table.operation, gathers ? size / ranks : size, exchanges ? size * ranks : size,
+      table.narrow ? model::Dtype::fp8 : model::Dtype::bf16, group, gpu, cluster);
 }
 
 hardware::ClusterSpec cluster_of(const CollectiveTable& table,
@@ -186,8 +169,7 @@ hardware::ClusterSpec cluster_of(const CollectiveTable& table,
   return cluster;
 }
 
-void find_plateau(ImportedTable& imported,
-                  const hardware::GpuProfile& gpu,
+void find_plateau(ImportedTable& imported, const hardware::GpuProfile& gpu,
                   const hardware::SharedCollectiveTables& shipped) {
   const CollectiveTable& table = imported.table;
   Plateau& plateau = imported.plateau;
@@ -207,31 +189,26 @@ void find_plateau(ImportedTable& imported,
 
 void judge(ImportedTable& imported, const SourceLocation& where, Diagnostics& diagnostics) {
   const Plateau& plateau = imported.plateau;
-  const std::string what = fmt::format("{} on {} ranks: busbw {} at {}, expected {}{}",
-                                       operation_name(imported.table.operation),
-                                       imported.table.ranks,
-                                       format_bandwidth(plateau.measured),
-                                       format_bytes_binary(plateau.size),
-                                       format_bandwidth(plateau.expected),
-                                       plateau.against.empty() ? "" : " (" + plateau.against + ")");
+  const std::string what = fmt::format(
+      "{} on {} ranks: busbw {} at {}, expected {}{}", operation_name(imported.table.operation),
+      imported.table.ranks, format_bandwidth(plateau.measured), format_bytes_binary(plateau.size),
+      format_bandwidth(plateau.expected),
+      plateau.against.empty() ? "" : " (" + plateau.against + ")");
   if (!plateau.judged) {
-    diagnostics.warning(where,
-                        "",
-                        fmt::format("{} on {} ranks: no size from 64 MiB on, so the fabric is not "
-                                    "judged and large messages are extrapolated",
-                                    operation_name(imported.table.operation),
-                                    imported.table.ranks));
+    diagnostics.warning(
+        where, "",
+        fmt::format("{} on {} ranks: no size from 64 MiB on, so the fabric is not "
+                    "judged and large messages are extrapolated",
+                    operation_name(imported.table.operation), imported.table.ranks));
     return;
   }
   const double ratio = plateau.measured / plateau.expected;
   if (ratio < kDegradedBelow) {
     imported.table.degraded = true;
-    diagnostics.warning(
-        where, "", fmt::format("{}: the fabric is degraded; the table is marked so", what));
+    diagnostics.warning(where, "",
+                        fmt::format("{}: the fabric is degraded; the table is marked so", what));
   } else if (ratio > kTooFast) {
-    diagnostics.warning(where,
-                        "",
-                        fmt::format("{}: faster than its wires should be", what),
+    diagnostics.warning(where, "", fmt::format("{}: faster than its wires should be", what),
                         "check the GPU, --nic-rate, --nics and --nvlink-domain");
   }
 }
@@ -240,8 +217,7 @@ bool one_class(const std::vector<ResolvedLog>& logs, Diagnostics& diagnostics) {
   const CollectiveTable& first = logs.front().table;
   for (const ResolvedLog& log : logs) {
     if (log.table.arch != first.arch || log.table.nvlink != first.nvlink) {
-      diagnostics.error(log.log->where,
-                        "",
+      diagnostics.error(log.log->where, "",
                         fmt::format("{} and {} have different links", log.table.gpu, first.gpu),
                         "one file of tables for each class of GPUs");
       return false;
@@ -252,8 +228,7 @@ bool one_class(const std::vector<ResolvedLog>& logs, Diagnostics& diagnostics) {
 
 }  // namespace
 
-std::vector<ImportedTable> build_tables(const std::vector<ResolvedLog>& logs,
-                                        bool in_place,
+std::vector<ImportedTable> build_tables(const std::vector<ResolvedLog>& logs, bool in_place,
                                         const hardware::SharedCollectiveTables& shipped,
                                         Diagnostics& diagnostics) {
   std::vector<ImportedTable> tables;

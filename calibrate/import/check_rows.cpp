@@ -40,8 +40,7 @@ class RowChecker {
       error(log_.where, "", "has the times of the CPU, not of the collective", "run it with -C 0");
     }
     if (log_.out_of_bounds.value_or(0) > 0) {
-      error(log_.where,
-            "",
+      error(log_.where, "",
             fmt::format("{} values were out of bounds: the data did not arrive",
                         *log_.out_of_bounds));
     }
@@ -61,9 +60,7 @@ class RowChecker {
   }
 
  private:
-  void error(const SourceLocation& where,
-             std::string_view key,
-             std::string_view message,
+  void error(const SourceLocation& where, std::string_view key, std::string_view message,
              std::string_view allowed = {}) {
     if (++errors_ <= kMostErrors) {
       diagnostics_.error(where, key, message, allowed);
@@ -82,8 +79,7 @@ class RowChecker {
     }
     for (const auto& place : {row.out_of_place, row.in_place}) {
       if (place && place->wrong.value_or(0.0) > 0.0) {
-        error(row.where,
-              row.place,
+        error(row.where, row.place,
               fmt::format("{:g} values were wrong at {}", *place->wrong, exact_size(row.size)));
         return;
       }
@@ -100,13 +96,9 @@ class RowChecker {
     const double rate_slack =
         rate * (kTolerance + timing.time.half_step / timing.time.value) + timing.algbw.half_step;
     if (std::abs(timing.algbw.value - rate) > rate_slack) {
-      error(row.where,
-            row.place,
-            fmt::format("algbw is {:g} GB/s, but {} in {:g} us are {:.4g} GB/s",
-                        timing.algbw.value,
-                        exact_size(row.size),
-                        timing.time.value,
-                        rate));
+      error(row.where, row.place,
+            fmt::format("algbw is {:g} GB/s, but {} in {:g} us are {:.4g} GB/s", timing.algbw.value,
+                        exact_size(row.size), timing.time.value, rate));
       return;
     }
     const double factor = cost::bus_factor(operation_, ranks_);
@@ -114,15 +106,10 @@ class RowChecker {
     const double bus_slack =
         bus * kTolerance + timing.algbw.half_step * factor + timing.busbw.half_step;
     if (std::abs(timing.busbw.value - bus) > bus_slack) {
-      error(row.where,
-            row.place,
+      error(row.where, row.place,
             fmt::format("busbw is {:g} GB/s, but algbw {:g} x {:.4g} of {} on {} ranks is {:.4g}",
-                        timing.busbw.value,
-                        timing.algbw.value,
-                        factor,
-                        operation_name(operation_),
-                        ranks_,
-                        bus),
+                        timing.busbw.value, timing.algbw.value, factor, operation_name(operation_),
+                        ranks_, bus),
             hint());
     }
   }
@@ -141,9 +128,8 @@ class RowChecker {
         rows.push_back(&row);
       }
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const LogRow* a, const LogRow* b) {
-      return a->size < b->size;
-    });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const LogRow* a, const LogRow* b) { return a->size < b->size; });
     return rows;
   }
 
@@ -159,12 +145,9 @@ class RowChecker {
       const LogTiming& timing = *used_timing(*row, in_place_);
       if (last.size >= kMovedBytes && row->size <= last.size / kGrowthStep &&
           timing.time.value >= slowest.time.value && row->type == last.type) {
-        error(last.where,
-              last.place,
+        error(last.where, last.place,
               fmt::format("the time does not grow with the size: {:g} us for {}, {:g} us for {}",
-                          timing.time.value,
-                          exact_size(row->size),
-                          slowest.time.value,
+                          timing.time.value, exact_size(row->size), slowest.time.value,
                           exact_size(last.size)));
         return;
       }
@@ -179,14 +162,10 @@ class RowChecker {
     const double later = used_timing(next, in_place_)->time.value;
     constexpr double kShort = 100.0;  // us; below, protocols change and clocks jitter
     if (row.size < next.size && row.type == next.type && time > kNoise * later && time > kShort) {
-      diagnostics_.warning(row.where,
-                           row.place,
+      diagnostics_.warning(row.where, row.place,
                            fmt::format("{:g} us for {} are more than {:g} us for {}: a noisy "
                                        "point, kept as measured",
-                                       time,
-                                       exact_size(row.size),
-                                       later,
-                                       exact_size(next.size)));
+                                       time, exact_size(row.size), later, exact_size(next.size)));
     }
   }
 
@@ -195,13 +174,11 @@ class RowChecker {
       warn(fmt::format("{} without a size: left out", rows_text(without_size_)));
     }
     if (without_place_ > 0) {
-      warn(fmt::format("{} without a time {}: left out",
-                       rows_text(without_place_),
+      warn(fmt::format("{} without a time {}: left out", rows_text(without_place_),
                        in_place_ ? "in place" : "out of place"));
     }
     if (log_.average == '0' || log_.average == '2') {
-      warn(fmt::format("-a {}: times of {}, not the mean over the ranks",
-                       *log_.average,
+      warn(fmt::format("-a {}: times of {}, not the mean over the ranks", *log_.average,
                        log_.average == '0' ? "rank 0" : "the fastest rank"));
     }
     if (log_.aggregated.value_or(1) > 1) {
@@ -224,9 +201,7 @@ class RowChecker {
     return count == 1 ? "1 row" : fmt::format("{} rows", count);
   }
 
-  void warn(const std::string& text) {
-    diagnostics_.warning(log_.where, "", text);
-  }
+  void warn(const std::string& text) { diagnostics_.warning(log_.where, "", text); }
 
   const CollectiveLog& log_;
   model::CollectiveKind operation_;

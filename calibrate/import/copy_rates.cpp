@@ -63,8 +63,7 @@ std::vector<CopyResult> results_of(const std::vector<CopyLog>& logs) {
 }
 
 const CopyResult* find(const CopyRates& rates, std::string_view test) {
-  const auto found = std::find_if(rates.results.begin(),
-                                  rates.results.end(),
+  const auto found = std::find_if(rates.results.begin(), rates.results.end(),
                                   [test](const CopyResult& result) { return result.test == test; });
   return found == rates.results.end() ? nullptr : &*found;
 }
@@ -75,8 +74,8 @@ std::string source_text(const std::vector<CopyLog>& logs, const CopyRates& rates
     names.push_back(base_name(file));
   }
   const std::string& version = logs.front().version;
-  return fmt::format(
-      "nvbandwidth{}{} ({})", version.empty() ? "" : " ", version, fmt::join(names, ", "));
+  return fmt::format("nvbandwidth{}{} ({})", version.empty() ? "" : " ", version,
+                     fmt::join(names, ", "));
 }
 
 void add_host_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
@@ -106,8 +105,7 @@ void add_peer_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
   }
   const double lower = std::min(read == nullptr ? write->median : read->median,
                                 write == nullptr ? read->median : write->median);
-  rates.coefficients.push_back({"pcie_bandwidth",
-                                gigabytes_per_second(lower),
+  rates.coefficients.push_back({"pcie_bandwidth", gigabytes_per_second(lower),
                                 fmt::format("{}: copies between GPUs, one pair at a time (median)",
                                             source_text(logs, rates))});
 }
@@ -129,8 +127,7 @@ std::optional<hardware::GpuProfile> profile_of(const std::vector<CopyLog>& logs,
     }
   }
   if (found.size() != 1 || found.begin()->empty()) {
-    diagnostics.warning(logs.front().where,
-                        "--gpu",
+    diagnostics.warning(logs.front().where, "--gpu",
                         "the GPU is not known, so its rates are not compared with a profile",
                         "the name of a GPU profile");
     return std::nullopt;
@@ -143,40 +140,31 @@ void warn_of_uneven(const CopyRates& rates, const SourceLocation& where, Diagnos
     const CopyResult* result = find(rates, test);
     if (result != nullptr && result->lowest < kUneven * result->median) {
       diagnostics.warning(
-          where,
-          "",
+          where, "",
           fmt::format("{}: the slowest GPU has {:g} GB/s, the median {:g}: a narrow link or a far "
                       "memory",
-                      test,
-                      result->lowest,
-                      result->median));
+                      test, result->lowest, result->median));
     }
   }
 }
 
-void warn_of_slow(const CopyRates& rates,
-                  const hardware::GpuProfile& gpu,
-                  const SourceLocation& where,
-                  Diagnostics& diagnostics) {
+void warn_of_slow(const CopyRates& rates, const hardware::GpuProfile& gpu,
+                  const SourceLocation& where, Diagnostics& diagnostics) {
   for (const CopyCoefficient& coefficient : rates.coefficients) {
     const BytesPerSecond usual = coefficient.key == "host_bandwidth" ? gpu.host_bandwidth.value()
                                                                      : gpu.pcie_bandwidth.value();
     if (coefficient.value / usual < kTooSlow) {
-      diagnostics.warning(where,
-                          "",
-                          fmt::format("{} is {}, expected {} of a {}: the link is degraded",
-                                      coefficient.key,
-                                      format_bandwidth(coefficient.value),
-                                      format_bandwidth(usual),
-                                      gpu.name));
+      diagnostics.warning(
+          where, "",
+          fmt::format("{} is {}, expected {} of a {}: the link is degraded", coefficient.key,
+                      format_bandwidth(coefficient.value), format_bandwidth(usual), gpu.name));
     }
   }
 }
 
 }  // namespace
 
-std::optional<CopyRates> copy_rates(const std::vector<CopyLog>& logs,
-                                    const RigOptions& options,
+std::optional<CopyRates> copy_rates(const std::vector<CopyLog>& logs, const RigOptions& options,
                                     const hardware::ProfileSearch& search,
                                     Diagnostics& diagnostics) {
   CopyRates rates;
@@ -193,8 +181,8 @@ std::optional<CopyRates> copy_rates(const std::vector<CopyLog>& logs,
   for (const std::string_view test : {kToDevice, kToHost, kPeerRead, kPeerWrite}) {
     const CopyResult* result = find(rates, test);
     if (result != nullptr && !result->unit.empty() && result->unit != kRateUnit) {
-      diagnostics.error(
-          where, "", fmt::format("{} is in {}, not in {}", test, result->unit, kRateUnit));
+      diagnostics.error(where, "",
+                        fmt::format("{} is in {}, not in {}", test, result->unit, kRateUnit));
       return std::nullopt;
     }
   }
@@ -203,9 +191,7 @@ std::optional<CopyRates> copy_rates(const std::vector<CopyLog>& logs,
     add_peer_rate(logs, rates);
   }
   if (rates.coefficients.empty()) {
-    diagnostics.error(where,
-                      "",
-                      "holds no rate between GPU and host",
+    diagnostics.error(where, "", "holds no rate between GPU and host",
                       fmt::format("run nvbandwidth -t {} {}", kToDevice, kToHost));
     return std::nullopt;
   }

@@ -67,9 +67,8 @@ std::optional<CollectiveKind> operation_of(std::string_view program) {
 
 std::string_view operation_name(CollectiveKind kind) {
   const auto* found =
-      std::find_if(kOperations.begin(), kOperations.end(), [kind](const Operation& operation) {
-        return operation.kind == kind;
-      });
+      std::find_if(kOperations.begin(), kOperations.end(),
+                   [kind](const Operation& operation) { return operation.kind == kind; });
   return found == kOperations.end() ? std::string_view("other") : found->name;
 }
 
@@ -80,8 +79,8 @@ std::string_view program_in(std::string_view word) {
     return {};
   }
   name = name.substr(0, at + kSuffix.size());
-  const bool plain = std::all_of(
-      name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
   return plain ? name : std::string_view();
 }
 
@@ -100,8 +99,8 @@ std::optional<std::int64_t> type_size(std::string_view type) {
 std::string nccl_version_text(std::int64_t code) {
   const std::int64_t major_step = code < kFirstLongCode ? 1000 : kFirstLongCode;
   constexpr std::int64_t kMinorStep = 100;
-  return fmt::format(
-      "{}.{}.{}", code / major_step, code % major_step / kMinorStep, code % kMinorStep);
+  return fmt::format("{}.{}.{}", code / major_step, code % major_step / kMinorStep,
+                     code % kMinorStep);
 }
 
 void apply_setting(std::string_view name, std::string_view value, CollectiveLog& log) {
@@ -149,8 +148,7 @@ std::string_view read_log(const LogFile& file, Findings& findings, Diagnostics& 
     diagnostics.error({file.name}, "", "is packed with gzip", "the file behind gunzip -k");
     return {};
   }
-  diagnostics.error({file.name},
-                    "",
+  diagnostics.error({file.name}, "",
                     file.text.size() > kLargestConfiguration
                         ? "holds no results of a known program, and is too large for a training "
                           "configuration (4 MiB)"

@@ -84,8 +84,7 @@ void add_rig_options(CLI::App& app, CommandOptions& options) {
       ->type_name("NAME");
   app.add_option("--ranks", options.ranks, "GPUs that took part")->check(count)->type_name("N");
   app.add_option("--nodes", options.nodes, "Hosts that held them")->check(count)->type_name("N");
-  app.add_option("--nvlink-domain",
-                 options.nvlink_domain,
+  app.add_option("--nvlink-domain", options.nvlink_domain,
                  "Ranks that share NVLink, where that is more than a host")
       ->check(count)
       ->type_name("N");
@@ -121,8 +120,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
-  app.add_flag("--as-samples",
-               options.as_samples,
+  app.add_flag("--as-samples", options.as_samples,
                "Of a trace: the times of its kernels, as samples of a calibration in -o FILE");
   app.add_flag("--json", options.json, "Summary as JSON, orrery-import/1");
   app.add_flag("-q,--quiet", options.quiet, "No summary of tables");
@@ -140,8 +138,7 @@ BytesPerSecond rate_of(const std::string& text) {
 
 template <typename E, std::size_t N>
 E named(const std::array<hardware::NamedValue<E>, N>& values, const std::string& name) {
-  return std::find_if(values.begin(),
-                      values.end(),
+  return std::find_if(values.begin(), values.end(),
                       [&name](const auto& value) { return value.name == name; })
       ->value;
 }
@@ -186,9 +183,7 @@ RigOptions rig_options(const CommandOptions& options) {
   return rig;
 }
 
-bool is_date(const std::string& text) {
-  return yaml::kind::Date::parse(text).value.has_value();
-}
+bool is_date(const std::string& text) { return yaml::kind::Date::parse(text).value.has_value(); }
 
 // Date of the newest file, in seconds since 1970.
 std::int64_t newest_file(const std::vector<std::string>& files) {
@@ -215,10 +210,8 @@ Fact date_of(const CommandOptions& options, const Findings& findings) {
   if (!newest.empty()) {
     return {"as_of", newest, FactOrigin::log, "start of the test"};
   }
-  return {"as_of",
-          format_date_time(newest_file(options.files)).substr(0, kDateLength),
-          FactOrigin::assumed,
-          "date of the file; say --as-of"};
+  return {"as_of", format_date_time(newest_file(options.files)).substr(0, kDateLength),
+          FactOrigin::assumed, "date of the file; say --as-of"};
 }
 
 Findings read_files(const CommandOptions& options, ImportReport& report, Diagnostics& diagnostics) {
@@ -231,8 +224,7 @@ Findings read_files(const CommandOptions& options, ImportReport& report, Diagnos
   return findings;
 }
 
-std::vector<ImportedTable> import_tables(const Findings& findings,
-                                         const RigOptions& rig,
+std::vector<ImportedTable> import_tables(const Findings& findings, const RigOptions& rig,
                                          const hardware::ProfileSearch& search,
                                          Diagnostics& diagnostics) {
   std::vector<ResolvedLog> resolved;
@@ -382,11 +374,9 @@ std::string samples_text(const TraceSamples& found) {
   for (const auto& [reason, time] : found.left_out) {
     all += time;
   }
-  std::string text = fmt::format("{} calls of {} cases on {}: {:.1f} % of the time of kernels\n",
-                                 found.calls,
-                                 found.samples.size(),
-                                 found.machine.gpu,
-                                 100.0 * (found.taken / all));
+  std::string text =
+      fmt::format("{} calls of {} cases on {}: {:.1f} % of the time of kernels\n", found.calls,
+                  found.samples.size(), found.machine.gpu, 100.0 * (found.taken / all));
   for (const auto& [reason, time] : found.left_out) {
     text += fmt::format("  left out {:>5.1f} %: {}\n", 100.0 * (time / all), reason);
   }

@@ -22,8 +22,7 @@ using yaml::in_quotes;
 constexpr double kPicosecondsPerSecond = kTera;
 
 std::string sizes_text(const hardware::CollectiveTable& table) {
-  return fmt::format("{}-{}",
-                     format_bytes_binary(table.points.front().size, {3, true}),
+  return fmt::format("{}-{}", format_bytes_binary(table.points.front().size, {3, true}),
                      format_bytes_binary(table.points.back().size, {3, true}));
 }
 
@@ -31,14 +30,9 @@ std::string row_text(const ImportedTable& imported) {
   const hardware::CollectiveTable& table = imported.table;
   const Plateau& plateau = imported.plateau;
   return fmt::format("{:<15}{:>6}{:>6}  {:<22}{:>6}  {:>10}  {:>10}  {:>9}  {:>9}{}\n",
-                     operation_name(table.operation),
-                     table.ranks,
-                     table.nodes,
-                     sizes_text(table),
-                     table.points.size(),
-                     format_bandwidth(plateau.measured),
-                     format_bandwidth(plateau.expected),
-                     format_time(table.alpha),
+                     operation_name(table.operation), table.ranks, table.nodes, sizes_text(table),
+                     table.points.size(), format_bandwidth(plateau.measured),
+                     format_bandwidth(plateau.expected), format_time(table.alpha),
                      fmt::format("{:.3g} ps/B", table.beta * kPicosecondsPerSecond),
                      table.degraded ? "  degraded" : (table.narrow ? "  8-bit" : ""));
 }
@@ -48,20 +42,16 @@ std::string facts_text(const ImportReport& report) {
   std::vector<std::string> seen;
   for (const ImportedTable& imported : report.tables) {
     for (const Fact& fact : imported.facts) {
-      std::string line = fmt::format("  {:<8} {} {}{}\n",
-                                     to_string(fact.origin),
-                                     fact.name,
-                                     fact.value,
-                                     fact.why.empty() ? "" : fmt::format(" ({})", fact.why));
+      std::string line =
+          fmt::format("  {:<8} {} {}{}\n", to_string(fact.origin), fact.name, fact.value,
+                      fact.why.empty() ? "" : fmt::format(" ({})", fact.why));
       if (std::find(seen.begin(), seen.end(), line) == seen.end()) {
         seen.push_back(line);
         text += line;
       }
     }
   }
-  text += fmt::format("  {:<8} as_of {} ({})\n",
-                      to_string(report.as_of.origin),
-                      report.as_of.value,
+  text += fmt::format("  {:<8} as_of {} ({})\n", to_string(report.as_of.origin), report.as_of.value,
                       report.as_of.why);
   return text;
 }
@@ -73,15 +63,7 @@ std::string tables_text(const ImportReport& report) {
   std::string text = fmt::format(
       "Collectives of {}\n{:<15}{:>6}{:>6}  {:<22}{:>6}  {:>10}  {:>10}"
       "  {:>9}  {:>9}\n",
-      report.rig,
-      "operation",
-      "ranks",
-      "nodes",
-      "sizes",
-      "points",
-      "busbw",
-      "expected",
-      "alpha",
+      report.rig, "operation", "ranks", "nodes", "sizes", "points", "busbw", "expected", "alpha",
       "beta");
   for (const ImportedTable& imported : report.tables) {
     text += row_text(imported);
@@ -95,21 +77,15 @@ std::string copies_text(const ImportReport& report) {
   }
   std::string text = "Copies\n";
   for (const CopyResult& result : report.copies->results) {
-    text += fmt::format("{:<44}{:>9.4g} {} (median of {}, {:.4g} to {:.4g})\n",
-                        result.test,
-                        result.median,
-                        result.unit.empty() ? std::string("GB/s") : result.unit,
-                        result.values,
-                        result.lowest,
-                        result.highest);
+    text += fmt::format("{:<44}{:>9.4g} {} (median of {}, {:.4g} to {:.4g})\n", result.test,
+                        result.median, result.unit.empty() ? std::string("GB/s") : result.unit,
+                        result.values, result.lowest, result.highest);
   }
   return text + (report.fragment.empty() ? "\n" + fragment_yaml(report) : std::string());
 }
 
 // null where nothing was written.
-Json path_json(const std::string& path) {
-  return path.empty() ? Json() : Json(path);
-}
+Json path_json(const std::string& path) { return path.empty() ? Json() : Json(path); }
 
 Json fact_json(const Fact& fact) {
   return {{"name", fact.name},
@@ -141,9 +117,7 @@ Json table_json(const ImportedTable& imported) {
           {"facts", json_list(imported.facts, fact_json)}};
 }
 
-Json file_json(const ReadFile& file) {
-  return {{"file", file.name}, {"format", file.format}};
-}
+Json file_json(const ReadFile& file) { return {{"file", file.name}, {"format", file.format}}; }
 
 Json coefficient_json(const CopyCoefficient& coefficient) {
   return {{"key", coefficient.key},
@@ -204,8 +178,7 @@ std::string wrapped(std::string_view start, std::string_view text, std::string_v
 std::string points_text(const std::vector<hardware::CollectivePoint>& points) {
   std::string text = "[";
   for (std::size_t i = 0; i < points.size(); ++i) {
-    text += fmt::format("{}[{},~{:.10g}us]",
-                        i == 0 ? "" : ", ",
+    text += fmt::format("{}[{},~{:.10g}us]", i == 0 ? "" : ", ",
                         exact_size(std::llround(in_bytes(points[i].size))),
                         in_microseconds(points[i].time));
   }
@@ -217,13 +190,8 @@ std::string points_text(const std::vector<hardware::CollectivePoint>& points) {
 
 std::string fact_line(const Fact& fact) {
   return wrapped("# ",
-                 fmt::format("{}: {} {}{}{}{}",
-                             to_string(fact.origin),
-                             fact.name,
-                             fact.value,
-                             fact.why.empty() ? "" : " (",
-                             fact.why,
-                             fact.why.empty() ? "" : ")"),
+                 fmt::format("{}: {} {}{}{}{}", to_string(fact.origin), fact.name, fact.value,
+                             fact.why.empty() ? "" : " (", fact.why, fact.why.empty() ? "" : ")"),
                  "#   ");
 }
 
@@ -241,8 +209,8 @@ std::vector<Fact> all_facts(const ImportReport& report) {
     }
   }
   facts.push_back(report.as_of);
-  std::stable_sort(
-      facts.begin(), facts.end(), [](const Fact& a, const Fact& b) { return a.origin < b.origin; });
+  std::stable_sort(facts.begin(), facts.end(),
+                   [](const Fact& a, const Fact& b) { return a.origin < b.origin; });
   return facts;
 }
 
@@ -302,11 +270,10 @@ std::string fragment_yaml(const ImportReport& report) {
   const CopyRates& copies = *report.copies;
   std::string text =
       "# Rates of copies, written by `orrery import`: replace the keys of the same\n";
-  text += fmt::format(
-      "# name in a copy of the GPU profile{}{}.\n", copies.gpu.empty() ? "" : " ", copies.gpu);
+  text += fmt::format("# name in a copy of the GPU profile{}{}.\n", copies.gpu.empty() ? "" : " ",
+                      copies.gpu);
   for (const CopyCoefficient& coefficient : copies.coefficients) {
-    text += fmt::format("{}:\n  value: {:.6g}GB/s\n  source: measured\n",
-                        coefficient.key,
+    text += fmt::format("{}:\n  value: {:.6g}GB/s\n  source: measured\n", coefficient.key,
                         in_gigabytes_per_second(coefficient.value));
     text += wrapped("  citation: ", in_quotes(coefficient.citation), "    ");
   }

@@ -75,10 +75,8 @@ struct ImportedTable {
 // `shipped` may hold no tables. Warns of degraded fabrics and of rates that no wire has; reports an
 // error when the logs mix classes of GPUs, which one file cannot hold.
 [[nodiscard]] std::vector<ImportedTable> build_tables(
-    const std::vector<ResolvedLog>& logs,
-    bool in_place,
-    const hardware::SharedCollectiveTables& shipped,
-    Diagnostics& diagnostics);
+    const std::vector<ResolvedLog>& logs, bool in_place,
+    const hardware::SharedCollectiveTables& shipped, Diagnostics& diagnostics);
 
 // Coefficients of a GPU profile from nvbandwidth: the rate to the host and, without NVLink, the
 // rate between GPUs.

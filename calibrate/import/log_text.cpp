@@ -16,13 +16,9 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Past an ANSI sequence that starts at `at`: ESC [ parameters letter, or ESC and one character.
 std::size_t past_escape(std::string_view line, std::size_t at) {
@@ -202,8 +198,7 @@ std::optional<ParsedJson> parse_json(const LogFile& file, Diagnostics& diagnosti
   const auto newlines =
       std::count(file.text.begin(), file.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
   const bool cut_off = end >= file.text.size();
-  diagnostics.error({file.name, static_cast<int>(newlines) + 1},
-                    "",
+  diagnostics.error({file.name, static_cast<int>(newlines) + 1}, "",
                     cut_off ? "the JSON ends too early: its test did not finish"
                             : "is not JSON from here on: " + read.problem.what,
                     cut_off ? "import the text output of the test" : "");

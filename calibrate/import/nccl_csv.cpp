@@ -42,8 +42,7 @@ struct CsvRow {
   LogRow row;
 };
 
-std::string_view cell_of(const Columns& columns,
-                         const std::vector<std::string_view>& cells,
+std::string_view cell_of(const Columns& columns, const std::vector<std::string_view>& cells,
                          Column kind) {
   for (std::size_t i = 0; i < std::min(columns.kinds.size(), cells.size()); ++i) {
     if (columns.kinds[i] == kind) {
@@ -81,8 +80,7 @@ std::optional<CsvRow> row_at(const Columns& columns, std::vector<std::string_vie
   }
   const auto ranks = whole_integer(cell_of(columns, cells, Column::ranks));
   const auto nodes = whole_integer(cell_of(columns, cells, Column::nodes));
-  return CsvRow{{std::string(cell_of(columns, cells, Column::operation)),
-                 ranks.value_or(0),
+  return CsvRow{{std::string(cell_of(columns, cells, Column::operation)), ranks.value_or(0),
                  nodes.value_or(0)},
                 *row};
 }
@@ -91,9 +89,8 @@ std::optional<CsvRow> row_at(const Columns& columns, std::vector<std::string_vie
 
 bool is_nccl_csv(const LogFile& file) {
   const std::vector<std::string> lines = clean_lines(file.text);
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
-    return heading_of(line).has_value();
-  });
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const std::string& line) { return heading_of(line).has_value(); });
 }
 
 void read_nccl_csv(const LogFile& file, Findings& findings, Diagnostics& diagnostics) {

@@ -39,9 +39,7 @@ bool has_cpu_time(const ParsedJson& result) {
   return place != nullptr && member(*place, "cpu_time") != nullptr;
 }
 
-void read_results(const ParsedJson& root,
-                  const LogFile& file,
-                  CollectiveLog& log,
+void read_results(const ParsedJson& root, const LogFile& file, CollectiveLog& log,
                   Diagnostics& diagnostics) {
   const ParsedJson* results = member(root, "results");
   if (results == nullptr || !results->is_array()) {
@@ -62,8 +60,8 @@ void read_results(const ParsedJson& root,
     row.in_place = timing_of(member(result, "in_place"));
     log.cpu_time = log.cpu_time || has_cpu_time(result);
     if (!size || !type_size(row.type) || (!row.out_of_place && !row.in_place)) {
-      diagnostics.error(
-          {file.name}, place, "is no complete result", "size, type, and time, alg_bw, bus_bw");
+      diagnostics.error({file.name}, place, "is no complete result",
+                        "size, type, and time, alg_bw, bus_bw");
       continue;
     }
     log.rows.push_back(std::move(row));
@@ -82,8 +80,7 @@ void read_devices(const ParsedJson& root, CollectiveLog& log) {
   for (const ParsedJson& device : *devices) {
     log.ranks.push_back({integer_member(device, "rank").value_or(0),
                          integer_member(device, "group").value_or(0),
-                         text_member(device, "hostname"),
-                         text_member(device, "device_hex"),
+                         text_member(device, "hostname"), text_member(device, "device_hex"),
                          text_member(device, "device_info")});
   }
 }
@@ -111,8 +108,8 @@ void read_settings(const ParsedJson& root, CollectiveLog& log) {
   if (settings == nullptr || !settings->is_array()) {
     return;
   }
-  constexpr std::array<std::string_view, 3> kUsed = {
-      "NCCL_ALGO", "NCCL_NVLS_ENABLE", "NCCL_COLLNET_ENABLE"};
+  constexpr std::array<std::string_view, 3> kUsed = {"NCCL_ALGO", "NCCL_NVLS_ENABLE",
+                                                     "NCCL_COLLNET_ENABLE"};
   for (const ParsedJson& setting : *settings) {
     const std::string text = setting.is_string() ? setting.get<std::string>() : std::string();
     for (const std::string_view name : kUsed) {
@@ -123,9 +120,7 @@ void read_settings(const ParsedJson& root, CollectiveLog& log) {
   }
 }
 
-void read_test(const ParsedJson& root,
-               const LogFile& file,
-               Findings& findings,
+void read_test(const ParsedJson& root, const LogFile& file, Findings& findings,
                Diagnostics& diagnostics) {
   CollectiveLog log;
   log.where = {file.name};

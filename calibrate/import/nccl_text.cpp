@@ -180,9 +180,7 @@ class TextReader {
       return;
     }
     diagnostics_.error(
-        where,
-        "",
-        fmt::format("a row of {} words fits no release of nccl-tests", broken_words_),
+        where, "", fmt::format("a row of {} words fits no release of nccl-tests", broken_words_),
         "size count type redop root, then time algbw busbw #wrong once or twice");
   }
 
@@ -292,11 +290,10 @@ class TextReader {
   void close() {
     report_broken_row(true);
     if (cut_off_ || (!log_.rows.empty() && !log_.concluded && columns_)) {
-      diagnostics_.warning({file_.name, line_},
-                           "",
-                           fmt::format("the test was cut off; its {} complete {} taken",
-                                       log_.rows.size(),
-                                       log_.rows.size() == 1 ? "row is" : "rows are"));
+      diagnostics_.warning(
+          {file_.name, line_}, "",
+          fmt::format("the test was cut off; its {} complete {} taken", log_.rows.size(),
+                      log_.rows.size() == 1 ? "row is" : "rows are"));
       cut_off_ = false;
     }
     if (!log_.rows.empty() || !log_.ranks.empty()) {

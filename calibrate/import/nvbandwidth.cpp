@@ -22,9 +22,7 @@ std::string unit_of(std::string_view description) {
              : std::string(description.substr(open + 1, close - open - 1));
 }
 
-bool is_cell(std::string_view word) {
-  return word == "N/A" || printed_number(word).has_value();
-}
+bool is_cell(std::string_view word) { return word == "N/A" || printed_number(word).has_value(); }
 
 std::optional<double> rate_of(std::string_view word) {
   const auto number = printed_number(word);
@@ -90,8 +88,8 @@ void read_line(const std::string& line, const SourceLocation& where, CopyLog& lo
 void report_empty_tests(const CopyLog& log, Diagnostics& diagnostics) {
   for (const CopyTest& test : log.tests) {
     if (test.rates.empty()) {
-      diagnostics.warning(
-          test.where, "", fmt::format("{} has no results; it was waived or failed", test.name));
+      diagnostics.warning(test.where, "",
+                          fmt::format("{} has no results; it was waived or failed", test.name));
     }
   }
 }
@@ -139,9 +137,7 @@ void read_nvbandwidth_text(const LogFile& file, Findings& findings, Diagnostics&
   findings.copies.push_back(std::move(log));
 }
 
-bool is_nvbandwidth_json(const LogFile& file) {
-  return looks_like_json_with(file, "nvbandwidth");
-}
+bool is_nvbandwidth_json(const LogFile& file) { return looks_like_json_with(file, "nvbandwidth"); }
 
 void read_nvbandwidth_json(const LogFile& file, Findings& findings, Diagnostics& diagnostics) {
   const auto root = parse_json(file, diagnostics);

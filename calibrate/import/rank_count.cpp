@@ -116,8 +116,7 @@ bool ran_alone(const CollectiveLog& log) {
   const auto idle = [](const std::optional<LogTiming>& timing) {
     return !timing || (timing->algbw.value >= kVisible && timing->busbw.value == 0.0);
   };
-  return std::any_of(log.rows.begin(),
-                     log.rows.end(),
+  return std::any_of(log.rows.begin(), log.rows.end(),
                      [](const LogRow& row) {
                        return row.out_of_place && row.out_of_place->algbw.value >= kVisible;
                      }) &&

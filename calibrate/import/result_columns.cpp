@@ -127,8 +127,8 @@ std::optional<Columns> columns_of(const std::vector<std::string_view>& names) {
   Columns columns;
   for (const std::string_view name : names) {
     const std::string plain = plain_name(name);
-    const auto* found = std::find_if(
-        kNames.begin(), kNames.end(), [&plain](const auto& known) { return known.first == plain; });
+    const auto* found = std::find_if(kNames.begin(), kNames.end(),
+                                     [&plain](const auto& known) { return known.first == plain; });
     columns.kinds.push_back(found == kNames.end() ? Column::other : found->second);
     columns.cpu_time = columns.cpu_time || plain == "cputime";
   }

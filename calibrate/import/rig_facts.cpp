@@ -36,10 +36,8 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 12> kFileWords
 // Reads one log with its options; every fact leaves a note.
 class Resolver {
  public:
-  Resolver(const CollectiveLog& log,
-           const RigOptions& options,
-           const hardware::ProfileSearch& search,
-           Diagnostics& diagnostics)
+  Resolver(const CollectiveLog& log, const RigOptions& options,
+           const hardware::ProfileSearch& search, Diagnostics& diagnostics)
       : log_(log), options_(options), search_(search), diagnostics_(diagnostics) {}
 
   std::optional<ResolvedLog> resolve() {
@@ -49,8 +47,7 @@ class Resolver {
       return std::nullopt;
     }
     if (ran_alone(log_)) {
-      error("",
-            "ranks = 1: every process ran for itself, so nothing was measured",
+      error("", "ranks = 1: every process ran for itself, so nothing was measured",
             "build nccl-tests with MPI=1, or use -g for the GPUs of one process");
       return std::nullopt;
     }
@@ -80,16 +77,13 @@ class Resolver {
     }
     if (const auto named = operation_of(log_.operation_name)) {
       table.operation = *named;
-      note("operation",
-           std::string(operation_name(*named)),
-           FactOrigin::log,
+      note("operation", std::string(operation_name(*named)), FactOrigin::log,
            std::string(log_.operation_name));
       return true;
     }
     if (!program_in(log_.operation_name).empty()) {
       diagnostics_.warning(
-          log_.where,
-          "",
+          log_.where, "",
           fmt::format("{} is left out: tables hold no such operation", log_.operation_name));
       return false;
     }
@@ -101,8 +95,7 @@ class Resolver {
         return true;
       }
     }
-    error("--operation",
-          "the log does not name its operation",
+    error("--operation", "the log does not name its operation",
           "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_receive");
     return false;
   }
@@ -139,8 +132,7 @@ class Resolver {
           hardware::profiles_of_device(hardware::gpu_names(search_), *devices.begin());
       if (found.size() != 1) {
         error("--gpu",
-              fmt::format("{} profile has the name `{}`",
-                          found.empty() ? "no" : "more than one",
+              fmt::format("{} profile has the name `{}`", found.empty() ? "no" : "more than one",
                           *devices.begin()),
               found.empty() ? std::string("the name or the file of a GPU profile")
                             : fmt::format("{}", fmt::join(found, ", ")));
@@ -157,17 +149,13 @@ class Resolver {
     table.gpu = result_.gpu->name;
     table.arch = result_.gpu->arch;
     table.nvlink = result_.gpu->nvlink ? result_.gpu->nvlink->bandwidth.value() : BytesPerSecond();
-    note("gpu",
-         table.gpu,
-         options_.gpu ? FactOrigin::option : FactOrigin::log,
+    note("gpu", table.gpu, options_.gpu ? FactOrigin::option : FactOrigin::log,
          devices.empty() ? std::string() : fmt::format("{}", fmt::join(devices, ", ")));
     return true;
   }
 
   // A count from the log and from an option must agree.
-  bool agree(std::string_view option,
-             const std::optional<std::int64_t>& given,
-             std::int64_t read,
+  bool agree(std::string_view option, const std::optional<std::int64_t>& given, std::int64_t read,
              std::string_view what) {
     if (!given || *given == read) {
       return true;
@@ -185,16 +173,13 @@ class Resolver {
     cut_ = !log_.stated_ranks && listed > 0 && (listed == 1 || more) &&
            !figures_allow(log_, operation, listed);
     if (cut_) {
-      diagnostics_.warning(log_.where,
-                           "",
+      diagnostics_.warning(log_.where, "",
                            fmt::format("the list of devices is cut off: it has {}, and the figures "
                                        "are those of more ranks",
                                        listed));
     } else if (listed > 0 || log_.stated_ranks) {
       ranks = log_.stated_ranks.value_or(static_cast<std::int64_t>(members().size()));
-      note("ranks",
-           fmt::format("{}", ranks),
-           FactOrigin::log,
+      note("ranks", fmt::format("{}", ranks), FactOrigin::log,
            log_.stated_ranks ? "column ranks" : "list of devices");
       return agree("--ranks", options_.ranks, ranks, "ranks");
     }
@@ -205,9 +190,7 @@ class Resolver {
     }
     if (const auto found = ranks_by_figures(log_, result_.table.operation)) {
       ranks = *found;
-      note("ranks",
-           fmt::format("{}", ranks),
-           FactOrigin::log,
+      note("ranks", fmt::format("{}", ranks), FactOrigin::log,
            "the only number that its sizes, algbw and busbw allow");
       return true;
     }
@@ -237,9 +220,7 @@ class Resolver {
     const bool readable = log_.stated_nodes || (!hosts.empty() && !hosts_are_ambiguous());
     if (readable) {
       table.nodes = log_.stated_nodes.value_or(static_cast<std::int64_t>(hosts.size()));
-      note("nodes",
-           fmt::format("{}", table.nodes),
-           FactOrigin::log,
+      note("nodes", fmt::format("{}", table.nodes), FactOrigin::log,
            log_.stated_nodes ? "column nodes" : "hosts in the list of devices");
       if (!agree("--nodes", options_.nodes, table.nodes, "hosts")) {
         return false;
@@ -281,9 +262,7 @@ class Resolver {
       if (table.nodes > 1 && table.nvlink_domain > on_host && !superchip) {
         error("--nvlink-domain",
               fmt::format("is {}, but a host holds {} ranks and NVLink of {} ends there",
-                          table.nvlink_domain,
-                          on_host,
-                          table.gpu),
+                          table.nvlink_domain, on_host, table.gpu),
               fmt::format("{}", on_host));
         return false;
       }
@@ -291,26 +270,19 @@ class Resolver {
     }
     if (superchip && table.nodes > 1) {
       error(
-          "--nvlink-domain",
-          fmt::format("hosts with {} may or may not share NVLink", table.gpu),
+          "--nvlink-domain", fmt::format("hosts with {} may or may not share NVLink", table.gpu),
           fmt::format("72 in a rack that is one domain, {} where every host is its own", on_host));
       return false;
     }
     table.nvlink_domain = on_host;
-    note("nvlink_domain",
-         fmt::format("{}", on_host),
-         FactOrigin::assumed,
+    note("nvlink_domain", fmt::format("{}", on_host), FactOrigin::assumed,
          "the ranks of one host reach one another over NVLink, and no others");
     return true;
   }
 
   template <typename T>
-  bool choose(std::string_view name,
-              std::string_view option,
-              const std::optional<T>& given,
-              const std::optional<T>& read,
-              const T* preset,
-              T& target,
+  bool choose(std::string_view name, std::string_view option, const std::optional<T>& given,
+              const std::optional<T>& read, const T* preset, T& target,
               std::string (*text)(const T&)) {
     if (given) {
       target = *given;
@@ -320,15 +292,12 @@ class Resolver {
       note(name, text(target), FactOrigin::log, "NCCL_DEBUG lines");
     } else if (preset != nullptr) {
       target = *preset;
-      note(name,
-           text(target),
-           FactOrigin::option,
+      note(name, text(target), FactOrigin::option,
            fmt::format("--network {}", options_.network->preset));
     } else {
       error(option,
             fmt::format("{} hosts are joined by a network whose {} the log does not say",
-                        result_.table.nodes,
-                        name),
+                        result_.table.nodes, name),
             name == "fabric" ? "infiniband, roce, efa, tcpx, tcp; or --network PRESET"
                              : (name == "nic_rate" ? "such as 400Gbps; or --network PRESET"
                                                    : "NICs of one host; or --network PRESET"));
@@ -344,33 +313,21 @@ class Resolver {
     }
     const hardware::NetworkSpec* preset = options_.network ? &*options_.network : nullptr;
     const bool fabric =
-        choose<hardware::FabricKind>("fabric",
-                                     "--fabric",
-                                     options_.fabric,
-                                     log_.fabric,
-                                     preset == nullptr ? nullptr : &preset->fabric,
-                                     table.fabric,
+        choose<hardware::FabricKind>("fabric", "--fabric", options_.fabric, log_.fabric,
+                                     preset == nullptr ? nullptr : &preset->fabric, table.fabric,
                                      [](const hardware::FabricKind& kind) {
                                        return std::string(name_of(hardware::kFabricNames, kind));
                                      });
     const bool rate =
-        choose<BytesPerSecond>("nic_rate",
-                               "--nic-rate",
-                               options_.nic_rate,
-                               std::nullopt,
-                               preset == nullptr ? nullptr : &preset->nic_rate,
-                               table.nic_rate,
+        choose<BytesPerSecond>("nic_rate", "--nic-rate", options_.nic_rate, std::nullopt,
+                               preset == nullptr ? nullptr : &preset->nic_rate, table.nic_rate,
                                [](const BytesPerSecond& value) {
                                  return fmt::format("{:g}Gbps", in_gigabits_per_second(value));
                                });
-    const bool nics =
-        choose<std::int64_t>("nics_per_node",
-                             "--nics",
-                             options_.nics,
-                             log_.nics,
-                             preset == nullptr ? nullptr : &preset->nics_per_node,
-                             table.nics_per_node,
-                             [](const std::int64_t& count) { return fmt::format("{}", count); });
+    const bool nics = choose<std::int64_t>(
+        "nics_per_node", "--nics", options_.nics, log_.nics,
+        preset == nullptr ? nullptr : &preset->nics_per_node, table.nics_per_node,
+        [](const std::int64_t& count) { return fmt::format("{}", count); });
     warn_of_idle_nics();
     return fabric && rate && nics;
   }
@@ -381,11 +338,10 @@ class Resolver {
     const std::int64_t on_host = table.ranks / table.nodes;
     constexpr std::int64_t kWholeHost = 8;
     if (on_host < kWholeHost && table.nics_per_node > on_host) {
-      diagnostics_.warning(log_.where,
-                           "--nics",
-                           fmt::format("{} NICs for {} on a host: count those beside its ranks",
-                                       table.nics_per_node,
-                                       on_host == 1 ? "1 rank" : fmt::format("{} ranks", on_host)));
+      diagnostics_.warning(
+          log_.where, "--nics",
+          fmt::format("{} NICs for {} on a host: count those beside its ranks", table.nics_per_node,
+                      on_host == 1 ? "1 rank" : fmt::format("{} ranks", on_host)));
     }
   }
 
@@ -395,21 +351,16 @@ class Resolver {
     table.sharp = options_.sharp || log_.sharp;
     table.nvls = result_.gpu->nvlink && result_.gpu->nvlink->nvls && !log_.nvls_off;
     if (table.algorithm != hardware::CollectiveAlgorithm::automatic) {
-      note("algorithm",
-           std::string(name_of(hardware::kForcedAlgorithms, table.algorithm)),
+      note("algorithm", std::string(name_of(hardware::kForcedAlgorithms, table.algorithm)),
            options_.algorithm ? FactOrigin::option : FactOrigin::log,
            "holds for scenarios with the same cluster.network.algorithm");
     }
     if (table.sharp) {
-      note("sharp",
-           "true",
-           options_.sharp ? FactOrigin::option : FactOrigin::log,
+      note("sharp", "true", options_.sharp ? FactOrigin::option : FactOrigin::log,
            "holds for scenarios with cluster.network.sharp");
     }
     if (log_.nvls_off) {
-      note("nvls",
-           "false",
-           FactOrigin::log,
+      note("nvls", "false", FactOrigin::log,
            "NCCL_NVLS_ENABLE=0; holds for GPU profiles with nvls: false");
     }
   }
@@ -436,8 +387,7 @@ std::string_view to_string(FactOrigin origin) {
   return "assumed";
 }
 
-std::optional<ResolvedLog> resolve_log(const CollectiveLog& log,
-                                       const RigOptions& options,
+std::optional<ResolvedLog> resolve_log(const CollectiveLog& log, const RigOptions& options,
                                        const hardware::ProfileSearch& search,
                                        Diagnostics& diagnostics) {
   return Resolver(log, options, search, diagnostics).resolve();

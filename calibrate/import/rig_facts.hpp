@@ -76,8 +76,7 @@ struct ResolvedLog {
 
 // Whether each process ran for itself, in a group of one.
 // Whether busbw / algbw can be that of so many ranks: a list of devices may be cut off.
-[[nodiscard]] bool figures_allow(const CollectiveLog& log,
-                                 model::CollectiveKind operation,
+[[nodiscard]] bool figures_allow(const CollectiveLog& log, model::CollectiveKind operation,
                                  std::int64_t ranks);
 
 [[nodiscard]] bool ran_alone(const CollectiveLog& log);
@@ -89,8 +88,8 @@ struct ResolvedLog {
 template <typename E, std::size_t N>
 [[nodiscard]] std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names,
                                        E value) {
-  const auto* found = std::find_if(
-      names.begin(), names.end(), [value](const auto& named) { return named.value == value; });
+  const auto* found = std::find_if(names.begin(), names.end(),
+                                   [value](const auto& named) { return named.value == value; });
   return found == names.end() ? std::string_view() : found->name;
 }
 

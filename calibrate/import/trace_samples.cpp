@@ -43,14 +43,12 @@ constexpr std::array<KnownCall, 9> kCalls = {{
 }};
 
 const KnownCall* find_call(std::string_view name) {
-  const auto* at = std::find_if(
-      kCalls.begin(), kCalls.end(), [name](const KnownCall& known) { return known.name == name; });
+  const auto* at = std::find_if(kCalls.begin(), kCalls.end(),
+                                [name](const KnownCall& known) { return known.name == name; });
   return at == kCalls.end() ? nullptr : at;
 }
 
-TracedCall refused(std::string why) {
-  return {.kernel = {}, .refusal = std::move(why)};
-}
+TracedCall refused(std::string why) { return {.kernel = {}, .refusal = std::move(why)}; }
 
 TracedCall sound(const KernelCase& kernel) {
   if (const auto problem = kernels::problem_of(kernel)) {
@@ -69,9 +67,7 @@ std::optional<Precision> precision_of(std::string_view type) {
   return type.starts_with("c10::Float8") ? std::optional(Precision::fp8_tensor) : std::nullopt;
 }
 
-bool is_turned(const Sizes& strides) {
-  return strides[0] == 1 && strides[1] != 1;
-}
+bool is_turned(const Sizes& strides) { return strides[0] == 1 && strides[1] != 1; }
 
 std::int64_t elements(const Sizes& sizes) {
   std::int64_t count = 1;
@@ -142,21 +138,13 @@ TracedCall attention_of(const KnownCall& known, const trace::Operands& operands)
   return sound({.operation = kernels::Operation::attention,
                 .role = known.role,
                 .precision = *precision,
-                .extents = {sizes[q][0],
-                            sizes[q][1],
-                            sizes[q + 1][1],
-                            sizes[q][2],
-                            sizes[q + 1][2],
-                            sizes[q][3],
-                            sizes[q + 2][3],
-                            causal == "True" ? 1 : 0}});
+                .extents = {sizes[q][0], sizes[q][1], sizes[q + 1][1], sizes[q][2], sizes[q + 1][2],
+                            sizes[q][3], sizes[q + 2][3], causal == "True" ? 1 : 0}});
 }
 
 }  // namespace
 
-bool is_known_call(std::string_view name) {
-  return find_call(name) != nullptr;
-}
+bool is_known_call(std::string_view name) { return find_call(name) != nullptr; }
 
 TracedCall call_of(std::string_view name, const trace::Operands& operands) {
   const KnownCall* known = find_call(name);
@@ -210,9 +198,7 @@ class Collector {
         operations_[*event.external_id] = place;
       }
       if (is_known_call(event.name)) {
-        calls_[place.thread].push_back({*event.time,
-                                        *event.time + *event.duration,
-                                        event.name,
+        calls_[place.thread].push_back({*event.time, *event.time + *event.duration, event.name,
                                         call_of(event.name, event.operands)});
       }
     }
@@ -220,9 +206,8 @@ class Collector {
 
   void finish(TraceSamples& result, const std::string& taken_at) {
     for (auto& [thread, calls] : calls_) {
-      std::stable_sort(calls.begin(), calls.end(), [](const HostCall& a, const HostCall& b) {
-        return a.begin < b.begin;
-      });
+      std::stable_sort(calls.begin(), calls.end(),
+                       [](const HostCall& a, const HostCall& b) { return a.begin < b.begin; });
     }
 
     struct Time {
@@ -308,10 +293,9 @@ class Collector {
       return nullptr;
     }
     const auto& calls = thread->second;
-    auto at = std::upper_bound(
-        calls.begin(), calls.end(), place.time, [](std::int64_t time, const HostCall& call) {
-          return time < call.begin;
-        });
+    auto at =
+        std::upper_bound(calls.begin(), calls.end(), place.time,
+                         [](std::int64_t time, const HostCall& call) { return time < call.begin; });
     // Known calls do not lie in each other: the last that began is the only one that can hold it.
     if (at == calls.begin()) {
       return nullptr;

@@ -63,9 +63,7 @@ class NcclLog {
   }
 
   // What is written so far is not asked for.
-  void skip() {
-    (void)rest();
-  }
+  void skip() { (void)rest(); }
 
   // What was written since.
   [[nodiscard]] std::string rest() {
@@ -86,10 +84,8 @@ class NcclLog {
 
 class Sweep {
  public:
-  Sweep(const CollectiveRequest& request,
-        const kernels::DeviceInfo& device,
-        const CollectiveGroup& world,
-        std::unique_ptr<SampleJournal> journal)
+  Sweep(const CollectiveRequest& request, const kernels::DeviceInfo& device,
+        const CollectiveGroup& world, std::unique_ptr<SampleJournal> journal)
       : request_(request), nvml_(device.pci), world_(world), journal_(std::move(journal)) {
     outcome_.first = world.rank() == 0;
     outcome_.functional = world.functional() || world.ranks() == 1;
@@ -99,9 +95,8 @@ class Sweep {
     const auto shapes = collective_shapes(world_.ranks(), world_.nodes());
     for (const CollectiveShape& shape : shapes) {
       for (const auto& cases : {collective_cases(shape), background_cases(shape)}) {
-        all_ += std::count_if(cases.begin(), cases.end(), [this](const KernelCase& kernel) {
-          return !too_large(kernel);
-        });
+        all_ += std::count_if(cases.begin(), cases.end(),
+                              [this](const KernelCase& kernel) { return !too_large(kernel); });
       }
     }
     for (const CollectiveShape& shape : shapes) {
@@ -163,9 +158,7 @@ class Sweep {
 
   // Does `work` unless the journal has its sample. False after a stop request.
   template <typename Work>
-  bool step(const KernelCase& kernel,
-            const Condition& condition,
-            const CollectiveGroup& group,
+  bool step(const KernelCase& kernel, const Condition& condition, const CollectiveGroup& group,
             const Work& work) {
     if (agreed(request_.stop.stop_requested(), group)) {
       return false;
@@ -221,10 +214,8 @@ class Sweep {
   }
 
   // Every rank looks at its own result; one wrong rank ends the sweep on all.
-  void verify(const KernelCase& kernel,
-              kernels::Collective& collective,
-              const CollectiveGroup& group,
-              Sample& sample) {
+  void verify(const KernelCase& kernel, kernels::Collective& collective,
+              const CollectiveGroup& group, Sample& sample) {
     if (!verified_.insert(kernel.operation).second) {
       return;
     }
@@ -233,10 +224,8 @@ class Sweep {
     sample.error = group.largest(error, stream_.get());
     if (*sample.error > 1.0) {
       throw Error(ErrorKind::device,
-                  fmt::format("{}: the result of a rank is wrong{}{}",
-                              kernels::to_text(kernel),
-                              mine.passed ? "" : ": ",
-                              mine.passed ? "" : mine.where));
+                  fmt::format("{}: the result of a rank is wrong{}{}", kernels::to_text(kernel),
+                              mine.passed ? "" : ": ", mine.passed ? "" : mine.where));
     }
   }
 
@@ -273,9 +262,7 @@ class Sweep {
   }
 
   // `together`: all ranks that are in step; the slowest of them counts.
-  void measure(const KernelCase& kernel,
-               const Condition& condition,
-               const CollectiveGroup& group,
+  void measure(const KernelCase& kernel, const Condition& condition, const CollectiveGroup& group,
                const CollectiveGroup& together) {
     keep(kernel, condition, [&](Sample& sample) {
       sample.implementation = "nccl";

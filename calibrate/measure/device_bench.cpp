@@ -73,9 +73,8 @@ NvlinkTopology topology_of(const kernels::NvLinks& links,
   for (const std::string& address : addresses) {
     const auto visible = kernels::parse_pci(address);
     topology.peers.push_back(
-        std::count_if(links.peers.begin(), links.peers.end(), [&](const kernels::PciAddress& peer) {
-          return peer == visible;
-        }));
+        std::count_if(links.peers.begin(), links.peers.end(),
+                      [&](const kernels::PciAddress& peer) { return peer == visible; }));
   }
   return topology;
 }
@@ -129,15 +128,14 @@ DeviceBench::DeviceBench(int device, const TimingRules& rules)
 
 std::unique_ptr<kernels::Runnable> DeviceBench::prepare(const kernels::KernelCase& kernel,
                                                         const Preparation& how) {
-  return kernels::prepare(kernel,
-                          {.rotated = how.rotated ? kRotatedL2 * info_.l2 : 0,
-                           .seed = seed_of(kernel),
-                           .search = how.search,
-                           .before_search = [this] {
-                             if (filler_) {
-                               filler_->stop();
-                             }
-                           }});
+  return kernels::prepare(kernel, {.rotated = how.rotated ? kRotatedL2 * info_.l2 : 0,
+                                   .seed = seed_of(kernel),
+                                   .search = how.search,
+                                   .before_search = [this] {
+                                     if (filler_) {
+                                       filler_->stop();
+                                     }
+                                   }});
 }
 
 // While a kernel of our own holds multiprocessors; how much it copied is kept beside the times.
@@ -154,16 +152,14 @@ Timing DeviceBench::time_occupied(kernels::Runnable& runnable, const Timer& time
 }
 
 // The times, and in the sample what the condition is compared with.
-Timing DeviceBench::time(kernels::Runnable& runnable,
-                         const MeasureOptions& options,
+Timing DeviceBench::time(kernels::Runnable& runnable, const MeasureOptions& options,
                          Sample& sample) {
   using Kind = Condition::Kind;
   const Condition& condition = options.condition;
   if (condition.kind == Kind::alone) {
     const TimingRules rules = options.power ? rules_for(sample.kernel, rules_) : rules_;
     return time_calls(
-        runnable,
-        {.stream = stream_.get(), .nvml = nvml_, .rules = rules, .filler = filler_.get()},
+        runnable, {.stream = stream_.get(), .nvml = nvml_, .rules = rules, .filler = filler_.get()},
         options.regime);
   }
   const Timer timer{
@@ -184,8 +180,8 @@ Timing DeviceBench::time(kernels::Runnable& runnable,
   if (filler_) {
     filler_->stop();
   }
-  return time_beside(
-      runnable, timer, {.other = *other, .stream = other_stream_.get(), .largest = {}});
+  return time_beside(runnable, timer,
+                     {.other = *other, .stream = other_stream_.get(), .largest = {}});
 }
 
 Sample DeviceBench::measure(const kernels::KernelCase& kernel, const MeasureOptions& options) {
@@ -230,13 +226,9 @@ kernels::Verification DeviceBench::verify(const kernels::KernelCase& kernel) {
   return prepare(kernel, {})->verify(stream_.get());
 }
 
-bool DeviceBench::usable() {
-  return kernels::device_answers();
-}
+bool DeviceBench::usable() { return kernels::device_answers(); }
 
-std::string DeviceBench::now() const {
-  return utc_now();
-}
+std::string DeviceBench::now() const { return utc_now(); }
 
 SettlingCurve DeviceBench::soak(Seconds duration) {
   if (!filler_) {

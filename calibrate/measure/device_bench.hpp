@@ -29,9 +29,7 @@ class DeviceBench : public Bench {
   // Throws Error(device) with one clear sentence where there is no GPU.
   explicit DeviceBench(int device, const TimingRules& rules = {});
 
-  [[nodiscard]] const Fingerprint& fingerprint() const override {
-    return fingerprint_;
-  }
+  [[nodiscard]] const Fingerprint& fingerprint() const override { return fingerprint_; }
 
   [[nodiscard]] Sample measure(const kernels::KernelCase& kernel,
                                const MeasureOptions& options) override;
@@ -50,11 +48,9 @@ class DeviceBench : public Bench {
 
   [[nodiscard]] std::unique_ptr<kernels::Runnable> prepare(const kernels::KernelCase& kernel,
                                                            const Preparation& how);
-  [[nodiscard]] Timing time_occupied(kernels::Runnable& runnable,
-                                     const Timer& timer,
+  [[nodiscard]] Timing time_occupied(kernels::Runnable& runnable, const Timer& timer,
                                      Sample& sample);
-  [[nodiscard]] Timing time(kernels::Runnable& runnable,
-                            const MeasureOptions& options,
+  [[nodiscard]] Timing time(kernels::Runnable& runnable, const MeasureOptions& options,
                             Sample& sample);
 
   kernels::DeviceInfo info_;

@@ -32,9 +32,7 @@ Filler::Filler(int device, std::unique_ptr<kernels::Runnable> load)
   });
 }
 
-Filler::~Filler() {
-  finish();
-}
+Filler::~Filler() { finish(); }
 
 void Filler::start() {
   if (thread_.joinable()) {
@@ -132,9 +130,7 @@ class Replays {
         }) {}
 
   // One replay that nobody times.
-  void enqueue() const {
-    graph_.launch(stream_);
-  }
+  void enqueue() const { graph_.launch(stream_); }
 
   // Between its events; `clocked`: between two stamps of the clock too.
   void enqueue(const Marks& marks, bool clocked) const {
@@ -150,9 +146,7 @@ class Replays {
     marks.after.record(stream_);
   }
 
-  [[nodiscard]] int calls() const {
-    return calls_;
-  }
+  [[nodiscard]] int calls() const { return calls_; }
 
  private:
   Stream stream_;
@@ -169,13 +163,9 @@ class GraphSource : public ReplaySource {
     std::this_thread::sleep_for(std::chrono::duration<double>(in_seconds(duration)));
   }
 
-  [[nodiscard]] std::optional<double> energy() override {
-    return nvml_.read().energy;
-  }
+  [[nodiscard]] std::optional<double> energy() override { return nvml_.read().energy; }
 
-  [[nodiscard]] int calls() const override {
-    return replays_.calls();
-  }
+  [[nodiscard]] int calls() const override { return replays_.calls(); }
 
  protected:
   // Of a replay that was enqueued; NVML is asked while it runs.
@@ -219,9 +209,7 @@ class Chain final : public GraphSource {
   using GraphSource::GraphSource;
 
   // Enqueues the first one; nothing is allocated after the constructor.
-  void begin() const {
-    enqueue();
-  }
+  void begin() const { enqueue(); }
 
   [[nodiscard]] Replay next(bool read) override {
     const Marks& now = marks();
@@ -237,18 +225,12 @@ class Chain final : public GraphSource {
   }
 
   // Waits for the one that was enqueued and not asked for.
-  void finish() const {
-    marks().after.wait();
-  }
+  void finish() const { marks().after.wait(); }
 
  private:
-  [[nodiscard]] const Marks& marks() const {
-    return marks_[ahead_ % marks_.size()];
-  }
+  [[nodiscard]] const Marks& marks() const { return marks_[ahead_ % marks_.size()]; }
 
-  void enqueue() const {
-    replays_.enqueue(marks(), true);
-  }
+  void enqueue() const { replays_.enqueue(marks(), true); }
 
   std::array<Marks, 2> marks_;
   std::size_t ahead_ = 0;  // index of the replay that next() asks for
@@ -348,9 +330,7 @@ Timing time_calls(kernels::Runnable& runnable, const Timer& timer, Regime regime
   return timing;
 }
 
-Timing time_occupied(kernels::Runnable& runnable,
-                     const Timer& timer,
-                     kernels::Occupier& occupier,
+Timing time_occupied(kernels::Runnable& runnable, const Timer& timer, kernels::Occupier& occupier,
                      Stream other) {
   const Replays replays = captured(runnable, timer);
   if (timer.filler != nullptr) {
@@ -401,8 +381,7 @@ Timing time_graph(kernels::Runnable& runnable, const Timer& timer, int calls) {
 
 Timing time_beside(kernels::Runnable& runnable, const Timer& timer, const Beside& beside) {
   const Replays replays(
-      runnable,
-      timer.stream,
+      runnable, timer.stream,
       calls_for(runnable, timer.stream, timer.rules.replay, timer.rules.most_calls));
   Launched source(replays, timer.nvml);
   Background background(beside, source.next(false).time);
@@ -422,14 +401,13 @@ Timing time_beside(kernels::Runnable& runnable, const Timer& timer, const Beside
   return timing;
 }
 
-std::vector<SettlingPoint> settle(kernels::Runnable& runnable,
-                                  const Timer& timer,
+std::vector<SettlingPoint> settle(kernels::Runnable& runnable, const Timer& timer,
                                   Seconds duration) {
   constexpr Seconds kDense = milliseconds(500.0);  // until then every replay, then one in 100 ms
   constexpr Seconds kStep = milliseconds(100.0);
   constexpr Seconds kReplay = milliseconds(5.0);
-  const Replays replays(
-      runnable, timer.stream, calls_for(runnable, timer.stream, kReplay, timer.rules.most_calls));
+  const Replays replays(runnable, timer.stream,
+                        calls_for(runnable, timer.stream, kReplay, timer.rules.most_calls));
   Launched(replays, timer.nvml).idle(timer.rules.idle);
   Chain chain(replays, timer.nvml);
   chain.begin();

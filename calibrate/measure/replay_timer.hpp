@@ -70,13 +70,9 @@ class Filler {
   void hand_over(kernels::Stream stream);
 
   // How long it has run since the GPU last rested, as rested() says.
-  [[nodiscard]] Seconds loaded() const {
-    return loaded_;
-  }
+  [[nodiscard]] Seconds loaded() const { return loaded_; }
 
-  void rested() {
-    loaded_ = Seconds{};
-  }
+  void rested() { loaded_ = Seconds{}; }
 
  private:
   void run(const std::stop_token& stopped);
@@ -104,18 +100,14 @@ struct Timer {
 };
 
 // Calls that last `replay` together, one of each operand set at least.
-[[nodiscard]] int calls_for(kernels::Runnable& runnable,
-                            kernels::Stream stream,
-                            Seconds replay,
+[[nodiscard]] int calls_for(kernels::Runnable& runnable, kernels::Stream stream, Seconds replay,
                             int most);
 
 [[nodiscard]] Timing time_calls(kernels::Runnable& runnable, const Timer& timer, Regime regime);
 
 // While `occupier` holds multiprocessors; its kernel runs on `other`.
-[[nodiscard]] Timing time_occupied(kernels::Runnable& runnable,
-                                   const Timer& timer,
-                                   kernels::Occupier& occupier,
-                                   kernels::Stream other);
+[[nodiscard]] Timing time_occupied(kernels::Runnable& runnable, const Timer& timer,
+                                   kernels::Occupier& occupier, kernels::Stream other);
 
 // One call after the other, by the host.
 [[nodiscard]] Timing time_enqueued(kernels::Runnable& runnable, const Timer& timer);
@@ -132,13 +124,11 @@ struct Beside {
 };
 
 // Throws Error(device) when the other case cannot be made to last as long as a replay.
-[[nodiscard]] Timing time_beside(kernels::Runnable& runnable,
-                                 const Timer& timer,
+[[nodiscard]] Timing time_beside(kernels::Runnable& runnable, const Timer& timer,
                                  const Beside& beside);
 
 // Calls without pause for `duration`, on a GPU that was idle: how clock and time settle.
-[[nodiscard]] std::vector<SettlingPoint> settle(kernels::Runnable& runnable,
-                                                const Timer& timer,
+[[nodiscard]] std::vector<SettlingPoint> settle(kernels::Runnable& runnable, const Timer& timer,
                                                 Seconds duration);
 
 }  // namespace orrery::calibrate

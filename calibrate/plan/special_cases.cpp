@@ -80,10 +80,8 @@ namespace {
 using kernels::KernelCase;
 using kernels::Operation;
 
-constexpr std::array kOperations = {Operation::all_reduce,
-                                    Operation::all_gather,
-                                    Operation::reduce_scatter,
-                                    Operation::all_to_all,
+constexpr std::array kOperations = {Operation::all_reduce, Operation::all_gather,
+                                    Operation::reduce_scatter, Operation::all_to_all,
                                     Operation::send_receive};
 constexpr std::int64_t kSmallest = std::int64_t{1} << 10;
 constexpr std::int64_t kSmallestConcurrent = std::int64_t{1} << 20;
@@ -96,9 +94,7 @@ bool has_in_place(Operation operation) {
          operation == Operation::reduce_scatter;
 }
 
-KernelCase case_of(Operation operation,
-                   const CollectiveShape& shape,
-                   std::int64_t bytes,
+KernelCase case_of(Operation operation, const CollectiveShape& shape, std::int64_t bytes,
                    std::int64_t in_place) {
   return {.operation = operation,
           .role = kernels::Role::none,
@@ -180,10 +176,8 @@ std::vector<Point> logarithms(std::span<const Extents> candidates) {
   std::vector<Point> points;
   points.reserve(candidates.size());
   for (const Extents& extents : candidates) {
-    ORRERY_CHECK(extents.size() == candidates.front().size(),
-                 "candidates of {} and {} extents",
-                 extents.size(),
-                 candidates.front().size());
+    ORRERY_CHECK(extents.size() == candidates.front().size(), "candidates of {} and {} extents",
+                 extents.size(), candidates.front().size());
     Point point;
     for (const std::int64_t extent : extents) {
       ORRERY_CHECK(extent > 0, "an extent of {} has no logarithm", extent);

@@ -60,9 +60,8 @@ std::vector<StepCase> step_cases(const step::StepInput& input, const cost::CostM
     const double work = count * in_flop(kernels::work_of(kernel).flop);
     cases.push_back({kernel, count, all > 0.0 ? work / all : 0.0});
   }
-  std::stable_sort(cases.begin(), cases.end(), [](const StepCase& a, const StepCase& b) {
-    return a.share > b.share;
-  });
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const StepCase& a, const StepCase& b) { return a.share > b.share; });
   return cases;
 }
 

@@ -18,8 +18,8 @@ using kernels::Precision;
 using kernels::Role;
 
 constexpr std::array kRoles = {Role::fprop, Role::dgrad, Role::wgrad};
-constexpr std::array kGroupedRoles = {
-    Role::fprop, Role::dgrad, Role::wgrad, Role::wgrad_accumulate};
+constexpr std::array kGroupedRoles = {Role::fprop, Role::dgrad, Role::wgrad,
+                                      Role::wgrad_accumulate};
 constexpr std::array kPasses = {Role::forward, Role::backward};
 
 class Collector {
@@ -34,9 +34,7 @@ class Collector {
     }
   }
 
-  void move_to(std::vector<SweepCase>& all) {
-    all.insert(all.end(), cases_.begin(), cases_.end());
-  }
+  void move_to(std::vector<SweepCase>& all) { all.insert(all.end(), cases_.begin(), cases_.end()); }
 
  private:
   std::string_view block_;
@@ -131,8 +129,8 @@ void add_dense(Depth depth, std::vector<SweepCase>& all) {
 }
 
 // `layer.m`: tokens of a group on average; the busiest has `skew` times as many.
-KernelCase grouped_product(
-    const Shape& layer, Role role, Precision precision, std::int64_t groups, std::int64_t skew) {
+KernelCase grouped_product(const Shape& layer, Role role, Precision precision, std::int64_t groups,
+                           std::int64_t skew) {
   KernelCase kernel = product(layer, role, precision);
   const auto [m, n, k] = std::array{kernel.extents[0], kernel.extents[1], kernel.extents[2]};
   kernel.operation = Operation::grouped_gemm;
@@ -172,8 +170,7 @@ void add_grouped(std::vector<SweepCase>& all) {
   grouped.move_to(all);
 }
 
-KernelCase attention(std::array<std::int64_t, 8> extents,
-                     Role role,
+KernelCase attention(std::array<std::int64_t, 8> extents, Role role,
                      Precision precision = Precision::bf16) {
   return {
       .operation = Operation::attention, .role = role, .precision = precision, .extents = extents};
@@ -197,8 +194,8 @@ void add_attention(Depth depth, std::vector<SweepCase>& all) {
       if (in_quick) {
         block.add(attention({sequences, 32, 32, length, length, 64, 64, 1}, role));
         block.add(attention({1, 8, 1, length, length, 128, 128, 1}, role));
-        block.add(attention(
-            {sequences, 16, 4, length, length, 128, 128, 1}, role, Precision::fp8_tensor));
+        block.add(attention({sequences, 16, 4, length, length, 128, 128, 1}, role,
+                            Precision::fp8_tensor));
       }
       if (length == 4096 || length == 8192) {
         block.add(attention({1, 16, 16, length, length, 192, 128, 1}, role));
@@ -223,18 +220,13 @@ struct MatrixSize {
 };
 
 void add_casts(const MatrixSize& size, Collector& memory) {
-  for (const Precision precision : {Precision::fp8_tensor,
-                                    Precision::fp8_row,
-                                    Precision::fp8_block,
-                                    Precision::mxfp8,
-                                    Precision::nvfp4}) {
+  for (const Precision precision : {Precision::fp8_tensor, Precision::fp8_row, Precision::fp8_block,
+                                    Precision::mxfp8, Precision::nvfp4}) {
     for (const Operation operation : {Operation::quantize, Operation::quantize_transpose}) {
       memory.add(stream(operation, Role::forward, precision, {size.rows, size.columns}));
     }
   }
-  memory.add(stream(Operation::quantize_transpose,
-                    Role::backward,
-                    Precision::fp8_tensor,
+  memory.add(stream(Operation::quantize_transpose, Role::backward, Precision::fp8_tensor,
                     {size.rows, size.columns}));
 }
 
@@ -287,9 +279,7 @@ void add_memory(Depth depth, std::vector<SweepCase>& all) {
   memory.move_to(all);
 }
 
-constexpr std::int64_t mebi(std::int64_t count) {
-  return count << 20;
-}
+constexpr std::int64_t mebi(std::int64_t count) { return count << 20; }
 
 void add_optimizer(Depth depth, std::vector<SweepCase>& all) {
   Collector block("optimizer");
@@ -388,16 +378,12 @@ std::vector<SweepCase> sweep_cases(Depth depth) {
   return all;
 }
 
-KernelCase anchor_case() {
-  return product({8192, 8192, 8192}, Role::fprop, Precision::bf16);
-}
+KernelCase anchor_case() { return product({8192, 8192, 8192}, Role::fprop, Precision::bf16); }
 
 KernelCase tiny_case() {
   return stream(Operation::residual_add, Role::none, Precision::bf16, {8, 1024});
 }
 
-KernelCase soak_case() {
-  return anchor_case();
-}
+KernelCase soak_case() { return anchor_case(); }
 
 }  // namespace orrery::calibrate

@@ -29,13 +29,9 @@ const Source& fit_source() {
   return source;
 }
 
-Coefficient<double> number(double value) {
-  return {value, fit_source()};
-}
+Coefficient<double> number(double value) { return {value, fit_source()}; }
 
-Coefficient<FlopPerSecond> rate(FlopPerSecond value) {
-  return {value, fit_source()};
-}
+Coefficient<FlopPerSecond> rate(FlopPerSecond value) { return {value, fit_source()}; }
 
 // One parameter of the law: how it is read and written.
 struct Parameter {
@@ -77,9 +73,8 @@ const Parameter kBackward8 = {
     [](AttentionRate& r, double v) { r.backward_fp8 = rate(flop_per_second(v)); }};
 
 bool any(const Points& points, bool (*wanted)(const kernels::KernelCase&)) {
-  return std::any_of(points.begin(), points.end(), [wanted](const KernelEvidence& one) {
-    return wanted(one.point.call);
-  });
+  return std::any_of(points.begin(), points.end(),
+                     [wanted](const KernelEvidence& one) { return wanted(one.point.call); });
 }
 
 std::int64_t widest_head(const kernels::KernelCase& call) {
@@ -124,17 +119,14 @@ std::vector<Parameter> parameters_for(const Points& points, bool narrow) {
   return found;
 }
 
-Seconds law_time(const KernelEvidence& one,
-                 const AttentionRate& law,
+Seconds law_time(const KernelEvidence& one, const AttentionRate& law,
                  const hardware::GpuProfile& gpu) {
   return cost::library_attention_time(*cost::attention_of(one.point.call), law, gpu);
 }
 
 // `start` with each parameter at its fitted value.
-AttentionRate fit_law(const Points& points,
-                      const std::vector<Parameter>& parameters,
-                      const AttentionRate& start,
-                      const hardware::GpuProfile& gpu) {
+AttentionRate fit_law(const Points& points, const std::vector<Parameter>& parameters,
+                      const AttentionRate& start, const hardware::GpuProfile& gpu) {
   if (parameters.empty()) {
     return start;
   }
@@ -188,10 +180,8 @@ struct LeftOut {
   std::vector<AttentionRate> laws;  // by all_points()
 };
 
-hardware::KernelSeries series_with(const Role& role,
-                                   const AttentionRate& law,
-                                   const hardware::GpuProfile& gpu,
-                                   std::optional<double> trust,
+hardware::KernelSeries series_with(const Role& role, const AttentionRate& law,
+                                   const hardware::GpuProfile& gpu, std::optional<double> trust,
                                    std::optional<std::size_t> without) {
   hardware::KernelSeries series{.operation = kernels::Operation::attention,
                                 .role = role.key.role,
@@ -207,11 +197,8 @@ hardware::KernelSeries series_with(const Role& role,
   return series;
 }
 
-std::vector<double> errors_of(const Role& role,
-                              std::size_t first,
-                              const LeftOut& left_out,
-                              const hardware::GpuProfile& gpu,
-                              std::optional<double> trust) {
+std::vector<double> errors_of(const Role& role, std::size_t first, const LeftOut& left_out,
+                              const hardware::GpuProfile& gpu, std::optional<double> trust) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < role.series->points.size(); ++i) {
     const KernelEvidence& point = role.series->points[i];
@@ -236,8 +223,7 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-std::optional<double> trust_of(const std::vector<Role>& roles,
-                               const LeftOut& left_out,
+std::optional<double> trust_of(const std::vector<Role>& roles, const LeftOut& left_out,
                                const hardware::GpuProfile& gpu) {
   return best_trust([&](std::optional<double> trust) {
     double sum = 0.0;
@@ -276,11 +262,8 @@ hardware::AttentionFit stated(const Role& role, const AttentionRate& law, bool n
 enum class Law { wide, narrow, stands };
 
 // One precision: its law, and a fit for each role.
-void fit_precision(std::vector<Role>& roles,
-                   Law kind,
-                   AttentionRate& law,
-                   const hardware::GpuProfile& gpu,
-                   std::vector<hardware::CalibrationFit>& fits) {
+void fit_precision(std::vector<Role>& roles, Law kind, AttentionRate& law,
+                   const hardware::GpuProfile& gpu, std::vector<hardware::CalibrationFit>& fits) {
   const Points points = all_points(roles);
   const bool narrow = kind == Law::narrow;
   const std::vector<Parameter> parameters =

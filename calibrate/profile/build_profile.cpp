@@ -59,9 +59,9 @@ hardware::Fingerprint machine_fields(const Fingerprint& from) {
   to.set("cuda.compiled", text_of(from.cuda_compiled));
   to.set("cuda.runtime", text_of(from.cuda_runtime));
   to.set("cuda.driver_api", text_of(from.cuda_driver));
-  for (const auto& [name, versions] : {std::pair("cublaslt", from.cublaslt),
-                                       std::pair("cudnn", from.cudnn),
-                                       std::pair("nccl", from.nccl)}) {
+  for (const auto& [name, versions] :
+       {std::pair("cublaslt", from.cublaslt), std::pair("cudnn", from.cudnn),
+        std::pair("nccl", from.nccl)}) {
     to.set(fmt::format("libs.{}.header", name), text_of(versions.header));
     to.set(fmt::format("libs.{}.runtime", name), text_of(versions.runtime));
   }
@@ -143,13 +143,12 @@ void add_samples(const std::vector<Sample>& samples, CalibrationProfile& profile
 }
 
 // In the order of the names.
-void add_derived(const std::vector<Sample>& samples,
-                 std::optional<double> clock,
+void add_derived(const std::vector<Sample>& samples, std::optional<double> clock,
                  CalibrationProfile& profile) {
   const DerivedFigures figures = derived_figures(samples);
   for (const std::string_view name : hardware::derived_names()) {
-    const auto at = std::find_if(
-        figures.begin(), figures.end(), [name](const auto& one) { return one.first == name; });
+    const auto at = std::find_if(figures.begin(), figures.end(),
+                                 [name](const auto& one) { return one.first == name; });
     if (at != figures.end()) {
       profile.derived.emplace_back(name, at->second);
     } else if (name == hardware::kStepClock && clock) {
@@ -159,11 +158,10 @@ void add_derived(const std::vector<Sample>& samples,
 }
 
 std::vector<std::string> warnings_of(const std::vector<Sample>& samples,
-                                     const ProfileRequest& request,
-                                     bool has_clock) {
+                                     const ProfileRequest& request, bool has_clock) {
   std::vector<std::string> warnings = request.warnings;
-  const auto drifted = std::count_if(
-      samples.begin(), samples.end(), [](const Sample& sample) { return sample.drifted; });
+  const auto drifted = std::count_if(samples.begin(), samples.end(),
+                                     [](const Sample& sample) { return sample.drifted; });
   if (drifted > 0) {
     warnings.push_back(
         fmt::format("{} samples are left out: the clock moved around them; the same command "
@@ -192,9 +190,7 @@ void set_range(const EvidenceSeries& series, hardware::CalibrationFit& fit) {
   }
 }
 
-FitReport line_report(const EvidenceKey& key,
-                      EvidenceSeries& series,
-                      bool products,
+FitReport line_report(const EvidenceKey& key, EvidenceSeries& series, bool products,
                       std::optional<double> trust) {
   const LineFit fitted = fit_line(series.points, products);
   FitReport report;
@@ -321,22 +317,19 @@ std::optional<hardware::CollectiveTables> collective_tables(const std::vector<Sa
   return tables.tables.empty() ? std::nullopt : std::optional(std::move(tables));
 }
 
-std::string base_name(const Measurements& measurements,
-                      const ProfileRequest& request,
-                      const hardware::ProfileSearch& search,
-                      Diagnostics& diagnostics) {
+std::string base_name(const Measurements& measurements, const ProfileRequest& request,
+                      const hardware::ProfileSearch& search, Diagnostics& diagnostics) {
   if (!request.base.empty()) {
     return request.base;
   }
   const auto known =
       hardware::profiles_of_device(hardware::gpu_names(search), measurements.fingerprint.gpu);
   if (known.size() != 1) {
-    diagnostics.error({},
-                      "base",
-                      fmt::format("{} shipped profile has the name {}",
-                                  known.empty() ? "no" : "more than one",
-                                  yaml::display(measurements.fingerprint.gpu)),
-                      "name the profile whose datasheet values hold for it");
+    diagnostics.error(
+        {}, "base",
+        fmt::format("{} shipped profile has the name {}", known.empty() ? "no" : "more than one",
+                    yaml::display(measurements.fingerprint.gpu)),
+        "name the profile whose datasheet values hold for it");
     return {};
   }
   return known.front();

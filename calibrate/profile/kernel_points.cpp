@@ -61,12 +61,9 @@ bool is_sound(const Sample& sample) {
          sample.error.value_or(0.0) <= 1.0;
 }
 
-std::string sample_id(std::size_t index) {
-  return fmt::format("s{}", index + 1);
-}
+std::string sample_id(std::size_t index) { return fmt::format("s{}", index + 1); }
 
-Evidence evidence_of(const std::vector<Sample>& samples,
-                     const hardware::GpuProfile& gpu,
+Evidence evidence_of(const std::vector<Sample>& samples, const hardware::GpuProfile& gpu,
                      std::optional<double> step_clock) {
   std::map<EvidenceKey, std::map<std::string, std::size_t>> counts;
   std::map<EvidenceKey, std::string> implementations;
@@ -102,8 +99,7 @@ Evidence evidence_of(const std::vector<Sample>& samples,
                    .place = hardware::place_of(call, moved),
                    .time = hardware::at_step_clock(call.operation,
                                                    microseconds(summarise(sample.times).median),
-                                                   sample.state.sm_clock,
-                                                   step_clock),
+                                                   sample.state.sm_clock, step_clock),
                    .fitted = {}},
          .work = fit_work(call, gpu),
          .moved = moved});
@@ -116,9 +112,7 @@ namespace {
 using Kind = Condition::Kind;
 using kernels::Operation;
 
-double median_us(const Sample& sample) {
-  return summarise(sample.times).median;
-}
+double median_us(const Sample& sample) { return summarise(sample.times).median; }
 
 // Of the fastest sample of an operation.
 std::optional<double> fastest_gbps(const std::vector<Sample>& samples, Operation operation) {
@@ -220,17 +214,11 @@ std::optional<double> slowdown_per_sm(const std::vector<Sample>& samples, Kind k
   return xx > 0.0 ? std::optional(xy / xx) : std::nullopt;
 }
 
-bool to_host(Operation operation) {
-  return operation == Operation::device_to_host;
-}
+bool to_host(Operation operation) { return operation == Operation::device_to_host; }
 
-bool on_device(Operation operation) {
-  return operation == Operation::copy;
-}
+bool on_device(Operation operation) { return operation == Operation::copy; }
 
-bool between_gpus(Operation operation) {
-  return operation >= Operation::all_reduce;
-}
+bool between_gpus(Operation operation) { return operation >= Operation::all_reduce; }
 
 }  // namespace
 
@@ -318,8 +306,7 @@ double excess(std::span<const MixedKernel> mix, double limit, double clock) {
 
 }  // namespace
 
-std::optional<double> balanced_clock(std::span<const MixedKernel> mix,
-                                     double limit,
+std::optional<double> balanced_clock(std::span<const MixedKernel> mix, double limit,
                                      double highest) {
   if (std::none_of(mix.begin(), mix.end(), [](const MixedKernel& one) { return one.clocked; })) {
     return std::nullopt;

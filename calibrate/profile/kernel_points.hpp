@@ -142,8 +142,7 @@ struct MixedKernel {
 };
 
 // The root of the balance above, at most `highest`; nothing without a clocked kernel.
-[[nodiscard]] std::optional<double> balanced_clock(std::span<const MixedKernel> mix,
-                                                   double limit,
+[[nodiscard]] std::optional<double> balanced_clock(std::span<const MixedKernel> mix, double limit,
                                                    double highest);
 
 // Nothing where the samples lack clock or power, or the power limit is not known. `calls`: every

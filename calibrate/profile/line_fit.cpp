@@ -63,8 +63,7 @@ std::vector<Eigen::Index> columns_of(unsigned set) {
 }
 
 // Weighted least squares in the columns of a set; nothing when one would be below 0.
-std::optional<Coefficients> solve(const System& system,
-                                  const Eigen::VectorXd& weights,
+std::optional<Coefficients> solve(const System& system, const Eigen::VectorXd& weights,
                                   unsigned set) {
   const std::vector<Eigen::Index> columns = columns_of(set);
   const auto count = static_cast<Eigen::Index>(columns.size());
@@ -88,8 +87,7 @@ std::optional<Coefficients> solve(const System& system,
   return all;
 }
 
-Coefficients non_negative(const System& system,
-                          const Eigen::VectorXd& weights,
+Coefficients non_negative(const System& system, const Eigen::VectorXd& weights,
                           const std::vector<unsigned>& sets) {
   double least = std::numeric_limits<double>::infinity();
   Coefficients best = Coefficients::Zero();
@@ -113,8 +111,7 @@ Eigen::VectorXd relative_gaps(const System& system, const Coefficients& line) {
 }
 
 // Standard deviations by the weighted normal equations of the coefficients that are above 0.
-Coefficients deviations(const System& system,
-                        const Eigen::VectorXd& weights,
+Coefficients deviations(const System& system, const Eigen::VectorXd& weights,
                         const Coefficients& line) {
   unsigned set = 0;
   for (Eigen::Index c = 0; c < 3; ++c) {
@@ -147,11 +144,8 @@ Coefficients deviations(const System& system,
 // What a series without these points says of them.
 double error_of(const hardware::KernelSeries& series, const KernelEvidence& point) {
   const cost::KernelPrediction prediction =
-      cost::predict_kernel(series,
-                           point.point.call,
-                           point.moved,
-                           cost::line_time(series.line, point.work, point.moved),
-                           Seconds{});
+      cost::predict_kernel(series, point.point.call, point.moved,
+                           cost::line_time(series.line, point.work, point.moved), Seconds{});
   return std::abs(prediction.time / point.point.time - 1.0);
 }
 
@@ -179,8 +173,7 @@ LineFit fit_line(std::span<const KernelEvidence> points, bool products) {
   return fit;
 }
 
-hardware::KernelSeries series_of(const EvidenceKey& key,
-                                 const EvidenceSeries& evidence,
+hardware::KernelSeries series_of(const EvidenceKey& key, const EvidenceSeries& evidence,
                                  const hardware::KernelLine& line) {
   hardware::KernelSeries series{.operation = key.operation,
                                 .role = key.role,
@@ -195,10 +188,8 @@ hardware::KernelSeries series_of(const EvidenceKey& key,
   return series;
 }
 
-std::vector<double> left_out_errors(std::span<const KernelEvidence> points,
-                                    bool products,
-                                    std::optional<double> trust,
-                                    std::size_t folds) {
+std::vector<double> left_out_errors(std::span<const KernelEvidence> points, bool products,
+                                    std::optional<double> trust, std::size_t folds) {
   std::vector<double> errors(points.size(), 0.0);
   const kernels::KernelCase& call = points.front().point.call;
   const EvidenceKey key{call.operation, call.precision, call.role};

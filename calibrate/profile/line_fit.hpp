@@ -48,8 +48,7 @@ struct LineFit {
 // Errors of points that the fit had not seen, in the order of the points.
 // `folds`: how many groups are left out in turn; as many as points: one at a time.
 [[nodiscard]] std::vector<double> left_out_errors(std::span<const KernelEvidence> points,
-                                                  bool products,
-                                                  std::optional<double> trust,
+                                                  bool products, std::optional<double> trust,
                                                   std::size_t folds);
 
 // The weight with the smallest `error(weight)`; one beside the neighbours must win by two percent.

@@ -66,10 +66,7 @@ std::string fingerprint_text(const CalibrationProfile& profile) {
       text += fmt::format("{:{}}{}:\n", "", 2 * (level + 1), groups[level]);
     }
     open = groups;
-    text += fmt::format("{:{}}{}: {}\n",
-                        "",
-                        2 * (groups.size() + 1),
-                        name,
+    text += fmt::format("{:{}}{}: {}\n", "", 2 * (groups.size() + 1), name,
                         field_text(fields[i].kind, profile.fingerprint.values[i]));
   }
   return text;
@@ -86,17 +83,13 @@ std::string implementation_text(std::string_view before, const std::string& name
 }
 
 std::string sample_text(const hardware::CalibrationSample& sample) {
-  std::string text = fmt::format("  - {{id: {}, case: {}{}, regime: {}, n: {}",
-                                 sample.id,
+  std::string text = fmt::format("  - {{id: {}, case: {}{}, regime: {}, n: {}", sample.id,
                                  in_quotes(kernels::to_text(sample.call)),
                                  implementation_text(", ", sample.implementation),
-                                 sample.burst ? "burst" : "sustained",
-                                 sample.count);
+                                 sample.burst ? "burst" : "sustained", sample.count);
   text += fmt::format(", us: {{median: {}, p10: {}, p90: {}, min: {}}}",
-                      in_microseconds(sample.median),
-                      in_microseconds(sample.p10),
-                      in_microseconds(sample.p90),
-                      in_microseconds(sample.minimum));
+                      in_microseconds(sample.median), in_microseconds(sample.p10),
+                      in_microseconds(sample.p90), in_microseconds(sample.minimum));
   if (sample.fitted) {
     text += fmt::format(", fit_us: {}", in_microseconds(*sample.fitted));
   }
@@ -114,11 +107,9 @@ std::string range_text(const CalibrationFit& fit) {
   const auto& axes = kernels::row_of(fit.operation).axes;
   std::string text;
   for (std::size_t i = 0; i < hardware::place_axes(fit.operation); ++i) {
-    text += fmt::format("{}{}: [{}, {}]",
-                        text.empty() ? "" : ", ",
-                        by_bytes ? std::string_view("bytes") : axes[i],
-                        fit.lowest[i],
-                        fit.highest[i]);
+    text +=
+        fmt::format("{}{}: [{}, {}]", text.empty() ? "" : ", ",
+                    by_bytes ? std::string_view("bytes") : axes[i], fit.lowest[i], fit.highest[i]);
   }
   return text;
 }
@@ -136,11 +127,9 @@ std::string line_text(const FitReport& report) {
     text += fmt::format("    b_us_per_tflop: {}\n", fit.line.b * per_flop);
   }
   text += fmt::format("    c_us_per_gb: {}\n", fit.line.c * per_byte);
-  text +=
-      fmt::format("    deviation: {{a_us: {:.3g}, b_us_per_tflop: {:.3g}, c_us_per_gb: {:.3g}}}\n",
-                  report.deviation[0] / kMicro,
-                  report.deviation[1] * per_flop,
-                  report.deviation[2] * per_byte);
+  text += fmt::format(
+      "    deviation: {{a_us: {:.3g}, b_us_per_tflop: {:.3g}, c_us_per_gb: {:.3g}}}\n",
+      report.deviation[0] / kMicro, report.deviation[1] * per_flop, report.deviation[2] * per_byte);
   return text;
 }
 
@@ -167,8 +156,7 @@ std::string fit_text(const FitReport& report) {
   if (fit.role != kernels::Role::none) {
     text += fmt::format("    role: {}\n", kernels::to_string(fit.role));
   }
-  text += fmt::format("    dtype: {}{}\n",
-                      kernels::to_string(fit.precision),
+  text += fmt::format("    dtype: {}{}\n", kernels::to_string(fit.precision),
                       implementation_text("\n    ", fit.implementation));
   text += fit.attention ? law_text(fit) : line_text(report);
   if (fit.line.trust) {
@@ -176,11 +164,8 @@ std::string fit_text(const FitReport& report) {
   }
   text += fmt::format("    range: {{{}}}\n", range_text(fit));
   const hardware::FitResidual& residual = fit.line.residual;
-  text += fmt::format("    residual: {{points: {}, mean: {}, median: {}, p90: {}",
-                      residual.points,
-                      residual.mean,
-                      residual.median,
-                      residual.p90);
+  text += fmt::format("    residual: {{points: {}, mean: {}, median: {}, p90: {}", residual.points,
+                      residual.mean, residual.median, residual.p90);
   if (!report.worst.empty()) {
     text += fmt::format(", five_fold: {:.4g}, worst: {}", report.five_fold, report.worst);
   }
@@ -198,8 +183,8 @@ std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names, E 
 }
 
 std::string_view operation_name(model::CollectiveKind kind) {
-  constexpr std::array<std::string_view, 6> kNames = {
-      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_receive"};
+  constexpr std::array<std::string_view, 6> kNames = {"all_reduce", "all_gather", "reduce_scatter",
+                                                      "all_to_all", "broadcast",  "send_receive"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -208,20 +193,12 @@ std::string table_text(const hardware::CollectiveTable& table) {
       "    # alpha {:.3g} us, beta {:.4g} us/GB\n"
       "    - rig: {}\n      gpu: {}\n      operation: {}\n      ranks: {}\n      nodes: {}\n"
       "      nvlink_domain: {}\n      nvls: {}\n",
-      in_microseconds(table.alpha),
-      table.beta * kGiga / kMicro,
-      in_quotes(table.rig),
-      table.gpu,
-      operation_name(table.operation),
-      table.ranks,
-      table.nodes,
-      table.nvlink_domain,
-      table.nvls);
+      in_microseconds(table.alpha), table.beta * kGiga / kMicro, in_quotes(table.rig), table.gpu,
+      operation_name(table.operation), table.ranks, table.nodes, table.nvlink_domain, table.nvls);
   if (table.nics_per_node > 0) {
     text += fmt::format("      fabric: {}\n      nic_rate: {}GB/s\n      nics_per_node: {}\n",
                         name_of(hardware::kFabricNames, table.fabric),
-                        in_gigabytes_per_second(table.nic_rate),
-                        table.nics_per_node);
+                        in_gigabytes_per_second(table.nic_rate), table.nics_per_node);
   }
   text += fmt::format("      source: measured\n      citation: {}\n      points:\n",
                       in_quotes(table.source.citation));
@@ -266,9 +243,7 @@ std::string settling_text(const BuiltProfile& built) {
   std::string text =
       fmt::format("settling:\n  case: {}\n  points:\n", in_quotes(kernels::to_text(curve.kernel)));
   for (const SettlingPoint& point : curve.points) {
-    text += fmt::format("    - {{s: {}, us: {}{}{}}}\n",
-                        point.since_load,
-                        point.time,
+    text += fmt::format("    - {{s: {}, us: {}{}{}}}\n", point.since_load, point.time,
                         optional_text("clk_mhz", point.sm_clock),
                         optional_text("power_w", point.power));
   }
@@ -299,8 +274,7 @@ std::string profile_yaml(const BuiltProfile& built, const ProfileRequest& reques
   if (!profile.unsupported.empty()) {
     text += "unsupported:\n";
     for (const hardware::UnsupportedCase& one : profile.unsupported) {
-      text += fmt::format("  - {{case: {}, status: {}}}\n",
-                          in_quotes(kernels::to_text(one.call)),
+      text += fmt::format("  - {{case: {}, status: {}}}\n", in_quotes(kernels::to_text(one.call)),
                           in_quotes(one.status.empty() ? "no reason was given" : one.status));
     }
   }

@@ -47,8 +47,7 @@ std::optional<Condition> counted(Kind kind, std::string_view digits) {
 std::string to_text(const Condition& condition) {
   for (const ConditionWords& row : kConditions) {
     if (row.kind == condition.kind) {
-      return fmt::format("{}{}",
-                         row.words,
+      return fmt::format("{}{}", row.words,
                          row.counted       ? fmt::format("{}", condition.count)
                          : condition.other ? kernels::to_text(*condition.other)
                                            : "");
@@ -62,9 +61,8 @@ std::optional<Condition> parse_condition(std::string_view text) {
     return Condition{};
   }
   const auto* row =
-      std::find_if(kConditions.begin(), kConditions.end(), [text](const ConditionWords& known) {
-        return text.starts_with(known.words);
-      });
+      std::find_if(kConditions.begin(), kConditions.end(),
+                   [text](const ConditionWords& known) { return text.starts_with(known.words); });
   if (row == kConditions.end()) {
     return std::nullopt;
   }
@@ -293,9 +291,7 @@ std::optional<Sample> read_sample(std::string_view line) {
   }
 }
 
-std::string key_of(const kernels::KernelCase& kernel,
-                   Regime regime,
-                   const Condition& condition,
+std::string key_of(const kernels::KernelCase& kernel, Regime regime, const Condition& condition,
                    std::int64_t repeat) {
   std::string key = kernels::to_text(kernel) + " " + std::string(to_string(regime));
   if (!condition.alone()) {
@@ -373,13 +369,9 @@ std::optional<SettlingCurve> read_settling(std::string_view line) {
   }
 }
 
-Json json_of(const Fingerprint& fingerprint) {
-  return json_from(fingerprint);
-}
+Json json_of(const Fingerprint& fingerprint) { return json_from(fingerprint); }
 
-std::string to_json(const Fingerprint& fingerprint) {
-  return json_line(json_of(fingerprint));
-}
+std::string to_json(const Fingerprint& fingerprint) { return json_line(json_of(fingerprint)); }
 
 std::optional<Fingerprint> read_fingerprint(std::string_view json) {
   try {

@@ -57,9 +57,7 @@ struct Condition {
   std::int64_t count = 0;                         // calls of the graph, SMs, or groups
   std::optional<kernels::KernelCase> other = {};  // that runs beside
 
-  [[nodiscard]] bool alone() const {
-    return kind == Kind::alone;
-  }
+  [[nodiscard]] bool alone() const { return kind == Kind::alone; }
 
   friend bool operator==(const Condition& a, const Condition& b) = default;
 };
@@ -112,10 +110,8 @@ struct Sample {
 [[nodiscard]] std::optional<Sample> read_sample(std::string_view line);
 
 // Two samples of one case, regime, condition and repeat stand for the same point.
-[[nodiscard]] std::string key_of(const kernels::KernelCase& kernel,
-                                 Regime regime,
-                                 const Condition& condition = {},
-                                 std::int64_t repeat = 0);
+[[nodiscard]] std::string key_of(const kernels::KernelCase& kernel, Regime regime,
+                                 const Condition& condition = {}, std::int64_t repeat = 0);
 
 // Robust statistics of repeated timings: the time of a kernel and its uncertainty.
 //

@@ -67,8 +67,7 @@ std::string changed_machine(const Fingerprint& found, const Fingerprint& here) {
     return fmt::format(
         "was measured on another board of the same type ({}, this one is {}): boards differ by "
         "several per cent, so go on on that board, or choose another file",
-        found.gpu_uuid.value_or("unknown"),
-        here.gpu_uuid.value_or("unknown"));
+        found.gpu_uuid.value_or("unknown"), here.gpu_uuid.value_or("unknown"));
   }
   return changed.empty() ? std::string()
                          : fmt::format(
@@ -77,8 +76,7 @@ std::string changed_machine(const Fingerprint& found, const Fingerprint& here) {
                                changed);
 }
 
-JournalFile::Rules rules_for(const Fingerprint& fingerprint,
-                             const Keep& keep,
+JournalFile::Rules rules_for(const Fingerprint& fingerprint, const Keep& keep,
                              const KeepCurve& keep_curve) {
   return {.writer = "calibration",
           .header_problem = [fingerprint](std::string_view line) -> std::string {
@@ -95,8 +93,7 @@ JournalFile::Rules rules_for(const Fingerprint& fingerprint,
           }};
 }
 
-void keep_last(Sample sample,
-               std::vector<Sample>& samples,
+void keep_last(Sample sample, std::vector<Sample>& samples,
                std::map<std::string, std::size_t>& by_key) {
   const auto [at, fresh] = by_key.try_emplace(
       key_of(sample.kernel, sample.regime, sample.condition, sample.repeat), samples.size());
@@ -117,9 +114,8 @@ Measurements read_measurements(const std::filesystem::path& path) {
   const std::optional<std::string> intact = unsealed(first);
   const Header header = header_in(intact ? std::string_view(*intact) : first);
   if (!intact || !header.fingerprint) {
-    throw Error(
-        ErrorKind::io,
-        fmt::format("{}: {}", path.string(), header.fingerprint ? kNoJournal : header.problem));
+    throw Error(ErrorKind::io, fmt::format("{}: {}", path.string(),
+                                           header.fingerprint ? kNoJournal : header.problem));
   }
   Measurements measurements{.fingerprint = *header.fingerprint, .samples = {}};
   std::map<std::string, std::size_t> by_key;
@@ -139,29 +135,22 @@ Measurements read_measurements(const std::filesystem::path& path) {
       break;  // a line of which the power left a part
     }
     if (!known) {
-      throw Error(
-          ErrorKind::io,
-          fmt::format(
-              "{}:{}: is no sample, or damaged: remove the line", path.string(), line_number));
+      throw Error(ErrorKind::io, fmt::format("{}:{}: is no sample, or damaged: remove the line",
+                                             path.string(), line_number));
     }
   }
   return measurements;
 }
 
 SampleJournal::SampleJournal(std::filesystem::path path, const Fingerprint& fingerprint)
-    : file_(std::move(path),
-            header_of(fingerprint),
+    : file_(std::move(path), header_of(fingerprint),
             rules_for(
-                fingerprint,
-                [this](const Sample& sample) { keep(sample); },
+                fingerprint, [this](const Sample& sample) { keep(sample); },
                 [this](SettlingCurve curve) { settling_.push_back(std::move(curve)); })) {}
 
-void SampleJournal::keep(const Sample& sample) {
-  keep_last(sample, samples_, by_key_);
-}
+void SampleJournal::keep(const Sample& sample) { keep_last(sample, samples_, by_key_); }
 
-bool SampleJournal::has(const kernels::KernelCase& kernel,
-                        Regime regime,
+bool SampleJournal::has(const kernels::KernelCase& kernel, Regime regime,
                         const Condition& condition) const {
   const auto at = by_key_.find(key_of(kernel, regime, condition));
   return at != by_key_.end() && !samples_[at->second].drifted;
@@ -177,8 +166,6 @@ void SampleJournal::append(const SettlingCurve& curve) {
   settling_.push_back(curve);
 }
 
-void SampleJournal::close() {
-  file_.close();
-}
+void SampleJournal::close() { file_.close(); }
 
 }  // namespace orrery::calibrate

@@ -40,21 +40,14 @@ class SampleJournal {
   SampleJournal(std::filesystem::path path, const Fingerprint& fingerprint);
 
   // A sample that drifted does not count as measured: the next run takes it again.
-  [[nodiscard]] bool has(const kernels::KernelCase& kernel,
-                         Regime regime,
+  [[nodiscard]] bool has(const kernels::KernelCase& kernel, Regime regime,
                          const Condition& condition = {}) const;
 
-  [[nodiscard]] const std::vector<Sample>& samples() const {
-    return samples_;
-  }
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 
-  [[nodiscard]] const std::filesystem::path& path() const {
-    return file_.path();
-  }
+  [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
 
-  [[nodiscard]] const std::vector<SettlingCurve>& settling() const {
-    return settling_;
-  }
+  [[nodiscard]] const std::vector<SettlingCurve>& settling() const { return settling_; }
 
   void append(const Sample& sample);
   void append(const SettlingCurve& curve);

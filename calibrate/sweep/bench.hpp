@@ -46,9 +46,7 @@ class Bench {
   [[nodiscard]] virtual kernels::Verification verify(const kernels::KernelCase& kernel) = 0;
 
   // Whether the device still answers. After some failures it does not until the process ends.
-  [[nodiscard]] virtual bool usable() {
-    return true;
-  }
+  [[nodiscard]] virtual bool usable() { return true; }
 
   // UTC, as in Sample::taken_at.
   [[nodiscard]] virtual std::string now() const = 0;

@@ -45,8 +45,7 @@ void add_bursts(const std::vector<Sample>& samples, std::vector<std::string>& no
     if (slower > kNear) {
       notes.push_back(fmt::format(
           "{} took {:.1f} % longer in a burst than sustained: the GPU was not at rest before",
-          kernels::to_text(sample.kernel),
-          kPercent * slower));
+          kernels::to_text(sample.kernel), kPercent * slower));
     }
   }
 }
@@ -65,8 +64,7 @@ void add_own_attention(const std::vector<Sample>& samples, std::vector<std::stri
   if (count > 0) {
     notes.push_back(fmt::format(
         "{} cases of attention ran on kernels of our own, slower than what training uses: {}",
-        count,
-        fmt::join(reasons, "; ")));
+        count, fmt::join(reasons, "; ")));
   }
 }
 
@@ -75,9 +73,8 @@ void add_unsteady(const std::vector<Sample>& samples, std::vector<std::string>& 
   const auto moving = std::count_if(samples.begin(), samples.end(), [](const Sample& sample) {
     return detail_of(sample, "not_settled_after_ms") != nullptr;
   });
-  const auto held = std::count_if(samples.begin(), samples.end(), [](const Sample& sample) {
-    return sample.state.discarded > 0;
-  });
+  const auto held = std::count_if(samples.begin(), samples.end(),
+                                  [](const Sample& sample) { return sample.state.discarded > 0; });
   if (moving > 0) {
     notes.push_back(
         fmt::format("the time or the clock of {} cases still moved when they were timed", moving));
@@ -86,15 +83,13 @@ void add_unsteady(const std::vector<Sample>& samples, std::vector<std::string>& 
   if (held * kSeldom > points) {
     notes.push_back(fmt::format(
         "the GPU was held back by heat or hardware in {} of {} cases; those replays are discarded",
-        held,
-        points));
+        held, points));
   }
-  const auto late = std::count_if(
-      samples.begin(), samples.end(), [](const Sample& sample) { return sample.state.late > 0; });
+  const auto late = std::count_if(samples.begin(), samples.end(),
+                                  [](const Sample& sample) { return sample.state.late > 0; });
   if (late * kSeldom > points) {
     notes.push_back(fmt::format(
-        "the host was late in {} of {} cases: the GPU rested between some of their replays",
-        late,
+        "the host was late in {} of {} cases: the GPU rested between some of their replays", late,
         points));
   }
 }
@@ -128,9 +123,7 @@ std::vector<std::string> sweep_notes(const std::vector<Sample>& samples) {
     notes.push_back(fmt::format(
         "cuBLASLt's first choice is more than 2 % slower than its best for {} of {} products, at "
         "worst by {:.1f} %: the profile has the first choice, as frameworks do",
-        choices.beyond,
-        choices.searched,
-        kPercent * (choices.worst - 1.0)));
+        choices.beyond, choices.searched, kPercent * (choices.worst - 1.0)));
   }
   return notes;
 }

@@ -38,9 +38,7 @@ class CrashLog {
   // Reads what earlier processes left.
   explicit CrashLog(std::filesystem::path path);
 
-  [[nodiscard]] const std::vector<kernels::KernelCase>& ended() const {
-    return ended_;
-  }
+  [[nodiscard]] const std::vector<kernels::KernelCase>& ended() const { return ended_; }
 
   void begin(const kernels::KernelCase& kernel) const;
   void end() const;
@@ -65,13 +63,9 @@ CrashLog::CrashLog(std::filesystem::path path) : path_(std::move(path)) {
   }
 }
 
-void CrashLog::begin(const kernels::KernelCase& kernel) const {
-  write(&kernel);
-}
+void CrashLog::begin(const kernels::KernelCase& kernel) const { write(&kernel); }
 
-void CrashLog::end() const {
-  write(nullptr);
-}
+void CrashLog::end() const { write(nullptr); }
 
 void CrashLog::forget() const {
   std::error_code ignored;  // what stays is read as one crash, which proves nothing
@@ -97,9 +91,7 @@ constexpr std::string_view kWrong = "wrong result: ";
 constexpr std::string_view kFailed = "failed: ";
 constexpr std::string_view kLost = "device lost: ";
 
-bool is_burst(const SweepCase& planned) {
-  return planned.regime == Regime::burst;
-}
+bool is_burst(const SweepCase& planned) { return planned.regime == Regime::burst; }
 
 // Fisher-Yates with our own stream: the same order everywhere.
 void shuffle(std::span<SweepCase> cases, std::uint64_t seed) {
@@ -139,8 +131,7 @@ class Runner {
       }
     }
     const auto at_random =
-        std::stable_partition(rest.begin() + static_cast<std::ptrdiff_t>(first),
-                              rest.end(),
+        std::stable_partition(rest.begin() + static_cast<std::ptrdiff_t>(first), rest.end(),
                               [](const SweepCase& planned) { return planned.singly; });
     shuffle({at_random, rest.end()}, options_.seed);
     all_ = static_cast<std::int64_t>(bursts.size() + rest.size());
@@ -161,11 +152,11 @@ class Runner {
 
  private:
   static bool contains(const Cases& cases, std::size_t count, const SweepCase& wanted) {
-    return std::any_of(
-        cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(count), [&](const SweepCase& c) {
-          return c.kernel == wanted.kernel && c.regime == wanted.regime &&
-                 c.condition == wanted.condition;
-        });
+    return std::any_of(cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(count),
+                       [&](const SweepCase& c) {
+                         return c.kernel == wanted.kernel && c.regime == wanted.regime &&
+                                c.condition == wanted.condition;
+                       });
   }
 
   Cases missing(const Cases& cases) {
@@ -213,16 +204,13 @@ class Runner {
     }
   }
 
-  static double drift(double before, double after) {
-    return std::abs(after / before - 1.0);
-  }
+  static double drift(double before, double after) { return std::abs(after / before - 1.0); }
 
   // Times of a block during which the anchor moved twice are kept, and say so.
   void mark(const Cases& block, double moved) {
     report_.warnings.push_back(fmt::format(
         "the anchor moved by {:.1f} % during {} cases, also when they were measured again",
-        100.0 * moved,
-        block.size()));
+        100.0 * moved, block.size()));
     for (const SweepCase& planned : block) {
       for (const Sample& sample : std::vector<Sample>(journal_.samples())) {
         if (sample.kernel == planned.kernel && sample.regime == planned.regime &&
@@ -236,8 +224,8 @@ class Runner {
   }
 
   bool measure_all(const Cases& block) {
-    return std::all_of(
-        block.begin(), block.end(), [&](const SweepCase& planned) { return measure(planned); });
+    return std::all_of(block.begin(), block.end(),
+                       [&](const SweepCase& planned) { return measure(planned); });
   }
 
   double anchor() {
@@ -298,8 +286,7 @@ class Runner {
       throw Error(ErrorKind::device,
                   fmt::format("{}: {}; what was measured is kept, and the same command goes on "
                               "without this kind",
-                              kernels::to_text(planned.kernel),
-                              sample.status));
+                              kernels::to_text(planned.kernel), sample.status));
     }
     ++done_;
     if (options_.progress) {
@@ -380,11 +367,8 @@ bool is_failure(const Sample& sample) {
   return !sample.supported && (begins(kWrong) || begins(kFailed) || begins(kLost));
 }
 
-SweepReport run_sweep(const std::vector<SweepCase>& exact,
-                      const std::vector<SweepCase>& cases,
-                      Bench& bench,
-                      SampleJournal& journal,
-                      const SweepOptions& options) {
+SweepReport run_sweep(const std::vector<SweepCase>& exact, const std::vector<SweepCase>& cases,
+                      Bench& bench, SampleJournal& journal, const SweepOptions& options) {
   return Runner(bench, journal, options).run(exact, cases);
 }
 

@@ -66,9 +66,7 @@ struct SweepReport {
 // `exact`: measured first, in their order. Throws what the bench throws for an anchor, and
 // Error(device) when the device answers no more; what was taken is in the journal then.
 [[nodiscard]] SweepReport run_sweep(const std::vector<SweepCase>& exact,
-                                    const std::vector<SweepCase>& cases,
-                                    Bench& bench,
-                                    SampleJournal& journal,
-                                    const SweepOptions& options);
+                                    const std::vector<SweepCase>& cases, Bench& bench,
+                                    SampleJournal& journal, const SweepOptions& options);
 
 }  // namespace orrery::calibrate

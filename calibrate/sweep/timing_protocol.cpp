@@ -94,11 +94,8 @@ std::vector<std::pair<std::string, std::string>> protocol_lines() {
        "the board's at that moment; of a kernel that moves memory after 0.35 s of its replays"}};
 }
 
-bool is_held_back(std::optional<std::uint64_t> reasons,
-                  std::optional<double> clock,
-                  std::optional<double> most_clock,
-                  Regime regime,
-                  const ThrottleRule& rule) {
+bool is_held_back(std::optional<std::uint64_t> reasons, std::optional<double> clock,
+                  std::optional<double> most_clock, Regime regime, const ThrottleRule& rule) {
   if (reasons && kernels::is_braked(*reasons)) {
     return true;
   }
@@ -155,9 +152,7 @@ class EnergyMeter {
     ++replays_;
   }
 
-  [[nodiscard]] Seconds spent() const {
-    return spent_;
-  }
+  [[nodiscard]] Seconds spent() const { return spent_; }
 
   [[nodiscard]] std::optional<double> per_call() {
     const std::optional<double> end = source_.energy();
@@ -180,13 +175,8 @@ std::optional<std::uint64_t> reasons_of(const Replay& replay) {
 
 // Replays that count; `next` gives one, `held_back` is called after one that was discarded.
 template <typename Next, typename HeldBack>
-void take_samples(const Next& next,
-                  const HeldBack& held_back,
-                  Regime regime,
-                  int calls,
-                  const TimingRules& rules,
-                  std::optional<double> most_clock,
-                  Timing& timing) {
+void take_samples(const Next& next, const HeldBack& held_back, Regime regime, int calls,
+                  const TimingRules& rules, std::optional<double> most_clock, Timing& timing) {
   DeviceReadings readings;
   std::vector<double> clocks;
   Seconds spent;
@@ -244,9 +234,7 @@ TimingRules rules_for(const kernels::KernelCase& kernel, TimingRules rules) {
   return rules;
 }
 
-Timing time_sustained(ReplaySource& source,
-                      const TimingRules& rules,
-                      Seconds loaded,
+Timing time_sustained(ReplaySource& source, const TimingRules& rules, Seconds loaded,
                       std::optional<double> most_clock) {
   Timing timing;
   SettlingWatch watch(rules.settling, loaded);
@@ -278,8 +266,7 @@ Timing time_sustained(ReplaySource& source,
   return timing;
 }
 
-Timing time_burst(ReplaySource& source,
-                  const TimingRules& rules,
+Timing time_burst(ReplaySource& source, const TimingRules& rules,
                   std::optional<double> most_clock) {
   Timing timing;
   const auto next = [&](bool read) {

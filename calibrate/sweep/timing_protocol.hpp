@@ -74,19 +74,13 @@ class SettlingWatch {
 
   void add(Seconds replay, std::optional<double> clock);
 
-  [[nodiscard]] bool settled() const {
-    return settled_;
-  }
+  [[nodiscard]] bool settled() const { return settled_; }
 
   // Settled, or over the cap.
-  [[nodiscard]] bool over() const {
-    return settled_ || spent_ >= rule_.cap;
-  }
+  [[nodiscard]] bool over() const { return settled_ || spent_ >= rule_.cap; }
 
   // Of the replays that were added.
-  [[nodiscard]] Seconds spent() const {
-    return spent_;
-  }
+  [[nodiscard]] Seconds spent() const { return spent_; }
 
  private:
   SettlingRule rule_;
@@ -162,10 +156,8 @@ struct ThrottleRule {
 };
 
 // `reasons`: bits of NVML; what is not known is absent and holds nothing against the replay.
-[[nodiscard]] bool is_held_back(std::optional<std::uint64_t> reasons,
-                                std::optional<double> clock,
-                                std::optional<double> most_clock,
-                                Regime regime,
+[[nodiscard]] bool is_held_back(std::optional<std::uint64_t> reasons, std::optional<double> clock,
+                                std::optional<double> most_clock, Regime regime,
                                 const ThrottleRule& rule);
 
 // State of the GPU while work runs on it: NVML readings, summarised by their medians.
@@ -233,13 +225,10 @@ class ReplaySource {
 };
 
 // `loaded`: how long the GPU had been busy without a rest. `most_clock`: MHz that the board offers.
-[[nodiscard]] Timing time_sustained(ReplaySource& source,
-                                    const TimingRules& rules,
-                                    Seconds loaded,
+[[nodiscard]] Timing time_sustained(ReplaySource& source, const TimingRules& rules, Seconds loaded,
                                     std::optional<double> most_clock);
 
-[[nodiscard]] Timing time_burst(ReplaySource& source,
-                                const TimingRules& rules,
+[[nodiscard]] Timing time_burst(ReplaySource& source, const TimingRules& rules,
                                 std::optional<double> most_clock);
 
 }  // namespace orrery::calibrate

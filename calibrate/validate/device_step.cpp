@@ -43,21 +43,18 @@ Element element_of(BufferType type) {
 
 template <typename T>
 void upload(void* data, const std::vector<T>& values, Stream stream) {
-  kernels::copy_to_device(
-      data, values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)), stream);
+  kernels::copy_to_device(data, values.data(), static_cast<std::int64_t>(values.size() * sizeof(T)),
+                          stream);
 }
 
 }  // namespace
 
-DeviceStep::DeviceStep(const StepProgram& program,
-                       const StepInputs& inputs,
-                       std::uint64_t seed,
-                       float rate,
-                       Stream stream)
+DeviceStep::DeviceStep(const StepProgram& program, const StepInputs& inputs, std::uint64_t seed,
+                       float rate, Stream stream)
     : program_(program) {
   const std::int64_t wanted = memory_bytes(program) + kernels::product_workspace_bytes();
-  (void)kernels::operand_sets(
-      wanted, 0, kernels::memory_budget({}));  // throws where it is too much
+  (void)kernels::operand_sets(wanted, 0,
+                              kernels::memory_budget({}));  // throws where it is too much
   workspace_ = std::make_unique<DeviceBuffer>(kernels::product_workspace_bytes());
   allocate();
   fill(inputs, seed, stream);
@@ -76,8 +73,8 @@ void DeviceStep::enqueue(Stream stream) const {
 
 std::vector<float> DeviceStep::read(int buffer, Stream stream) const {
   const Buffer& described = program_.buffers[static_cast<std::size_t>(buffer)];
-  return kernels::read_elements(
-      data(buffer), element_of(described.type), 0, described.count, stream);
+  return kernels::read_elements(data(buffer), element_of(described.type), 0, described.count,
+                                stream);
 }
 
 DeviceBuffer& DeviceStep::memory(int buffer) {
@@ -114,11 +111,8 @@ void DeviceStep::fill(const StepInputs& inputs, std::uint64_t seed, Stream strea
     upload(data(program_.places), inputs.places, stream);
     upload(data(program_.weights), inputs.weights, stream);
   }
-  for (const int state : {program_.narrow,
-                          program_.master,
-                          program_.gradients,
-                          program_.first_moment,
-                          program_.second_moment}) {
+  for (const int state : {program_.narrow, program_.master, program_.gradients,
+                          program_.first_moment, program_.second_moment}) {
     const DeviceBuffer& buffer = memory(state);
     kernels::check(
         cudaMemsetAsync(buffer.data(), 0, static_cast<std::size_t>(buffer.bytes()), stream),
@@ -240,11 +234,9 @@ void DeviceStep::add_grouped(const StepOperation& operation, Stream stream) {
   std::vector<kernels::Product> products;
   std::vector<kernels::ProductPointers> parts;
   for (const std::int64_t tokens : group_rows(kernel)) {
-    const kernels::Product product = kernels::product_of(kernel.role,
-                                                         kernel.precision,
-                                                         weight ? extent(kernel, "m") : tokens,
-                                                         extent(kernel, "n"),
-                                                         weight ? tokens : extent(kernel, "k"));
+    const kernels::Product product =
+        kernels::product_of(kernel.role, kernel.precision, weight ? extent(kernel, "m") : tokens,
+                            extent(kernel, "n"), weight ? tokens : extent(kernel, "k"));
     if (tokens > 0) {
       products.push_back(product);
       parts.push_back({.a = a, .b = b, .d = d});
@@ -423,22 +415,20 @@ void DeviceStep::add_routing(const StepOperation& operation) {
   const std::int64_t columns = operation.axis(1);
   const std::int64_t copies = operation.axis(2);
   if (permute && !operation.is_backward()) {
-    push<kernels::Scatter<Bf16>>(kernels::launch_scatter,
-                                 {.x = as<Bf16>(operation.reads[0]),
-                                  .places = places,
-                                  .y = as<Bf16>(operation.writes[0]),
-                                  .rows = rows,
-                                  .columns = columns,
-                                  .copies = copies});
+    push<kernels::Scatter<Bf16>>(kernels::launch_scatter, {.x = as<Bf16>(operation.reads[0]),
+                                                           .places = places,
+                                                           .y = as<Bf16>(operation.writes[0]),
+                                                           .rows = rows,
+                                                           .columns = columns,
+                                                           .copies = copies});
   } else if (permute || !operation.is_backward()) {
-    push<kernels::Combine<Bf16>>(kernels::launch_combine,
-                                 {.y = as<Bf16>(operation.reads[0]),
-                                  .places = places,
-                                  .weights = permute ? nullptr : weights,
-                                  .x = as<Bf16>(operation.writes[0]),
-                                  .rows = rows,
-                                  .columns = columns,
-                                  .copies = copies});
+    push<kernels::Combine<Bf16>>(kernels::launch_combine, {.y = as<Bf16>(operation.reads[0]),
+                                                           .places = places,
+                                                           .weights = permute ? nullptr : weights,
+                                                           .x = as<Bf16>(operation.writes[0]),
+                                                           .rows = rows,
+                                                           .columns = columns,
+                                                           .copies = copies});
   } else {
     push<kernels::CombineBackward<Bf16>>(kernels::launch_combine_backward,
                                          {.gradient = as<Bf16>(operation.reads[0]),
@@ -458,16 +448,15 @@ void DeviceStep::add_cast(const StepOperation& operation) {
   for (const int codes : operation.writes) {
     cast_of_[codes] = index;
   }
-  push<kernels::Cast>(kernels::launch_cast,
-                      {.recipe = kernels::CastRecipe::tensor,
-                       .wide_range = operation.is_backward(),
-                       .x = as<Bf16>(operation.reads[0]),
-                       .codes = as<std::uint8_t>(operation.writes[0]),
-                       .transposed = as<std::uint8_t>(operation.writes[1]),
-                       .magnitude = magnitudes_ + index,
-                       .multiplier = multipliers_on_device_ + index,
-                       .rows = operation.axis(0),
-                       .columns = operation.axis(1)});
+  push<kernels::Cast>(kernels::launch_cast, {.recipe = kernels::CastRecipe::tensor,
+                                             .wide_range = operation.is_backward(),
+                                             .x = as<Bf16>(operation.reads[0]),
+                                             .codes = as<std::uint8_t>(operation.writes[0]),
+                                             .transposed = as<std::uint8_t>(operation.writes[1]),
+                                             .magnitude = magnitudes_ + index,
+                                             .multiplier = multipliers_on_device_ + index,
+                                             .rows = operation.axis(0),
+                                             .columns = operation.axis(1)});
 }
 
 void DeviceStep::add_optimizer(const StepOperation& operation, float rate) {

@@ -37,10 +37,7 @@ class DeviceStep {
  public:
   // `program` must outlive it. Throws Unsupported where the library or the GPU does not offer a
   // call or lacks the memory. `rate`: of the update.
-  DeviceStep(const StepProgram& program,
-             const StepInputs& inputs,
-             std::uint64_t seed,
-             float rate,
+  DeviceStep(const StepProgram& program, const StepInputs& inputs, std::uint64_t seed, float rate,
              kernels::Stream stream);
 
   void enqueue(kernels::Stream stream) const;
@@ -118,9 +115,7 @@ class DeviceStepBench : public StepBench {
   // Throws Error(device) with one clear sentence where there is no GPU.
   explicit DeviceStepBench(int device);
 
-  [[nodiscard]] Bench& kernels() override {
-    return bench_;
-  }
+  [[nodiscard]] Bench& kernels() override { return bench_; }
 
   [[nodiscard]] StepTiming time_step(const StepProgram& program,
                                      const StepTimingRules& rules) override;

@@ -187,13 +187,11 @@ std::optional<double> share_of(const std::vector<double>& values, double share) 
 
 void add_companion_gates(const StepValidation& validation, std::vector<Gate>& gates) {
   for (const std::string_view call : kTorchCalls) {
-    gates.push_back({fmt::format("slower than PyTorch's {}, largest", call),
-                     kTorchKernel,
+    gates.push_back({fmt::format("slower than PyTorch's {}, largest", call), kTorchKernel,
                      slower_than_torch(validation, call)});
   }
   gates.push_back({"PyTorch step, largest", kTorchStep, largest(torch_step_errors(validation))});
-  gates.push_back({"cuBLASLt's first choice above its best, median",
-                   kFirstChoice,
+  gates.push_back({"cuBLASLt's first choice above its best, median", kFirstChoice,
                    share_of(validation.first_choices, 0.5)});
   gates.push_back({"second sweep, median", kAgainMedian, share_of(validation.again, 0.5)});
   gates.push_back({"second sweep, 90th percentile", kAgainP90, share_of(validation.again, 0.9)});
@@ -212,12 +210,10 @@ std::vector<Gate> gates_of(const StepValidation& validation, const hardware::Gpu
   gates.push_back(
       {"optimizer, largest", kOptimizer, largest(kernel_errors(validation.steps, is_optimizer))});
   const auto transfer = validation.transfer ? validation.transfer->error() : std::nullopt;
-  gates.push_back({"copy to the host",
-                   kTransfer,
+  gates.push_back({"copy to the host", kTransfer,
                    transfer ? std::optional(std::abs(*transfer)) : std::nullopt});
   gates.push_back({"step, mean, below the best rule of thumb",
-                   best_rule(validation.steps).value_or(0.0),
-                   mean(step_errors(validation.steps))});
+                   best_rule(validation.steps).value_or(0.0), mean(step_errors(validation.steps))});
   add_companion_gates(validation, gates);
   std::vector<double> wrong;
   for (const RecordedCheck& entry : validation.record.checks) {

@@ -20,9 +20,7 @@ std::size_t axis(const kernels::KernelCase& kernel, std::size_t index) {
   return static_cast<std::size_t>(kernel.extents[index]);
 }
 
-bool is_backward(const Operands& operands) {
-  return operands.kernel.role == Role::backward;
-}
+bool is_backward(const Operands& operands) { return operands.kernel.role == Role::backward; }
 
 Values row(Values values, std::size_t index, std::size_t width) {
   return values.subspan(index * width, width);
@@ -31,9 +29,8 @@ Values row(Values values, std::size_t index, std::size_t width) {
 template <typename T>
 std::vector<T> integers(Values values) {
   std::vector<T> result(values.size());
-  std::transform(values.begin(), values.end(), result.begin(), [](double value) {
-    return static_cast<T>(value);
-  });
+  std::transform(values.begin(), values.end(), result.begin(),
+                 [](double value) { return static_cast<T>(value); });
   return result;
 }
 
@@ -44,11 +41,8 @@ struct Extents {
 };
 
 // D[i, j] (+)= sum over l of b(i, l) a(l, j).
-void multiply(const reference::MatrixView& b,
-              const reference::MatrixView& a,
-              const Extents& extents,
-              bool accumulate,
-              Values d) {
+void multiply(const reference::MatrixView& b, const reference::MatrixView& a,
+              const Extents& extents, bool accumulate, Values d) {
   for (std::size_t i = 0; i < extents.m; ++i) {
     for (std::size_t j = 0; j < extents.n; ++j) {
       double& result = d[i * extents.n + j];
@@ -98,10 +92,7 @@ void multiply_part(const Operands& operands, const Extents& extents, const Part&
     a = {second.subspan(part.group * extents.k), extents.k * part.groups, 1};
     a = a.transposed();
   }
-  multiply(b,
-           a,
-           {part.rows, extents.n, extents.k},
-           false,
+  multiply(b, a, {part.rows, extents.n, extents.k}, false,
            d.subspan(part.first_row * extents.n, part.rows * extents.n));
 }
 
@@ -127,8 +118,7 @@ reference::AttentionHead head_of(const Operands& operands, std::size_t sequence,
 }
 
 void store(Values values, const reference::RowsView& like, std::size_t i, const auto& given) {
-  std::copy(given.begin(),
-            given.end(),
+  std::copy(given.begin(), given.end(),
             values.begin() + static_cast<std::ptrdiff_t>(like.first + i * like.stride));
 }
 
@@ -143,9 +133,7 @@ void attend_back(const Operands& operands, const reference::AttentionHead& head,
   reference::RowsView gradients = head.queries;
   gradients.values = operands.reads[5];
   for (std::size_t i = 0; i < head.queries.count; ++i) {
-    store(operands.writes[0],
-          head.queries,
-          i,
+    store(operands.writes[0], head.queries, i,
           reference::query_gradient(head, i, gradients.row(i), outputs.row(i), log_sums[i]));
     const auto both = reference::key_value_gradient(head, i, gradients, outputs, log_sums);
     add_to(operands.writes[1], head.keys, i, both.key);
@@ -226,9 +214,7 @@ void reference_rotary(const Operands& operands) {
         const Values& to = back ? whole : piece;
         const bool turned = part < 2;  // values are not
         if (turned) {
-          const auto y = reference::rotary(from,
-                                           turns.first(dim / 2),
-                                           turns.subspan(dim / 2),
+          const auto y = reference::rotary(from, turns.first(dim / 2), turns.subspan(dim / 2),
                                            back ? reference::Turn::back : reference::Turn::forward);
           std::copy(y.begin(), y.end(), to.begin());
         } else {
@@ -250,11 +236,11 @@ void reference_norm(const Operands& operands) {
     const Values y = row(operands.writes[0], i, columns);
     if (back) {
       const Values dy = row(operands.reads[2], i, columns);
-      const auto dx = reference::norm_input_gradient(
-          reference::NormKind::rms, x, operands.reads[1], dy, kNormEpsilon);
+      const auto dx = reference::norm_input_gradient(reference::NormKind::rms, x, operands.reads[1],
+                                                     dy, kNormEpsilon);
       std::copy(dx.begin(), dx.end(), y.begin());
-      reference::add_norm_weight_gradient(
-          reference::NormKind::rms, x, dy, kNormEpsilon, operands.writes[1], {});
+      reference::add_norm_weight_gradient(reference::NormKind::rms, x, dy, kNormEpsilon,
+                                          operands.writes[1], {});
     } else {
       const auto result =
           reference::norm_row(reference::NormKind::rms, x, operands.reads[1], {}, kNormEpsilon);
@@ -295,8 +281,7 @@ void reference_permute(const Operands& operands) {
     }
     const Values x = row(operands.reads[0], t, columns);
     for (const std::int32_t place : own) {
-      std::copy(x.begin(),
-                x.end(),
+      std::copy(x.begin(), x.end(),
                 row(operands.writes[0], static_cast<std::size_t>(place), columns).begin());
     }
   }

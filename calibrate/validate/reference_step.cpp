@@ -17,17 +17,13 @@ using kernels::Operation;
 template <typename T>
 void assign(Values values, const std::vector<T>& given) {
   ORRERY_CHECK(values.size() == given.size(), "an input fills its buffer");
-  std::transform(given.begin(), given.end(), values.begin(), [](T value) {
-    return static_cast<double>(value);
-  });
+  std::transform(given.begin(), given.end(), values.begin(),
+                 [](T value) { return static_cast<double>(value); });
 }
 
 void add(const Operands& operands) {
-  std::transform(operands.reads[0].begin(),
-                 operands.reads[0].end(),
-                 operands.reads[1].begin(),
-                 operands.writes[0].begin(),
-                 std::plus<>());
+  std::transform(operands.reads[0].begin(), operands.reads[0].end(), operands.reads[1].begin(),
+                 operands.writes[0].begin(), std::plus<>());
 }
 
 void clear(const Operands& operands) {
@@ -91,8 +87,7 @@ Reference reference_of(Operation operation) {
 
 }  // namespace
 
-ReferenceStep::ReferenceStep(const StepProgram& program,
-                             const StepInputs& inputs,
+ReferenceStep::ReferenceStep(const StepProgram& program, const StepInputs& inputs,
                              std::uint64_t seed)
     : program_(program) {
   for (const Buffer& buffer : program.buffers) {

@@ -21,13 +21,9 @@ std::int64_t padded(std::int64_t count) {
 
 }  // namespace
 
-StepBuilder::StepBuilder(const StepShape& shape) {
-  program_.shape = shape;
-}
+StepBuilder::StepBuilder(const StepShape& shape) { program_.shape = shape; }
 
-StepProgram StepBuilder::take() {
-  return std::move(program_);
-}
+StepProgram StepBuilder::take() { return std::move(program_); }
 
 int StepBuilder::own(std::string_view name, std::int64_t count, BufferType type, BufferKind kind) {
   std::string full = layer < 0 ? std::string(name) : fmt::format("{}.{}", layer, name);
@@ -53,8 +49,8 @@ int StepBuilder::shared(std::string_view name, std::int64_t count, BufferType ty
 int StepBuilder::parameter(std::string_view name, std::int64_t rows, std::int64_t columns) {
   Parameter parameter{.name = std::string(name), .layer = layer, .rows = rows, .columns = columns};
   parameter.narrow = own(name, parameter.count(), BufferType::bf16, BufferKind::parameter);
-  parameter.gradient = own(
-      fmt::format("{}.gradient", name), parameter.count(), BufferType::fp32, BufferKind::gradient);
+  parameter.gradient = own(fmt::format("{}.gradient", name), parameter.count(), BufferType::fp32,
+                           BufferKind::gradient);
   program_.parameters.push_back(parameter);
   return static_cast<int>(program_.parameters.size()) - 1;
 }
@@ -78,9 +74,7 @@ void StepBuilder::finish_parameters() {
   }
 }
 
-void StepBuilder::call(std::string name,
-                       KernelCase kernel,
-                       std::vector<int> reads,
+void StepBuilder::call(std::string name, KernelCase kernel, std::vector<int> reads,
                        std::vector<int> writes) {
   const auto problem = kernels::problem_of(kernel);
   ORRERY_CHECK(!problem, "every call of a step is a sound case");
@@ -114,15 +108,14 @@ KernelCase StepBuilder::product_case(const Linear& linear, Role role) const {
   return kernel;
 }
 
-StepBuilder::Codes StepBuilder::cast(
-    std::string name, int input, std::int64_t rows, std::int64_t columns, Role role, Codes codes) {
+StepBuilder::Codes StepBuilder::cast(std::string name, int input, std::int64_t rows,
+                                     std::int64_t columns, Role role, Codes codes) {
   call(std::move(name),
        {.operation = Operation::quantize_transpose,
         .role = role,
         .precision = shape().precision,
         .extents = {rows, columns}},
-       {input},
-       {codes.plain, codes.transposed});
+       {input}, {codes.plain, codes.transposed});
   return codes;
 }
 
@@ -138,17 +131,9 @@ int StepBuilder::product_forward(Linear& linear, int input, int output) {
     linear.weight_transposed =
         own(linear.name + ".weight_transposed", weights.count(), BufferType::e4m3);
     tokens = shared(linear.name + ".input_codes", rows * linear.inputs, BufferType::e4m3);
-    cast(linear.name + "_input_cast",
-         input,
-         rows,
-         linear.inputs,
-         Role::forward,
+    cast(linear.name + "_input_cast", input, rows, linear.inputs, Role::forward,
          {tokens, linear.codes_transposed});
-    cast(linear.name + "_weight_cast",
-         weight,
-         weights.rows,
-         weights.columns,
-         Role::forward,
+    cast(linear.name + "_weight_cast", weight, weights.rows, weights.columns, Role::forward,
          {linear.weight_codes, linear.weight_transposed});
     weight = linear.weight_codes;
   }
@@ -156,36 +141,26 @@ int StepBuilder::product_forward(Linear& linear, int input, int output) {
   return output;
 }
 
-void StepBuilder::product_backward(const Linear& linear,
-                                   int input,
-                                   int gradient,
+void StepBuilder::product_backward(const Linear& linear, int input, int gradient,
                                    int input_gradient) {
   const Parameter& weights = parameter(linear.weight);
   int weight = weights.narrow;
   int transposed = gradient;
   if (linear.narrow) {
     const std::int64_t elements = rows_of(linear) * linear.outputs;
-    const Codes codes =
-        cast(linear.name + "_gradient_cast",
-             gradient,
-             rows_of(linear),
-             linear.outputs,
-             Role::backward,
-             {shared(linear.name + ".gradient_codes", elements, BufferType::e5m2),
-              shared(linear.name + ".gradient_transposed", elements, BufferType::e5m2)});
+    const Codes codes = cast(
+        linear.name + "_gradient_cast", gradient, rows_of(linear), linear.outputs, Role::backward,
+        {shared(linear.name + ".gradient_codes", elements, BufferType::e5m2),
+         shared(linear.name + ".gradient_transposed", elements, BufferType::e5m2)});
     gradient = codes.plain;
     transposed = codes.transposed;
     weight = linear.weight_transposed;
     input = linear.codes_transposed;
   }
-  call(linear.name + "_dgrad",
-       product_case(linear, Role::dgrad),
-       {gradient, weight},
+  call(linear.name + "_dgrad", product_case(linear, Role::dgrad), {gradient, weight},
        {input_gradient});
-  call(linear.name + "_wgrad",
-       product_case(linear, Role::wgrad_accumulate),
-       {transposed, input, weights.gradient},
-       {weights.gradient});
+  call(linear.name + "_wgrad", product_case(linear, Role::wgrad_accumulate),
+       {transposed, input, weights.gradient}, {weights.gradient});
 }
 
 int StepBuilder::norm_forward(std::string_view name, int parameter_index, int input, int output) {
@@ -194,31 +169,24 @@ int StepBuilder::norm_forward(std::string_view name, int parameter_index, int in
        {.operation = Operation::rms_norm,
         .role = Role::forward,
         .extents = {shape().tokens(), shape().hidden}},
-       {input, parameter(parameter_index).narrow},
-       {output, scale});
+       {input, parameter(parameter_index).narrow}, {output, scale});
   return scale;
 }
 
-void StepBuilder::norm_backward(std::string_view name,
-                                int parameter_index,
-                                int input,
-                                int scale,
-                                int gradient,
-                                int input_gradient) {
+void StepBuilder::norm_backward(std::string_view name, int parameter_index, int input, int scale,
+                                int gradient, int input_gradient) {
   const Parameter& weights = parameter(parameter_index);
   call(fmt::format("{}_backward", name),
        {.operation = Operation::rms_norm,
         .role = Role::backward,
         .extents = {shape().tokens(), shape().hidden}},
-       {input, weights.narrow, gradient, scale},
-       {input_gradient, weights.gradient});
+       {input, weights.narrow, gradient, scale}, {input_gradient, weights.gradient});
 }
 
 void StepBuilder::add(std::string_view name, int a, int b, int y) {
   call(std::string(name),
        {.operation = Operation::residual_add, .extents = {shape().tokens(), shape().hidden}},
-       {a, b},
-       {y});
+       {a, b}, {y});
 }
 
 }  // namespace orrery::calibrate

@@ -29,16 +29,12 @@ class StepBuilder {
  public:
   explicit StepBuilder(const StepShape& shape);
 
-  [[nodiscard]] const StepShape& shape() const {
-    return program_.shape;
-  }
+  [[nodiscard]] const StepShape& shape() const { return program_.shape; }
 
   [[nodiscard]] StepProgram take();
 
   // A buffer of this layer, or of the whole step outside of layers.
-  int own(std::string_view name,
-          std::int64_t count,
-          BufferType type = BufferType::bf16,
+  int own(std::string_view name, std::int64_t count, BufferType type = BufferType::bf16,
           BufferKind kind = BufferKind::activation);
   // One for all layers.
   int shared(std::string_view name, std::int64_t count, BufferType type = BufferType::bf16);
@@ -52,9 +48,7 @@ class StepBuilder {
   // Lays the parameters out in their arrays; before the first call.
   void finish_parameters();
 
-  void call(std::string name,
-            kernels::KernelCase kernel,
-            std::vector<int> reads,
+  void call(std::string name, kernels::KernelCase kernel, std::vector<int> reads,
             std::vector<int> writes);
 
   // Linear layers: Y, dX and the accumulated weight gradient, with the casts of FP8.
@@ -63,13 +57,11 @@ class StepBuilder {
   void product_backward(const Linear& linear, int input, int gradient, int input_gradient);
 
   int norm_forward(std::string_view name, int parameter, int input, int output);
-  void norm_backward(
-      std::string_view name, int parameter, int input, int scale, int gradient, int input_gradient);
+  void norm_backward(std::string_view name, int parameter, int input, int scale, int gradient,
+                     int input_gradient);
   void add(std::string_view name, int a, int b, int y);
 
-  StepProgram& program() {
-    return program_;
-  }
+  StepProgram& program() { return program_; }
 
   Phase phase = Phase::forward;
   std::int64_t layer = -1;
@@ -80,12 +72,8 @@ class StepBuilder {
     int transposed = -1;
   };
 
-  Codes cast(std::string name,
-             int input,
-             std::int64_t rows,
-             std::int64_t columns,
-             kernels::Role role,
-             Codes codes);
+  Codes cast(std::string name, int input, std::int64_t rows, std::int64_t columns,
+             kernels::Role role, Codes codes);
   [[nodiscard]] kernels::KernelCase product_case(const Linear& linear, kernels::Role role) const;
   [[nodiscard]] std::int64_t rows_of(const Linear& linear) const;
 

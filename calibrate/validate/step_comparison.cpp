@@ -41,8 +41,8 @@ std::optional<cost::KernelPrediction> predict_case(const KernelCase& kernel,
     return cost::predict_gemm(*gemm, gpu);
   }
   if (const auto attention = cost::attention_of(kernel)) {
-    return cost::predict_attention(
-        *attention, gpu, cost::library_attention_time(*attention, gpu.attention, gpu));
+    return cost::predict_attention(*attention, gpu,
+                                   cost::library_attention_time(*attention, gpu.attention, gpu));
   }
   const hardware::KernelSeries* series =
       gpu.kernels->find(kernel.operation, kernel.role, kernel.precision);
@@ -53,10 +53,7 @@ std::optional<cost::KernelPrediction> predict_case(const KernelCase& kernel,
   const auto gemm = cost::gemm_of(kernel);
   const Bytes moved = gemm ? cost::gemm_bytes(*gemm) : work.moved();
   const Flop flop = gemm ? cost::effective_work(*gemm, gpu) : work.flop;
-  return cost::predict_kernel(*series,
-                              kernel,
-                              moved,
-                              cost::line_time(series->line, flop, moved),
+  return cost::predict_kernel(*series, kernel, moved, cost::line_time(series->line, flop, moved),
                               gpu.launch_latency.value());
 }
 
@@ -141,8 +138,8 @@ std::optional<Seconds> simulated_time(const StepShape& shape, const hardware::Gp
     return std::nullopt;
   }
   step::StepSimulator simulator;
-  const auto result = simulator.simulate(
-      evaluate::step_input(scenario, *resolved), resolved->costs, {.timeline = false});
+  const auto result = simulator.simulate(evaluate::step_input(scenario, *resolved), resolved->costs,
+                                         {.timeline = false});
   const auto* step = std::get_if<step::StepResult>(&result);
   return step == nullptr ? std::nullopt : std::optional(to_seconds(step->step_time));
 }
@@ -152,9 +149,7 @@ namespace {
 using kernels::KernelCase;
 using kernels::Operation;
 
-double relative(Seconds value, Seconds base) {
-  return value / base - 1.0;
-}
+double relative(Seconds value, Seconds base) { return value / base - 1.0; }
 
 std::optional<double> relative(const std::optional<Seconds>& value, Seconds base) {
   return value ? std::optional(relative(*value, base)) : std::nullopt;
@@ -257,8 +252,7 @@ ComparedStep compare_step(const RecordedStep& measured, const Known& known) {
   return step;
 }
 
-std::optional<Seconds> slope(const std::optional<Seconds>& many,
-                             const std::optional<Seconds>& few,
+std::optional<Seconds> slope(const std::optional<Seconds>& many, const std::optional<Seconds>& few,
                              double layers) {
   return many && few ? std::optional((*many - *few) / layers) : std::nullopt;
 }
@@ -285,8 +279,7 @@ std::vector<ComparedLayer> layers_of(const std::vector<ComparedStep>& steps) {
   return layers;
 }
 
-ComparedTorch compare_torch(const TorchStep& measured,
-                            const std::vector<ComparedStep>& steps,
+ComparedTorch compare_torch(const TorchStep& measured, const std::vector<ComparedStep>& steps,
                             const hardware::GpuProfile& gpu) {
   const ComparedStep same = compare_step({.shape = measured.shape}, {.measured = {}, .gpu = gpu});
   ComparedTorch compared{.measured = measured, .predicted = same.predicted, .ledger = same.ledger};
@@ -320,17 +313,11 @@ std::optional<double> ComparedTorchKernel::error() const {
   return relative(own, microseconds(measured.us * same));
 }
 
-std::optional<double> ComparedStep::composition() const {
-  return relative(sum, time());
-}
+std::optional<double> ComparedStep::composition() const { return relative(sum, time()); }
 
-std::optional<double> ComparedStep::prediction() const {
-  return relative(predicted, time());
-}
+std::optional<double> ComparedStep::prediction() const { return relative(predicted, time()); }
 
-std::optional<double> ComparedStep::simulation() const {
-  return relative(simulated, time());
-}
+std::optional<double> ComparedStep::simulation() const { return relative(simulated, time()); }
 
 kernels::KernelCase transfer_case() {
   constexpr std::int64_t kBytes = std::int64_t{3} << 29;  // 1.5 GiB
@@ -365,8 +352,7 @@ std::vector<double> first_choice_losses(const hardware::CalibrationProfile& prof
   return losses;
 }
 
-StepValidation compare_steps(const ValidationRecord& record,
-                             const hardware::GpuProfile& gpu,
+StepValidation compare_steps(const ValidationRecord& record, const hardware::GpuProfile& gpu,
                              const Companions& beside) {
   Known known{.measured = {}, .gpu = gpu, .clock = beside.step_clock};
   for (const RecordedKernel& entry : record.kernels) {
@@ -399,9 +385,8 @@ StepValidation compare_steps(const ValidationRecord& record,
 }
 
 bool passed(const StepValidation& validation) {
-  return std::none_of(validation.gates.begin(), validation.gates.end(), [](const Gate& gate) {
-    return gate.failed();
-  });
+  return std::none_of(validation.gates.begin(), validation.gates.end(),
+                      [](const Gate& gate) { return gate.failed(); });
 }
 
 }  // namespace orrery::calibrate

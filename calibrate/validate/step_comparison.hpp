@@ -66,9 +66,7 @@ struct Ledger {
   Seconds memory;     // norms, activations, casts, loss, ...
   Seconds optimizer;  // norm of the gradients and update
 
-  [[nodiscard]] Seconds sum() const {
-    return products + attention + memory + optimizer;
-  }
+  [[nodiscard]] Seconds sum() const { return products + attention + memory + optimizer; }
 };
 
 struct ComparedStep {
@@ -84,9 +82,7 @@ struct ComparedStep {
   Seconds fixed_mfu = {};
   Seconds burst = {};
 
-  [[nodiscard]] Seconds time() const {
-    return microseconds(measured.us);
-  }
+  [[nodiscard]] Seconds time() const { return microseconds(measured.us); }
 
   [[nodiscard]] std::optional<double> composition() const;
   [[nodiscard]] std::optional<double> prediction() const;
@@ -106,9 +102,7 @@ struct Gate {
   double limit = 0.0;
   std::optional<double> value;  // absent: nothing to judge
 
-  [[nodiscard]] bool failed() const {
-    return value && *value > limit;
-  }
+  [[nodiscard]] bool failed() const { return value && *value > limit; }
 };
 
 struct ComparedTorch {
@@ -203,8 +197,7 @@ inline constexpr double kFixedMfu = 0.45;
                                     const hardware::GpuProfile& gpu);
 [[nodiscard]] Seconds burst_time(const kernels::KernelCase& kernel,
                                  const hardware::GpuProfile& gpu);
-[[nodiscard]] Seconds fixed_mfu_time(Flop work,
-                                     kernels::Precision precision,
+[[nodiscard]] Seconds fixed_mfu_time(Flop work, kernels::Precision precision,
                                      const hardware::GpuProfile& gpu);
 
 // Time of a validation step by the whole simulator, as `orrery run` would predict it:

@@ -87,14 +87,8 @@ class Writer {
 KernelCase Writer::attention_case(Role role) const {
   return {.operation = Operation::attention,
           .role = role,
-          .extents = {shape_.sequences,
-                      shape_.heads,
-                      shape_.groups,
-                      shape_.sequence_length,
-                      shape_.sequence_length,
-                      shape_.head_dim,
-                      shape_.head_dim,
-                      1}};
+          .extents = {shape_.sequences, shape_.heads, shape_.groups, shape_.sequence_length,
+                      shape_.sequence_length, shape_.head_dim, shape_.head_dim, 1}};
 }
 
 KernelCase Writer::rotary_case(Role role) const {
@@ -173,22 +167,18 @@ void Writer::attention_forward(Layer& layer) {
   const std::int64_t tokens = shape_.tokens();
   const std::int64_t stream = tokens * shape_.hidden;
   layer.attention_normed = kept("attention_normed", stream);
-  layer.attention_scale = step_.norm_forward(
-      "attention_norm", layer.attention_norm, layer.input, layer.attention_normed);
+  layer.attention_scale = step_.norm_forward("attention_norm", layer.attention_norm, layer.input,
+                                             layer.attention_normed);
   const int qkv = step_.shared("qkv.output", tokens * shape_.qkv_width());
   step_.product_forward(layer.qkv, layer.attention_normed, qkv);
   layer.q = step_.own("q", tokens * shape_.query_width());
   layer.k = step_.own("k", tokens * shape_.key_width());
   layer.v = step_.own("v", tokens * shape_.key_width());
-  step_.call("rotary",
-             rotary_case(Role::forward),
-             {qkv, step_.program().angles},
+  step_.call("rotary", rotary_case(Role::forward), {qkv, step_.program().angles},
              {layer.q, layer.k, layer.v});
   layer.o = step_.own("o", tokens * shape_.query_width());
   layer.log_sum = step_.own("log_sum", tokens * shape_.heads, BufferType::fp32);
-  step_.call("attention",
-             attention_case(Role::forward),
-             {layer.q, layer.k, layer.v},
+  step_.call("attention", attention_case(Role::forward), {layer.q, layer.k, layer.v},
              {layer.o, layer.log_sum});
   const int branch = step_.shared("branch", stream);
   step_.product_forward(layer.output, layer.o, branch);
@@ -202,9 +192,7 @@ int Writer::mlp_forward(Layer& layer) {
   layer.gate_up = step_.own("gate_up", tokens * 2 * shape_.ffn);
   step_.product_forward(layer.up, layer.mlp_normed, layer.gate_up);
   layer.inner = kept("inner", tokens * shape_.ffn);
-  step_.call("swiglu",
-             rows_case(Operation::swiglu, Role::forward, tokens),
-             {layer.gate_up},
+  step_.call("swiglu", rows_case(Operation::swiglu, Role::forward, tokens), {layer.gate_up},
              {layer.inner});
   const int branch = step_.shared("branch", tokens * shape_.hidden);
   return step_.product_forward(layer.down, layer.inner, branch);
@@ -214,22 +202,18 @@ int Writer::mixture_forward(Layer& layer) {
   const StepProgram& program = step_.program();
   const std::int64_t rows = shape_.expert_rows();
   layer.permuted = kept("permuted", rows * shape_.hidden);
-  step_.call("permute",
-             routed_case(Operation::permute, Role::forward),
-             {layer.mlp_normed, program.places},
-             {layer.permuted});
+  step_.call("permute", routed_case(Operation::permute, Role::forward),
+             {layer.mlp_normed, program.places}, {layer.permuted});
   layer.gate_up = step_.own("gate_up", rows * 2 * shape_.ffn);
   step_.product_forward(layer.up, layer.permuted, layer.gate_up);
   layer.inner = kept("inner", rows * shape_.ffn);
-  step_.call(
-      "swiglu", rows_case(Operation::swiglu, Role::forward, rows), {layer.gate_up}, {layer.inner});
+  step_.call("swiglu", rows_case(Operation::swiglu, Role::forward, rows), {layer.gate_up},
+             {layer.inner});
   layer.expert_output = step_.own("expert_output", rows * shape_.hidden);
   step_.product_forward(layer.down, layer.inner, layer.expert_output);
   const int branch = step_.shared("branch", shape_.tokens() * shape_.hidden);
-  step_.call("unpermute",
-             routed_case(Operation::unpermute, Role::forward),
-             {layer.expert_output, program.places, program.weights},
-             {branch});
+  step_.call("unpermute", routed_case(Operation::unpermute, Role::forward),
+             {layer.expert_output, program.places, program.weights}, {branch});
   return branch;
 }
 
@@ -256,20 +240,16 @@ void Writer::loss_forward(int input) {
   step_.product_forward(ends_.head, ends_.normed, ends_.logits);
   program.loss = step_.own("loss", tokens, BufferType::fp32, BufferKind::result);
   ends_.log_sum = step_.own("logits.log_sum", tokens, BufferType::fp32);
-  step_.call("cross_entropy",
-             rows_case(Operation::cross_entropy, Role::forward, tokens),
-             {ends_.logits, program.targets},
-             {program.loss, ends_.log_sum});
+  step_.call("cross_entropy", rows_case(Operation::cross_entropy, Role::forward, tokens),
+             {ends_.logits, program.targets}, {program.loss, ends_.log_sum});
 }
 
 void Writer::loss_backward(int input) {
   const std::int64_t tokens = shape_.tokens();
   const std::int64_t stream = tokens * shape_.hidden;
   const int dlogits = step_.own("logits.gradient", tokens * shape_.vocabulary);
-  step_.call("cross_entropy_backward",
-             rows_case(Operation::cross_entropy, Role::backward, tokens),
-             {ends_.logits, step_.program().targets, ends_.log_sum},
-             {dlogits});
+  step_.call("cross_entropy_backward", rows_case(Operation::cross_entropy, Role::backward, tokens),
+             {ends_.logits, step_.program().targets, ends_.log_sum}, {dlogits});
   const int dnormed = step_.shared("normed.gradient", stream);
   step_.product_backward(ends_.head, ends_.normed, dlogits, dnormed);
   dx_ = step_.shared("stream.gradient", stream);
@@ -281,10 +261,8 @@ void Writer::mlp_backward(const Layer& layer, int gradient, int normed_gradient)
   const int dinner = step_.shared("inner.gradient", tokens * shape_.ffn);
   step_.product_backward(layer.down, layer.inner, gradient, dinner);
   const int dgate_up = step_.shared("gate_up.gradient", tokens * 2 * shape_.ffn);
-  step_.call("swiglu_backward",
-             rows_case(Operation::swiglu, Role::backward, tokens),
-             {layer.gate_up, dinner},
-             {dgate_up});
+  step_.call("swiglu_backward", rows_case(Operation::swiglu, Role::backward, tokens),
+             {layer.gate_up, dinner}, {dgate_up});
   step_.product_backward(layer.up, layer.mlp_normed, dgate_up, normed_gradient);
 }
 
@@ -293,23 +271,17 @@ void Writer::mixture_backward(const Layer& layer, int gradient, int normed_gradi
   const std::int64_t rows = shape_.expert_rows();
   const int doutput = step_.shared("expert_output.gradient", rows * shape_.hidden);
   const int dweights = step_.own("weights.gradient", rows, BufferType::fp32, BufferKind::result);
-  step_.call("unpermute_backward",
-             routed_case(Operation::unpermute, Role::backward),
-             {gradient, layer.expert_output, program.places, program.weights},
-             {doutput, dweights});
+  step_.call("unpermute_backward", routed_case(Operation::unpermute, Role::backward),
+             {gradient, layer.expert_output, program.places, program.weights}, {doutput, dweights});
   const int dinner = step_.shared("inner.gradient", rows * shape_.ffn);
   step_.product_backward(layer.down, layer.inner, doutput, dinner);
   const int dgate_up = step_.shared("gate_up.gradient", rows * 2 * shape_.ffn);
-  step_.call("swiglu_backward",
-             rows_case(Operation::swiglu, Role::backward, rows),
-             {layer.gate_up, dinner},
-             {dgate_up});
+  step_.call("swiglu_backward", rows_case(Operation::swiglu, Role::backward, rows),
+             {layer.gate_up, dinner}, {dgate_up});
   const int dpermuted = step_.shared("permuted.gradient", rows * shape_.hidden);
   step_.product_backward(layer.up, layer.permuted, dgate_up, dpermuted);
-  step_.call("permute_backward",
-             routed_case(Operation::permute, Role::backward),
-             {dpermuted, program.places},
-             {normed_gradient});
+  step_.call("permute_backward", routed_case(Operation::permute, Role::backward),
+             {dpermuted, program.places}, {normed_gradient});
 }
 
 void Writer::attention_backward(const Layer& layer, int gradient, int normed_gradient) {
@@ -322,13 +294,11 @@ void Writer::attention_backward(const Layer& layer, int gradient, int normed_gra
   const int dq = like("q.gradient", shape_.query_width());
   const int dk = like("k.gradient", shape_.key_width());
   const int dv = like("v.gradient", shape_.key_width());
-  step_.call("attention_backward",
-             attention_case(Role::backward),
-             {layer.q, layer.k, layer.v, layer.o, layer.log_sum, d_o},
-             {dq, dk, dv});
+  step_.call("attention_backward", attention_case(Role::backward),
+             {layer.q, layer.k, layer.v, layer.o, layer.log_sum, d_o}, {dq, dk, dv});
   const int dqkv = like("qkv.gradient", shape_.qkv_width());
-  step_.call(
-      "rotary_backward", rotary_case(Role::backward), {dq, dk, dv, step_.program().angles}, {dqkv});
+  step_.call("rotary_backward", rotary_case(Role::backward), {dq, dk, dv, step_.program().angles},
+             {dqkv});
   step_.product_backward(layer.qkv, layer.attention_normed, dqkv, normed_gradient);
 }
 
@@ -346,8 +316,8 @@ void Writer::backward(const Layer& layer) {
   step_.norm_backward("mlp_norm", layer.mlp_norm, layer.middle, layer.mlp_scale, dnormed, dbranch);
   step_.add("mlp_residual_backward", dx_, dbranch, dmiddle);
   attention_backward(layer, dmiddle, dnormed);
-  step_.norm_backward(
-      "attention_norm", layer.attention_norm, layer.input, layer.attention_scale, dnormed, dbranch);
+  step_.norm_backward("attention_norm", layer.attention_norm, layer.input, layer.attention_scale,
+                      dnormed, dbranch);
   step_.add("attention_residual_backward", dmiddle, dbranch, dx_);
 }
 
@@ -358,8 +328,7 @@ void Writer::update() {
   step_.call(
       "gradient_norm",
       {.operation = Operation::gradient_norm, .precision = Precision::fp32, .extents = {all}},
-      {program.gradients},
-      {program.norm});
+      {program.gradients}, {program.norm});
   step_.call("adamw",
              {.operation = Operation::adamw, .precision = Precision::fp32, .extents = {all}},
              {program.gradients, program.master, program.first_moment, program.second_moment},
@@ -376,9 +345,7 @@ StepProgram Writer::write() {
       program.buffers[static_cast<std::size_t>(program.gradients)].count *
       element_bytes(BufferType::fp32);
   step_.phase = Phase::update;
-  step_.call("clear_gradients",
-             {.operation = Operation::copy, .extents = {gradient_bytes / 2}},
-             {},
+  step_.call("clear_gradients", {.operation = Operation::copy, .extents = {gradient_bytes / 2}}, {},
              {program.gradients});
   step_.phase = Phase::forward;
   int stream = residual("embedding.output");

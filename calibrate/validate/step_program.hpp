@@ -101,21 +101,13 @@ struct StepShape {
   kernels::Precision precision = kernels::Precision::bf16;  // of linear layers: bf16 or fp8_tensor
   std::optional<ExpertShape> experts = {};
 
-  [[nodiscard]] std::int64_t tokens() const {
-    return sequences * sequence_length;
-  }
+  [[nodiscard]] std::int64_t tokens() const { return sequences * sequence_length; }
 
-  [[nodiscard]] std::int64_t query_width() const {
-    return heads * head_dim;
-  }
+  [[nodiscard]] std::int64_t query_width() const { return heads * head_dim; }
 
-  [[nodiscard]] std::int64_t key_width() const {
-    return groups * head_dim;
-  }
+  [[nodiscard]] std::int64_t key_width() const { return groups * head_dim; }
 
-  [[nodiscard]] std::int64_t qkv_width() const {
-    return query_width() + 2 * key_width();
-  }
+  [[nodiscard]] std::int64_t qkv_width() const { return query_width() + 2 * key_width(); }
 
   // Rows of all experts of a layer.
   [[nodiscard]] std::int64_t expert_rows() const {
@@ -186,13 +178,9 @@ struct StepOperation {
   std::vector<int> reads;
   std::vector<int> writes;
 
-  [[nodiscard]] std::int64_t axis(std::size_t index) const {
-    return kernel.extents[index];
-  }
+  [[nodiscard]] std::int64_t axis(std::size_t index) const { return kernel.extents[index]; }
 
-  [[nodiscard]] bool is_backward() const {
-    return kernel.role == kernels::Role::backward;
-  }
+  [[nodiscard]] bool is_backward() const { return kernel.role == kernels::Role::backward; }
 };
 
 struct Parameter {
@@ -203,14 +191,10 @@ struct Parameter {
   int narrow = -1;    // buffers
   int gradient = -1;  // of the same count
 
-  [[nodiscard]] std::int64_t count() const {
-    return rows * columns;
-  }
+  [[nodiscard]] std::int64_t count() const { return rows * columns; }
 
   // A weight of products starts random, that of a norm at 1.
-  [[nodiscard]] bool is_norm() const {
-    return rows == 1;
-  }
+  [[nodiscard]] bool is_norm() const { return rows == 1; }
 };
 
 struct StepProgram {
@@ -283,8 +267,7 @@ struct ParameterStart {
   float deviation = 1.0F;
 };
 
-[[nodiscard]] ParameterStart start_of(const StepProgram& program,
-                                      std::size_t parameter,
+[[nodiscard]] ParameterStart start_of(const StepProgram& program, std::size_t parameter,
                                       std::uint64_t seed);
 
 // Expert of every copy, [token][copy].

@@ -21,10 +21,8 @@ constexpr std::int64_t kShort = 2;  // layers: the slope from few to many leaves
 constexpr std::int64_t kLong = 8;
 constexpr std::int64_t kLarge = 4;  // of models that do not fit into 80 GB with eight
 
-StepShape dense(std::string_view name,
-                std::array<std::int64_t, 2> widths,
-                std::array<std::int64_t, 2> heads,
-                std::array<std::int64_t, 2> tokens) {
+StepShape dense(std::string_view name, std::array<std::int64_t, 2> widths,
+                std::array<std::int64_t, 2> heads, std::array<std::int64_t, 2> tokens) {
   StepShape shape;
   shape.name = name;
   shape.hidden = widths[0];
@@ -113,16 +111,8 @@ ReadShape read_shape(std::string_view text) {
 std::string to_text(const StepShape& shape) {
   std::string text = fmt::format(
       "{} hidden={} ffn={} heads={} groups={} dim={} layers={} vocabulary={} tokens={}x{}",
-      shape.name,
-      shape.hidden,
-      shape.ffn,
-      shape.heads,
-      shape.groups,
-      shape.head_dim,
-      shape.layers,
-      shape.vocabulary,
-      shape.sequence_length,
-      shape.sequences);
+      shape.name, shape.hidden, shape.ffn, shape.heads, shape.groups, shape.head_dim, shape.layers,
+      shape.vocabulary, shape.sequence_length, shape.sequences);
   if (shape.experts) {
     text += fmt::format(" experts={}/{}", shape.experts->copies, shape.experts->experts);
     text += shape.experts->largest > 0 ? fmt::format(" largest={}", shape.experts->largest) : "";
@@ -163,16 +153,14 @@ std::optional<std::string> problem_of(const StepShape& shape) {
     return fmt::format("{} copies do not go to {} experts", experts.copies, experts.experts);
   }
   if (shape.expert_rows() % experts.experts != 0) {
-    return fmt::format(
-        "{} rows do not spread over {} experts", shape.expert_rows(), experts.experts);
+    return fmt::format("{} rows do not spread over {} experts", shape.expert_rows(),
+                       experts.experts);
   }
   const std::int64_t most = std::min(shape.tokens(), shape.expert_rows());
   if (experts.largest != 0 &&
       (experts.largest < shape.rows_per_expert() || experts.largest > most)) {
     return fmt::format("the busiest expert has {} rows: from {} to {} are possible",
-                       experts.largest,
-                       shape.rows_per_expert(),
-                       most);
+                       experts.largest, shape.rows_per_expert(), most);
   }
   return std::nullopt;
 }
@@ -204,8 +192,7 @@ std::vector<StepShape> held_out_shapes() {
   skewed.experts->largest = 2 * skewed.rows_per_expert();
   const std::vector<StepShape> kinds = {dense("13b", {5120, 13824}, {40, 40}, {1, 3072}),
                                         dense("grouped", {3584, 18944}, {28, 4}, {2, 3072}),
-                                        mixture,
-                                        skewed,
+                                        mixture, skewed,
                                         dense("wide", {6144, 16384}, {48, 8}, {2, 6144})};
   std::vector<StepShape> shapes;
   for (StepShape shape : kinds) {
@@ -261,8 +248,7 @@ std::vector<float> rotary_table(const StepShape& shape) {
   std::vector<float> angles;
   for (std::int64_t position = 0; position < shape.sequence_length; ++position) {
     const auto angle = [&](std::size_t pair) {
-      return kernels::reference::rotary_angle(static_cast<double>(position),
-                                              pair,
+      return kernels::reference::rotary_angle(static_cast<double>(position), pair,
                                               static_cast<std::size_t>(shape.head_dim),
                                               kRotaryBase);
     };
@@ -294,9 +280,7 @@ std::vector<std::int32_t> deal_experts(const StepShape& shape) {
   const auto copies = static_cast<std::ptrdiff_t>(shape.experts->copies);
   std::vector<std::int32_t> dealt;
   for (std::int64_t token = 0; token < shape.tokens(); ++token) {
-    std::partial_sort(order.begin(),
-                      order.begin() + copies,
-                      order.end(),
+    std::partial_sort(order.begin(), order.begin() + copies, order.end(),
                       [&lacking](std::int32_t a, std::int32_t b) {
                         const std::int64_t rows_a = lacking[static_cast<std::size_t>(a)];
                         const std::int64_t rows_b = lacking[static_cast<std::size_t>(b)];

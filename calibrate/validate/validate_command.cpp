@@ -51,9 +51,7 @@ class Validation {
   template <typename Work>
   std::string status_of(const Work& work);
 
-  [[nodiscard]] bool ended() const {
-    return lost_ || options_.stop.stop_requested();
-  }
+  [[nodiscard]] bool ended() const { return lost_ || options_.stop.stop_requested(); }
 
   StepBench& bench_;
   const ValidationOptions& options_;
@@ -238,8 +236,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
-  app.add_flag("--allow-foreign-profile",
-               options.allow_foreign,
+  app.add_flag("--allow-foreign-profile", options.allow_foreign,
                "Accept a profile that was measured on another GPU");
   app.add_flag("--rows", options.rows, "Every kernel, not only the worst");
   app.add_flag("--json", options.json, "orrery-hardware-validation/1");
@@ -260,8 +257,7 @@ LoadedProfile load_profile(const CommandOptions& options) {
       hardware::load_gpu_profile(options.profile, search, {options.profile}, "", diagnostics);
   const bool lacks = !gpu && !fs::exists(options.profile);
   if (gpu && !gpu->kernels) {
-    diagnostics.error({options.profile},
-                      "",
+    diagnostics.error({options.profile}, "",
                       "this profile holds no measured kernels; `orrery calibrate -o FILE` makes "
                       "one that does");
     gpu.reset();
@@ -279,8 +275,7 @@ fs::path record_path(const CommandOptions& options) {
   return path;
 }
 
-ValidationRecord measure(const CommandOptions& options,
-                         const StepBenchFactory& make_bench,
+ValidationRecord measure(const CommandOptions& options, const StepBenchFactory& make_bench,
                          const cli::InterruptWatch& watch) {
   check_writable(record_path(options));
   const std::unique_ptr<StepBench> bench = make_bench(options.device);
@@ -344,8 +339,7 @@ bool load_sweeps(const CommandOptions& options, Companions& beside) {
     throw Error(ErrorKind::device,
                 fmt::format("{} was measured on another machine, board or with other libraries "
                             "than {}: two sweeps of one machine are compared",
-                            *options.again,
-                            options.profile));
+                            *options.again, options.profile));
   }
   beside.again = repeat_errors(*first, *second);
   return true;
@@ -357,13 +351,11 @@ void check_machine(const hardware::GpuProfile& gpu, const ValidationRecord& reco
     throw Error(ErrorKind::device,
                 fmt::format("the profile was measured on {}, this is {}: --allow-foreign-profile "
                             "compares them all the same",
-                            gpu.calibration->device,
-                            record.gpu));
+                            gpu.calibration->device, record.gpu));
   }
 }
 
-cli::ExitCode run(const CommandOptions& options,
-                  const StepBenchFactory& make_bench,
+cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_bench,
                   const cli::InterruptWatch& watch) {
   const auto [gpu, failure] = load_profile(options);
   if (!gpu) {
@@ -400,8 +392,7 @@ bool asks_to_validate(int argc, const char* const* argv) {
   return false;
 }
 
-cli::ExitCode validate_command(int argc,
-                               const char* const* argv,
+cli::ExitCode validate_command(int argc, const char* const* argv,
                                const StepBenchFactory& make_bench) {
   CLI::App app("Compares training steps on this GPU with what a calibration profile predicts.",
                "orrery validate --hardware");

@@ -27,8 +27,7 @@ using StepBenchFactory = std::function<std::unique_ptr<StepBench>(int device)>;
 [[nodiscard]] bool asks_to_validate(int argc, const char* const* argv);
 
 // Throws UsageError and Error as sim/cli/frame/program.hpp says.
-[[nodiscard]] cli::ExitCode validate_command(int argc,
-                                             const char* const* argv,
+[[nodiscard]] cli::ExitCode validate_command(int argc, const char* const* argv,
                                              const StepBenchFactory& make_bench);
 
 // Measures a validation: small steps against double precision, then every held-out step as a whole

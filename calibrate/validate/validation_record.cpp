@@ -26,18 +26,13 @@ void add_optional(std::string& line, std::string_view key, const std::optional<d
 
 std::string check_line(const RecordedCheck& entry) {
   if (!entry.status.empty()) {
-    return fmt::format("  - {{shape: {}, status: {}}}\n",
-                       in_quotes(to_text(entry.shape)),
+    return fmt::format("  - {{shape: {}, status: {}}}\n", in_quotes(to_text(entry.shape)),
                        in_quotes(entry.status));
   }
   return fmt::format(
       "  - {{shape: {}, passed: {}, loss: {}, reference_loss: {}, worst: {}, where: {}}}\n",
-      in_quotes(to_text(entry.shape)),
-      entry.check.passed,
-      entry.check.loss,
-      entry.check.reference_loss,
-      entry.check.worst,
-      in_quotes(entry.check.where));
+      in_quotes(to_text(entry.shape)), entry.check.passed, entry.check.loss,
+      entry.check.reference_loss, entry.check.worst, in_quotes(entry.check.where));
 }
 
 std::string step_line(const RecordedStep& step) {
@@ -60,9 +55,7 @@ std::string kernel_line(const RecordedKernel& entry) {
   if (!entry.status.empty()) {
     return fmt::format("  - {{case: {}, status: {}}}\n", text, in_quotes(entry.status));
   }
-  std::string line = fmt::format("  - {{case: {}, us: {}, implementation: {}",
-                                 text,
-                                 entry.us,
+  std::string line = fmt::format("  - {{case: {}, us: {}, implementation: {}", text, entry.us,
                                  in_quotes(entry.implementation));
   add_optional(line, "sm_clock_mhz", entry.sm_clock);
   return line + "}\n";
@@ -187,10 +180,8 @@ std::vector<Entry> read_list(const yaml::Value* list, Read read, Diagnostics& di
 }  // namespace
 
 std::string to_yaml(const ValidationRecord& record) {
-  std::string text = fmt::format("schema: {}\nfingerprint: {}\ngpu: {}\nmeasured_at: {}\n",
-                                 kSchema,
-                                 in_quotes(record.fingerprint),
-                                 in_quotes(record.gpu),
+  std::string text = fmt::format("schema: {}\nfingerprint: {}\ngpu: {}\nmeasured_at: {}\n", kSchema,
+                                 in_quotes(record.fingerprint), in_quotes(record.gpu),
                                  in_quotes(record.measured_at));
   text += record.checks.empty() ? "checks: []\n" : "checks:\n";
   for (const RecordedCheck& entry : record.checks) {
@@ -207,8 +198,7 @@ std::string to_yaml(const ValidationRecord& record) {
   return text;
 }
 
-std::optional<ValidationRecord> read_record(std::string_view yaml,
-                                            std::string file,
+std::optional<ValidationRecord> read_record(std::string_view yaml, std::string file,
                                             Diagnostics& diagnostics) {
   const auto root = yaml::parse(yaml, std::move(file), {}, diagnostics);
   if (!root) {
@@ -292,8 +282,8 @@ TorchKernel torch_kernel(const TorchJson& json) {
                      .sdpa_backend = {},
                      .torch = json.at("versions").at("torch").get<std::string>()};
   if (std::find(kTorchCalls.begin(), kTorchCalls.end(), kernel.call) == kTorchCalls.end()) {
-    throw std::invalid_argument(fmt::format(
-        "\"{}\" is no call that is compared ({})", kernel.call, fmt::join(kTorchCalls, ", ")));
+    throw std::invalid_argument(fmt::format("\"{}\" is no call that is compared ({})", kernel.call,
+                                            fmt::join(kTorchCalls, ", ")));
   }
   if (const auto moved = json.find("bytes"); moved != json.end() && !moved->is_null()) {
     kernel.bytes = positive(json, "bytes");

@@ -113,8 +113,7 @@ struct ValidationRecord {
 [[nodiscard]] std::string to_yaml(const ValidationRecord& record);
 
 // Nothing after an error.
-[[nodiscard]] std::optional<ValidationRecord> read_record(std::string_view yaml,
-                                                          std::string file,
+[[nodiscard]] std::optional<ValidationRecord> read_record(std::string_view yaml, std::string file,
                                                           Diagnostics& diagnostics);
 
 // Measurements of an independent program: training steps of the same shapes and single calls of the

@@ -31,44 +31,26 @@ std::string microseconds_text(const std::optional<Seconds>& value) {
 }
 
 std::string short_name(const StepShape& shape) {
-  return fmt::format("{} {} x{}",
-                     shape.name,
-                     shape.precision == kernels::Precision::bf16 ? "bf16" : "fp8",
-                     shape.layers);
+  return fmt::format("{} {} x{}", shape.name,
+                     shape.precision == kernels::Precision::bf16 ? "bf16" : "fp8", shape.layers);
 }
 
-double error_of(Seconds value, const ComparedStep& step) {
-  return value / step.time() - 1.0;
-}
+double error_of(Seconds value, const ComparedStep& step) { return value / step.time() - 1.0; }
 
 std::string steps_text(const StepValidation& validation) {
-  std::string text = "\n" + fmt::format(kStepLine,
-                                        "steps, ms",
-                                        "measured",
-                                        "p10",
-                                        "p90",
-                                        "launched",
-                                        "kernels",
-                                        "profile",
-                                        "model",
-                                        "roof",
-                                        "45% MFU",
-                                        "burst");
+  std::string text =
+      "\n" + fmt::format(kStepLine, "steps, ms", "measured", "p10", "p90", "launched", "kernels",
+                         "profile", "model", "roof", "45% MFU", "burst");
   for (const ComparedStep& step : validation.steps) {
     const RecordedStep& measured = step.measured;
     text += fmt::format(
-        kStepLine,
-        short_name(measured.shape),
-        milliseconds_text(step.time()),
+        kStepLine, short_name(measured.shape), milliseconds_text(step.time()),
         milliseconds_text(microseconds(measured.p10)),
         milliseconds_text(microseconds(measured.p90)),
         measured.launched_us ? milliseconds_text(microseconds(*measured.launched_us)) : "-",
-        signed_percent(step.composition()),
-        signed_percent(step.prediction()),
-        signed_percent(step.simulation()),
-        signed_percent(error_of(step.roofline, step)),
-        signed_percent(error_of(step.fixed_mfu, step)),
-        signed_percent(error_of(step.burst, step)));
+        signed_percent(step.composition()), signed_percent(step.prediction()),
+        signed_percent(step.simulation()), signed_percent(error_of(step.roofline, step)),
+        signed_percent(error_of(step.fixed_mfu, step)), signed_percent(error_of(step.burst, step)));
   }
   for (const RecordedStep& step : validation.record.steps) {
     if (!step.status.empty()) {
@@ -91,13 +73,11 @@ std::string layers_text(const StepValidation& validation) {
     const auto error = [&layer](const std::optional<Seconds>& value) {
       return value ? std::optional(*value / layer.measured - 1.0) : std::nullopt;
     };
-    text += fmt::format(
-        "{:<19}{:>9}{:>10}{:>10}\n",
-        fmt::format(
-            "{} {}", layer.name, layer.precision == kernels::Precision::bf16 ? "bf16" : "fp8"),
-        milliseconds_text(layer.measured),
-        signed_percent(error(layer.sum)),
-        signed_percent(error(layer.predicted)));
+    text += fmt::format("{:<19}{:>9}{:>10}{:>10}\n",
+                        fmt::format("{} {}", layer.name,
+                                    layer.precision == kernels::Precision::bf16 ? "bf16" : "fp8"),
+                        milliseconds_text(layer.measured), signed_percent(error(layer.sum)),
+                        signed_percent(error(layer.predicted)));
   }
   return text;
 }
@@ -108,9 +88,7 @@ std::string kernel_line(const ComparedKernel& one) {
   if (name.size() > kMost) {
     name = name.substr(0, kMost - 3) + "...";
   }
-  return fmt::format("{:<58}{:>10}{:>10}{:>8}  {}\n",
-                     name,
-                     microseconds_text(one.measured),
+  return fmt::format("{:<58}{:>10}{:>10}{:>8}  {}\n", name, microseconds_text(one.measured),
                      one.predicted ? microseconds_text(one.predicted->time) : "-",
                      signed_percent(one.error()),
                      one.predicted ? cost::to_string(one.predicted->reach) : "unknown");
@@ -145,18 +123,14 @@ std::string kernels_text(const StepValidation& validation, bool all) {
   std::string text = fmt::format(
       "\n{:<58}{:>10}{:>10}{:>8}\n",
       fmt::format("kernels, us ({} of {}, largest errors first)", shown, compared.size()),
-      "measured",
-      "profile",
-      "error");
+      "measured", "profile", "error");
   for (std::size_t i = 0; i < shown; ++i) {
     text += kernel_line(compared[i]);
   }
   return text;
 }
 
-std::string ledger_line(std::string_view what,
-                        Seconds all,
-                        const std::array<Seconds, 4>& parts,
+std::string ledger_line(std::string_view what, Seconds all, const std::array<Seconds, 4>& parts,
                         std::string_view note) {
   std::string line = fmt::format("  {:<24}{:>9}", what, milliseconds_text(all));
   Seconds sum;
@@ -173,15 +147,12 @@ std::string ledgers_text(const ComparedTorch& one) {
   std::string text =
       ledger_line(fmt::format("{} {}", short_name(one.measured.shape), one.measured.mode),
                   microseconds(one.measured.median_us),
-                  {microseconds(theirs.products),
-                   microseconds(theirs.attention),
-                   microseconds(theirs.memory),
-                   microseconds(theirs.optimizer)},
+                  {microseconds(theirs.products), microseconds(theirs.attention),
+                   microseconds(theirs.memory), microseconds(theirs.optimizer)},
                   one.measured.sdpa_backend + " attention");
   if (one.predicted) {
     const Ledger& ours = one.ledger;
-    text += ledger_line("  profile",
-                        *one.predicted,
+    text += ledger_line("  profile", *one.predicted,
                         {ours.products, ours.attention, ours.memory, ours.optimizer},
                         signed_percent(one.error()));
   }
@@ -194,14 +165,8 @@ std::string ledgers_text(const ComparedTorch& one) {
 std::string torch_text(const StepValidation& validation) {
   std::string text;
   if (!validation.torch.empty()) {
-    text += fmt::format("\n{:<26}{:>9}{:>10}{:>10}{:>10}{:>10}{:>9}\n",
-                        "PyTorch steps, ms",
-                        "step",
-                        "products",
-                        "attention",
-                        "memory",
-                        "optimizer",
-                        "gaps");
+    text += fmt::format("\n{:<26}{:>9}{:>10}{:>10}{:>10}{:>10}{:>9}\n", "PyTorch steps, ms", "step",
+                        "products", "attention", "memory", "optimizer", "gaps");
     for (const ComparedTorch& one : validation.torch) {
       text += ledgers_text(one);
     }
@@ -210,13 +175,10 @@ std::string torch_text(const StepValidation& validation) {
     text += fmt::format("\n{:<72}{:>9}{:>9}{:>8}\n", "PyTorch's calls, us", "PyTorch", "own", "");
     for (const ComparedTorchKernel& one : validation.torch_kernels) {
       const TorchKernel& kernel = one.measured;
-      text += fmt::format("{:<72}{:>9.1f}{:>9}{:>8}  {}{}\n",
-                          kernels::to_text(kernel.kernel),
-                          kernel.us,
-                          microseconds_text(one.own),
-                          signed_percent(one.error()),
-                          kernel.call,
-                          kernel.sdpa_backend.empty() ? "" : " by " + kernel.sdpa_backend);
+      text +=
+          fmt::format("{:<72}{:>9.1f}{:>9}{:>8}  {}{}\n", kernels::to_text(kernel.kernel),
+                      kernel.us, microseconds_text(one.own), signed_percent(one.error()),
+                      kernel.call, kernel.sdpa_backend.empty() ? "" : " by " + kernel.sdpa_backend);
     }
   }
   return text;
@@ -228,8 +190,7 @@ std::string clocks_text(const StepValidation& validation) {
   for (const ComparedStep& step : validation.steps) {
     if (validation.step_clock && step.measured.sm_clock) {
       text += fmt::format("{:<30} clock {:.0f} MHz, the profile states {:.0f} ({:+.1f}%)\n",
-                          short_name(step.measured.shape),
-                          *step.measured.sm_clock,
+                          short_name(step.measured.shape), *step.measured.sm_clock,
                           *validation.step_clock,
                           kPercent * (*validation.step_clock / *step.measured.sm_clock - 1.0));
     }
@@ -240,9 +201,7 @@ std::string clocks_text(const StepValidation& validation) {
 std::string gates_text(const StepValidation& validation) {
   std::string text = fmt::format("\n{:<44}{:>8}{:>8}\n", "gates", "found", "limit");
   for (const Gate& gate : validation.gates) {
-    text += fmt::format("{:<44}{:>8}{:>8}  {}\n",
-                        gate.name,
-                        unsigned_percent(gate.value),
+    text += fmt::format("{:<44}{:>8}{:>8}  {}\n", gate.name, unsigned_percent(gate.value),
                         unsigned_percent(gate.limit),
                         !gate.value     ? "open: nothing to judge"
                         : gate.failed() ? "FAILED"
@@ -259,10 +218,7 @@ std::string checks_text(const StepValidation& validation) {
     text +=
         entry.status.empty()
             ? fmt::format("{:<30} loss {:.5f} (reference {:.5f}), gradients within {:.2g}: {}\n",
-                          name,
-                          entry.check.loss,
-                          entry.check.reference_loss,
-                          entry.check.worst,
+                          name, entry.check.loss, entry.check.reference_loss, entry.check.worst,
                           entry.check.passed ? "passed" : "FAILED at " + entry.check.where)
             : fmt::format("{:<30} not run: {}\n", name, entry.status);
   }
@@ -354,8 +310,7 @@ Json gate_json(const Gate& gate) {
 std::string to_text(const StepValidation& validation, bool all) {
   constexpr std::size_t kIdDigits = 12;
   std::string text = fmt::format("validation of profile {} on {}, measured {}\n",
-                                 validation.profile.substr(0, kIdDigits),
-                                 validation.record.gpu,
+                                 validation.profile.substr(0, kIdDigits), validation.record.gpu,
                                  validation.record.measured_at);
   if (validation.record.fingerprint != validation.profile) {
     text += "  with other libraries, driver or machine than the profile was measured with\n";

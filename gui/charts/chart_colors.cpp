@@ -14,8 +14,8 @@ QColor hue(std::size_t i, bool dark) {
                                                                timeline::dark_palette()};
     return QColor(kPalettes[dark ? 1 : 0].category[(i - kCategoryHues) % timeline::kCategories]);
   }
-  static const std::array<const char*, 8> kHues = {
-      "#0b5cad", "#e08a00", "#0f9b78", "#b784b7", "#5cc3f5", "#c8430a", "#b8a800", "#808080"};
+  static const std::array<const char*, 8> kHues = {"#0b5cad", "#e08a00", "#0f9b78", "#b784b7",
+                                                   "#5cc3f5", "#c8430a", "#b8a800", "#808080"};
   const QColor color(kHues[i % kHues.size()]);
   const bool again = (i / kHues.size()) % 2 == 1;
   constexpr int kLighter = 140;
@@ -41,15 +41,9 @@ QCPColorGradient map_gradient(MapHue hue) {
 }
 
 QColor scale_color(std::size_t i, std::size_t count, bool dark) {
-  static const std::array<const char*, 9> kScale = {"#440154",
-                                                    "#472d7b",
-                                                    "#3b528b",
-                                                    "#2c728e",
-                                                    "#21918c",
-                                                    "#28ae80",
-                                                    "#5ec962",
-                                                    "#addc30",
-                                                    "#fde725"};
+  static const std::array<const char*, 9> kScale = {"#440154", "#472d7b", "#3b528b",
+                                                    "#2c728e", "#21918c", "#28ae80",
+                                                    "#5ec962", "#addc30", "#fde725"};
   static const QCPColorGradient kGradient = [] {
     QCPColorGradient gradient;
     gradient.clearColorStops();

@@ -44,8 +44,7 @@ QPointF ChartView::position_of(PlotPoint point) const {
 }
 
 // In pixels to the nearest point of a curve; of a curve in steps to the step above or below.
-double ChartView::distance_to(const PlotSeries& series,
-                              const QPointF& position,
+double ChartView::distance_to(const PlotSeries& series, const QPointF& position,
                               std::size_t& index) const {
   const QCPAxis* keys = this->keys();
   const QCPAxis* values = this->values();

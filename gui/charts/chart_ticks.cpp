@@ -54,9 +54,7 @@ class DimensionTicker : public QCPAxisTicker {
     return step_;
   }
 
-  QString getTickLabel(double tick,
-                       const QLocale& /*locale*/,
-                       QChar /*format*/,
+  QString getTickLabel(double tick, const QLocale& /*locale*/, QChar /*format*/,
                        int /*precision*/) override {
     constexpr double kRounding = 1e-9;
     return tick_text(dimension_, std::abs(tick) < kRounding * step_ ? 0.0 : tick, step_);
@@ -73,9 +71,7 @@ class PowerTicker : public QCPAxisTickerLog {
   explicit PowerTicker(Dimension dimension) : dimension_(dimension) {}
 
  protected:
-  QString getTickLabel(double tick,
-                       const QLocale& /*locale*/,
-                       QChar /*format*/,
+  QString getTickLabel(double tick, const QLocale& /*locale*/, QChar /*format*/,
                        int /*precision*/) override {
     return tick_text(dimension_, tick, tick);
   }
@@ -133,8 +129,7 @@ QSharedPointer<QCPAxisTicker> ticker_for(const PlotAxis& axis) {
   if (!axis.categories.empty()) {
     // Numbers of many stages stand below every second bar.
     constexpr std::size_t kMany = 10;
-    const bool numbers = std::all_of(axis.categories.begin(),
-                                     axis.categories.end(),
+    const bool numbers = std::all_of(axis.categories.begin(), axis.categories.end(),
                                      [](const QString& name) { return name.size() <= 3; });
     const std::size_t step = numbers && axis.categories.size() > kMany ? 2 : 1;
     QSharedPointer<QCPAxisTickerText> names(new QCPAxisTickerText);

@@ -11,8 +11,7 @@
 namespace orrery::gui {
 
 // A drawing of this size as SVG.
-[[nodiscard]] inline QByteArray svg_of(const QSize& size,
-                                       const QString& title,
+[[nodiscard]] inline QByteArray svg_of(const QSize& size, const QString& title,
                                        const std::function<void(QCPPainter& painter)>& paint) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
@@ -47,8 +46,8 @@ class ChartTitle : public QCPTextElement {
     painter->setFont(mFont);
     painter->setPen(QPen(mTextColor));
     const QFontMetrics metrics(mFont, parentPlot());
-    painter->drawText(
-        mRect, Qt::AlignCenter, metrics.elidedText(mText, Qt::ElideRight, mRect.width()));
+    painter->drawText(mRect, Qt::AlignCenter,
+                      metrics.elidedText(mText, Qt::ElideRight, mRect.width()));
   }
 };
 

@@ -35,15 +35,11 @@ class ChartView : public QCustomPlot {
   void show_plot(const Plot& plot);
 
   // Without a title on the screen, where the panel has one; saved and printed with it.
-  void hide_title() {
-    titled_ = false;
-  }
+  void hide_title() { titled_ = false; }
 
   void show_nothing(const QString& sentence);
 
-  [[nodiscard]] const Plot& plot() const {
-    return plot_;
-  }
+  [[nodiscard]] const Plot& plot() const { return plot_; }
 
   // By the ending: png, svg, pdf, csv. A sentence, empty when it went well.
   [[nodiscard]] QString save(const QString& path);
@@ -60,9 +56,7 @@ class ChartView : public QCustomPlot {
   // Marks a point and says what it is; nothing takes the mark away.
   void read_point(const std::optional<PlotPoint>& point);
 
-  [[nodiscard]] const std::optional<PlotPoint>& read() const {
-    return read_;
-  }
+  [[nodiscard]] const std::optional<PlotPoint>& read() const { return read_; }
 
  signals:
   void point_chosen(orrery::gui::PlotPoint point);  // by a click, or by Return while it is read
@@ -97,13 +91,9 @@ class ChartView : public QCustomPlot {
   void turn_labels();
 
   // chart_series.cpp
-  [[nodiscard]] QCPAxis* keys() const {
-    return plot_.horizontal ? yAxis : xAxis;
-  }
+  [[nodiscard]] QCPAxis* keys() const { return plot_.horizontal ? yAxis : xAxis; }
 
-  [[nodiscard]] QCPAxis* values() const {
-    return plot_.horizontal ? xAxis : yAxis;
-  }
+  [[nodiscard]] QCPAxis* values() const { return plot_.horizontal ? xAxis : yAxis; }
 
   [[nodiscard]] QColor color_of(std::size_t series) const;
   void add_series();
@@ -115,8 +105,7 @@ class ChartView : public QCustomPlot {
 
   // chart_reading.cpp
   [[nodiscard]] bool start_reading();
-  [[nodiscard]] double distance_to(const PlotSeries& series,
-                                   const QPointF& position,
+  [[nodiscard]] double distance_to(const PlotSeries& series, const QPointF& position,
                                    std::size_t& index) const;
 
   Plot plot_;

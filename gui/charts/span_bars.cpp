@@ -15,8 +15,7 @@ constexpr double kThinnest = 1.0;
 
 SpanBars::SpanBars(QCPAxis* keys, QCPAxis* values) : QCPAbstractPlottable(keys, values) {}
 
-void SpanBars::set_data(std::vector<double> keys,
-                        std::vector<double> lows,
+void SpanBars::set_data(std::vector<double> keys, std::vector<double> lows,
                         std::vector<double> highs) {
   keys_ = std::move(keys);
   lows_ = std::move(lows);
@@ -28,9 +27,7 @@ void SpanBars::set_words(Words where, std::vector<QString> texts) {
   texts_ = std::move(texts);
 }
 
-void SpanBars::set_width(double width) {
-  width_ = width;
-}
+void SpanBars::set_width(double width) { width_ = width; }
 
 QRectF SpanBars::place_of(std::size_t bar) const {
   const QPointF from = coordsToPixels(keys_[bar] - width_ / 2, lows_[bar]);
@@ -52,8 +49,7 @@ QPointF SpanBars::middle_of(std::size_t bar) const {
   return {keys_[bar], (lows_[bar] + highs_[bar]) / 2};
 }
 
-double SpanBars::selectTest(const QPointF& position,
-                            bool /*only_selectable*/,
+double SpanBars::selectTest(const QPointF& position, bool /*only_selectable*/,
                             QVariant* /*details*/) const {
   return bar_at(position) ? 0.0 : -1.0;
 }
@@ -67,8 +63,7 @@ QCPRange SpanBars::getKeyRange(bool& found, QCP::SignDomain /*sign*/) const {
   return {*least - width_ / 2, *most + width_ / 2};
 }
 
-QCPRange SpanBars::getValueRange(bool& found,
-                                 QCP::SignDomain /*sign*/,
+QCPRange SpanBars::getValueRange(bool& found, QCP::SignDomain /*sign*/,
                                  const QCPRange& /*keys*/) const {
   found = !keys_.empty();
   if (!found) {
@@ -111,8 +106,8 @@ void SpanBars::draw_words(QCPPainter* painter, const QRectF& place, const QStrin
   const QColor on_bar = mBrush.color().lightness() > kMiddle ? Qt::black : Qt::white;
   if (words_ == Words::at_end) {
     const double wide = metrics.horizontalAdvance(text) + kWordAir;
-    QRectF room(
-        place.center().x() - wide, place.top() - metrics.height(), 2 * wide, metrics.height());
+    QRectF room(place.center().x() - wide, place.top() - metrics.height(), 2 * wide,
+                metrics.height());
     Qt::Alignment side = Qt::AlignHCenter | Qt::AlignVCenter;
     QColor ink = parentPlot()->palette().color(QPalette::Text);
     if (mKeyAxis->orientation() == Qt::Vertical) {

@@ -25,12 +25,10 @@ class SpanBars : public QCPAbstractPlottable {
   [[nodiscard]] std::optional<std::size_t> bar_at(const QPointF& position) const;
   [[nodiscard]] QPointF middle_of(std::size_t bar) const;  // in coordinates: key, value
 
-  double selectTest(const QPointF& position,
-                    bool only_selectable,
+  double selectTest(const QPointF& position, bool only_selectable,
                     QVariant* details = nullptr) const override;
   QCPRange getKeyRange(bool& found, QCP::SignDomain sign = QCP::sdBoth) const override;
-  QCPRange getValueRange(bool& found,
-                         QCP::SignDomain sign = QCP::sdBoth,
+  QCPRange getValueRange(bool& found, QCP::SignDomain sign = QCP::sdBoth,
                          const QCPRange& keys = QCPRange()) const override;
 
  protected:

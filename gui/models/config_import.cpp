@@ -32,9 +32,7 @@ using import_config::OriginKind;
 constexpr std::array<std::string_view, 4> kOffered = {
     "cluster.gpu", "cluster.nodes", "cluster.gpus_per_node", "cluster.network.preset"};
 
-Cell tipped(std::string_view text) {
-  return {.text = qt(text), .tip = qt(text)};
-}
+Cell tipped(std::string_view text) { return {.text = qt(text), .tip = qt(text)}; }
 
 QString place_text(const SourceLocation& where) {
   const QString file = QFileInfo(qt(where.file)).fileName();
@@ -154,8 +152,8 @@ std::vector<ConfigFile> read_files(const ImportQuestion& question, Diagnostics& 
   for (const ImportSource& source : question.files) {
     std::optional<ConfigFile> file;
     try {
-      file = import_config::read_config_file(
-          source.path.toStdString(), problems, {source.format, {}, {}});
+      file = import_config::read_config_file(source.path.toStdString(), problems,
+                                             {source.format, {}, {}});
     } catch (const Error& error) {
       problems.error({source.path.toStdString()}, "", error.what());
     }
@@ -165,8 +163,8 @@ std::vector<ConfigFile> read_files(const ImportQuestion& question, Diagnostics& 
     // Of scenarios and programs the import itself says why it does not read them.
     if (!file->format && !import_config::recognise(file->text) &&
         !looks_like_scenario(file->text) && !import_config::is_python(file->text)) {
-      problems.error(
-          {file->name}, "", "is no configuration that is known", "choose what it is to be read as");
+      problems.error({file->name}, "", "is no configuration that is known",
+                     "choose what it is to be read as");
       continue;
     }
     files.push_back(*std::move(file));
@@ -185,13 +183,11 @@ bool goes_together(const std::string& text, const std::string& name, Diagnostics
   return sound;
 }
 
-void add_key(const std::string& path,
-             const std::vector<scenario::Field>& fields,
+void add_key(const std::string& path, const std::vector<scenario::Field>& fields,
              ImportAnswer& answer) {
   const QString name = qt(path);
-  if (std::any_of(answer.keys.begin(), answer.keys.end(), [&](const ImportKey& key) {
-        return key.path == name;
-      })) {
+  if (std::any_of(answer.keys.begin(), answer.keys.end(),
+                  [&](const ImportKey& key) { return key.path == name; })) {
     return;
   }
   ImportKey key{.path = name};
@@ -234,8 +230,8 @@ void find_keys(const ImportQuestion& question, ImportAnswer& answer) {
     const std::string path =
         asked.path == "cluster.network" ? "cluster.network.preset" : asked.path;
     add_key(path, fields, answer);
-    const auto key = std::find_if(
-        answer.keys.begin(), answer.keys.end(), [&](const auto& k) { return k.path == qt(path); });
+    const auto key = std::find_if(answer.keys.begin(), answer.keys.end(),
+                                  [&](const auto& k) { return k.path == qt(path); });
     key->asked = true;
     key->why = without_folders(question, qt(asked.why));
     key->what = key->what.isEmpty() ? qt(asked.what) : key->what;
@@ -280,8 +276,8 @@ ImportAnswerPtr import_answer(const ImportQuestion& question) {
       question.files.empty() ? QString("imported") : name_of(question.files.front().path);
   answer->title = name + ".yaml";
   if (!files.empty() && !answer->problems.has_errors()) {
-    answer->result = import_config::import_configs(
-        files, {name.toStdString(), question.stated}, answer->problems);
+    answer->result = import_config::import_configs(files, {name.toStdString(), question.stated},
+                                                   answer->problems);
   }
   if (answer->result.complete()) {
     answer->sound =
@@ -290,10 +286,8 @@ ImportAnswerPtr import_answer(const ImportQuestion& question) {
   find_keys(question, *answer);
   answer->verdict = verdict_of(question, *answer);
   answer->report = qt(import_config::report_text(answer->result));
-  answer->tables = {problems_table(answer->problems, {}, place_text),
-                    keys_table(*answer),
-                    left_out_table(answer->result),
-                    notes_table(answer->result),
+  answer->tables = {problems_table(answer->problems, {}, place_text), keys_table(*answer),
+                    left_out_table(answer->result), notes_table(answer->result),
                     idle_table(answer->result)};
   std::erase_if(answer->tables, [](const Table& table) { return table.rows.empty(); });
   return answer;
@@ -327,8 +321,6 @@ QString unknown_sentence(const QString& path) {
       .arg(QFileInfo(path).fileName(), known_programs());
 }
 
-QString known_programs() {
-  return "Hugging Face, DeepSpeed, Megatron-LM, NeMo, torchtitan";
-}
+QString known_programs() { return "Hugging Face, DeepSpeed, Megatron-LM, NeMo, torchtitan"; }
 
 }  // namespace orrery::gui

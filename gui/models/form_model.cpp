@@ -76,26 +76,20 @@ void FormModel::refresh() {
   std::vector<Section> sections;
   for (scenario::Field& field : scenario::fields_of(document_->utf8())) {
     const QString name = qt(field.section);
-    auto section = std::find_if(
-        sections.begin(), sections.end(), [&](const Section& s) { return s.name == name; });
+    auto section = std::find_if(sections.begin(), sections.end(),
+                                [&](const Section& s) { return s.name == name; });
     if (section == sections.end()) {
       section = sections.insert(sections.end(), {name, {}});
     }
     section->fields.push_back(std::move(field));
   }
-  const bool same =
-      std::equal(sections.begin(),
-                 sections.end(),
-                 sections_.begin(),
-                 sections_.end(),
-                 [](const Section& a, const Section& b) {
-                   return a.name == b.name &&
-                          std::equal(a.fields.begin(),
-                                     a.fields.end(),
-                                     b.fields.begin(),
-                                     b.fields.end(),
-                                     [](const auto& x, const auto& y) { return x.path == y.path; });
-                 });
+  const bool same = std::equal(
+      sections.begin(), sections.end(), sections_.begin(), sections_.end(),
+      [](const Section& a, const Section& b) {
+        return a.name == b.name &&
+               std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
+                          [](const auto& x, const auto& y) { return x.path == y.path; });
+      });
   if (!same) {
     beginResetModel();
     sections_ = std::move(sections);
@@ -127,8 +121,8 @@ QModelIndex FormModel::index(int row, int column, const QModelIndex& parent) con
   if (!hasIndex(row, column, parent)) {
     return {};
   }
-  return createIndex(
-      row, column, parent.isValid() ? static_cast<quintptr>(parent.row()) + 1 : quintptr{0});
+  return createIndex(row, column,
+                     parent.isValid() ? static_cast<quintptr>(parent.row()) + 1 : quintptr{0});
 }
 
 QModelIndex FormModel::parent(const QModelIndex& index) const {
@@ -146,9 +140,7 @@ int FormModel::rowCount(const QModelIndex& parent) const {
              : 0;
 }
 
-int FormModel::columnCount(const QModelIndex& /*parent*/) const {
-  return kColumns;
-}
+int FormModel::columnCount(const QModelIndex& /*parent*/) const { return kColumns; }
 
 const scenario::Field* FormModel::field(const QModelIndex& index) const {
   return index.isValid() && index.internalId() > 0
@@ -157,8 +149,7 @@ const scenario::Field* FormModel::field(const QModelIndex& index) const {
 }
 
 QVariant FormModel::section_data(const Section& section, int column, int role) const {
-  const auto stated = std::count_if(section.fields.begin(),
-                                    section.fields.end(),
+  const auto stated = std::count_if(section.fields.begin(), section.fields.end(),
                                     [](const auto& field) { return field.stated.has_value(); });
   switch (role) {
     case Qt::DisplayRole:
@@ -178,10 +169,9 @@ QVariant FormModel::section_data(const Section& section, int column, int role) c
 QVariant FormModel::data(const QModelIndex& index, int role) const {
   const scenario::Field* key = field(index);
   if (key == nullptr) {
-    return index.isValid()
-               ? section_data(
-                     sections_[static_cast<std::size_t>(index.row())], index.column(), role)
-               : QVariant();
+    return index.isValid() ? section_data(sections_[static_cast<std::size_t>(index.row())],
+                                          index.column(), role)
+                           : QVariant();
   }
   switch (role) {
     case Qt::DisplayRole:

@@ -21,8 +21,8 @@ constexpr std::string_view kObjective = "plan.objective";
 constexpr auto kFixed = "fixed";
 
 // Axes that say which cluster and which run; all others are of the layout.
-constexpr std::array<std::string_view, 6> kOfTheRun = {
-    "gpu", "nodes", "global_batch", "interval", "spares", "spot_share"};
+constexpr std::array<std::string_view, 6> kOfTheRun = {"gpu",      "nodes",  "global_batch",
+                                                       "interval", "spares", "spot_share"};
 
 // Where the last part of the key does not say enough, or is an abbreviation.
 struct Name {
@@ -146,12 +146,11 @@ std::vector<PlanOption> plan_options(const std::string& text) {
     }
     options.push_back(std::move(option));
   }
-  std::stable_sort(options.begin(), options.end(), [](const PlanOption& a, const PlanOption& b) {
-    return a.group < b.group;
-  });
+  std::stable_sort(options.begin(), options.end(),
+                   [](const PlanOption& a, const PlanOption& b) { return a.group < b.group; });
   // What counts is asked first.
-  const auto goal = std::find_if(
-      options.begin(), options.end(), [](const PlanOption& o) { return o.key == kObjective; });
+  const auto goal = std::find_if(options.begin(), options.end(),
+                                 [](const PlanOption& o) { return o.key == kObjective; });
   if (goal != options.end()) {
     std::rotate(options.begin(), goal, goal + 1);
   }

@@ -22,9 +22,7 @@ constexpr std::chrono::seconds kAfterEdit{2};
 constexpr auto kLockName = "lock";
 constexpr auto kTexts = "*.json";
 
-QString unique_name() {
-  return QUuid::createUuid().toString(QUuid::WithoutBraces);
-}
+QString unique_name() { return QUuid::createUuid().toString(QUuid::WithoutBraces); }
 
 // A lock is stale when its program is gone, however old it is.
 std::unique_ptr<QLockFile> lock_of(const QString& folder) {
@@ -33,9 +31,7 @@ std::unique_ptr<QLockFile> lock_of(const QString& folder) {
   return lock;
 }
 
-QString folder_of(const QLockFile& lock) {
-  return QFileInfo(lock.fileName()).path();
-}
+QString folder_of(const QLockFile& lock) { return QFileInfo(lock.fileName()).path(); }
 
 std::vector<LostText> read_texts(const QString& folder) {
   std::vector<LostText> texts;
@@ -112,9 +108,8 @@ std::vector<LostText> Recovery::take_lost() {
     lost.insert(lost.end(), texts.begin(), texts.end());
     taken_.push_back(std::move(lock));
   }
-  std::sort(lost.begin(), lost.end(), [](const LostText& one, const LostText& other) {
-    return one.written < other.written;
-  });
+  std::sort(lost.begin(), lost.end(),
+            [](const LostText& one, const LostText& other) { return one.written < other.written; });
   return lost;
 }
 
@@ -150,9 +145,7 @@ Autosave::Autosave(std::shared_ptr<const Recovery> recovery, ScenarioDocument* d
   }
 }
 
-Autosave::~Autosave() {
-  recovery_->remove(name_);
-}
+Autosave::~Autosave() { recovery_->remove(name_); }
 
 void Autosave::write() {
   if (!document_->modified()) {

@@ -47,10 +47,8 @@ SavedFile read_saved_file(const QString& path) {
 QString saved_sentence(const report::Figures& saved) {
   QStringList parts;
   parts << (saved.feasible ? "It can be done" : "It cannot be done");
-  for (const report::MetricId id : {report::MetricId::step_time,
-                                    report::MetricId::mfu,
-                                    report::MetricId::finish_date,
-                                    report::MetricId::cost}) {
+  for (const report::MetricId id : {report::MetricId::step_time, report::MetricId::mfu,
+                                    report::MetricId::finish_date, report::MetricId::cost}) {
     if (const report::MetricFigures* metric = saved.find(id)) {
       const report::MetricInfo& info = report::info(id);
       parts << spoken(info.name) + " " + shown(info.dimension, metric->p50.value_or(metric->value));
@@ -62,13 +60,9 @@ QString saved_sentence(const report::Figures& saved) {
 }
 
 std::vector<Table> saved_tables(const report::Figures& saved) {
-  return filled({metrics_table(saved),
-                 ledger_table("One step", saved.step_ledger),
-                 ledger_table("The run", saved.run_ledger),
-                 memory_table(saved),
-                 levers_table(saved),
-                 expectations_table(saved),
-                 messages_table(saved)});
+  return filled({metrics_table(saved), ledger_table("One step", saved.step_ledger),
+                 ledger_table("The run", saved.run_ledger), memory_table(saved),
+                 levers_table(saved), expectations_table(saved), messages_table(saved)});
 }
 
 }  // namespace orrery::gui

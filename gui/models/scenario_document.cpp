@@ -34,8 +34,8 @@ ScenarioDocument::ScenarioDocument(QObject* parent) : QObject(parent), title_("u
       emit text_changed();
     }
   });
-  connect(
-      &document_, &QTextDocument::modificationChanged, this, &ScenarioDocument::modified_changed);
+  connect(&document_, &QTextDocument::modificationChanged, this,
+          &ScenarioDocument::modified_changed);
   connect(&watcher_, &QFileSystemWatcher::fileChanged, this, &ScenarioDocument::look_at_disk);
 }
 
@@ -110,8 +110,7 @@ ScenarioDocument* ScenarioDocument::duplicate(QObject* parent) const {
   return copy;
 }
 
-ScenarioDocument* ScenarioDocument::derive(const QString& text,
-                                           const QString& title,
+ScenarioDocument* ScenarioDocument::derive(const QString& text, const QString& title,
                                            QObject* parent) const {
   auto* variant = new ScenarioDocument(parent);
   variant->start_new(text, title);
@@ -120,9 +119,7 @@ ScenarioDocument* ScenarioDocument::derive(const QString& text,
   return variant;
 }
 
-QString ScenarioDocument::save() {
-  return save_as(path_);
-}
+QString ScenarioDocument::save() { return save_as(path_); }
 
 QString ScenarioDocument::save_as(const QString& path) {
   if (path.isEmpty()) {
@@ -144,9 +141,7 @@ QString ScenarioDocument::save_as(const QString& path) {
   return {};
 }
 
-QString ScenarioDocument::reload() {
-  return open(path_);
-}
+QString ScenarioDocument::reload() { return open(path_); }
 
 void ScenarioDocument::set_path(const QString& path) {
   if (!watcher_.files().isEmpty()) {
@@ -182,9 +177,7 @@ QString ScenarioDocument::text() const {
   return raw;
 }
 
-std::string ScenarioDocument::utf8() const {
-  return text().toStdString();
-}
+std::string ScenarioDocument::utf8() const { return text().toStdString(); }
 
 std::string ScenarioDocument::file_name() const {
   if (!path_.isEmpty()) {
@@ -193,9 +186,7 @@ std::string ScenarioDocument::file_name() const {
   return origin_.isEmpty() ? title_.toStdString() : origin_.toStdString();
 }
 
-bool ScenarioDocument::modified() const {
-  return document_.isModified();
-}
+bool ScenarioDocument::modified() const { return document_.isModified(); }
 
 QString ScenarioDocument::title() const {
   return path_.isEmpty() ? title_ : QFileInfo(path_).fileName();

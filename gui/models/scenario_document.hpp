@@ -56,14 +56,12 @@ class ScenarioDocument : public QObject {
   [[nodiscard]] ScenarioDocument* duplicate(QObject* parent) const;
 
   // The same with another text, which no file holds yet.
-  [[nodiscard]] ScenarioDocument* derive(const QString& text,
-                                         const QString& title,
+  [[nodiscard]] ScenarioDocument* derive(const QString& text, const QString& title,
                                          QObject* parent) const;
 
   // One undo step. The value stands in the text as it is given here. A stated layout.data that the
   // change makes wrong is taken away with it; `followed` then gets a sentence that says so.
-  [[nodiscard]] QString set_key(const QString& key,
-                                const QString& value,
+  [[nodiscard]] QString set_key(const QString& key, const QString& value,
                                 QString* followed = nullptr);
   [[nodiscard]] QString set_keys(std::span<const scenario::KeyValue> changes,
                                  QString* followed = nullptr);
@@ -81,13 +79,9 @@ class ScenarioDocument : public QObject {
   [[nodiscard]] bool modified() const;
   [[nodiscard]] QString title() const;
 
-  [[nodiscard]] const QString& path() const {
-    return path_;
-  }
+  [[nodiscard]] const QString& path() const { return path_; }
 
-  [[nodiscard]] QTextDocument* text_document() {
-    return &document_;
-  }
+  [[nodiscard]] QTextDocument* text_document() { return &document_; }
 
  signals:
   void text_changed();

@@ -43,10 +43,8 @@ std::vector<ShippedScenario> shipped_scenarios() {
   for (const evaluate::ShippedScenario& one : evaluate::shipped_scenarios()) {
     const QString path = QString::fromStdString(one.path.string());
     const std::size_t question = question_of(path);
-    groups[question].push_back({path,
-                                QString::fromStdString(one.title),
-                                QString::fromStdString(one.summary),
-                                kQuestions[question].text});
+    groups[question].push_back({path, QString::fromStdString(one.title),
+                                QString::fromStdString(one.summary), kQuestions[question].text});
   }
   std::vector<ShippedScenario> found;
   for (const std::vector<ShippedScenario>& group : groups) {

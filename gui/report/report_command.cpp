@@ -79,10 +79,9 @@ cli::ExitCode run_report(const QStringList& arguments) {
   app.add_option("-o,--output", options.out, ".html, .pdf or .svg; - writes HTML to stdout")
       ->required()
       ->type_name("FILE");
-  app.add_flag(
-      "--full", options.full, "Also the charts that take many runs; a PDF has all charts then");
-  app.add_flag("--slides",
-               options.slides,
+  app.add_flag("--full", options.full,
+               "Also the charts that take many runs; a PDF has all charts then");
+  app.add_flag("--slides", options.slides,
                "Three slides, 16:9: the verdict, where the money goes, what to change")
       ->excludes("--full");
   app.footer(
@@ -97,10 +96,7 @@ cli::ExitCode run_report(const QStringList& arguments) {
     pointers.push_back(word.c_str());
   }
   return cli::run_program(
-      app,
-      static_cast<int>(pointers.size()),
-      pointers.data(),
-      "report",
+      app, static_cast<int>(pointers.size()), pointers.data(), "report",
       [&options](const cli::InterruptWatch& watch) { return write_page(options, watch); });
 }
 

@@ -78,10 +78,7 @@ QString html_cards(const std::vector<Card>& cards) {
     html += QString(
                 "<div class=\"card\" title=\"%1\"><div class=\"faint\">%2</div>"
                 "<div class=\"value %3\">%4</div><div class=\"faint\">%5</div></div>\n")
-                .arg(html_text(card.tip),
-                     html_text(card.name),
-                     tone,
-                     html_text(card.value),
+                .arg(html_text(card.tip), html_text(card.name), tone, html_text(card.value),
                      html_text(card.detail));
   }
   return html + "</div>\n";

@@ -65,9 +65,7 @@ class Page {
     top_ += used.height() + kGap / 3;
   }
 
-  void gap() {
-    top_ += kGap;
-  }
+  void gap() { top_ += kGap; }
 
   void cards(const std::vector<Card>& cards) {
     const int width = (kWidth - 2 * kMargin - (kCardsInRow - 1) * kGap) / kCardsInRow;
@@ -125,8 +123,7 @@ class Page {
       set_font(size, bold);
       painter_.setPen(color);
       const QRect room(inside.left(), inside.top() + top, inside.width(), inside.height() - top);
-      painter_.drawText(room,
-                        Qt::AlignLeft | Qt::AlignTop,
+      painter_.drawText(room, Qt::AlignLeft | Qt::AlignTop,
                         painter_.fontMetrics().elidedText(t, Qt::ElideRight, inside.width()));
     };
     line(0, 9, false, QColor("#5c6268"), card.name);
@@ -169,9 +166,7 @@ void paint_page(QCPPainter& painter, const ReportContent& content) {
   dress(chart);
   Page page(painter);
   page.text(board.title, 20, true);
-  page.text(board.badge + (board.badge.isEmpty() ? "" : ": ") + board.verdict,
-            13,
-            true,
+  page.text(board.badge + (board.badge.isEmpty() ? "" : ": ") + board.verdict, 13, true,
             board.tone == Tone::bad ? ink(Tone::bad) : Qt::black);
   page.text(board.subtitle, 11, false, QColor("#5c6268"));
   for (const QString& reason : board.reasons) {
@@ -226,13 +221,10 @@ ReportContent report_content(const OutcomePtr& outcome, bool full) {
   ReportContent content;
   content.outcome = outcome;
   content.full = full;
-  content.plots = {step_utilisation_plot(evaluation),
-                   memory_plot(evaluation),
-                   run_ledger_plot(evaluation),
-                   causes_plot(evaluation)};
+  content.plots = {step_utilisation_plot(evaluation), memory_plot(evaluation),
+                   run_ledger_plot(evaluation), causes_plot(evaluation)};
   if (evaluation.run) {
-    for (const report::MetricId id : {report::MetricId::finish_date,
-                                      report::MetricId::finish_time,
+    for (const report::MetricId id : {report::MetricId::finish_date, report::MetricId::finish_time,
                                       report::MetricId::tokens_trained}) {
       Plot spread = spread_plot(evaluation, id);
       if (!spread.series.empty()) {
@@ -258,17 +250,15 @@ ReportContent report_content(const OutcomePtr& outcome, bool full) {
   constexpr std::size_t kOnPage = 2 * kRowsOnFirstPage;
   for (const auto& make : {communication_plot, memory_course_plot, roofline_plot}) {
     Plot plot = make(evaluation);
-    const bool there = std::any_of(content.plots.begin(), content.plots.end(), [&](const Plot& p) {
-      return p.name == plot.name;
-    });
+    const bool there = std::any_of(content.plots.begin(), content.plots.end(),
+                                   [&](const Plot& p) { return p.name == plot.name; });
     if (content.plots.size() < kOnPage && !there && !plot.series.empty()) {
       content.plots.push_back(std::move(plot));
     }
   }
   for (Plot& plot : evaluation_plots(evaluation)) {
-    const bool there = std::any_of(content.plots.begin(), content.plots.end(), [&](const Plot& p) {
-      return p.name == plot.name;
-    });
+    const bool there = std::any_of(content.plots.begin(), content.plots.end(),
+                                   [&](const Plot& p) { return p.name == plot.name; });
     if (!there) {
       content.more.push_back(std::move(plot));
     }
@@ -286,16 +276,14 @@ ReportContent report_content(const OutcomePtr& outcome, bool full) {
 }
 
 QByteArray report_svg(const ReportContent& content) {
-  return svg_of({kWidth, kHeight},
-                qt(content.outcome->evaluation->echo.name),
+  return svg_of({kWidth, kHeight}, qt(content.outcome->evaluation->echo.name),
                 [&content](QCPPainter& painter) {
                   painter.fillRect(0, 0, kWidth, kHeight, Qt::white);
                   paint_page(painter, content);
                 });
 }
 
-QByteArray pdf_of(const QSizeF& inches,
-                  const QString& title,
+QByteArray pdf_of(const QSizeF& inches, const QString& title,
                   const std::function<void(QCPPainter& painter, QPdfWriter& pdf)>& paint) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
@@ -313,20 +301,20 @@ QByteArray pdf_of(const QSizeF& inches,
 }
 
 QByteArray report_pdf(const ReportContent& content) {
-  return pdf_of(QPageSize::size(QPageSize::A4, QPageSize::Inch),
-                qt(content.outcome->evaluation->echo.name),
-                [&content](QCPPainter& painter, QPdfWriter& pdf) {
-                  painter.setWindow(0, 0, kWidth, kHeight);
-                  paint_page(painter, content);
-                  std::vector<Row> rows = rows_of(content.more);
-                  while (content.full && !rows.empty()) {
-                    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(
-                                                        std::min(rows.size(), kRowsOnPage));
-                    pdf.newPage();
-                    paint_charts(painter, content, {rows.begin(), end});
-                    rows.erase(rows.begin(), end);
-                  }
-                });
+  return pdf_of(
+      QPageSize::size(QPageSize::A4, QPageSize::Inch), qt(content.outcome->evaluation->echo.name),
+      [&content](QCPPainter& painter, QPdfWriter& pdf) {
+        painter.setWindow(0, 0, kWidth, kHeight);
+        paint_page(painter, content);
+        std::vector<Row> rows = rows_of(content.more);
+        while (content.full && !rows.empty()) {
+          const auto end =
+              rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kRowsOnPage));
+          pdf.newPage();
+          paint_charts(painter, content, {rows.begin(), end});
+          rows.erase(rows.begin(), end);
+        }
+      });
 }
 
 }  // namespace orrery::gui

@@ -47,8 +47,7 @@ void write_report(const ReportContent& content, const QString& path);
 
 // Pages of this size as PDF.
 [[nodiscard]] QByteArray pdf_of(
-    const QSizeF& inches,
-    const QString& title,
+    const QSizeF& inches, const QString& title,
     const std::function<void(QCPPainter& painter, QPdfWriter& pdf)>& paint);
 
 // Three slides, 16:9: the verdict with its bands, where the money goes, what to change and what

@@ -53,8 +53,7 @@ class Slide {
     painter_.setPen(QPen(kLine, 1));
     painter_.drawLine(QPointF(kSide, 673), QPointF(kSlideWidth - kSide, 673));
     text({kSide, 680, kRoom, 20}, qt(slides.foot), {12, false, kFaint});
-    text({kSide, 680, kRoom, 20},
-         QString("%1 of %2").arg(number + 1).arg(slides.titles.size()),
+    text({kSide, 680, kRoom, 20}, QString("%1 of %2").arg(number + 1).arg(slides.titles.size()),
          {12, false, kFaint, Qt::AlignRight});
   }
 
@@ -72,16 +71,13 @@ class Slide {
     double bottom = 192;
     for (std::size_t i = 0; i < slides_.cards.size(); ++i) {
       const QRectF place(kSide + static_cast<double>(i % 3) * (width + kGap),
-                         192 + static_cast<double>(i / 3) * (kTall + 22),
-                         width,
-                         kTall);
+                         192 + static_cast<double>(i / 3) * (kTall + 22), width, kTall);
       card(slides_.cards[i], place, scale);
       bottom = place.bottom();
     }
     for (const std::string& line : slides_.lines) {
       bottom += 30;
-      text({kSide, bottom, kRoom, 24},
-           qt(line),
+      text({kSide, bottom, kRoom, 24}, qt(line),
            {16, false, &line == slides_.lines.data() ? kInk : kFaint});
     }
   }
@@ -100,10 +96,8 @@ class Slide {
     }
     double top = kTop;
     for (const report::SlidePart& part : slides_.parts) {
-      const QRectF bar(kLeft + kWide * part.before,
-                       top + step * 0.14,
-                       std::max(kWide * part.share, 1.5),
-                       step * 0.72);
+      const QRectF bar(kLeft + kWide * part.before, top + step * 0.14,
+                       std::max(kWide * part.share, 1.5), step * 0.72);
       const int of_part = ledger_hue(part.category);
       fill(bar,
            part.total    ? kAccent
@@ -113,11 +107,9 @@ class Slide {
       const Face face{16, part.total, kInk, Qt::AlignRight};
       text({kSide, top, kLeft - kSide - 14, step}, qt(part.label), face);
       text({kLeft + kWide, top, 92, step},
-           part.dollars ? qt(format_money(*part.dollars)) : QString(),
-           face);
+           part.dollars ? qt(format_money(*part.dollars)) : QString(), face);
       text({kLeft + kWide + 92, top, kSlideWidth - kSide - kLeft - kWide - 92, step},
-           qt(format_percent(part.share)),
-           {15, false, kFaint, Qt::AlignRight});
+           qt(format_percent(part.share)), {15, false, kFaint, Qt::AlignRight});
       top += step;
     }
   }
@@ -142,22 +134,18 @@ class Slide {
       text({kSide + 10, top, kBars - kSide - 20, kRow - 4}, qt(change.change), face);
       const double width = most > 0.0 ? std::max(kWide * std::abs(change.saving) / most, 2.0) : 0.0;
       fill(QRectF(kBars, top + 11, width, kRow - 26), better ? kGood : kBad, !change.possible);
-      text({kBars + kWide, top, 120, kRow - 4},
-           qt(change.saving_text),
+      text({kBars + kWide, top, 120, kRow - 4}, qt(change.saving_text),
            {17, true, better ? kGood : kBad, Qt::AlignRight});
-      text({kBars + kWide + 120, top, 100, kRow - 4},
-           qt(change.time_text),
+      text({kBars + kWide + 120, top, 100, kRow - 4}, qt(change.time_text),
            {17, false, kInk, Qt::AlignRight});
       text({kBars + kWide + 232, top, 100, kRow - 4}, qt(change.note), {15, false, kFaint});
       top += kRow;
     }
     if (!slides_.changes.empty()) {
       const bool priced =
-          std::any_of(slides_.changes.begin(), slides_.changes.end(), [](const auto& change) {
-            return !change.saving_text.empty();
-          });
-      text({kBars + kWide, 108, 120, 22},
-           priced ? "dollars" : "",
+          std::any_of(slides_.changes.begin(), slides_.changes.end(),
+                      [](const auto& change) { return !change.saving_text.empty(); });
+      text({kBars + kWide, 108, 120, 22}, priced ? "dollars" : "",
            {13, false, kFaint, Qt::AlignRight});
       text({kBars + kWide + 120, 108, 100, 22}, "earlier", {13, false, kFaint, Qt::AlignRight});
     }
@@ -183,8 +171,7 @@ class Slide {
   void text(const QRectF& place, const QString& words, const Face& face) {
     use(face);
     painter_.drawText(
-        place,
-        static_cast<int>((face.side | Qt::AlignVCenter).toInt()),
+        place, static_cast<int>((face.side | Qt::AlignVCenter).toInt()),
         painter_.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(place.width())));
   }
 
@@ -240,8 +227,7 @@ class Slide {
     painter_.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
     if (!card.low || !card.high) {
       text({inside.left(), y + 6, inside.width(), 24},
-           slides_.trials ? "the same in every trial" : "",
-           {14, false, kFaint});
+           slides_.trials ? "the same in every trial" : "", {14, false, kFaint});
       return;
     }
     const auto x_of = [&](double off) {
@@ -271,11 +257,10 @@ class Slide {
 
 QByteArray slides_pdf(const report::Evaluation& evaluation) {
   const report::Slides slides = report::slides_of(evaluation);
-  return pdf_of({kSlideWidth / 96.0, kSlideHeight / 96.0},
-                qt(slides.name),
+  return pdf_of({kSlideWidth / 96.0, kSlideHeight / 96.0}, qt(slides.name),
                 [&slides](QCPPainter& painter, QPdfWriter& pdf) {
-                  painter.setWindow(
-                      0, 0, static_cast<int>(kSlideWidth), static_cast<int>(kSlideHeight));
+                  painter.setWindow(0, 0, static_cast<int>(kSlideWidth),
+                                    static_cast<int>(kSlideHeight));
                   painter.setRenderHint(QPainter::Antialiasing);
                   Slide(painter, slides, 0).verdict();
                   pdf.newPage();

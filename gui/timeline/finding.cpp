@@ -11,8 +11,7 @@ namespace orrery::timeline {
 namespace {
 
 // Of the slices found: the first in time after one, else the first.
-SliceId next_in_time(const Store& store,
-                     const std::vector<SliceId>& found,
+SliceId next_in_time(const Store& store, const std::vector<SliceId>& found,
                      std::optional<SliceId> after) {
   const auto key = [&store](SliceId id) { return std::pair(store.slices()[id].begin(), id); };
   SliceId first = found.front();
@@ -35,8 +34,7 @@ std::uint64_t place_in_time(const Store& store, const std::vector<SliceId>& foun
 
 }  // namespace
 
-std::optional<Finding> find_in_levels(const Levels& levels,
-                                      const FindRequest& request,
+std::optional<Finding> find_in_levels(const Levels& levels, const FindRequest& request,
                                       std::stop_token stop) {
   std::vector<std::size_t> order;
   for (std::size_t level = request.level; level < levels.size(); ++level) {
@@ -70,10 +68,8 @@ std::optional<SliceId> slice_from(const Store& store, RowId row, std::int64_t ti
   return place < track.count ? std::optional(track.first + place) : std::nullopt;
 }
 
-std::optional<SliceId> next_by_length(const Store& store,
-                                      CategorySet categories,
-                                      std::optional<SliceId> from,
-                                      bool shorter) {
+std::optional<SliceId> next_by_length(const Store& store, CategorySet categories,
+                                      std::optional<SliceId> from, bool shorter) {
   const std::span<const Slice> slices = store.slices();
   // Of equal ones the first is the longest.
   const auto length = [&store, &slices](SliceId id) {

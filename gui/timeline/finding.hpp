@@ -42,9 +42,7 @@ struct Finding {
 
 // Of these categories the slice that is next in length to `from`, shorter or longer; without one
 // the longest.
-[[nodiscard]] std::optional<SliceId> next_by_length(const Store& store,
-                                                    CategorySet categories,
-                                                    std::optional<SliceId> from,
-                                                    bool shorter);
+[[nodiscard]] std::optional<SliceId> next_by_length(const Store& store, CategorySet categories,
+                                                    std::optional<SliceId> from, bool shorter);
 
 }  // namespace orrery::timeline

@@ -74,9 +74,7 @@ std::array<Rgb, kCategories> inks(bool dark) {
   return colors;
 }
 
-double channel(Rgb color, unsigned shift) {
-  return static_cast<double>((color >> shift) & 0xffU);
-}
+double channel(Rgb color, unsigned shift) { return static_cast<double>((color >> shift) & 0xffU); }
 
 double luminance(Rgb color) {
   const auto linear = [](double value) {

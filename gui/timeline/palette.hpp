@@ -34,9 +34,7 @@ struct Palette {
   Rgb abnormal = 0;
   std::array<Rgb, kCategories> category{};
 
-  [[nodiscard]] Rgb of(Category kind) const {
-    return category[static_cast<std::size_t>(kind)];
-  }
+  [[nodiscard]] Rgb of(Category kind) const { return category[static_cast<std::size_t>(kind)]; }
 };
 
 [[nodiscard]] Palette light_palette();
@@ -94,9 +92,7 @@ class Shades {
     return stroke_[kind & kMask] != 0 ? mixed_[kind & kMask] : table_[kind & kMask][level];
   }
 
-  [[nodiscard]] Rgb darker(Rgb shade) const {
-    return half(shade, edge_);
-  }
+  [[nodiscard]] Rgb darker(Rgb shade) const { return half(shade, edge_); }
 
   std::array<std::array<Rgb, kLevels>, (std::size_t{1} << kCategoryBits)> table_{};
   std::array<Rgb, (std::size_t{1} << kCategoryBits)> stroke_{};

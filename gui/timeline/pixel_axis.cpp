@@ -8,8 +8,8 @@
 namespace orrery::timeline {
 
 PixelAxis::PixelAxis(TimeRange range, int width) {
-  ORRERY_CHECK(
-      width >= 1 && range.length() >= width, "{} columns cannot show {} ns", width, range.length());
+  ORRERY_CHECK(width >= 1 && range.length() >= width, "{} columns cannot show {} ns", width,
+               range.length());
   const std::int64_t quotient = range.length() / width;
   const std::int64_t remainder = range.length() % width;
   edges_.resize(static_cast<std::size_t>(width) + 1);

@@ -29,26 +29,18 @@ class PixelAxis {
   // part of the picture on which a timeline embedded at `offset` is shown.
   PixelAxis(const PixelAxis& outer, std::int64_t offset, TimeRange range);
 
-  [[nodiscard]] int width() const {
-    return static_cast<int>(edges_.size()) - 1;
-  }
+  [[nodiscard]] int width() const { return static_cast<int>(edges_.size()) - 1; }
 
   // Column of the outer axis on which this one begins.
-  [[nodiscard]] int first_column() const {
-    return first_column_;
-  }
+  [[nodiscard]] int first_column() const { return first_column_; }
 
-  [[nodiscard]] TimeRange range() const {
-    return {edges_.front(), edges_.back()};
-  }
+  [[nodiscard]] TimeRange range() const { return {edges_.front(), edges_.back()}; }
 
   [[nodiscard]] std::int64_t edge(int column) const {
     return edges_[static_cast<std::size_t>(column)];
   }
 
-  [[nodiscard]] std::span<const std::int64_t> edges() const {
-    return edges_;
-  }
+  [[nodiscard]] std::span<const std::int64_t> edges() const { return edges_; }
 
   // Of a moment within range().
   [[nodiscard]] int at(std::int64_t time) const;
@@ -57,9 +49,7 @@ class PixelAxis {
   [[nodiscard]] double position(std::int64_t time) const;
 
   // Nanoseconds of one column, rounded down, at least 1.
-  [[nodiscard]] std::int64_t pixel() const {
-    return pixel_;
-  }
+  [[nodiscard]] std::int64_t pixel() const { return pixel_; }
 
  private:
   void set_scale();

@@ -39,9 +39,7 @@ struct Canvas {
         width(image.width()),
         height(image.height()) {}
 
-  [[nodiscard]] Rgb* line(int y) const {
-    return first + y * stride;
-  }
+  [[nodiscard]] Rgb* line(int y) const { return first + y * stride; }
 };
 
 // What all lines of one frame have in common.
@@ -196,8 +194,8 @@ class RowsRaster {
         maker_.track(view_.store().rows()[lead].first_track, odd_);
         copy_line(y, y + height);
       } else if (laid.collapsed) {
-        maker_.merged(
-            row.first_track, row.first_track + row.tracks, row.tracks >= kManyTracks, odd_);
+        maker_.merged(row.first_track, row.first_track + row.tracks, row.tracks >= kManyTracks,
+                      odd_);
         copy_line(y, y + height);
       }
       return;
@@ -337,9 +335,7 @@ class RowsRaster {
 
 void paint_rows(const View& view, const Palette& palette, QImage& image) {
   ORRERY_CHECK(image.format() == QImage::Format_RGB32 && image.width() == view.columns(),
-               "an image {} wide cannot show {} columns",
-               image.width(),
-               view.columns());
+               "an image {} wide cannot show {} columns", image.width(), view.columns());
   if (view.empty()) {
     image.fill(palette.background);
     return;
@@ -371,8 +367,8 @@ void paint_minimap(const View& view, const Palette& palette, QImage& image) {
     const int band = y * bands / canvas.height;
     if (y == 0 || band != (y - 1) * bands / canvas.height) {
       const auto first = static_cast<TrackId>(band);
-      summariser.tracks(
-          bands == 1 ? 0 : first, bands == 1 ? tracks : first + 1, tracks >= kManyTracks, bins);
+      summariser.tracks(bands == 1 ? 0 : first, bands == 1 ? tracks : first + 1,
+                        tracks >= kManyTracks, bins);
     }
     Rgb* out = canvas.line(y);
     for (const BlockBin bin : bins) {

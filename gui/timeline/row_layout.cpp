@@ -64,9 +64,7 @@ RowLayout::RowLayout(std::shared_ptr<const Store> store) : store_(std::move(stor
   rebuild();
 }
 
-bool RowLayout::is_collapsed(RowId row) const {
-  return row < collapsed_.size() && collapsed_[row];
-}
+bool RowLayout::is_collapsed(RowId row) const { return row < collapsed_.size() && collapsed_[row]; }
 
 bool RowLayout::is_pinned(RowId row) const {
   return std::find(pins_.begin(), pins_.end(), row) != pins_.end();
@@ -150,9 +148,7 @@ void RowLayout::magnify(double factor) {
   scroll_ *= factor;
 }
 
-void RowLayout::scroll_by(double pixels) {
-  set_scroll(scroll_ + pixels);
-}
+void RowLayout::scroll_by(double pixels) { set_scroll(scroll_ + pixels); }
 
 void RowLayout::set_scroll(double pixels) {
   scroll_ = pixels;
@@ -178,9 +174,8 @@ void RowLayout::reveal(const RowPlace& place) {
     open_ranks_[place.row].insert(place.rank);
   }
   rebuild();
-  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(), [&shown](const LaidRow& laid) {
-    return laid.place() == shown;
-  });
+  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(),
+                               [&shown](const LaidRow& laid) { return laid.place() == shown; });
   if (it == scrolled_.end()) {
     return;
   }
@@ -194,13 +189,9 @@ void RowLayout::reveal(const RowPlace& place) {
   }
 }
 
-double RowLayout::pinned_height() const {
-  return row_height_ * total_units(pinned_);
-}
+double RowLayout::pinned_height() const { return row_height_ * total_units(pinned_); }
 
-double RowLayout::total_height() const {
-  return row_height_ * total_units(scrolled_);
-}
+double RowLayout::total_height() const { return row_height_ * total_units(scrolled_); }
 
 double RowLayout::largest_scroll() const {
   return std::max(total_height() + pinned_height() - view_height_, 0.0);
@@ -220,18 +211,16 @@ std::optional<RowLayout::Hit> RowLayout::at(double y) const {
   }
   const auto unit = static_cast<std::uint32_t>(units);
   const auto after =
-      std::upper_bound(rows.begin(), rows.end(), unit, [](std::uint32_t u, const LaidRow& row) {
-        return u < row.first_unit;
-      });
+      std::upper_bound(rows.begin(), rows.end(), unit,
+                       [](std::uint32_t u, const LaidRow& row) { return u < row.first_unit; });
   const LaidRow& row = *std::prev(after);
   return Hit{&row, pinned, unit - row.first_unit};
 }
 
 std::size_t RowLayout::index_of_unit(std::uint32_t unit) const {
-  const auto after = std::upper_bound(
-      scrolled_.begin(), scrolled_.end(), unit, [](std::uint32_t u, const LaidRow& row) {
-        return u < row.first_unit;
-      });
+  const auto after =
+      std::upper_bound(scrolled_.begin(), scrolled_.end(), unit,
+                       [](std::uint32_t u, const LaidRow& row) { return u < row.first_unit; });
   return after == scrolled_.begin() ? 0 : static_cast<std::size_t>(after - scrolled_.begin()) - 1;
 }
 
@@ -318,8 +307,6 @@ void RowLayout::rebuild() {
   clamp_scroll();
 }
 
-void RowLayout::clamp_scroll() {
-  scroll_ = std::clamp(scroll_, 0.0, largest_scroll());
-}
+void RowLayout::clamp_scroll() { scroll_ = std::clamp(scroll_, 0.0, largest_scroll()); }
 
 }  // namespace orrery::timeline

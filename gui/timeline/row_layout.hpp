@@ -53,9 +53,7 @@ struct LaidRow {
   RowPart part = RowPart::own;
   std::uint32_t rank = 0;
 
-  [[nodiscard]] RowPlace place() const {
-    return {row, part, rank};
-  }
+  [[nodiscard]] RowPlace place() const { return {row, part, rank}; }
 };
 
 // The row whose slices a laid row shows: its own, the first of a closed group that is led by it;
@@ -83,13 +81,9 @@ class RowLayout {
   RowLayout() = default;
   explicit RowLayout(std::shared_ptr<const Store> store);
 
-  [[nodiscard]] const std::vector<LaidRow>& pinned() const {
-    return pinned_;
-  }
+  [[nodiscard]] const std::vector<LaidRow>& pinned() const { return pinned_; }
 
-  [[nodiscard]] const std::vector<LaidRow>& scrolled() const {
-    return scrolled_;
-  }
+  [[nodiscard]] const std::vector<LaidRow>& scrolled() const { return scrolled_; }
 
   [[nodiscard]] bool is_collapsed(RowId row) const;
   [[nodiscard]] bool is_pinned(RowId row) const;
@@ -121,13 +115,9 @@ class RowLayout {
   // Opens what is above a row, or a rank, and scrolls until it is visible.
   void reveal(const RowPlace& place);
 
-  [[nodiscard]] double row_height() const {
-    return row_height_;
-  }
+  [[nodiscard]] double row_height() const { return row_height_; }
 
-  [[nodiscard]] double scroll() const {
-    return scroll_;
-  }
+  [[nodiscard]] double scroll() const { return scroll_; }
 
   // Of the pinned rows, on the screen.
   [[nodiscard]] double pinned_height() const;
@@ -139,9 +129,7 @@ class RowLayout {
   // Top of a row on the screen; may lie outside. Pinned rows are in `pinned()`.
   [[nodiscard]] double top_of(const LaidRow& row, bool pinned) const;
 
-  [[nodiscard]] double height_of(const LaidRow& row) const {
-    return row_height_ * row.units;
-  }
+  [[nodiscard]] double height_of(const LaidRow& row) const { return row_height_ * row.units; }
 
   struct Hit {
     const LaidRow* row = nullptr;

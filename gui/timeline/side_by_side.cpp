@@ -32,8 +32,7 @@ class StoreCopy {
     }
     for (const Mark& mark : store_.marks()) {
       if (mark.time >= side_.window.begin && mark.time <= side_.window.end) {
-        builder_.mark(mark.time - side_.window.begin,
-                      mark.kind,
+        builder_.mark(mark.time - side_.window.begin, mark.kind,
                       side_.name + ": " + store_.names()[mark.name]);
       }
     }
@@ -113,8 +112,7 @@ class StoreCopy {
     const auto slices = store_.slices_of(track);
     const SliceId first = store_.tracks()[track].first;
     for (std::uint32_t i = store_.first_ending_after(track, side_.window.begin);
-         i < slices.size() && slices[i].begin() < side_.window.end;
-         ++i) {
+         i < slices.size() && slices[i].begin() < side_.window.end; ++i) {
       const Slice& slice = slices[i];
       if (rows_[id] == kNoRow) {
         rows_[id] = builder_.row(row.name, parent_of(row));
@@ -122,12 +120,9 @@ class StoreCopy {
       const std::int64_t begin = std::max(slice.begin(), side_.window.begin);
       const std::int64_t end =
           std::min(slice.begin() + store_.duration_of(slice), side_.window.end);
-      const PendingSlice place = builder_.add(rows_[id],
-                                              {begin - side_.window.begin,
-                                               std::max(begin, end) - side_.window.begin,
-                                               name_of(slice),
-                                               slice.category(),
-                                               slice.is(kAbnormal)});
+      const PendingSlice place = builder_.add(
+          rows_[id], {begin - side_.window.begin, std::max(begin, end) - side_.window.begin,
+                      name_of(slice), slice.category(), slice.is(kAbnormal)});
       if (has_flows_) {
         places_.emplace(first + i, place);
       }
@@ -156,9 +151,7 @@ std::size_t lane_of(trace::Work work, trace::Axis axis) {
 
 }  // namespace
 
-void SideBySide::add(const StoreSide& side) {
-  StoreCopy(side, builder_).run();
-}
+void SideBySide::add(const StoreSide& side) { StoreCopy(side, builder_).run(); }
 
 void SideBySide::add(const MeasuredSide& side, trace::AxisFinder& axes) {
   const RowId top = builder_.group(side.name);

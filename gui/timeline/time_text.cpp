@@ -179,9 +179,7 @@ std::string moment_text(std::int64_t ns, std::optional<std::int64_t> unix_start)
                     : duration_text(ns);
 }
 
-Ticks ticks_of(TimeRange window,
-               std::int64_t zero,
-               int most,
+Ticks ticks_of(TimeRange window, std::int64_t zero, int most,
                std::optional<std::int64_t> unix_start) {
   Ticks out;
   out.distance = round_distance(window.length(), most);

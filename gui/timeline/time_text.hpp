@@ -42,9 +42,7 @@ struct Ticks {
 
 // At most `most` labels for a window; times are counted from `zero`, at which so many seconds have
 // passed since 1970 where that is known.
-[[nodiscard]] Ticks ticks_of(TimeRange window,
-                             std::int64_t zero,
-                             int most,
+[[nodiscard]] Ticks ticks_of(TimeRange window, std::int64_t zero, int most,
                              std::optional<std::int64_t> unix_start = {});
 
 }  // namespace orrery::timeline

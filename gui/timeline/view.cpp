@@ -40,18 +40,14 @@ void View::add_level(Level level) {
   levels_.push_back(std::move(level));
 }
 
-TimeRange View::whole() const {
-  return levels_.front().store->range();
-}
+TimeRange View::whole() const { return levels_.front().store->range(); }
 
 TimeRange View::level_range(std::size_t level) const {
   const TimeRange range = levels_[level].store->range();
   return level == 0 ? range : shown_[level].range;
 }
 
-Occurrence View::occurrence(std::size_t level) const {
-  return shown_[level];
-}
+Occurrence View::occurrence(std::size_t level) const { return shown_[level]; }
 
 std::vector<std::string> View::path() const {
   std::vector<std::string> parts;
@@ -60,9 +56,7 @@ std::vector<std::string> View::path() const {
       parts.push_back(levels_[i].name);
     } else {
       parts.push_back(fmt::format(
-          "{} {} at {}",
-          levels_[i].unit,
-          format_integer(shown_[i].number),
+          "{} {} at {}", levels_[i].unit, format_integer(shown_[i].number),
           moment_text(shown_[i].range.begin - whole().begin, levels_.front().unix_start)));
     }
   }

@@ -43,9 +43,7 @@ struct Hit {
   std::int64_t origin = 0;            // of the copy that was hit, absolute
   std::int64_t time = 0;              // absolute
 
-  [[nodiscard]] RowPlace place() const {
-    return {row, part, rank};
-  }
+  [[nodiscard]] RowPlace place() const { return {row, part, rank}; }
 };
 
 struct SelectedArea {
@@ -62,37 +60,21 @@ class View {
   // One more level within the innermost; what is looked at stays. The view is not empty.
   void add_level(Level level);
 
-  [[nodiscard]] bool empty() const {
-    return levels_.empty();
-  }
+  [[nodiscard]] bool empty() const { return levels_.empty(); }
 
-  [[nodiscard]] const Levels& levels() const {
-    return levels_;
-  }
+  [[nodiscard]] const Levels& levels() const { return levels_; }
 
-  [[nodiscard]] std::size_t level() const {
-    return level_;
-  }
+  [[nodiscard]] std::size_t level() const { return level_; }
 
-  [[nodiscard]] const Store& store() const {
-    return *levels_[level_].store;
-  }
+  [[nodiscard]] const Store& store() const { return *levels_[level_].store; }
 
-  [[nodiscard]] RowLayout& rows() {
-    return layouts_[level_];
-  }
+  [[nodiscard]] RowLayout& rows() { return layouts_[level_]; }
 
-  [[nodiscard]] const RowLayout& rows() const {
-    return layouts_[level_];
-  }
+  [[nodiscard]] const RowLayout& rows() const { return layouts_[level_]; }
 
-  [[nodiscard]] TimeRange window() const {
-    return window_;
-  }
+  [[nodiscard]] TimeRange window() const { return window_; }
 
-  [[nodiscard]] std::int64_t origin() const {
-    return origins_[level_];
-  }
+  [[nodiscard]] std::int64_t origin() const { return origins_[level_]; }
 
   // The occurrence that is shown of a level, absolute; of level 0 its whole range.
   [[nodiscard]] Occurrence occurrence(std::size_t level) const;
@@ -108,13 +90,9 @@ class View {
   // Rows of all levels, from this one on, at a height at which their names can be read.
   void set_readable_rows(std::size_t first = 0);
 
-  [[nodiscard]] int columns() const {
-    return columns_;
-  }
+  [[nodiscard]] int columns() const { return columns_; }
 
-  [[nodiscard]] PixelAxis axis() const {
-    return {window_, columns_};
-  }
+  [[nodiscard]] PixelAxis axis() const { return {window_, columns_}; }
 
   // The timeline of the level in the window: itself, and its neighbours where it repeats.
   [[nodiscard]] std::vector<Copy> copies(const PixelAxis& axis) const;
@@ -131,9 +109,7 @@ class View {
 
   [[nodiscard]] Hit pick(double column, double y) const;
 
-  [[nodiscard]] std::optional<SliceId> selected() const {
-    return selected_;
-  }
+  [[nodiscard]] std::optional<SliceId> selected() const { return selected_; }
 
   void select(const Hit& hit);
   void select_slice(SliceId slice);  // of the level that is shown; brings it into view
@@ -141,24 +117,16 @@ class View {
   bool select_next();  // on the track of the selected slice
   bool select_previous();
 
-  [[nodiscard]] const std::optional<SelectedArea>& area() const {
-    return area_;
-  }
+  [[nodiscard]] const std::optional<SelectedArea>& area() const { return area_; }
 
-  void set_area(std::optional<SelectedArea> area) {
-    area_ = std::move(area);
-  }
+  void set_area(std::optional<SelectedArea> area) { area_ = std::move(area); }
 
   // The area on the clock of the store that is shown.
   [[nodiscard]] std::optional<Area> local_area() const;
 
-  [[nodiscard]] const std::optional<TimeRange>& ruler() const {
-    return ruler_;
-  }
+  [[nodiscard]] const std::optional<TimeRange>& ruler() const { return ruler_; }
 
-  void set_ruler(std::optional<TimeRange> ruler) {
-    ruler_ = ruler;
-  }
+  void set_ruler(std::optional<TimeRange> ruler) { ruler_ = ruler; }
 
   [[nodiscard]] std::int64_t time_at(double column) const;
 

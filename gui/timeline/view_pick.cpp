@@ -16,17 +16,14 @@ namespace {
 constexpr double kGrab = 3.0;  // columns around the cursor in which small slices are found
 
 // The slice at a moment; else, of those that touch [begin, end), the abnormal or longest one.
-std::optional<SliceId> slice_near(const Store& store,
-                                  TrackId track,
-                                  std::int64_t time,
+std::optional<SliceId> slice_near(const Store& store, TrackId track, std::int64_t time,
                                   TimeRange reach) {
   const std::span<const Slice> slices = store.slices_of(track);
   const std::uint32_t first = store.first_ending_after(track, reach.begin);
   std::optional<SliceId> best;
   constexpr std::uint32_t kMostLookedAt = 100'000;
   for (std::uint32_t i = first;
-       i < slices.size() && i < first + kMostLookedAt && slices[i].begin() < reach.end;
-       ++i) {
+       i < slices.size() && i < first + kMostLookedAt && slices[i].begin() < reach.end; ++i) {
     const SliceId id = store.tracks()[track].first + i;
     const bool under = slices[i].begin() <= time && time < store.end_of(slices[i]);
     const bool wide = store.end_of(slices[i]) - slices[i].begin() >= reach.length();
@@ -117,13 +114,9 @@ void View::clear_selection() {
   ruler_.reset();
 }
 
-bool View::select_next() {
-  return step_selection(true);
-}
+bool View::select_next() { return step_selection(true); }
 
-bool View::select_previous() {
-  return step_selection(false);
-}
+bool View::select_previous() { return step_selection(false); }
 
 bool View::step_selection(bool forward) {
   if (empty() || store().slices().empty()) {
@@ -173,8 +166,7 @@ std::vector<std::string> View::describe(const Hit& hit) const {
   if (row.kind == RowKind::counter) {
     const Counter& counter = store().counters()[row.counter];
     const std::optional<double> value = counter.value_at(hit.time - hit.origin);
-    lines.push_back(value ? fmt::format("{}: {} {}",
-                                        counter.name(),
+    lines.push_back(value ? fmt::format("{}: {} {}", counter.name(),
                                         format_number(*value, {.significant = 4, .trim = true}),
                                         counter.unit())
                           : counter.name());

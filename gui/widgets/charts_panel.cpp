@@ -17,9 +17,7 @@
 namespace orrery::gui {
 
 void save_chart_with_dialog(QWidget* parent, ChartView& chart) {
-  save_with_dialog(parent,
-                   "Save chart",
-                   chart.plot().name,
+  save_with_dialog(parent, "Save chart", chart.plot().name,
                    "PNG image (*.png);;SVG drawing (*.svg);;PDF page (*.pdf);;CSV table (*.csv)",
                    [&chart](const QString& path) { return chart.save(path); });
 }
@@ -133,9 +131,7 @@ void ChartsPanel::choose(const QString& chart) {
   }
 }
 
-void ChartsPanel::cancel() {
-  job_.cancel();
-}
+void ChartsPanel::cancel() { job_.cancel(); }
 
 void ChartsPanel::show_chosen() {
   job_.cancel();
@@ -212,8 +208,6 @@ void ChartsPanel::say(const QString& sentence) {
   status_->setVisible(!sentence.isEmpty());
 }
 
-void ChartsPanel::save_chart() {
-  save_chart_with_dialog(this, *chart_);
-}
+void ChartsPanel::save_chart() { save_chart_with_dialog(this, *chart_); }
 
 }  // namespace orrery::gui

@@ -36,13 +36,9 @@ class ChartsPanel : public QWidget {
   [[nodiscard]] QStringList names() const;
 
   // Of flame views; empty where the chart is not about a stage.
-  [[nodiscard]] QComboBox& stages() {
-    return *stage_;
-  }
+  [[nodiscard]] QComboBox& stages() { return *stage_; }
 
-  [[nodiscard]] ChartView& chart() {
-    return *chart_;
-  }
+  [[nodiscard]] ChartView& chart() { return *chart_; }
 
  signals:
   void loss_chosen(int hue, const QString& name);  // a bar in the colour of a loss

@@ -26,14 +26,10 @@ class Margin : public QWidget {
  public:
   explicit Margin(CodeEditor* editor) : QWidget(editor), editor_(editor) {}
 
-  [[nodiscard]] QSize sizeHint() const override {
-    return {editor_->margin_width(), 0};
-  }
+  [[nodiscard]] QSize sizeHint() const override { return {editor_->margin_width(), 0}; }
 
  protected:
-  void paintEvent(QPaintEvent* event) override {
-    editor_->paint_margin(event);
-  }
+  void paintEvent(QPaintEvent* event) override { editor_->paint_margin(event); }
 
  private:
   CodeEditor* editor_;
@@ -115,8 +111,7 @@ void YamlHighlighter::highlightBlock(const QString& text) {
   const auto paint = [this, &text](const QRegularExpression& what, const QTextCharFormat& format) {
     for (auto match = what.globalMatch(text); match.hasNext();) {
       const QRegularExpressionMatch found = match.next();
-      setFormat(static_cast<int>(found.capturedStart()),
-                static_cast<int>(found.capturedLength()),
+      setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
                 format);
     }
   };
@@ -128,8 +123,7 @@ void YamlHighlighter::highlightBlock(const QString& text) {
     const QRegularExpressionMatch found = match.next();
     const qsizetype quotes = text.left(found.capturedStart()).count('"');
     if (quotes % 2 == 0) {
-      setFormat(static_cast<int>(found.capturedStart()),
-                static_cast<int>(found.capturedLength()),
+      setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
                 comment_);
     }
   }
@@ -157,9 +151,7 @@ CodeEditor::CodeEditor(QTextDocument* document, QWidget* parent)
   connect(this, &QPlainTextEdit::cursorPositionChanged, this, &CodeEditor::show_marks);
   completer_ = new QCompleter(&words_, this);
   completer_->setWidget(this);
-  connect(completer_,
-          qOverload<const QString&>(&QCompleter::activated),
-          this,
+  connect(completer_, qOverload<const QString&>(&QCompleter::activated), this,
           &CodeEditor::insert_completion);
   lay_out_margin();
 }
@@ -176,11 +168,8 @@ void CodeEditor::set_problems(const Diagnostics& diagnostics) {
     if (!problem.allowed.empty()) {
       text += "\nAllowed: " + qt(problem.allowed);
     }
-    marks_.push_back({block.position() + column,
-                      block.position() + end_of_word(block, column),
-                      problem.where.line,
-                      problem.severity,
-                      text});
+    marks_.push_back({block.position() + column, block.position() + end_of_word(block, column),
+                      problem.where.line, problem.severity, text});
   }
   show_marks();
   margin_->update();
@@ -252,8 +241,8 @@ void CodeEditor::paint_margin(QPaintEvent* event) {
   while (block.isValid() && top <= event->rect().bottom()) {
     const qreal height = blockBoundingRect(block).height();
     const int line = block.blockNumber() + 1;
-    const auto mark = std::find_if(
-        marks_.begin(), marks_.end(), [line](const Mark& m) { return m.line == line; });
+    const auto mark = std::find_if(marks_.begin(), marks_.end(),
+                                   [line](const Mark& m) { return m.line == line; });
     if (mark != marks_.end()) {
       painter.fillRect(QRectF(0, top, 3, height),
                        QColor(mark->severity == Severity::error ? "#d62718" : "#d08700"));
@@ -261,8 +250,7 @@ void CodeEditor::paint_margin(QPaintEvent* event) {
     painter.setPen(palette().color(textCursor().block() == block ? QPalette::WindowText
                                                                  : QPalette::PlaceholderText));
     painter.drawText(QRectF(0, top, margin_->width() - kMarginAir, height),
-                     Qt::AlignRight | Qt::AlignVCenter,
-                     QString::number(line));
+                     Qt::AlignRight | Qt::AlignVCenter, QString::number(line));
     top += height;
     block = block.next();
   }

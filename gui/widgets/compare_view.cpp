@@ -109,9 +109,8 @@ void CompareView::compare() {
   }
   // The base stands first: changes are counted from it.
   const QString wanted = base_->currentText();
-  const auto base = std::find_if(chosen.begin(), chosen.end(), [&wanted](const Candidate& one) {
-    return one.title == wanted;
-  });
+  const auto base = std::find_if(chosen.begin(), chosen.end(),
+                                 [&wanted](const Candidate& one) { return one.title == wanted; });
   if (base != chosen.end()) {
     std::rotate(chosen.begin(), base, base + 1);
   }

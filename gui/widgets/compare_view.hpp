@@ -33,22 +33,14 @@ class CompareView : public QWidget {
   // Ticks the scenarios of these titles and no other.
   void show_only(const QStringList& titles);
 
-  [[nodiscard]] const AnswerTable& differences() const {
-    return *differences_;
-  }
+  [[nodiscard]] const AnswerTable& differences() const { return *differences_; }
 
-  [[nodiscard]] const AnswerTable& keys() const {
-    return *keys_;
-  }
+  [[nodiscard]] const AnswerTable& keys() const { return *keys_; }
 
-  [[nodiscard]] TimelineView& timelines() {
-    return *timelines_;
-  }
+  [[nodiscard]] TimelineView& timelines() { return *timelines_; }
 
   // "step" or "run".
-  [[nodiscard]] QComboBox& level() {
-    return *level_;
-  }
+  [[nodiscard]] QComboBox& level() { return *level_; }
 
  private:
   void compare();

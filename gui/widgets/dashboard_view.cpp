@@ -247,9 +247,8 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   column->addLayout(grid_);
   column->addStretch(1);
   setWidget(page_);
-  connect(verdict_, &QLabel::linkActivated, this, [this] {
-    emit loss_chosen(shown_.loss_hue, shown_.loss);
-  });
+  connect(verdict_, &QLabel::linkActivated, this,
+          [this] { emit loss_chosen(shown_.loss_hue, shown_.loss); });
   connect(reasons_, &QLabel::linkActivated, this, [this](const QString& place) {
     emit keys_wanted(shown_.advice[place.toULongLong()].second);
   });
@@ -263,8 +262,7 @@ void DashboardView::write_verdict() {
     const QString loss = shown_.loss.toHtmlEscaped();
     const auto at = text.lastIndexOf(loss);
     if (at >= 0) {
-      text.replace(at,
-                   loss.size(),
+      text.replace(at, loss.size(),
                    QString("<a href='loss' style='color:%1'>%2</a>")
                        .arg(verdict_->palette().color(QPalette::WindowText).name(), loss));
     }

@@ -49,9 +49,7 @@ DetailsView::DetailsView(QWidget* parent) : QTextBrowser(parent) {
   });
 }
 
-void DetailsView::go() {
-  go_to(details_.chain.size() - 1);
-}
+void DetailsView::go() { go_to(details_.chain.size() - 1); }
 
 void DetailsView::go_to(std::size_t place) {
   if (place < details_.chain.size()) {
@@ -157,8 +155,7 @@ void DetailsView::write() {
   if (!details_.worth.empty()) {
     text += "<p><b>Worth</b></p><table>";
     for (const report::DetailWorth& worth : details_.worth) {
-      text += row({qt(worth.what).toHtmlEscaped(),
-                   qt(format_time(worth.time)),
+      text += row({qt(worth.what).toHtmlEscaped(), qt(format_time(worth.time)),
                    worth.share ? qt(format_percent(*worth.share)) : QString(),
                    worth.dollars ? qt(format_money(*worth.dollars)) : QString()});
     }

@@ -74,8 +74,7 @@ class ValueEditor : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
 
-  QWidget* createEditor(QWidget* parent,
-                        const QStyleOptionViewItem& option,
+  QWidget* createEditor(QWidget* parent, const QStyleOptionViewItem& option,
                         const QModelIndex& index) const override {
     const QStringList choices = index.data(FormModel::kChoicesRole).toStringList();
     if (choices.isEmpty()) {
@@ -90,9 +89,7 @@ class ValueEditor : public QStyledItemDelegate {
     box->installEventFilter(new ListOpener(box));
     // Queued: the key that chose the value is still on its way.
     QObject::connect(
-        box,
-        &QComboBox::activated,
-        box,
+        box, &QComboBox::activated, box,
         [this, box] {
           auto* self = const_cast<ValueEditor*>(this);
           emit self->commitData(box);
@@ -116,8 +113,7 @@ class ValueEditor : public QStyledItemDelegate {
     }
   }
 
-  void setModelData(QWidget* editor,
-                    QAbstractItemModel* model,
+  void setModelData(QWidget* editor, QAbstractItemModel* model,
                     const QModelIndex& index) const override {
     const auto* box = qobject_cast<QComboBox*>(editor);
     const auto* line = qobject_cast<QLineEdit*>(editor);
@@ -260,8 +256,8 @@ void FormView::show_menu(const QPoint& place) {
     tree_->edit(index.siblingAtColumn(FormModel::kValue));
   });
   edit->setEnabled(value.flags().testFlag(Qt::ItemIsEditable));
-  QAction* reset = menu.addAction(
-      "&Take away (default)", this, [this, value] { model_.setData(value, "", Qt::EditRole); });
+  QAction* reset = menu.addAction("&Take away (default)", this,
+                                  [this, value] { model_.setData(value, "", Qt::EditRole); });
   const int line = key.data(FormModel::kLineRole).toInt();
   reset->setEnabled(line > 0);
   QAction* show =

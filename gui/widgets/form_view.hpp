@@ -23,9 +23,7 @@ class FormView : public QWidget {
   // The document must outlive the view.
   explicit FormView(ScenarioDocument* document, QWidget* parent = nullptr);
 
-  [[nodiscard]] FormModel& model() {
-    return model_;
-  }
+  [[nodiscard]] FormModel& model() { return model_; }
 
   bool eventFilter(QObject* watched, QEvent* event) override;
 

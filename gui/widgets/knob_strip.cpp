@@ -95,17 +95,12 @@ class Knob : public QWidget {
     field_->installEventFilter(this);
   }
 
-  [[nodiscard]] const char* key() const {
-    return info_.key;
-  }
+  [[nodiscard]] const char* key() const { return info_.key; }
 
-  [[nodiscard]] const QString& value() const {
-    return value_;
-  }
+  [[nodiscard]] const QString& value() const { return value_; }
 
   // `value` nothing: the scenario has no such key, and the knob goes.
-  void show_value(const std::optional<std::string>& value,
-                  const std::optional<std::string>& at_a,
+  void show_value(const std::optional<std::string>& value, const std::optional<std::string>& at_a,
                   bool followed) {
     has_value_ = value.has_value();
     moved_ = value && at_a && *at_a != *value;
@@ -135,9 +130,8 @@ class Knob : public QWidget {
     QPalette colors = strip_->palette();
     if (moved_) {
       const bool dark = is_dark(colors);
-      colors.setColor(
-          QPalette::Window,
-          followed ? QColor(dark ? "#3a2f14" : "#fff1cf") : QColor(dark ? "#1b2f45" : "#dceafb"));
+      colors.setColor(QPalette::Window, followed ? QColor(dark ? "#3a2f14" : "#fff1cf")
+                                                 : QColor(dark ? "#1b2f45" : "#dceafb"));
     }
     setPalette(colors);
   }
@@ -152,18 +146,12 @@ class Knob : public QWidget {
     }
   }
 
-  [[nodiscard]] bool has_value() const {
-    return has_value_;
-  }
+  [[nodiscard]] bool has_value() const { return has_value_; }
 
   // What differs from A is always in sight.
-  [[nodiscard]] int rank() const {
-    return moved_ ? -1 : info_.rank;
-  }
+  [[nodiscard]] int rank() const { return moved_ ? -1 : info_.rank; }
 
-  [[nodiscard]] bool takes_names() const {
-    return info_.turns == Turns::among_names;
-  }
+  [[nodiscard]] bool takes_names() const { return info_.turns == Turns::among_names; }
 
  private:
   QWidget* make_field() {
@@ -295,8 +283,7 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   });
 }
 
-void KnobStrip::set_document(ScenarioDocument* document,
-                             const OutcomePtr& answered,
+void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answered,
                              const OutcomePtr& baseline) {
   if (document != document_) {
     names_wanted_ = true;
@@ -323,8 +310,8 @@ void KnobStrip::set_document(ScenarioDocument* document,
   const auto fields = std::exchange(names_wanted_, false) ? scenario::fields_of(document->utf8())
                                                           : std::vector<scenario::Field>{};
   for (Knob* knob : knobs_) {
-    const auto field = std::find_if(
-        fields.begin(), fields.end(), [knob](const auto& one) { return one.path == knob->key(); });
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [knob](const auto& one) { return one.path == knob->key(); });
     if (field != fields.end() && knob->takes_names()) {
       knob->set_names(names_of(*field, document->file_name()));
     }
@@ -336,17 +323,14 @@ void KnobStrip::set_document(ScenarioDocument* document,
     if (stale && turned != turned_.end()) {
       value = turned->value;  // the text has it, whether or not there is an answer to it
     }
-    knob->show_value(value,
-                     moved ? at(baseline, knob->key()) : std::nullopt,
+    knob->show_value(value, moved ? at(baseline, knob->key()) : std::nullopt,
                      turned != turned_.end() && turned != turned_.begin());
   }
   back_->setEnabled(moved);
   place_knobs();
 }
 
-QSize KnobStrip::minimumSizeHint() const {
-  return {200, sizeHint().height()};
-}
+QSize KnobStrip::minimumSizeHint() const { return {200, sizeHint().height()}; }
 
 void KnobStrip::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
@@ -357,9 +341,8 @@ void KnobStrip::place_knobs() {
   constexpr int kAir = 16;
   std::vector<Knob*> by_rank = knobs_;
   std::erase_if(by_rank, [](const Knob* knob) { return !knob->has_value(); });
-  std::stable_sort(by_rank.begin(), by_rank.end(), [](const Knob* a, const Knob* b) {
-    return a->rank() < b->rank();
-  });
+  std::stable_sort(by_rank.begin(), by_rank.end(),
+                   [](const Knob* a, const Knob* b) { return a->rank() < b->rank(); });
   int wanted = 0;
   for (const Knob* knob : by_rank) {
     wanted += knob->sizeHint().width() + 2;
@@ -412,16 +395,15 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
     if (turn.followers.size() > 1) {
       const plan::Followers& next = turn.followers[1];
       runner_up.insert(runner_up.end(), next.changes.begin(), next.changes.end());
-      followed += QString(" <a href=\"next\">Instead %1</a> (%2 a step more).")
-                      .arg(words(next),
-                           shown(report::Dimension::time,
-                                 in_seconds(to_seconds(next.step_time - best.step_time))));
+      followed +=
+          QString(" <a href=\"next\">Instead %1</a> (%2 a step more).")
+              .arg(words(next), shown(report::Dimension::time,
+                                      in_seconds(to_seconds(next.step_time - best.step_time))));
     }
   } else if (!turn.stands_alone) {
     followed =
         QString("No layout follows that works with <b>%1 %2</b>. <a href=\"undo\">Back to %3</a>")
-            .arg(key.section('.', -1).replace('_', ' '),
-                 value.toHtmlEscaped(),
+            .arg(key.section('.', -1).replace('_', ' '), value.toHtmlEscaped(),
                  value_of(key).toHtmlEscaped());
     if (const auto nearest = plan::nearest_value(*base, turned)) {
       followed += QString(", or <a href=\"%1=%2\">%3</a>, the nearest that works")

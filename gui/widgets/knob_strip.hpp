@@ -33,8 +33,7 @@ class KnobStrip : public QWidget {
   explicit KnobStrip(QWidget* parent = nullptr);
 
   // What the knobs show and change; null: nothing.
-  void set_document(ScenarioDocument* document,
-                    const OutcomePtr& answered,
+  void set_document(ScenarioDocument* document, const OutcomePtr& answered,
                     const OutcomePtr& baseline);
 
   // As by hand; a sentence where the document refuses it.

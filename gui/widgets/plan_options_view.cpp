@@ -28,13 +28,9 @@ QString title_of(PlanOption::Group group) {
 }
 
 // "fewest GPUs" for "fewest_gpus".
-QString in_words(const QString& name) {
-  return spoken(name.toStdString());
-}
+QString in_words(const QString& name) { return spoken(name.toStdString()); }
 
-QString key_of(const QComboBox* box) {
-  return box->currentData().toString();
-}
+QString key_of(const QComboBox* box) { return box->currentData().toString(); }
 
 }  // namespace
 

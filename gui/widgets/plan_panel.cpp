@@ -182,13 +182,9 @@ void PlanPanel::say(const QString& sentence) {
   bar_->setVisible(!sentence.isEmpty());
 }
 
-QString PlanPanel::sentence() const {
-  return running() ? pace_->text() : bar_->text();
-}
+QString PlanPanel::sentence() const { return running() ? pace_->text() : bar_->text(); }
 
-bool PlanPanel::running() const {
-  return job_.running();
-}
+bool PlanPanel::running() const { return job_.running(); }
 
 void PlanPanel::start() {
   if (running()) {

@@ -38,20 +38,14 @@ class PlanPanel : public QWidget {
   [[nodiscard]] bool running() const;
 
   // Null before the first plan.
-  [[nodiscard]] const PlanPtr& outcome() const {
-    return outcome_;
-  }
+  [[nodiscard]] const PlanPtr& outcome() const { return outcome_; }
 
   // What stands above the result, or in its place: progress, problems, notes.
   [[nodiscard]] QString sentence() const;
 
-  [[nodiscard]] PlanOptionsView& options() {
-    return *options_;
-  }
+  [[nodiscard]] PlanOptionsView& options() { return *options_; }
 
-  [[nodiscard]] PlanResultView& result() {
-    return *result_;
-  }
+  [[nodiscard]] PlanResultView& result() { return *result_; }
 
  signals:
   void running_changed(bool running);

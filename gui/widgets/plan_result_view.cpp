@@ -151,9 +151,8 @@ void PlanResultView::build_tables() {
     column->addWidget(shown.caption);
     column->addWidget(shown.view, 1);
     tabs_->addTab(page, kNames[part]);
-    connect(shown.view, &AnswerTable::row_marked, this, [this, part](int row) {
-      choose_row(part, row);
-    });
+    connect(shown.view, &AnswerTable::row_marked, this,
+            [this, part](int row) { choose_row(part, row); });
     connect(shown.view, &AnswerTable::row_chosen, this, [this, part](int row) {
       choose_row(part, row);
       open(false);
@@ -175,13 +174,11 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
   }
   fronts_->setEnabled(fronts_->count() > 1);
   fill(ranking, ranking_table(plan), ranking_caption(plan));
-  fill(nearly,
-       neighbours_table(plan),
+  fill(nearly, neighbours_table(plan),
        plan.neighbours.empty() ? "Nothing faster fails for want of memory alone."
        : headline.found        ? "Faster, but too large. Return opens the layout that fits."
                                : "What is least short of memory.");
-  fill(firm,
-       firmness_table(plan),
+  fill(firm, firmness_table(plan),
        plan.stability.checked ? qt(plan::firm_words(plan)) : QString("This was not checked."));
   show_front();
   tabs_->setCurrentIndex(headline.found ? static_cast<int>(ranking) : static_cast<int>(nearly));
@@ -216,8 +213,7 @@ void PlanResultView::show_front() {
     return;
   }
   chart_->show_plot(front_plot(*outcome_->plan, *shown));
-  fill(trade_off,
-       trade_off_table(*outcome_->plan, *shown),
+  fill(trade_off, trade_off_table(*outcome_->plan, *shown),
        shown->simulated ? "Simulated plans that no other beats in both figures."
                         : "Estimates without failures that no other beats in both figures.");
   if (chosen_) {
@@ -315,15 +311,10 @@ void PlanResultView::save_plan() {
   if (!outcome_) {
     return;
   }
-  save_with_dialog(this,
-                   "Save plan",
-                   "plan.json",
-                   "JSON (*.json);;CSV table (*.csv);;Text (*.txt)",
+  save_with_dialog(this, "Save plan", "plan.json", "JSON (*.json);;CSV table (*.csv);;Text (*.txt)",
                    [this](const QString& path) { return save_plan_file(*outcome_->plan, path); });
 }
 
-void PlanResultView::save_chart() {
-  save_chart_with_dialog(this, *chart_);
-}
+void PlanResultView::save_chart() { save_chart_with_dialog(this, *chart_); }
 
 }  // namespace orrery::gui

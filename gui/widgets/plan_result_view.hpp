@@ -38,21 +38,13 @@ class PlanResultView : public QWidget {
   void set_opening(bool opening);  // while a scenario is written
   void focus_ranking();
 
-  [[nodiscard]] const std::optional<plan::Proposal>& chosen() const {
-    return chosen_;
-  }
+  [[nodiscard]] const std::optional<plan::Proposal>& chosen() const { return chosen_; }
 
-  [[nodiscard]] ChartView& chart() {
-    return *chart_;
-  }
+  [[nodiscard]] ChartView& chart() { return *chart_; }
 
-  [[nodiscard]] AnswerTable& table(Part part) {
-    return *tables_[part].view;
-  }
+  [[nodiscard]] AnswerTable& table(Part part) { return *tables_[part].view; }
 
-  [[nodiscard]] QComboBox& fronts() {
-    return *fronts_;
-  }
+  [[nodiscard]] QComboBox& fronts() { return *fronts_; }
 
  public slots:
   void save_chart();

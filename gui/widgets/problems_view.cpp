@@ -62,8 +62,8 @@ void ProblemsView::show_fixes(int row) {
   fixes_.clear();
   const int index = row - failures_;
   if (outcome_ && index >= 0 && index < static_cast<int>(listed_.size())) {
-    fixes_ = scenario::fixes_for(
-        outcome_->text, outcome_->file_name, listed_[static_cast<std::size_t>(index)]);
+    fixes_ = scenario::fixes_for(outcome_->text, outcome_->file_name,
+                                 listed_[static_cast<std::size_t>(index)]);
   }
   for (QPushButton* button : bar_->findChildren<QPushButton*>()) {
     delete button;

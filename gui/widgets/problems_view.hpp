@@ -25,23 +25,15 @@ class ProblemsView : public QWidget {
 
   void set_outcome(const OutcomePtr& outcome);
 
-  [[nodiscard]] AnswerTable& table() {
-    return *table_;
-  }
+  [[nodiscard]] AnswerTable& table() { return *table_; }
 
-  [[nodiscard]] const std::vector<Diagnostic>& listed() const {
-    return listed_;
-  }
+  [[nodiscard]] const std::vector<Diagnostic>& listed() const { return listed_; }
 
   // Errors of the environment included.
-  [[nodiscard]] int count() const {
-    return static_cast<int>(listed_.size()) + failures_;
-  }
+  [[nodiscard]] int count() const { return static_cast<int>(listed_.size()) + failures_; }
 
   // Of the problem that is chosen.
-  [[nodiscard]] const std::vector<scenario::Fix>& fixes() const {
-    return fixes_;
-  }
+  [[nodiscard]] const std::vector<scenario::Fix>& fixes() const { return fixes_; }
 
  signals:
   void line_wanted(int line, int column);

@@ -29,8 +29,7 @@ class CellPainter : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
 
-  void paint(QPainter* painter,
-             const QStyleOptionViewItem& option,
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override {
     QStyledItemDelegate::paint(painter, option, index);
     const QVariant share = index.data(TableModel::kBarRole);
@@ -39,9 +38,8 @@ class CellPainter : public QStyledItemDelegate {
       QRectF bar = option.rect.adjusted(kAir, kAir, -kAir, -kAir);
       bar.setWidth(std::max(1.0, bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
       const int ink = index.data(TableModel::kHueRole).toInt();
-      painter->fillRect(
-          bar,
-          fill_of(hue(static_cast<std::size_t>(ink), is_dark(option.palette)), is_wait_hue(ink)));
+      painter->fillRect(bar, fill_of(hue(static_cast<std::size_t>(ink), is_dark(option.palette)),
+                                     is_wait_hue(ink)));
     }
   }
 
@@ -73,9 +71,8 @@ AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(pare
   setSortingEnabled(true);
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   sorted_.sort(-1);
-  connect(this, &QTableView::activated, this, [this](const QModelIndex& index) {
-    emit row_chosen(sorted_.mapToSource(index).row());
-  });
+  connect(this, &QTableView::activated, this,
+          [this](const QModelIndex& index) { emit row_chosen(sorted_.mapToSource(index).row()); });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const auto& now) {
     if (now.isValid()) {
       emit row_marked(sorted_.mapToSource(now).row());
@@ -148,19 +145,16 @@ void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
   QMenu menu;
   menu.addAction("&Copy selected rows", this, [this] { copy_selection(); });
   menu.addAction("&Save table as CSV...", this, [this] {
-    save_with_dialog(
-        this, "Save table", model_.table().title, "CSV (*.csv)", [this](const auto& p) {
-          return save_csv(p);
-        });
+    save_with_dialog(this, "Save table", model_.table().title, "CSV (*.csv)",
+                     [this](const auto& p) { return save_csv(p); });
   });
   menu.exec(event->globalPos());
 }
 
 std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> tables) {
   for (AnswerTable* view : tabs.findChildren<AnswerTable*>()) {
-    if (std::none_of(tables.begin(), tables.end(), [view](const Table& table) {
-          return table.title == view->objectName();
-        })) {
+    if (std::none_of(tables.begin(), tables.end(),
+                     [view](const Table& table) { return table.title == view->objectName(); })) {
       delete view;
     }
   }
@@ -185,9 +179,7 @@ QString write_or_say(const QString& path, const QByteArray& bytes) {
   return {};
 }
 
-void save_with_dialog(QWidget* parent,
-                      const QString& what,
-                      const QString& name,
+void save_with_dialog(QWidget* parent, const QString& what, const QString& name,
                       const QString& filters,
                       const std::function<QString(const QString& path)>& save) {
   QString chosen;

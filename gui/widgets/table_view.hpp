@@ -24,9 +24,7 @@ class AnswerTable : public QTableView {
   void copy_selection() const;
   [[nodiscard]] QString save_csv(const QString& path) const;  // a sentence, empty: saved
 
-  [[nodiscard]] const Table& table() const {
-    return model_.table();
-  }
+  [[nodiscard]] const Table& table() const { return model_.table(); }
 
  signals:
   void row_chosen(int row);  // of the table, by Return or a double click
@@ -50,9 +48,7 @@ std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> table
 [[nodiscard]] QString write_or_say(const QString& path, const QByteArray& bytes);
 
 // Asks for a file name and saves; problems are shown.
-void save_with_dialog(QWidget* parent,
-                      const QString& what,
-                      const QString& name,
+void save_with_dialog(QWidget* parent, const QString& what, const QString& name,
                       const QString& filters,
                       const std::function<QString(const QString& path)>& save);
 

@@ -31,9 +31,7 @@ class OwnAttention final : public AttentionRunnable {
     allocate(options, 0);
   }
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return "own";
-  }
+  [[nodiscard]] std::string_view implementation() const override { return "own"; }
 
   [[nodiscard]] std::vector<Detail> details() const override {
     return {{"without_cudnn", reason_}};
@@ -51,22 +49,19 @@ class OwnAttention final : public AttentionRunnable {
   std::string reason_;  // why cuDNN does not run it
 };
 
-std::unique_ptr<Runnable> make_own(const KernelCase& kernel,
-                                   const PrepareOptions& options,
+std::unique_ptr<Runnable> make_own(const KernelCase& kernel, const PrepareOptions& options,
                                    std::string reason) {
   const AttentionShape shape = attention_shape(kernel);
   if (shape.formats.narrow()) {
     throw Unsupported(fmt::format("the own attention runs in bf16 and fp16, not {}; cuDNN: {}",
-                                  to_string(kernel.precision),
-                                  reason),
+                                  to_string(kernel.precision), reason),
                       "not offered");
   }
   if (!own_attention_offers(shape)) {
     throw Unsupported(
         fmt::format("the own attention has head dimensions 64 and 64, 128 and 128, 192 and 128, "
                     "not {} and {}",
-                    shape.dim_qk,
-                    shape.dim_v),
+                    shape.dim_qk, shape.dim_v),
         "not offered");
   }
   return std::make_unique<OwnAttention>(shape, options, std::move(reason));
@@ -100,9 +95,7 @@ namespace {
 constexpr std::uint64_t kSamples = 6;
 constexpr Stored kPlain = {Element::fp32, 1.0};  // log_sum
 
-std::size_t size(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
+std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // All rows of one head of a tensor [sequence, row, head, dim].
 struct HeadRows {
@@ -110,13 +103,8 @@ struct HeadRows {
   reference::RowsView view;
 };
 
-HeadRows head_rows(const DeviceBuffer& tensor,
-                   const Stored& stored,
-                   std::int64_t sequence,
-                   std::int64_t head,
-                   std::int64_t heads,
-                   std::int64_t rows,
-                   std::int64_t dim,
+HeadRows head_rows(const DeviceBuffer& tensor, const Stored& stored, std::int64_t sequence,
+                   std::int64_t head, std::int64_t heads, std::int64_t rows, std::int64_t dim,
                    Stream stream) {
   HeadRows result;
   const std::int64_t first = (sequence * rows * heads + head) * dim;
@@ -137,9 +125,7 @@ std::int64_t draw(std::uint64_t index, std::int64_t bound) {
   return integer_at(kSeed, index, static_cast<std::uint32_t>(bound));
 }
 
-Place place_of(std::uint64_t sample,
-               std::int64_t sequences,
-               std::int64_t heads,
+Place place_of(std::uint64_t sample, std::int64_t sequences, std::int64_t heads,
                std::int64_t rows) {
   constexpr std::uint64_t kDraws = 4;
   const std::uint64_t first = sample * kDraws;
@@ -147,11 +133,8 @@ Place place_of(std::uint64_t sample,
   return {draw(first, sequences), draw(first + 1, heads), row};
 }
 
-void judge(Verification& result,
-           std::string_view name,
-           const Place& place,
-           const std::vector<double>& found,
-           const std::vector<double>& expected,
+void judge(Verification& result, std::string_view name, const Place& place,
+           const std::vector<double>& found, const std::vector<double>& expected,
            const reference::Tolerance& tolerance) {
   ORRERY_CHECK(found.size() == expected.size(), "results and reference have one width");
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -160,14 +143,8 @@ void judge(Verification& result,
     result.scale += expected[i] * expected[i];  // a sum until finished()
     if (error > result.worst_error) {
       result.worst_error = error;
-      result.where = fmt::format("{} sequence {} head {} row {} [{}]: {}, expected {}",
-                                 name,
-                                 place.sequence,
-                                 place.head,
-                                 place.row,
-                                 i,
-                                 found[i],
-                                 expected[i]);
+      result.where = fmt::format("{} sequence {} head {} row {} [{}]: {}, expected {}", name,
+                                 place.sequence, place.head, place.row, i, found[i], expected[i]);
     }
   }
 }
@@ -179,11 +156,8 @@ Verification finished(Verification result) {
   return result;
 }
 
-std::string unwritten_in(const DeviceBuffer& output,
-                         std::string_view name,
-                         const Stored& stored,
-                         std::int64_t count,
-                         Stream stream) {
+std::string unwritten_in(const DeviceBuffer& output, std::string_view name, const Stored& stored,
+                         std::int64_t count, Stream stream) {
   const auto bytes = static_cast<int>(bytes_of(stored.element, 1));
   const std::int64_t unwritten = count_unwritten(output.data(), bytes, count, stream);
   return unwritten == 0
@@ -191,32 +165,22 @@ std::string unwritten_in(const DeviceBuffer& output,
              : fmt::format("{} of {} elements of {} were not written", unwritten, count, name);
 }
 
-reference::AttentionHead head_of(const AttentionShape& shape,
-                                 const HeadRows& q,
-                                 const HeadRows& k,
+reference::AttentionHead head_of(const AttentionShape& shape, const HeadRows& q, const HeadRows& k,
                                  const HeadRows& v) {
   return {q.view, k.view, v.view, shape.causal, 1.0 / std::sqrt(static_cast<double>(shape.dim_qk))};
 }
 
 }  // namespace
 
-std::vector<double> read_rows(const void* data,
-                              const Stored& stored,
-                              std::int64_t first,
-                              std::int64_t stride,
-                              std::int64_t width,
-                              std::int64_t count,
+std::vector<double> read_rows(const void* data, const Stored& stored, std::int64_t first,
+                              std::int64_t stride, std::int64_t width, std::int64_t count,
                               Stream stream) {
   const std::size_t bytes = size(bytes_of(stored.element, 1));
   std::vector<unsigned char> raw(size(width * count) * bytes);
-  check(cudaMemcpy2DAsync(raw.data(),
-                          size(width) * bytes,
+  check(cudaMemcpy2DAsync(raw.data(), size(width) * bytes,
                           static_cast<const unsigned char*>(data) + size(first) * bytes,
                           size(std::max(stride, width)) * bytes,  // of one row: anything
-                          size(width) * bytes,
-                          size(count),
-                          cudaMemcpyDeviceToHost,
-                          stream),
+                          size(width) * bytes, size(count), cudaMemcpyDeviceToHost, stream),
         "copy rows to the host");
   check(cudaStreamSynchronize(stream), "copy rows to the host");
   std::vector<double> values(size(width * count));
@@ -242,11 +206,8 @@ Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
   for (std::uint64_t sample = 0; sample < kSamples; ++sample) {
     const Place at = place_of(sample, shape.sequences, shape.heads, shape.queries);
     const std::int64_t group = at.head / (shape.heads / shape.groups);
-    const auto rows = [&](const DeviceBuffer& tensor,
-                          std::int64_t head,
-                          std::int64_t heads,
-                          std::int64_t count,
-                          std::int64_t dim) {
+    const auto rows = [&](const DeviceBuffer& tensor, std::int64_t head, std::int64_t heads,
+                          std::int64_t count, std::int64_t dim) {
       return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
     };
     const HeadRows q = rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk);
@@ -255,19 +216,12 @@ Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
     const auto expected = reference::attention_row(head_of(shape, q, k, v), size(at.row));
     const std::int64_t output =
         ((at.sequence * shape.queries + at.row) * shape.heads + at.head) * shape.dim_v;
-    judge(result,
-          "O",
-          at,
+    judge(result, "O", at,
           read_rows(set.o.data(), shape.formats.operand, output, 0, shape.dim_v, 1, stream),
-          expected.output,
-          output_tolerance(shape.formats, expected.magnitude, shape.keys));
+          expected.output, output_tolerance(shape.formats, expected.magnitude, shape.keys));
     const std::int64_t row = (at.sequence * shape.heads + at.head) * shape.queries + at.row;
-    judge(result,
-          "log_sum",
-          at,
-          read_rows(set.log_sum.data(), kPlain, row, 0, 1, 1, stream),
-          {expected.log_sum},
-          log_sum_tolerance(shape.formats));
+    judge(result, "log_sum", at, read_rows(set.log_sum.data(), kPlain, row, 0, 1, 1, stream),
+          {expected.log_sum}, log_sum_tolerance(shape.formats));
   }
   return finished(result);
 }
@@ -275,11 +229,8 @@ Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
 namespace {
 
 // dK and dV of one key, summed over the heads of its group.
-reference::KeyValueGradient summed_gradient(const AttentionShape& shape,
-                                            const AttentionSet& set,
-                                            const Place& at,
-                                            const HeadRows& k,
-                                            const HeadRows& v,
+reference::KeyValueGradient summed_gradient(const AttentionShape& shape, const AttentionSet& set,
+                                            const Place& at, const HeadRows& k, const HeadRows& v,
                                             Stream stream) {
   const std::int64_t shared = shape.heads / shape.groups;
   reference::KeyValueGradient sum;
@@ -292,15 +243,11 @@ reference::KeyValueGradient summed_gradient(const AttentionShape& shape,
     const HeadRows q = rows(set.q, shape.formats.operand, shape.dim_qk);
     const HeadRows d_o = rows(set.d_o, shape.formats.output_gradient, shape.dim_v);
     const HeadRows o = rows(set.o, shape.formats.operand, shape.dim_v);
-    const auto log_sums = read_rows(set.log_sum.data(),
-                                    kPlain,
-                                    (at.sequence * shape.heads + head) * shape.queries,
-                                    0,
-                                    shape.queries,
-                                    1,
-                                    stream);
-    const auto part = reference::key_value_gradient(
-        head_of(shape, q, k, v), size(at.row), d_o.view, o.view, log_sums);
+    const auto log_sums =
+        read_rows(set.log_sum.data(), kPlain, (at.sequence * shape.heads + head) * shape.queries, 0,
+                  shape.queries, 1, stream);
+    const auto part = reference::key_value_gradient(head_of(shape, q, k, v), size(at.row), d_o.view,
+                                                    o.view, log_sums);
     for (std::size_t i = 0; i < part.key.size(); ++i) {
       sum.key[i] += part.key[i];
     }
@@ -311,47 +258,35 @@ reference::KeyValueGradient summed_gradient(const AttentionShape& shape,
   return sum;
 }
 
-void check_key(const AttentionShape& shape,
-               const AttentionSet& set,
+void check_key(const AttentionShape& shape, const AttentionSet& set,
                const Place& at,  // head is a group, row a key
-               Verification& result,
-               Stream stream) {
+               Verification& result, Stream stream) {
   const auto rows = [&](const DeviceBuffer& tensor, std::int64_t dim) {
-    return head_rows(
-        tensor, shape.formats.operand, at.sequence, at.head, shape.groups, shape.keys, dim, stream);
+    return head_rows(tensor, shape.formats.operand, at.sequence, at.head, shape.groups, shape.keys,
+                     dim, stream);
   };
   const HeadRows k = rows(set.k, shape.dim_qk);
   const HeadRows v = rows(set.v, shape.dim_v);
   const auto expected = summed_gradient(shape, set, at, k, v, stream);
   const std::int64_t row = (at.sequence * shape.keys + at.row) * shape.groups + at.head;
   const std::int64_t terms = shape.queries * (shape.heads / shape.groups);
-  judge(result,
-        "dK",
-        at,
-        read_rows(
-            set.d_k.data(), shape.formats.gradient, row * shape.dim_qk, 0, shape.dim_qk, 1, stream),
+  judge(result, "dK", at,
+        read_rows(set.d_k.data(), shape.formats.gradient, row * shape.dim_qk, 0, shape.dim_qk, 1,
+                  stream),
         expected.key,
         gradient_tolerance(shape.formats, shape.formats.score_gradient, expected.key, terms));
-  judge(result,
-        "dV",
-        at,
-        read_rows(
-            set.d_v.data(), shape.formats.gradient, row * shape.dim_v, 0, shape.dim_v, 1, stream),
+  judge(result, "dV", at,
+        read_rows(set.d_v.data(), shape.formats.gradient, row * shape.dim_v, 0, shape.dim_v, 1,
+                  stream),
         expected.value,
         gradient_tolerance(shape.formats, shape.formats.probability, expected.value, terms));
 }
 
-void check_query(const AttentionShape& shape,
-                 const AttentionSet& set,
-                 const Place& at,
-                 Verification& result,
-                 Stream stream) {
+void check_query(const AttentionShape& shape, const AttentionSet& set, const Place& at,
+                 Verification& result, Stream stream) {
   const std::int64_t group = at.head / (shape.heads / shape.groups);
-  const auto rows = [&](const DeviceBuffer& tensor,
-                        std::int64_t head,
-                        std::int64_t heads,
-                        std::int64_t count,
-                        std::int64_t dim) {
+  const auto rows = [&](const DeviceBuffer& tensor, std::int64_t head, std::int64_t heads,
+                        std::int64_t count, std::int64_t dim) {
     return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
   };
   const HeadRows q = rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk);
@@ -367,11 +302,7 @@ void check_query(const AttentionShape& shape,
   const auto o = line(set.o, shape.formats.operand, shape.dim_v);
   const auto expected =
       reference::query_gradient(head_of(shape, q, k, v), size(at.row), d_o, o, log_sum.front());
-  judge(result,
-        "dQ",
-        at,
-        line(set.d_q, shape.formats.gradient, shape.dim_qk),
-        expected,
+  judge(result, "dQ", at, line(set.d_q, shape.formats.gradient, shape.dim_qk), expected,
         gradient_tolerance(shape.formats, shape.formats.score_gradient, expected, shape.keys));
 }
 
@@ -394,10 +325,10 @@ Verification check_backward(const AttentionShape& shape, const AttentionSet& set
   }
   for (std::uint64_t sample = 0; sample < kSamples; ++sample) {
     const std::uint64_t late = sample + 2;  // no corners: the first query's dQ is rounding noise
-    check_query(
-        shape, set, place_of(late, shape.sequences, shape.heads, shape.queries), result, stream);
-    check_key(
-        shape, set, place_of(sample, shape.sequences, shape.groups, shape.keys), result, stream);
+    check_query(shape, set, place_of(late, shape.sequences, shape.heads, shape.queries), result,
+                stream);
+    check_key(shape, set, place_of(sample, shape.sequences, shape.groups, shape.keys), result,
+              stream);
   }
   return finished(result);
 }

@@ -34,9 +34,7 @@ double inner_rounding(Element element) {
   return steps * reference::unit_roundoff(format_of(element));
 }
 
-reference::Tolerance tolerance_of(const Stored& result,
-                                  const Stored& inner,
-                                  double magnitude,
+reference::Tolerance tolerance_of(const Stored& result, const Stored& inner, double magnitude,
                                   std::int64_t terms) {
   constexpr double kMargin = 4.0;
   constexpr double kHalf = 0.5;
@@ -71,8 +69,7 @@ AttentionFormats attention_formats(Precision precision, Element gradients) {
   }
 }
 
-reference::Tolerance output_tolerance(const AttentionFormats& formats,
-                                      double magnitude,
+reference::Tolerance output_tolerance(const AttentionFormats& formats, double magnitude,
                                       std::int64_t keys) {
   return tolerance_of(formats.operand, formats.probability, magnitude, keys);
 }
@@ -85,10 +82,8 @@ reference::Tolerance log_sum_tolerance(const AttentionFormats& formats) {
 }
 
 // The terms of a gradient have random signs: their root sum of squares is that of a row's elements.
-reference::Tolerance gradient_tolerance(const AttentionFormats& formats,
-                                        const Stored& inner,
-                                        std::span<const double> row,
-                                        std::int64_t terms) {
+reference::Tolerance gradient_tolerance(const AttentionFormats& formats, const Stored& inner,
+                                        std::span<const double> row, std::int64_t terms) {
   constexpr double kMargin = 2.0;
   double squares = 0.0;
   for (const double x : row) {

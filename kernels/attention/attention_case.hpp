@@ -79,9 +79,7 @@ struct AttentionFormats {
   Stored score_gradient;   // dS
   Stored gradient;         // dQ, dK, dV
 
-  [[nodiscard]] bool narrow() const {
-    return bits_of(operand.element) == 8;
-  }
+  [[nodiscard]] bool narrow() const { return bits_of(operand.element) == 8; }
 };
 
 // `gradients`: what fp8_tensor stores them in, e5m2 or e4m3. Throws Unsupported for precisions that
@@ -91,8 +89,7 @@ struct AttentionFormats {
 
 // Of an element of O: a sum over `keys` of p v whose terms have the magnitude m.
 [[nodiscard]] reference::Tolerance output_tolerance(const AttentionFormats& formats,
-                                                    double magnitude,
-                                                    std::int64_t keys);
+                                                    double magnitude, std::int64_t keys);
 
 [[nodiscard]] reference::Tolerance log_sum_tolerance(const AttentionFormats& formats);
 
@@ -114,25 +111,15 @@ struct AttentionShape {
   bool backward = false;
   AttentionFormats formats;
 
-  [[nodiscard]] std::int64_t query_elements() const {
-    return sequences * queries * heads * dim_qk;
-  }
+  [[nodiscard]] std::int64_t query_elements() const { return sequences * queries * heads * dim_qk; }
 
-  [[nodiscard]] std::int64_t key_elements() const {
-    return sequences * keys * groups * dim_qk;
-  }
+  [[nodiscard]] std::int64_t key_elements() const { return sequences * keys * groups * dim_qk; }
 
-  [[nodiscard]] std::int64_t value_elements() const {
-    return sequences * keys * groups * dim_v;
-  }
+  [[nodiscard]] std::int64_t value_elements() const { return sequences * keys * groups * dim_v; }
 
-  [[nodiscard]] std::int64_t output_elements() const {
-    return sequences * queries * heads * dim_v;
-  }
+  [[nodiscard]] std::int64_t output_elements() const { return sequences * queries * heads * dim_v; }
 
-  [[nodiscard]] std::int64_t rows() const {
-    return sequences * heads * queries;
-  }
+  [[nodiscard]] std::int64_t rows() const { return sequences * heads * queries; }
 };
 
 // Throws Unsupported for precisions that attention_formats() does not know.
@@ -158,9 +145,7 @@ class AttentionRunnable : public Runnable {
  public:
   void launch(Stream stream, int copy) final;
 
-  [[nodiscard]] int copies() const final {
-    return static_cast<int>(sets_.size());
-  }
+  [[nodiscard]] int copies() const final { return static_cast<int>(sets_.size()); }
 
   [[nodiscard]] Verification verify(Stream stream) final;
 
@@ -178,9 +163,7 @@ class AttentionRunnable : public Runnable {
   virtual void forward(const AttentionSet& set, Stream stream) = 0;
   virtual void backward(const AttentionSet& set, Stream stream) = 0;
 
-  [[nodiscard]] const AttentionShape& shape() const {
-    return shape_;
-  }
+  [[nodiscard]] const AttentionShape& shape() const { return shape_; }
 
  private:
   void add_set(std::uint64_t seed, Stream stream);
@@ -190,20 +173,14 @@ class AttentionRunnable : public Runnable {
 };
 
 // Values of device memory as doubles: `count` rows of `width`, `stride` elements apart.
-[[nodiscard]] std::vector<double> read_rows(const void* data,
-                                            const Stored& stored,
-                                            std::int64_t first,
-                                            std::int64_t stride,
-                                            std::int64_t width,
-                                            std::int64_t count,
-                                            Stream stream);
+[[nodiscard]] std::vector<double> read_rows(const void* data, const Stored& stored,
+                                            std::int64_t first, std::int64_t stride,
+                                            std::int64_t width, std::int64_t count, Stream stream);
 
 // Sampled rows of the outputs of `set` against the reference.
-[[nodiscard]] Verification check_forward(const AttentionShape& shape,
-                                         const AttentionSet& set,
+[[nodiscard]] Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
                                          Stream stream);
-[[nodiscard]] Verification check_backward(const AttentionShape& shape,
-                                          const AttentionSet& set,
+[[nodiscard]] Verification check_backward(const AttentionShape& shape, const AttentionSet& set,
                                           Stream stream);
 
 // Attention without cuDNN: three kernels that keep the scores in registers.

@@ -51,9 +51,7 @@ void check_plan(const fe::error_t& status, std::string_view what) {
 }
 
 struct ContextDestroyer {
-  void operator()(cudnnHandle_t context) const {
-    static_cast<void>(cudnnDestroy(context));
-  }
+  void operator()(cudnnHandle_t context) const { static_cast<void>(cudnnDestroy(context)); }
 };
 
 using Context = std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>, ContextDestroyer>;
@@ -127,8 +125,7 @@ struct Planned {
 // The frontend is C++ of its own and throws where no kernel suits what is described, already while
 // it is described: that too is a refusal, and costs this case only.
 Planned planned(std::unique_ptr<Graph> (*describe)(const AttentionShape& shape),
-                const AttentionShape& shape,
-                cudnnHandle_t context) {
+                const AttentionShape& shape, cudnnHandle_t context) {
   try {
     Planned plan{.graph = describe(shape)};
     plan.workspace = build(*plan.graph, context);
@@ -144,13 +141,9 @@ class CudnnAttention final : public AttentionRunnable {
  public:
   CudnnAttention(const AttentionShape& shape, const PrepareOptions& options);
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return "cudnn";
-  }
+  [[nodiscard]] std::string_view implementation() const override { return "cudnn"; }
 
-  [[nodiscard]] std::vector<Detail> details() const override {
-    return details_;
-  }
+  [[nodiscard]] std::vector<Detail> details() const override { return details_; }
 
  private:
   void forward(const AttentionSet& set, Stream stream) override;

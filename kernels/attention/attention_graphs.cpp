@@ -19,9 +19,7 @@ struct Extents {
   std::int64_t rows;
   std::int64_t dim;
 
-  [[nodiscard]] std::vector<std::int64_t> extents() const {
-    return {sequences, heads, rows, dim};
-  }
+  [[nodiscard]] std::vector<std::int64_t> extents() const { return {sequences, heads, rows, dim}; }
 
   [[nodiscard]] std::vector<std::int64_t> strides() const {
     return {rows * heads * dim, dim, heads * dim, 1};
@@ -173,16 +171,9 @@ std::unique_ptr<AttentionGraph> narrow_forward_graph(const AttentionShape& shape
   const auto [q, k, v] = inputs(*graph, shape);
   auto attributes = fe::graph::SDPA_fp8_attributes().set_name("attention").set_generate_stats(true);
   mask(attributes, shape);
-  const auto results = graph->sdpa_fp8(q,
-                                       k,
-                                       v,
-                                       number(*graph, kUnscaleQ),
-                                       number(*graph, kUnscaleK),
-                                       number(*graph, kUnscaleV),
-                                       number(*graph, kUnscaleP),
-                                       number(*graph, kScaleP),
-                                       number(*graph, kScaleO),
-                                       attributes);
+  const auto results = graph->sdpa_fp8(
+      q, k, v, number(*graph, kUnscaleQ), number(*graph, kUnscaleK), number(*graph, kUnscaleV),
+      number(*graph, kUnscaleP), number(*graph, kScaleP), number(*graph, kScaleO), attributes);
   output(results[0], kO, query_extents(shape, shape.dim_v));
   log_sum_output(results[1], shape);
   largest(results[2], 0);
@@ -197,25 +188,12 @@ std::unique_ptr<AttentionGraph> narrow_backward_graph(const AttentionShape& shap
   d_o->set_data_type(type_of(shape.formats.output_gradient.element));
   auto attributes = fe::graph::SDPA_fp8_backward_attributes().set_name("attention_backward");
   mask(attributes, shape);
-  const auto results = graph->sdpa_fp8_backward(q,
-                                                k,
-                                                v,
-                                                o,
-                                                d_o,
-                                                log_sum_input(*graph, shape),
-                                                number(*graph, kUnscaleQ),
-                                                number(*graph, kUnscaleK),
-                                                number(*graph, kUnscaleV),
-                                                number(*graph, kUnscaleO),
-                                                number(*graph, kUnscaleDo),
-                                                number(*graph, kUnscaleP),
-                                                number(*graph, kUnscaleDs),
-                                                number(*graph, kScaleP),
-                                                number(*graph, kScaleDq),
-                                                number(*graph, kScaleDk),
-                                                number(*graph, kScaleDv),
-                                                number(*graph, kScaleDs),
-                                                attributes);
+  const auto results = graph->sdpa_fp8_backward(
+      q, k, v, o, d_o, log_sum_input(*graph, shape), number(*graph, kUnscaleQ),
+      number(*graph, kUnscaleK), number(*graph, kUnscaleV), number(*graph, kUnscaleO),
+      number(*graph, kUnscaleDo), number(*graph, kUnscaleP), number(*graph, kUnscaleDs),
+      number(*graph, kScaleP), number(*graph, kScaleDq), number(*graph, kScaleDk),
+      number(*graph, kScaleDv), number(*graph, kScaleDs), attributes);
   const fe::DataType_t gradient = type_of(shape.formats.gradient.element);
   gradients(results, shape);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -93,11 +93,8 @@ struct Softmax {
 // Scores of a warp's 16 queries against a tile of keys in powers of two, -inf where masked.
 template <typename T, int kDim>
 __device__ void score(float (&scores)[kForwardKeys / 8][4],
-                      const std::uint32_t (&query)[kDim / 16][4],
-                      const T* key_tile,
-                      const DeviceAttention& shape,
-                      std::int64_t warp_row,
-                      std::int64_t start,
+                      const std::uint32_t (&query)[kDim / 16][4], const T* key_tile,
+                      const DeviceAttention& shape, std::int64_t warp_row, std::int64_t start,
                       const Lane& lane) {
 #pragma unroll
   for (int kk = 0; kk < kDim / 16; ++kk) {
@@ -120,12 +117,8 @@ __device__ void score(float (&scores)[kForwardKeys / 8][4],
 
 // Divides by the sums of the softmax and writes their logarithms; `log_sum`: of the head's rows.
 template <int kDim>
-__device__ void normalise(float (&sums)[kDim / 8][4],
-                          const Softmax& softmax,
-                          float* log_sum,
-                          std::int64_t queries,
-                          std::int64_t warp_row,
-                          const Lane& lane) {
+__device__ void normalise(float (&sums)[kDim / 8][4], const Softmax& softmax, float* log_sum,
+                          std::int64_t queries, std::int64_t warp_row, const Lane& lane) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float total = softmax.sum[half];
@@ -145,8 +138,9 @@ __device__ void normalise(float (&sums)[kDim / 8][4],
 }
 
 template <typename T, int kDimQk, int kDimV>
-__global__ void __launch_bounds__(kThreads, 1) forward_kernel(
-    const T* q, const T* k, const T* v, T* o, float* log_sum, DeviceAttention shape) {
+__global__ void __launch_bounds__(kThreads, 1)
+    forward_kernel(const T* q, const T* k, const T* v, T* o, float* log_sum,
+                   DeviceAttention shape) {
   using Wide = Tile<T, kDimQk>;
   using Values = Tile<T, kDimV>;
   T* const key_tile = reinterpret_cast<T*>(block_memory());
@@ -193,8 +187,8 @@ __global__ void __launch_bounds__(kThreads, 1) forward_kernel(
     multiply_columns<T, kDimV, kForwardKeys>(sums, scores, value_tile, lane);
   }
 
-  normalise<kDimV>(
-      sums, softmax, log_sum + shape.row_offset(sequence, head), shape.queries, warp_row, lane);
+  normalise<kDimV>(sums, softmax, log_sum + shape.row_offset(sequence, head), shape.queries,
+                   warp_row, lane);
   Values::store(shape.query_view<kDimV>(o, sequence, head), warp_row, sums, 1.0F, lane);
 }
 
@@ -297,13 +291,9 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 // From scores and dP, both with keys in rows: P and dS.
 __device__ inline void weigh(float (&scores)[kBackwardColumns / 8][4],
-                             float (&gradients)[kBackwardColumns / 8][4],
-                             const float* log2_sum,
-                             const float* delta,
-                             const DeviceAttention& shape,
-                             std::int64_t warp_row,
-                             std::int64_t start,
-                             const Lane& lane) {
+                             float (&gradients)[kBackwardColumns / 8][4], const float* log2_sum,
+                             const float* delta, const DeviceAttention& shape,
+                             std::int64_t warp_row, std::int64_t start, const Lane& lane) {
 #pragma unroll
   for (int n = 0; n < kBackwardColumns / 8; ++n) {
 #pragma unroll

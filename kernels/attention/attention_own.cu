@@ -20,9 +20,7 @@ void allow(Kernel* kernel, int bytes) {
         "give a kernel its shared memory");
 }
 
-unsigned tiles_of(std::int64_t rows) {
-  return static_cast<unsigned>((rows + kRows - 1) / kRows);
-}
+unsigned tiles_of(std::int64_t rows) { return static_cast<unsigned>((rows + kRows - 1) / kRows); }
 
 dim3 grid_of(std::int64_t rows, std::int64_t heads, std::int64_t sequences) {
   return {tiles_of(rows), static_cast<unsigned>(heads), static_cast<unsigned>(sequences)};
@@ -43,42 +41,30 @@ struct Launcher {
 
   static void forward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
     forward_kernel<T, kDimQk, kDimV><<<grid_of(shape.queries, shape.heads, shape.sequences),
-                                       kThreads,
-                                       kForwardMemory<T, kDimQk, kDimV>,
-                                       stream>>>(set.q.template as<const T>(),
-                                                 set.k.template as<const T>(),
-                                                 set.v.template as<const T>(),
-                                                 set.o.template as<T>(),
-                                                 set.log_sum.template as<float>(),
-                                                 device_shape(shape));
+                                       kThreads, kForwardMemory<T, kDimQk, kDimV>, stream>>>(
+        set.q.template as<const T>(), set.k.template as<const T>(), set.v.template as<const T>(),
+        set.o.template as<T>(), set.log_sum.template as<float>(), device_shape(shape));
     check_launch("the own attention");
   }
 
   static void backward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
     const DeviceAttention on_device = device_shape(shape);
     const auto blocks = static_cast<unsigned>((shape.rows() + kWarps - 1) / kWarps);
-    delta_kernel<T, kDimV><<<blocks, kThreads, 0, stream>>>(set.o.template as<const T>(),
-                                                            set.d_o.template as<const T>(),
-                                                            set.delta.template as<float>(),
-                                                            on_device,
-                                                            shape.rows());
+    delta_kernel<T, kDimV><<<blocks, kThreads, 0, stream>>>(
+        set.o.template as<const T>(), set.d_o.template as<const T>(),
+        set.delta.template as<float>(), on_device, shape.rows());
     check_launch("the row sums of attention");
-    const BackwardOperands<T> in = {set.q.template as<const T>(),
-                                    set.k.template as<const T>(),
-                                    set.v.template as<const T>(),
-                                    set.d_o.template as<const T>(),
-                                    set.log_sum.template as<const float>(),
-                                    set.delta.template as<const float>()};
-    query_gradient_kernel<T, kDimQk, kDimV><<<grid_of(shape.queries, shape.heads, shape.sequences),
-                                              kThreads,
-                                              kBackwardMemory<T, kDimQk, kDimV>,
-                                              stream>>>(in, set.d_q.template as<T>(), on_device);
+    const BackwardOperands<T> in = {
+        set.q.template as<const T>(),           set.k.template as<const T>(),
+        set.v.template as<const T>(),           set.d_o.template as<const T>(),
+        set.log_sum.template as<const float>(), set.delta.template as<const float>()};
+    query_gradient_kernel<T, kDimQk, kDimV>
+        <<<grid_of(shape.queries, shape.heads, shape.sequences), kThreads,
+           kBackwardMemory<T, kDimQk, kDimV>, stream>>>(in, set.d_q.template as<T>(), on_device);
     check_launch("the gradient of queries");
-    key_gradient_kernel<T, kDimQk, kDimV>
-        <<<grid_of(shape.keys, shape.groups, shape.sequences),
-           kThreads,
-           kBackwardMemory<T, kDimQk, kDimV>,
-           stream>>>(in, set.d_k.template as<T>(), set.d_v.template as<T>(), on_device);
+    key_gradient_kernel<T, kDimQk, kDimV><<<grid_of(shape.keys, shape.groups, shape.sequences),
+                                            kThreads, kBackwardMemory<T, kDimQk, kDimV>, stream>>>(
+        in, set.d_k.template as<T>(), set.d_v.template as<T>(), on_device);
     check_launch("the gradients of keys and values");
   }
 };

@@ -41,13 +41,9 @@ struct Lane {
         quad(index % 4) {}
 
   // Place of element e of C in its fragment.
-  __device__ int row(int e) const {
-    return line + (e / 2) * 8;
-  }
+  __device__ int row(int e) const { return line + (e / 2) * 8; }
 
-  __device__ int column(int e) const {
-    return quad * 2 + e % 2;
-  }
+  __device__ int column(int e) const { return quad * 2 + e % 2; }
 };
 
 __device__ inline std::uint32_t pack(float low, float high, __nv_bfloat16 /*type*/) {
@@ -80,13 +76,11 @@ __device__ inline unsigned char* block_memory() {
 
 // c += a b.
 template <typename T>
-__device__ inline void multiply(float (&c)[4],
-                                const std::uint32_t (&a)[4],
+__device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4],
                                 const std::uint32_t (&b)[2]);
 
 template <>
-__device__ inline void multiply<__nv_bfloat16>(float (&c)[4],
-                                               const std::uint32_t (&a)[4],
+__device__ inline void multiply<__nv_bfloat16>(float (&c)[4], const std::uint32_t (&a)[4],
                                                const std::uint32_t (&b)[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
@@ -96,8 +90,7 @@ __device__ inline void multiply<__nv_bfloat16>(float (&c)[4],
 }
 
 template <>
-__device__ inline void multiply<__half>(float (&c)[4],
-                                        const std::uint32_t (&a)[4],
+__device__ inline void multiply<__half>(float (&c)[4], const std::uint32_t (&a)[4],
                                         const std::uint32_t (&b)[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
@@ -122,9 +115,7 @@ struct Tile {
   static constexpr int kPad = 8;
   static constexpr int kStride = kDim + kPad;
 
-  __host__ __device__ static constexpr int elements(int rows) {
-    return rows * kStride;
-  }
+  __host__ __device__ static constexpr int elements(int rows) { return rows * kStride; }
 
   // Rows [first, first + rows) of global memory by the whole block; rows past the end are 0.
   // Both sides are aligned to 16 bytes: kDim and kStride are multiples of 8.
@@ -145,8 +136,8 @@ struct Tile {
   }
 
   // A: rows [row, row + 16), columns [column, column + 16) of the tile.
-  static __device__ void load_a(
-      std::uint32_t (&a)[4], const T* tile, int row, int column, const Lane& lane) {
+  static __device__ void load_a(std::uint32_t (&a)[4], const T* tile, int row, int column,
+                                const Lane& lane) {
     const T* const at = tile + (row + lane.line) * kStride + column + 2 * lane.quad;
     a[0] = pair_at(at);
     a[1] = pair_at(at + 8 * kStride);
@@ -155,27 +146,24 @@ struct Tile {
   }
 
   // B(l, n) = tile[row + n][column + l]: the tile transposed.
-  static __device__ void load_b_rows(
-      std::uint32_t (&b)[2], const T* tile, int row, int column, const Lane& lane) {
+  static __device__ void load_b_rows(std::uint32_t (&b)[2], const T* tile, int row, int column,
+                                     const Lane& lane) {
     const T* const at = tile + (row + lane.line) * kStride + column + 2 * lane.quad;
     b[0] = pair_at(at);
     b[1] = pair_at(at + 8);
   }
 
   // B(l, n) = tile[row + l][column + n]: the tile as it is.
-  static __device__ void load_b_columns(
-      std::uint32_t (&b)[2], const T* tile, int row, int column, const Lane& lane) {
+  static __device__ void load_b_columns(std::uint32_t (&b)[2], const T* tile, int row, int column,
+                                        const Lane& lane) {
     const T* const at = tile + (row + 2 * lane.quad) * kStride + column + lane.line;
     b[0] = two(at[0], at[kStride]);
     b[1] = two(at[8 * kStride], at[9 * kStride]);
   }
 
   // Rows [first, first + 16) of global memory, those past the end left out.
-  static __device__ void store(const View<T>& target,
-                               std::int64_t first,
-                               const float (&sums)[kDim / 8][4],
-                               float factor,
-                               const Lane& lane) {
+  static __device__ void store(const View<T>& target, std::int64_t first,
+                               const float (&sums)[kDim / 8][4], float factor, const Lane& lane) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t row = first + lane.row(2 * half);
@@ -202,9 +190,7 @@ struct Tile {
 
 // c[row][n] += sum over dim of rows[warp's row][dim] columns[n][dim].
 template <typename T, int kDim, int kColumns>
-__device__ inline void multiply_rows(float (&c)[kColumns / 8][4],
-                                     const T* rows,
-                                     const T* columns,
+__device__ inline void multiply_rows(float (&c)[kColumns / 8][4], const T* rows, const T* columns,
                                      const Lane& lane) {
 #pragma unroll 4  // all of it needs more registers than there are
   for (int kk = 0; kk < kDim / 16; ++kk) {
@@ -222,17 +208,14 @@ __device__ inline void multiply_rows(float (&c)[kColumns / 8][4],
 // sums[row][dim] += sum over l of weights[row][l] tile[l][dim]; the weights are rounded to T.
 template <typename T, int kDim, int kColumns>
 __device__ inline void multiply_columns(float (&sums)[kDim / 8][4],
-                                        const float (&weights)[kColumns / 8][4],
-                                        const T* tile,
+                                        const float (&weights)[kColumns / 8][4], const T* tile,
                                         const Lane& lane) {
 #pragma unroll
   for (int kk = 0; kk < kColumns / 16; ++kk) {
     const float(&low)[4] = weights[2 * kk];
     const float(&high)[4] = weights[2 * kk + 1];
-    const std::uint32_t a[4] = {pack(low[0], low[1], T()),
-                                pack(low[2], low[3], T()),
-                                pack(high[0], high[1], T()),
-                                pack(high[2], high[3], T())};
+    const std::uint32_t a[4] = {pack(low[0], low[1], T()), pack(low[2], low[3], T()),
+                                pack(high[0], high[1], T()), pack(high[2], high[3], T())};
 #pragma unroll
     for (int n = 0; n < kDim / 8; ++n) {
       std::uint32_t b[2];

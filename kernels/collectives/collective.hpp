@@ -43,8 +43,7 @@ class CollectiveGroup {
  public:
   // Meets the other ranks and forms the group of all of them on the current GPU. One rank needs no
   // meeting. Throws orrery::Error.
-  CollectiveGroup(const GroupRank& place,
-                  const std::optional<Meeting>& meeting,
+  CollectiveGroup(const GroupRank& place, const std::optional<Meeting>& meeting,
                   std::chrono::milliseconds patience);
   CollectiveGroup(const CollectiveGroup&) = delete;
   CollectiveGroup& operator=(const CollectiveGroup&) = delete;
@@ -54,27 +53,17 @@ class CollectiveGroup {
   // rank takes no part and gets nothing.
   [[nodiscard]] std::unique_ptr<CollectiveGroup> part(std::optional<int> colour) const;
 
-  [[nodiscard]] int rank() const {
-    return rank_;
-  }
+  [[nodiscard]] int rank() const { return rank_; }
 
-  [[nodiscard]] int ranks() const {
-    return ranks_;
-  }
+  [[nodiscard]] int ranks() const { return ranks_; }
 
   // Machines, counted by host name.
-  [[nodiscard]] int nodes() const {
-    return nodes_;
-  }
+  [[nodiscard]] int nodes() const { return nodes_; }
 
   // Whether two ranks share a GPU.
-  [[nodiscard]] bool functional() const {
-    return functional_;
-  }
+  [[nodiscard]] bool functional() const { return functional_; }
 
-  [[nodiscard]] ncclComm* get() const {
-    return communicator_;
-  }
+  [[nodiscard]] ncclComm* get() const { return communicator_; }
 
   // The largest and the sum of a number over the ranks; both also wait for all ranks.
   [[nodiscard]] double largest(double value, Stream stream) const;
@@ -115,10 +104,8 @@ struct CollectiveTime {
 };
 
 // `calls` of them in a row after a barrier, between two events. Every rank calls it.
-[[nodiscard]] CollectiveTime time_collective(Collective& collective,
-                                             const CollectiveGroup& group,
-                                             int calls,
-                                             Stream stream);
+[[nodiscard]] CollectiveTime time_collective(Collective& collective, const CollectiveGroup& group,
+                                             int calls, Stream stream);
 
 // Host side of collective.hpp: element counts, where a buffer starts when it is used in place, and
 // the values that check a result exactly.
@@ -154,9 +141,7 @@ struct PlannedCollective {
   std::string problem;  // one sentence
 };
 
-[[nodiscard]] PlannedCollective plan_collective(const KernelCase& kernel,
-                                                int rank,
-                                                int ranks,
+[[nodiscard]] PlannedCollective plan_collective(const KernelCase& kernel, int rank, int ranks,
                                                 int nodes);
 
 inline constexpr std::int64_t kPatternPeriod = 65'537;

@@ -33,10 +33,7 @@ PlannedCollective plan_collective(const KernelCase& kernel, int rank, int ranks,
   if (extent(kernel, "ranks") != ranks || extent(kernel, "nodes") != nodes) {
     return {std::nullopt,
             fmt::format("the case is for {} ranks on {} nodes, the group has {} on {}",
-                        extent(kernel, "ranks"),
-                        extent(kernel, "nodes"),
-                        ranks,
-                        nodes)};
+                        extent(kernel, "ranks"), extent(kernel, "nodes"), ranks, nodes)};
   }
   CollectivePlan plan;
   plan.operation = kernel.operation;
@@ -52,10 +49,8 @@ PlannedCollective plan_collective(const KernelCase& kernel, int rank, int ranks,
   const std::int64_t element = bytes_of(plan.element, 1);
   plan.part = extent(kernel, "bytes") / (parts * element);
   if (plan.part == 0) {
-    return {std::nullopt,
-            fmt::format("bytes={} is less than one element for each of {} ranks",
-                        extent(kernel, "bytes"),
-                        ranks)};
+    return {std::nullopt, fmt::format("bytes={} is less than one element for each of {} ranks",
+                                      extent(kernel, "bytes"), ranks)};
   }
   const std::int64_t whole = plan.part * parts;
   plan.send_elements = plan.operation == Operation::all_gather ? plan.part : whole;

@@ -29,8 +29,8 @@ void check(ncclResult_t status, std::string_view what) {
   }
   const char* last = ncclGetLastError(nullptr);
   const std::string detail = last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last);
-  check_status(
-      Library::nccl, status, ncclGetErrorString(status), fmt::format("{}{}", what, detail));
+  check_status(Library::nccl, status, ncclGetErrorString(status),
+               fmt::format("{}{}", what, detail));
 }
 
 ncclDataType_t data_type(Element element) {
@@ -74,8 +74,7 @@ double reduced(ncclComm* communicator, double value, ncclRedOp_t operation, Stre
 
 }  // namespace
 
-CollectiveGroup::CollectiveGroup(const GroupRank& place,
-                                 const std::optional<Meeting>& meeting,
+CollectiveGroup::CollectiveGroup(const GroupRank& place, const std::optional<Meeting>& meeting,
                                  std::chrono::milliseconds patience)
     : rank_(place.rank), ranks_(place.ranks) {
   if (const std::string absence = absence_of(LateLibrary::nccl); !absence.empty()) {
@@ -108,8 +107,8 @@ CollectiveGroup::~CollectiveGroup() {
 
 std::unique_ptr<CollectiveGroup> CollectiveGroup::part(std::optional<int> colour) const {
   ncclComm_t communicator = nullptr;
-  check(ncclCommSplit(
-            communicator_, colour.value_or(NCCL_SPLIT_NOCOLOR), rank_, &communicator, nullptr),
+  check(ncclCommSplit(communicator_, colour.value_or(NCCL_SPLIT_NOCOLOR), rank_, &communicator,
+                      nullptr),
         "split a group");
   if (communicator == nullptr) {
     return nullptr;
@@ -152,9 +151,7 @@ double CollectiveGroup::total(double value, Stream stream) const {
   return reduced(communicator_, value, ncclSum, stream);
 }
 
-void CollectiveGroup::barrier(Stream stream) const {
-  static_cast<void>(total(0.0, stream));
-}
+void CollectiveGroup::barrier(Stream stream) const { static_cast<void>(total(0.0, stream)); }
 
 namespace {
 
@@ -167,23 +164,18 @@ struct BufferSet {
 
 class NcclCollective final : public Collective {
  public:
-  NcclCollective(const CollectivePlan& plan,
-                 const CollectiveGroup& group,
+  NcclCollective(const CollectivePlan& plan, const CollectiveGroup& group,
                  const PrepareOptions& options);
 
   void launch(Stream stream, int copy) override {
     run(sets_[static_cast<std::size_t>(copy)], stream);
   }
 
-  [[nodiscard]] int copies() const override {
-    return static_cast<int>(sets_.size());
-  }
+  [[nodiscard]] int copies() const override { return static_cast<int>(sets_.size()); }
 
   [[nodiscard]] Verification verify(Stream stream) override;
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return "nccl";
-  }
+  [[nodiscard]] std::string_view implementation() const override { return "nccl"; }
 
   [[nodiscard]] std::vector<Detail> details() const override {
     return {{"bytes", std::to_string(plan_.bytes)},
@@ -192,9 +184,7 @@ class NcclCollective final : public Collective {
 
   [[nodiscard]] std::optional<double> estimate(Stream stream) override;
 
-  [[nodiscard]] std::int64_t bytes() const override {
-    return plan_.bytes;
-  }
+  [[nodiscard]] std::int64_t bytes() const override { return plan_.bytes; }
 
  private:
   void add_set(std::uint64_t seed, Stream stream);
@@ -207,8 +197,7 @@ class NcclCollective final : public Collective {
   std::vector<BufferSet> sets_;
 };
 
-NcclCollective::NcclCollective(const CollectivePlan& plan,
-                               const CollectiveGroup& group,
+NcclCollective::NcclCollective(const CollectivePlan& plan, const CollectiveGroup& group,
                                const PrepareOptions& options)
     : plan_(plan), group_(group) {
   const std::int64_t send = aligned(bytes_of(plan.element, plan.send_elements));
@@ -319,12 +308,10 @@ void NcclCollective::fill_pattern(const BufferSet& set, Stream stream) const {
   copy_to_device(input, pattern.data(), period * width, stream);
   for (std::int64_t filled = period; filled < plan_.send_elements; filled *= 2) {
     const std::int64_t more = std::min(filled, plan_.send_elements - filled);
-    kernels::check(cudaMemcpyAsync(input + filled * width,
-                                   input,
-                                   static_cast<std::size_t>(more * width),
-                                   cudaMemcpyDeviceToDevice,
-                                   stream),
-                   "repeat a pattern");
+    kernels::check(
+        cudaMemcpyAsync(input + filled * width, input, static_cast<std::size_t>(more * width),
+                        cudaMemcpyDeviceToDevice, stream),
+        "repeat a pattern");
   }
 }
 
@@ -371,8 +358,7 @@ Verification NcclCollective::verify(Stream stream) {
 
 }  // namespace
 
-std::unique_ptr<Collective> make_collective(const KernelCase& kernel,
-                                            const CollectiveGroup& group,
+std::unique_ptr<Collective> make_collective(const KernelCase& kernel, const CollectiveGroup& group,
                                             const PrepareOptions& options) {
   const PlannedCollective planned =
       plan_collective(kernel, group.rank(), group.ranks(), group.nodes());
@@ -382,9 +368,7 @@ std::unique_ptr<Collective> make_collective(const KernelCase& kernel,
   return std::make_unique<NcclCollective>(*planned.plan, group, options);
 }
 
-CollectiveTime time_collective(Collective& collective,
-                               const CollectiveGroup& group,
-                               int calls,
+CollectiveTime time_collective(Collective& collective, const CollectiveGroup& group, int calls,
                                Stream stream) {
   ORRERY_CHECK(calls > 0, "at least one call is timed");
   const Event start;

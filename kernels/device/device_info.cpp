@@ -103,9 +103,7 @@ std::string uuid_text(std::span<const std::byte> bytes) {
   return text;
 }
 
-void use_device(int index) {
-  check(cudaSetDevice(index), "select the GPU");
-}
+void use_device(int index) { check(cudaSetDevice(index), "select the GPU"); }
 
 std::vector<std::string> visible_addresses() {
   int visible = 0;
@@ -119,10 +117,8 @@ std::vector<std::string> visible_addresses() {
 
 std::string refusal_of(const DeviceInfo& info) {
   if (info.major < kOldestMajor) {
-    return fmt::format("{} has compute capability {}.{}: the kernels need 8.0 or later",
-                       info.name,
-                       info.major,
-                       info.minor);
+    return fmt::format("{} has compute capability {}.{}: the kernels need 8.0 or later", info.name,
+                       info.major, info.minor);
   }
   if (info.mig) {
     return fmt::format(
@@ -146,8 +142,7 @@ std::string no_device_sentence(int cuda_status) {
     case cudaErrorInsufficientDriver:
       return fmt::format(
           "no usable NVIDIA GPU: the driver is missing or older than CUDA {} needs; {}",
-          cuda_version_text(CUDART_VERSION),
-          text);
+          cuda_version_text(CUDART_VERSION), text);
     case cudaErrorNoDevice:
       return fmt::format("no NVIDIA GPU is visible on this machine; {}", text);
     default:

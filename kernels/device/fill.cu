@@ -54,8 +54,7 @@ __global__ void fill_kernel(unsigned char* data, std::int64_t count, Source sour
   const std::int64_t blocks = (count + kBlockWords - 1) / kBlockWords;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       block < blocks;
-       block += stride) {
+       block < blocks; block += stride) {
     const NormalBlock values = source(block);
     const int filled =
         static_cast<int>(min(static_cast<std::int64_t>(kBlockWords), count - block * kBlockWords));
@@ -125,9 +124,7 @@ __global__ void count_kernel(const T* data, std::int64_t count, unsigned long lo
   }
 }
 
-float stored(Element element, float value) {
-  return decode(element, encode(element, value));
-}
+float stored(Element element, float value) { return decode(element, encode(element, value)); }
 
 }  // namespace
 
@@ -147,9 +144,7 @@ void fill_unwritten(void* data, std::int64_t bytes, Stream stream) {
         "mark an output as unwritten");
 }
 
-std::int64_t count_unwritten(const void* data,
-                             int element_bytes,
-                             std::int64_t count,
+std::int64_t count_unwritten(const void* data, int element_bytes, std::int64_t count,
                              Stream stream) {
   if (count == 0) {
     return 0;
@@ -160,17 +155,17 @@ std::int64_t count_unwritten(const void* data,
   const unsigned blocks = blocks_for(count);
   switch (element_bytes) {
     case 1:
-      count_kernel<<<blocks, kThreads, 0, stream>>>(
-          static_cast<const std::uint8_t*>(data), count, counter);
+      count_kernel<<<blocks, kThreads, 0, stream>>>(static_cast<const std::uint8_t*>(data), count,
+                                                    counter);
       break;
     case 2:
-      count_kernel<<<blocks, kThreads, 0, stream>>>(
-          static_cast<const std::uint16_t*>(data), count, counter);
+      count_kernel<<<blocks, kThreads, 0, stream>>>(static_cast<const std::uint16_t*>(data), count,
+                                                    counter);
       break;
     default:
       require(element_bytes == 4, "an output element has 1, 2 or 4 bytes");
-      count_kernel<<<blocks, kThreads, 0, stream>>>(
-          static_cast<const std::uint32_t*>(data), count, counter);
+      count_kernel<<<blocks, kThreads, 0, stream>>>(static_cast<const std::uint32_t*>(data), count,
+                                                    counter);
   }
   check_launch("the count of unwritten elements");
   unsigned long long result = 0;
@@ -188,8 +183,8 @@ float stored_uniform(Element element, Uniform uniform, std::int64_t index) {
   return stored(element, block.value[index % kBlockWords]);
 }
 
-std::vector<float> read_elements(
-    const void* data, Element element, std::int64_t first, std::int64_t count, Stream stream) {
+std::vector<float> read_elements(const void* data, Element element, std::int64_t first,
+                                 std::int64_t count, Stream stream) {
   constexpr std::int64_t kBitsInByte = 8;
   const std::int64_t start = first * bits_of(element) / kBitsInByte;
   require(start * kBitsInByte == first * bits_of(element), "a read starts at a whole byte");
@@ -197,10 +192,8 @@ std::vector<float> read_elements(
   if (bytes.empty()) {
     return {};
   }
-  copy_to_host(bytes.data(),
-               static_cast<const unsigned char*>(data) + start,
-               static_cast<std::int64_t>(bytes.size()),
-               stream);
+  copy_to_host(bytes.data(), static_cast<const unsigned char*>(data) + start,
+               static_cast<std::int64_t>(bytes.size()), stream);
   std::vector<float> values(static_cast<std::size_t>(count));
   const int bits = bits_of(element);
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -42,9 +42,7 @@ void fill_uniform(void* data, Element element, std::int64_t count, Uniform unifo
 void fill_unwritten(void* data, std::int64_t bytes, Stream stream);
 
 // Elements of 1, 2 or 4 bytes that still hold the pattern of fill_unwritten. Waits for the stream.
-[[nodiscard]] std::int64_t count_unwritten(const void* data,
-                                           int element_bytes,
-                                           std::int64_t count,
+[[nodiscard]] std::int64_t count_unwritten(const void* data, int element_bytes, std::int64_t count,
                                            Stream stream);
 
 // What fill_normal and fill_uniform store at `index`, as a number.
@@ -53,7 +51,8 @@ void fill_unwritten(void* data, std::int64_t bytes, Stream stream);
 
 // Elements of device memory as numbers: [first, first + count). Waits for the stream. e2m1: first
 // is even.
-[[nodiscard]] std::vector<float> read_elements(
-    const void* data, Element element, std::int64_t first, std::int64_t count, Stream stream);
+[[nodiscard]] std::vector<float> read_elements(const void* data, Element element,
+                                               std::int64_t first, std::int64_t count,
+                                               Stream stream);
 
 }  // namespace orrery::kernels

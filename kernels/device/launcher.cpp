@@ -146,9 +146,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::chrono::milliseconds kPause(20);
 
-[[noreturn]] void fail(const std::string& what) {
-  throw Error(ErrorKind::io, what);
-}
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorKind::io, what); }
 
 std::string place_of(const Meeting& meeting) {
   return meeting.kind == Meeting::Kind::file ? meeting.place
@@ -204,18 +202,14 @@ class Socket {
     }
   }
 
-  [[nodiscard]] int get() const {
-    return descriptor_;
-  }
+  [[nodiscard]] int get() const { return descriptor_; }
 
  private:
   int descriptor_;
 };
 
 struct AddressDeleter {
-  void operator()(addrinfo* list) const {
-    freeaddrinfo(list);
-  }
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
 };
 
 using Addresses = std::unique_ptr<addrinfo, AddressDeleter>;
@@ -272,17 +266,15 @@ void send_all(int descriptor, std::span<const std::byte> bytes) {
   }
 }
 
-void serve(const Meeting& meeting,
-           const GroupRank& group,
-           std::span<const std::byte> own,
+void serve(const Meeting& meeting, const GroupRank& group, std::span<const std::byte> own,
            Clock::time_point end) {
   const auto listener = listen_at(meeting);
   for (int served = 0; served < group.ranks - 1; ++served) {
     limit_waiting(listener->get(), end);
     const Socket peer(::accept(listener->get(), nullptr, nullptr));
     if (peer.get() < 0) {
-      fail(fmt::format(
-          "{} of {} ranks came to {} in time", served + 1, group.ranks, place_of(meeting)));
+      fail(fmt::format("{} of {} ranks came to {} in time", served + 1, group.ranks,
+                       place_of(meeting)));
     }
     limit_waiting(peer.get(), end);
     send_all(peer.get(), own);
@@ -328,8 +320,7 @@ void end_meeting(const Meeting& meeting, const GroupRank& group) {
   }
 }
 
-std::vector<std::byte> share_bytes(const Meeting& meeting,
-                                   const GroupRank& group,
+std::vector<std::byte> share_bytes(const Meeting& meeting, const GroupRank& group,
                                    std::span<const std::byte> own,
                                    std::chrono::milliseconds patience) {
   const Clock::time_point end = Clock::now() + patience;

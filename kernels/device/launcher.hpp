@@ -71,8 +71,7 @@ struct ParsedMeeting {
 
 // Rank 0 gives `own` to all others; every rank returns rank 0's bytes. All ranks pass a span of the
 // same size. `own` of the other ranks is ignored.
-[[nodiscard]] std::vector<std::byte> share_bytes(const Meeting& meeting,
-                                                 const GroupRank& group,
+[[nodiscard]] std::vector<std::byte> share_bytes(const Meeting& meeting, const GroupRank& group,
                                                  std::span<const std::byte> own,
                                                  std::chrono::milliseconds patience);
 

@@ -50,10 +50,9 @@ __device__ unsigned long long now() {
   return nanoseconds;
 }
 
-__global__ void __launch_bounds__(kThreads) occupy_kernel(Signals signals,
-                                                          float4* memory,
-                                                          std::int64_t packs_of_block,
-                                                          unsigned long long most) {
+__global__ void __launch_bounds__(kThreads)
+    occupy_kernel(Signals signals, float4* memory, std::int64_t packs_of_block,
+                  unsigned long long most) {
   __shared__ int over;
   extern __shared__ float4 held[];  // asked for, not used
   const unsigned long long begin = now();
@@ -136,18 +135,16 @@ void Occupier::begin(Stream stream) {
   const Signals signals = signals_in(signals_, blocks_);
   std::memset(signals_.data(), 0, static_cast<std::size_t>(signals_.bytes()));
   const auto packs = kMemory / static_cast<std::int64_t>(sizeof(float4)) / blocks_;
-  occupy_kernel<<<static_cast<unsigned>(blocks_),
-                  kThreads,
-                  static_cast<std::size_t>(shared_),
-                  stream>>>(
-      signals, memory_.as<float4>(), packs, static_cast<unsigned long long>(kMostSeconds / kNano));
+  occupy_kernel<<<static_cast<unsigned>(blocks_), kThreads, static_cast<std::size_t>(shared_),
+                  stream>>>(signals, memory_.as<float4>(), packs,
+                            static_cast<unsigned long long>(kMostSeconds / kNano));
   check_launch("a kernel that holds multiprocessors");
   running_ = true;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const volatile Said* const said = signals.said;
   const auto all_run = [&] {
-    return std::all_of(
-        said, said + blocks_, [](const volatile Said& one) { return one.begun != 0; });
+    return std::all_of(said, said + blocks_,
+                       [](const volatile Said& one) { return one.begun != 0; });
   };
   while (!all_run()) {
     if (std::chrono::steady_clock::now() > deadline) {

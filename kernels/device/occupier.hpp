@@ -40,9 +40,7 @@ class Occupier {
   void end(Stream stream);
 
   // Byte/s read and written between begin() and end().
-  [[nodiscard]] double moved() const {
-    return moved_;
-  }
+  [[nodiscard]] double moved() const { return moved_; }
 
  private:
   int blocks_;

@@ -170,10 +170,8 @@ ORRERY_HD inline RandomBlock random_block(std::uint64_t seed, std::uint64_t bloc
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t product0 = kMultiplier0 * x.word[0];
     const std::uint64_t product1 = kMultiplier1 * x.word[2];
-    x = {{detail::high_word(product1) ^ x.word[1] ^ key0,
-          detail::low_word(product1),
-          detail::high_word(product0) ^ x.word[3] ^ key1,
-          detail::low_word(product0)}};
+    x = {{detail::high_word(product1) ^ x.word[1] ^ key0, detail::low_word(product1),
+          detail::high_word(product0) ^ x.word[3] ^ key1, detail::low_word(product0)}};
     key0 += kKeyStep0;
     key1 += kKeyStep1;
   }
@@ -213,8 +211,7 @@ ORRERY_HD inline std::uint32_t integer_of(std::uint32_t word, std::uint32_t boun
   return detail::high_word(static_cast<std::uint64_t>(word) * bound);
 }
 
-ORRERY_HD inline std::uint32_t integer_at(std::uint64_t seed,
-                                          std::uint64_t index,
+ORRERY_HD inline std::uint32_t integer_at(std::uint64_t seed, std::uint64_t index,
                                           std::uint32_t bound) {
   return integer_of(word_at(seed, index), bound);
 }

@@ -41,9 +41,7 @@ class Unsupported : public std::runtime_error {
   Unsupported(std::string message, std::string status)
       : std::runtime_error(std::move(message)), status_(std::move(status)) {}
 
-  [[nodiscard]] const std::string& status() const {
-    return status_;
-  }
+  [[nodiscard]] const std::string& status() const { return status_; }
 
  private:
   std::string status_;
@@ -83,9 +81,7 @@ class Runnable {
   [[nodiscard]] virtual Verification verify(Stream stream) = 0;
   [[nodiscard]] virtual std::string_view implementation() const = 0;  // "cublaslt", "own", ...
 
-  [[nodiscard]] virtual std::vector<Detail> details() const {
-    return {};
-  }
+  [[nodiscard]] virtual std::vector<Detail> details() const { return {}; }
 };
 
 // Allocates and fills the operands of a case.

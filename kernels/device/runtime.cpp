@@ -14,10 +14,9 @@ namespace orrery::kernels {
 namespace {
 
 [[noreturn]] void throw_out_of_memory(std::int64_t wanted, std::int64_t available) {
-  throw Unsupported(
-      fmt::format("needs {} bytes of device memory, {} are free", wanted, available),
-      status_text(
-          Library::cuda, cudaErrorMemoryAllocation, cudaGetErrorName(cudaErrorMemoryAllocation)));
+  throw Unsupported(fmt::format("needs {} bytes of device memory, {} are free", wanted, available),
+                    status_text(Library::cuda, cudaErrorMemoryAllocation,
+                                cudaGetErrorName(cudaErrorMemoryAllocation)));
 }
 
 }  // namespace
@@ -59,9 +58,7 @@ void* PinnedOnHost::allocate(std::int64_t bytes) {
   return data;
 }
 
-void PinnedOnHost::operator()(void* data) const {
-  static_cast<void>(cudaFreeHost(data));
-}
+void PinnedOnHost::operator()(void* data) const { static_cast<void>(cudaFreeHost(data)); }
 
 }  // namespace detail
 
@@ -89,15 +86,15 @@ int operand_sets(std::int64_t set_bytes, std::int64_t rotated, std::int64_t most
 }
 
 void copy_to_host(void* host, const void* device, std::int64_t bytes, Stream stream) {
-  check(cudaMemcpyAsync(
-            host, device, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(host, device, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost,
+                        stream),
         "copy to the host");
   check(cudaStreamSynchronize(stream), "copy to the host");
 }
 
 void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream stream) {
-  check(cudaMemcpyAsync(
-            device, host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream),
+  check(cudaMemcpyAsync(device, host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice,
+                        stream),
         "copy to the device");
   check(cudaStreamSynchronize(stream), "copy to the device");
 }
@@ -105,9 +102,7 @@ void copy_to_device(void* device, const void* host, std::int64_t bytes, Stream s
 namespace {
 
 struct CapturedDeleter {
-  void operator()(CUgraph_st* graph) const {
-    static_cast<void>(cudaGraphDestroy(graph));
-  }
+  void operator()(CUgraph_st* graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
 };
 
 using Captured = std::unique_ptr<CUgraph_st, CapturedDeleter>;
@@ -166,9 +161,7 @@ void Event::record(Stream stream) const {
   check(cudaEventRecord(event_.get(), stream), "record an event");
 }
 
-void Event::wait() const {
-  check(cudaEventSynchronize(event_.get()), "wait for an event");
-}
+void Event::wait() const { check(cudaEventSynchronize(event_.get()), "wait for an event"); }
 
 bool Event::reached() const {
   const cudaError_t status = cudaEventQuery(event_.get());

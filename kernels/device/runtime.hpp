@@ -53,18 +53,14 @@ class Buffer {
   // Uninitialised; 0 bytes: data() is null.
   explicit Buffer(std::int64_t bytes) : data_(Place::allocate(bytes)), bytes_(bytes) {}
 
-  [[nodiscard]] void* data() const {
-    return data_.get();
-  }
+  [[nodiscard]] void* data() const { return data_.get(); }
 
   template <typename T>
   [[nodiscard]] T* as() const {
     return static_cast<T*>(data());
   }
 
-  [[nodiscard]] std::int64_t bytes() const {
-    return bytes_;
-  }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:
   std::unique_ptr<void, Place> data_;
@@ -120,9 +116,7 @@ class OwnedStream {
  public:
   OwnedStream();
 
-  [[nodiscard]] Stream get() const {
-    return stream_.get();
-  }
+  [[nodiscard]] Stream get() const { return stream_.get(); }
 
   // Waits for everything enqueued, and reports what failed in it.
   void synchronize() const;
@@ -139,9 +133,7 @@ class Event {
   void wait() const;                   // the host waits
   [[nodiscard]] bool reached() const;  // without waiting
 
-  [[nodiscard]] CUevent_st* get() const {
-    return event_.get();
-  }
+  [[nodiscard]] CUevent_st* get() const { return event_.get(); }
 
  private:
   std::unique_ptr<CUevent_st, detail::EventDeleter> event_;
@@ -161,9 +153,7 @@ class Graph {
 
   void launch(Stream stream) const;
 
-  [[nodiscard]] std::size_t nodes() const {
-    return nodes_;
-  }
+  [[nodiscard]] std::size_t nodes() const { return nodes_; }
 
  private:
   std::unique_ptr<CUgraphExec_st, detail::GraphDeleter> executable_;

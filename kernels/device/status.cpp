@@ -15,17 +15,14 @@ namespace orrery::kernels {
 
 namespace {
 
-constexpr std::array kNoDevice = {cudaErrorInitializationError,
-                                  cudaErrorStubLibrary,
-                                  cudaErrorInsufficientDriver,
-                                  cudaErrorDevicesUnavailable,
-                                  cudaErrorNoDevice,
-                                  cudaErrorSystemDriverMismatch,
-                                  cudaErrorCompatNotSupportedOnDevice};
+constexpr std::array kNoDevice = {
+    cudaErrorInitializationError,       cudaErrorStubLibrary, cudaErrorInsufficientDriver,
+    cudaErrorDevicesUnavailable,        cudaErrorNoDevice,    cudaErrorSystemDriverMismatch,
+    cudaErrorCompatNotSupportedOnDevice};
 
 Verdict verdict_of_cuda(int status) {
-  const bool none = std::any_of(
-      kNoDevice.begin(), kNoDevice.end(), [status](cudaError_t e) { return e == status; });
+  const bool none = std::any_of(kNoDevice.begin(), kNoDevice.end(),
+                                [status](cudaError_t e) { return e == status; });
   if (none) {
     return Verdict::no_device;
   }
@@ -114,9 +111,7 @@ void check(cublasStatus_t status, std::string_view what) {
   }
 }
 
-void require(bool holds, const char* sentence) {
-  ORRERY_CHECK(holds, "{}", sentence);
-}
+void require(bool holds, const char* sentence) { ORRERY_CHECK(holds, "{}", sentence); }
 
 void check_launch(std::string_view kernel) {
   const cudaError_t status = cudaGetLastError();
@@ -138,9 +133,7 @@ constexpr std::array<Row, 3> kRows = {
      {"libcudnn.so.9", "attention runs on kernels of our own, none in 8 bits"},
      {"libnvrtc.so.13", "nothing is compiled at run time"}}};
 
-const Row& row_of(LateLibrary which) {
-  return kRows[static_cast<std::size_t>(which)];
-}
+const Row& row_of(LateLibrary which) { return kRows[static_cast<std::size_t>(which)]; }
 
 }  // namespace
 

@@ -27,8 +27,8 @@ constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, mW
 constexpr int kUnsignedInt = 1;          // NVML_VALUE_TYPE_UNSIGNED_INT
 
 // nvmlNvlinkVersion_t, from 1.
-constexpr std::array<std::string_view, 8> kLinkVersions = {
-    "1.0", "2.0", "2.2", "3.0", "3.1", "4.0", "5.0", "6.0"};
+constexpr std::array<std::string_view, 8> kLinkVersions = {"1.0", "2.0", "2.2", "3.0",
+                                                           "3.1", "4.0", "5.0", "6.0"};
 
 enum class Effect { none, limits, brakes };
 
@@ -69,13 +69,9 @@ std::vector<std::string> reason_names(std::uint64_t reasons) {
   return names;
 }
 
-bool is_throttled(std::uint64_t reasons) {
-  return any_with(reasons, Effect::limits);
-}
+bool is_throttled(std::uint64_t reasons) { return any_with(reasons, Effect::limits); }
 
-bool is_braked(std::uint64_t reasons) {
-  return any_with(reasons, Effect::brakes);
-}
+bool is_braked(std::uint64_t reasons) { return any_with(reasons, Effect::brakes); }
 
 std::optional<PciAddress> parse_pci(const std::string& text) {
   PciAddress address;
@@ -129,11 +125,9 @@ struct Nvml::Functions {
   int (*mig)(void*, unsigned*, unsigned*) = library.function("nvmlDeviceGetMigMode");
   int (*link_state)(void*, unsigned, int*) = library.function("nvmlDeviceGetNvLinkState");
   int (*link_version)(void*, unsigned, unsigned*) = library.function("nvmlDeviceGetNvLinkVersion");
-  int (*link_remote)(void*,
-                     unsigned,
+  int (*link_remote)(void*, unsigned,
                      int*) = library.function("nvmlDeviceGetNvLinkRemoteDeviceType");
-  int (*link_pci)(void*,
-                  unsigned,
+  int (*link_pci)(void*, unsigned,
                   PciInfo*) = library.function("nvmlDeviceGetNvLinkRemotePciInfo_v2");
 
   explicit Functions(const NvmlLibrary& loaded) : library(loaded) {}

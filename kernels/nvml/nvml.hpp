@@ -89,9 +89,7 @@ class Nvml {
   ~Nvml();
 
   // Empty when NVML answers; else why it does not, for the profile's warnings.
-  [[nodiscard]] const std::string& absence() const {
-    return absence_;
-  }
+  [[nodiscard]] const std::string& absence() const { return absence_; }
 
   [[nodiscard]] GpuReading read() const;
   [[nodiscard]] GpuLimits limits() const;

@@ -26,13 +26,9 @@ class SharedLibrary {
   SharedLibrary& operator=(const SharedLibrary&) = delete;
   ~SharedLibrary();
 
-  [[nodiscard]] bool found() const {
-    return library_ != nullptr;
-  }
+  [[nodiscard]] bool found() const { return library_ != nullptr; }
 
-  [[nodiscard]] const std::string& absence() const {
-    return absence_;
-  }
+  [[nodiscard]] const std::string& absence() const { return absence_; }
 
   // Null where the library or the function is missing. The address is copied: ISO C++ has no
   // conversion from an object pointer to a function pointer.
@@ -61,13 +57,9 @@ class NvmlLibrary {
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
   ~NvmlLibrary();
 
-  [[nodiscard]] bool installed() const {
-    return library_.found();
-  }
+  [[nodiscard]] bool installed() const { return library_.found(); }
 
-  [[nodiscard]] const std::string& absence() const {
-    return absence_;
-  }
+  [[nodiscard]] const std::string& absence() const { return absence_; }
 
   // The first of these functions that the library has, else null, for a pointer of any prototype.
   struct Named {

@@ -24,9 +24,7 @@ class CopyCase final : public OwnCase {
     target_ = to_host_ ? kNone : room(Element::e4m3, 1, bytes_);
   }
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return "cudart";
-  }
+  [[nodiscard]] std::string_view implementation() const override { return "cudart"; }
 
  private:
   void fill(Set& set, Stream stream) const override {
@@ -43,9 +41,7 @@ class CopyCase final : public OwnCase {
   void enqueue(const Set& set, Stream stream) const override {
     const void* source = from_host_ ? set.host.data() : set.as<void>(source_);
     void* target = to_host_ ? set.host.data() : set.as<void>(target_);
-    ::orrery::kernels::check(cudaMemcpyAsync(target,
-                                             source,
-                                             static_cast<std::size_t>(bytes_),
+    ::orrery::kernels::check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(bytes_),
                                              from_host_ ? cudaMemcpyHostToDevice
                                              : to_host_ ? cudaMemcpyDeviceToHost
                                                         : cudaMemcpyDeviceToDevice,
@@ -72,8 +68,8 @@ class CopyCase final : public OwnCase {
           return std::vector<unsigned char>(host + first, host + first + count);
         }
         std::vector<unsigned char> read(static_cast<std::size_t>(count));
-        copy_to_host(
-            read.data(), check.set.as<unsigned char>(operand) + first, count, check.stream);
+        copy_to_host(read.data(), check.set.as<unsigned char>(operand) + first, count,
+                     check.stream);
         return read;
       };
       const auto from = part(source_);

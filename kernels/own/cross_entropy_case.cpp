@@ -76,8 +76,8 @@ class CrossEntropyCase final : public OwnCase {
       const auto target =
           static_cast<std::size_t>(check.set.indices[static_cast<std::size_t>(row)]);
       if (backward_) {
-        check.expect_row(
-            gradient_, row, reference::cross_entropy_gradient(logits, target, 1.0), tolerance);
+        check.expect_row(gradient_, row, reference::cross_entropy_gradient(logits, target, 1.0),
+                         tolerance);
       } else {
         const auto expected = reference::cross_entropy(logits, target);
         check.expect_row(loss_, row, std::array{expected.loss}, tolerance);

@@ -82,8 +82,8 @@ class RotaryCase final : public OwnCase {
     for (std::int64_t p = 0; p < positions_; ++p) {
       for (const bool sine : {false, true}) {
         for (std::size_t i = 0; i < static_cast<std::size_t>(dim_ / 2); ++i) {
-          const double angle = reference::rotary_angle(
-              static_cast<double>(p), i, static_cast<std::size_t>(dim_), kAngleBase);
+          const double angle = reference::rotary_angle(static_cast<double>(p), i,
+                                                       static_cast<std::size_t>(dim_), kAngleBase);
           table_.push_back(static_cast<float>(sine ? std::sin(angle) : std::cos(angle)));
         }
       }
@@ -94,9 +94,7 @@ class RotaryCase final : public OwnCase {
   }
 
  private:
-  void fill(Set& set, Stream stream) const override {
-    upload<float>(set, angles_, table_, stream);
-  }
+  void fill(Set& set, Stream stream) const override { upload<float>(set, angles_, table_, stream); }
 
   void enqueue(const Set& set, Stream stream) const override {
     launch_rotary(Rotary<T>{.x = set.as<T>(x_),
@@ -116,11 +114,8 @@ class RotaryCase final : public OwnCase {
     for (const std::int64_t row : sampled(tokens_ * heads_, kSampledRows)) {
       const std::vector<double> angles = check.row(angles_, row / heads_ % positions_);
       const std::span<const double> own(angles);
-      check.expect_row(y_,
-                       row,
-                       reference::rotary(check.row(x_, row),
-                                         own.first(half),
-                                         own.last(half),
+      check.expect_row(y_, row,
+                       reference::rotary(check.row(x_, row), own.first(half), own.last(half),
                                          back_ ? reference::Turn::back : reference::Turn::forward),
                        tolerance_for(kElementOf<T>));
     }
@@ -141,9 +136,7 @@ class SwigluCase final : public OwnCase {
         backward_(kernel.role == Role::backward) {
     gate_up_ = random(kElementOf<T>, rows_, 2 * columns_);
     gradient_ = backward_ ? random(kElementOf<T>, rows_, columns_) : kNone;
-    result_ = output(backward_ ? "dgate and dup" : "y",
-                     kElementOf<T>,
-                     rows_,
+    result_ = output(backward_ ? "dgate and dup" : "y", kElementOf<T>, rows_,
                      backward_ ? 2 * columns_ : columns_);
   }
 

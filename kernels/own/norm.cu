@@ -98,8 +98,8 @@ int allowed_bytes() {
   if (bytes > most) {
     throw Unsupported("this GPU has too little shared memory for rows of this width", "too wide");
   }
-  check(cudaFuncSetAttribute(
-            backward_kernel<T, kPacks, kLayer>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+  check(cudaFuncSetAttribute(backward_kernel<T, kPacks, kLayer>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
         "ask for the shared memory of a norm");
   return bytes;
 }
@@ -128,8 +128,8 @@ int backward_blocks(const NormBackward<T>& norm) {
   }
   return with_packs(norm.columns, [&]<int kPacks>() {
     const int threads = threads_for(norm.columns, kPacks);
-    const int resident = resident_blocks(
-        backward_kernel<T, kPacks, kLayer>, threads, allowed_bytes<T, kPacks, kLayer>());
+    const int resident = resident_blocks(backward_kernel<T, kPacks, kLayer>, threads,
+                                         allowed_bytes<T, kPacks, kLayer>());
     return static_cast<int>(std::min<std::int64_t>(norm.rows, resident));
   });
 }

@@ -77,8 +77,8 @@ struct NormTerms {
 };
 
 template <typename T>
-ORRERY_HD NormTerms
-norm_terms(const Pack& x, const Pack& gradient, const Lanes& weight, float mean, float scale) {
+ORRERY_HD NormTerms norm_terms(const Pack& x, const Pack& gradient, const Lanes& weight, float mean,
+                               float scale) {
   NormTerms terms = {.normal = unpack<T>(x), .weighted = unpack<T>(gradient)};
   for (int i = 0; i < kLanes; ++i) {
     terms.normal.value[i] = (terms.normal.value[i] - mean) * scale;
@@ -247,8 +247,8 @@ ORRERY_HD void narrow_forward_body(Team& team, const NormForward<T>& norm, int w
 
 // Adds up what the groups of a block have, in their order. shared: kLanes words per thread.
 template <typename Team>
-ORRERY_HD void store_groups_sum(
-    Team& team, const Lanes& mine, int width, std::int64_t columns, float* shared, float* result) {
+ORRERY_HD void store_groups_sum(Team& team, const Lanes& mine, int width, std::int64_t columns,
+                                float* shared, float* result) {
   team.barrier();  // nobody reads what the call before left here
   for (int i = 0; i < kLanes; ++i) {
     shared[team.thread() * kLanes + i] = mine.value[i];
@@ -264,9 +264,7 @@ ORRERY_HD void store_groups_sum(
 }
 
 template <typename T, bool kLayer, typename Team>
-ORRERY_HD void narrow_backward_body(Team& team,
-                                    const NormBackward<T>& norm,
-                                    int width,
+ORRERY_HD void narrow_backward_body(Team& team, const NormBackward<T>& norm, int width,
                                     float* shared) {
   const int packs = static_cast<int>(norm.columns / kLanes);
   const float count = static_cast<float>(norm.columns);

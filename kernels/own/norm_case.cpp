@@ -74,9 +74,7 @@ class NormForwardCase final : public OwnCase {
       const auto expected =
           reference::norm_row(shape_.kind(), check.row(x_, row), weight, bias, kEpsilon);
       check.expect_row(y_, row, expected.output, row_tolerance(kElementOf<T>, shape_));
-      check.expect_row(scale_,
-                       row,
-                       std::array{expected.scale},
+      check.expect_row(scale_, row, std::array{expected.scale},
                        reference::tolerance_of(reference::NumberFormat::fp32,
                                                {.terms = static_cast<double>(shape_.columns),
                                                 .magnitude = expected.scale}));
@@ -139,20 +137,17 @@ class NormBackwardCase final : public OwnCase {
                         .bias_gradient = shape_.layer ? set.as<float>(db_) : nullptr,
                         .rows = shape_.rows,
                         .columns = shape_.columns},
-        blocks_,
-        stream);
+        blocks_, stream);
   }
 
   void compare(Check& check) const override {
     check.call();
     const auto weight = check.row(weight_, 0);
     for (const std::int64_t row : sampled(shape_.rows, kSampledRows)) {
-      check.expect_row(
-          dx_,
-          row,
-          reference::norm_input_gradient(
-              shape_.kind(), check.row(x_, row), weight, check.row(gradient_, row), kEpsilon),
-          row_tolerance(kElementOf<T>, shape_));
+      check.expect_row(dx_, row,
+                       reference::norm_input_gradient(shape_.kind(), check.row(x_, row), weight,
+                                                      check.row(gradient_, row), kEpsilon),
+                       row_tolerance(kElementOf<T>, shape_));
     }
     for (const std::int64_t pack : sampled(shape_.columns / kLanes, kSampledPacks)) {
       compare_weight_gradient(pack * kLanes, check);

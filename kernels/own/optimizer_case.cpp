@@ -35,8 +35,7 @@ class GradientNormCase final : public OwnCase {
                                          .partial = set.as<float>(partial_),
                                          .norm = set.as<float>(norm_),
                                          .elements = elements_},
-                         blocks_,
-                         stream);
+                         blocks_, stream);
   }
 
   // The whole gradient, in pieces.
@@ -50,9 +49,7 @@ class GradientNormCase final : public OwnCase {
     }
     // Squares are positive: a sum that grows in one thread loses a little in every step.
     const double expected = std::sqrt(squares);
-    check.expect_row(norm_,
-                     0,
-                     std::array{expected},
+    check.expect_row(norm_, 0, std::array{expected},
                      reference::tolerance_of(reference::NumberFormat::fp32,
                                              {.terms = static_cast<double>(elements_ / blocks_ + 1),
                                               .magnitude = expected}));
@@ -78,11 +75,8 @@ class AdamwCase final : public OwnCase {
   // Second moments are not negative.
   void fill(Set& set, Stream stream) const override {
     const DeviceBuffer& second = set[second_].buffer;
-    fill_uniform(second.data(),
-                 Element::fp32,
-                 second.bytes() / bytes_of(Element::fp32, 1),
-                 {.seed = set.seed, .low = 0.0F, .high = kSecondScale},
-                 stream);
+    fill_uniform(second.data(), Element::fp32, second.bytes() / bytes_of(Element::fp32, 1),
+                 {.seed = set.seed, .low = 0.0F, .high = kSecondScale}, stream);
   }
 
   void enqueue(const Set& set, Stream stream) const override {
@@ -111,10 +105,8 @@ class AdamwCase final : public OwnCase {
     std::vector<std::array<std::vector<double>, 4>> before;
     const std::vector<std::int64_t> runs = sampled((elements_ - count) + 1, kSampledRuns);
     for (const std::int64_t at : runs) {
-      before.push_back({check.run(weight_, at, count),
-                        check.run(first_, at, count),
-                        check.run(second_, at, count),
-                        check.run(gradient_, at, count)});
+      before.push_back({check.run(weight_, at, count), check.run(first_, at, count),
+                        check.run(second_, at, count), check.run(gradient_, at, count)});
     }
     check.call();
     for (std::size_t run = 0; run < runs.size(); ++run) {
@@ -123,8 +115,7 @@ class AdamwCase final : public OwnCase {
   }
 
   // before: weight, first and second moment, gradient.
-  void compare_run(std::int64_t at,
-                   const std::array<std::vector<double>, 4>& before,
+  void compare_run(std::int64_t at, const std::array<std::vector<double>, 4>& before,
                    Check& check) const {
     const auto count = static_cast<std::int64_t>(before[0].size());
     const auto weight = check.run(weight_, at, count);
@@ -136,18 +127,11 @@ class AdamwCase final : public OwnCase {
       const double g = before[3][i];
       const auto expected =
           reference::adamw(kSettings, {before[0][i], before[1][i], before[2][i]}, g);
-      const auto add = [&](std::string_view what,
-                           double found,
-                           double wanted,
-                           reference::NumberFormat format,
-                           double magnitude) {
+      const auto add = [&](std::string_view what, double found, double wanted,
+                           reference::NumberFormat format, double magnitude) {
         constexpr double kTerms = 2.0;
         check.comparison.add(
-            what,
-            0,
-            at + static_cast<std::int64_t>(i),
-            found,
-            wanted,
+            what, 0, at + static_cast<std::int64_t>(i), found, wanted,
             reference::tolerance_of(format, {.terms = kTerms, .magnitude = magnitude}));
       };
       const double size = std::abs(before[0][i]);

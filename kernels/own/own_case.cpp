@@ -25,21 +25,13 @@ std::int64_t matrix_bytes(Element element, std::int64_t rows, std::int64_t colum
 
 }  // namespace
 
-void Comparison::add(std::string_view what,
-                     std::int64_t row,
-                     std::int64_t column,
-                     double found,
-                     double expected,
-                     const reference::Tolerance& tolerance) {
+void Comparison::add(std::string_view what, std::int64_t row, std::int64_t column, double found,
+                     double expected, const reference::Tolerance& tolerance) {
   add_error(what, row, column, found, expected, reference::error_of(found, expected, tolerance));
 }
 
-void Comparison::add_error(std::string_view what,
-                           std::int64_t row,
-                           std::int64_t column,
-                           double found,
-                           double expected,
-                           double error) {
+void Comparison::add_error(std::string_view what, std::int64_t row, std::int64_t column,
+                           double found, double expected, double error) {
   ++compared_;
   squares_ += expected * expected;
   if (compared_ == 1 || error > worst_) {
@@ -70,28 +62,21 @@ std::vector<double> OwnCase::Check::row(Operand operand, std::int64_t index) con
   return run(operand, index * set[operand].columns, set[operand].columns);
 }
 
-std::vector<double> OwnCase::Check::columns(Operand operand,
-                                            std::int64_t first,
+std::vector<double> OwnCase::Check::columns(Operand operand, std::int64_t first,
                                             std::int64_t count) const {
   const DeviceMatrix& matrix = set[operand];
   const auto width = static_cast<std::size_t>(bytes_of(matrix.element, count));
   const auto pitch = static_cast<std::size_t>(bytes_of(matrix.element, matrix.columns));
   const auto rows = static_cast<std::size_t>(matrix.rows);
   const DeviceBuffer packed(static_cast<std::int64_t>(width * rows));
-  check(cudaMemcpy2DAsync(packed.data(),
-                          width,
+  check(cudaMemcpy2DAsync(packed.data(), width,
                           matrix.buffer.as<unsigned char>() + bytes_of(matrix.element, first),
-                          pitch,
-                          width,
-                          rows,
-                          cudaMemcpyDeviceToDevice,
-                          stream),
+                          pitch, width, rows, cudaMemcpyDeviceToDevice, stream),
         "gather columns");
   return widened(read_elements(packed.data(), matrix.element, 0, matrix.rows * count, stream));
 }
 
-std::vector<double> OwnCase::Check::run(Operand operand,
-                                        std::int64_t first,
+std::vector<double> OwnCase::Check::run(Operand operand, std::int64_t first,
                                         std::int64_t count) const {
   const DeviceMatrix& matrix = set[operand];
   return widened(read_elements(matrix.buffer.data(), matrix.element, first, count, stream));
@@ -126,22 +111,13 @@ void OwnCase::Check::written(Operand operand, std::string_view name) {
   }
 }
 
-void OwnCase::Check::expect(Operand operand,
-                            std::int64_t row,
-                            std::int64_t column,
-                            double found,
-                            double expected,
-                            const reference::Tolerance& tolerance) {
-  comparison.add(owner_.described_[static_cast<std::size_t>(operand)].name,
-                 row,
-                 column,
-                 found,
-                 expected,
-                 tolerance);
+void OwnCase::Check::expect(Operand operand, std::int64_t row, std::int64_t column, double found,
+                            double expected, const reference::Tolerance& tolerance) {
+  comparison.add(owner_.described_[static_cast<std::size_t>(operand)].name, row, column, found,
+                 expected, tolerance);
 }
 
-void OwnCase::Check::expect_row(Operand operand,
-                                std::int64_t index,
+void OwnCase::Check::expect_row(Operand operand, std::int64_t index,
                                 std::span<const double> expected,
                                 const reference::Tolerance& tolerance) {
   const std::vector<double> found = row(operand, index);
@@ -156,9 +132,7 @@ OwnCase::Operand OwnCase::describe(const Description& description) {
   return static_cast<Operand>(described_.size()) - 1;
 }
 
-OwnCase::Operand OwnCase::random(Element element,
-                                 std::int64_t rows,
-                                 std::int64_t columns,
+OwnCase::Operand OwnCase::random(Element element, std::int64_t rows, std::int64_t columns,
                                  float deviation) {
   return describe({.element = element, .rows = rows, .columns = columns, .deviation = deviation});
 }
@@ -167,9 +141,7 @@ OwnCase::Operand OwnCase::room(Element element, std::int64_t rows, std::int64_t 
   return describe({.element = element, .rows = rows, .columns = columns});
 }
 
-OwnCase::Operand OwnCase::output(std::string_view name,
-                                 Element element,
-                                 std::int64_t rows,
+OwnCase::Operand OwnCase::output(std::string_view name, Element element, std::int64_t rows,
                                  std::int64_t columns) {
   return describe({.element = element, .rows = rows, .columns = columns, .name = name});
 }
@@ -195,11 +167,9 @@ void OwnCase::allocate(const PrepareOptions& options) {
           set.operands.emplace_back(operand.element, operand.rows, operand.columns);
       if (operand.deviation) {
         // The padding too: a kernel may read it.
-        fill_normal(matrix.buffer.data(),
-                    operand.element,
+        fill_normal(matrix.buffer.data(), operand.element,
                     matrix.buffer.bytes() * 8 / bits_of(operand.element),
-                    {.seed = normal++, .deviation = *operand.deviation},
-                    stream.get());
+                    {.seed = normal++, .deviation = *operand.deviation}, stream.get());
       }
     }
     fill(set, stream.get());
@@ -215,8 +185,7 @@ Verification OwnCase::verify(Stream stream) {
   return check.comparison.result();
 }
 
-std::vector<std::int64_t> random_indices(std::int64_t count,
-                                         std::int64_t bound,
+std::vector<std::int64_t> random_indices(std::int64_t count, std::int64_t bound,
                                          std::uint64_t seed) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const auto limit = static_cast<std::uint32_t>(std::min(bound, kMost));
@@ -237,10 +206,8 @@ std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t most) {
 }
 
 void throw_shape(const KernelCase& kernel, std::string_view wanted) {
-  throw Unsupported(fmt::format("the own kernel of {} wants {}: {}",
-                                to_string(kernel.operation),
-                                wanted,
-                                to_text(kernel)),
+  throw Unsupported(fmt::format("the own kernel of {} wants {}: {}", to_string(kernel.operation),
+                                wanted, to_text(kernel)),
                     "shape");
 }
 

@@ -30,20 +30,12 @@ namespace orrery::kernels {
 class Comparison {
  public:
   // One element; `what` and the place are named when it is the worst.
-  void add(std::string_view what,
-           std::int64_t row,
-           std::int64_t column,
-           double found,
-           double expected,
-           const reference::Tolerance& tolerance);
+  void add(std::string_view what, std::int64_t row, std::int64_t column, double found,
+           double expected, const reference::Tolerance& tolerance);
 
   // An element whose error is counted otherwise: up to 1 passes.
-  void add_error(std::string_view what,
-                 std::int64_t row,
-                 std::int64_t column,
-                 double found,
-                 double expected,
-                 double error);
+  void add_error(std::string_view what, std::int64_t row, std::int64_t column, double found,
+                 double expected, double error);
 
   // A failure that no element shows.
   void fail(std::string sentence);
@@ -67,9 +59,7 @@ struct DeviceMatrix {
   std::int64_t rows;
   std::int64_t columns;
 
-  [[nodiscard]] std::int64_t count() const {
-    return rows * columns;
-  }
+  [[nodiscard]] std::int64_t count() const { return rows * columns; }
 };
 
 // Up to `most` of 0 .. count - 1: the first, the last, and some between.
@@ -87,15 +77,11 @@ class OwnCase : public Runnable {
     enqueue(sets_[static_cast<std::size_t>(copy)], stream);
   }
 
-  [[nodiscard]] int copies() const final {
-    return static_cast<int>(sets_.size());
-  }
+  [[nodiscard]] int copies() const final { return static_cast<int>(sets_.size()); }
 
   [[nodiscard]] Verification verify(Stream stream) final;
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return "own";
-  }
+  [[nodiscard]] std::string_view implementation() const override { return "own"; }
 
  protected:
   // Number of an operand.
@@ -129,27 +115,19 @@ class OwnCase : public Runnable {
     [[nodiscard]] std::vector<double> row(Operand operand, std::int64_t index) const;
     // Columns first .. first + count of every row, [rows, count]; 16 bytes of each row are moved
     // for eight 16-bit numbers, so that large matrices are checked by columns too.
-    [[nodiscard]] std::vector<double> columns(Operand operand,
-                                              std::int64_t first,
+    [[nodiscard]] std::vector<double> columns(Operand operand, std::int64_t first,
                                               std::int64_t count) const;
     // Neighbouring elements.
-    [[nodiscard]] std::vector<double> run(Operand operand,
-                                          std::int64_t first,
+    [[nodiscard]] std::vector<double> run(Operand operand, std::int64_t first,
                                           std::int64_t count) const;
     // One call, of which every output must have written all its elements.
     void call();
     void mark(Operand operand) const;                      // as not written
     void written(Operand operand, std::string_view name);  // fails where a mark is left
-    void expect_row(Operand operand,
-                    std::int64_t index,
-                    std::span<const double> expected,
+    void expect_row(Operand operand, std::int64_t index, std::span<const double> expected,
                     const reference::Tolerance& tolerance);
-    void expect(Operand operand,
-                std::int64_t row,
-                std::int64_t column,
-                double found,
-                double expected,
-                const reference::Tolerance& tolerance);
+    void expect(Operand operand, std::int64_t row, std::int64_t column, double found,
+                double expected, const reference::Tolerance& tolerance);
 
     const Set& set;
     Stream stream;
@@ -182,10 +160,8 @@ class OwnCase : public Runnable {
   // Waits for the stream.
   template <typename T>
   static void upload(const Set& set, Operand operand, std::span<const T> values, Stream stream) {
-    copy_to_device(set[operand].buffer.data(),
-                   values.data(),
-                   static_cast<std::int64_t>(values.size_bytes()),
-                   stream);
+    copy_to_device(set[operand].buffer.data(), values.data(),
+                   static_cast<std::int64_t>(values.size_bytes()), stream);
   }
 
   virtual void enqueue(const Set& set, Stream stream) const = 0;
@@ -238,8 +214,7 @@ inline constexpr Element kElementOf<__half> = Element::fp16;
 // Indices of tokens, experts or rows, made on the host: they are few beside the data they point at.
 //
 //   index i = integer(seed, i, bound)     (device/random.hpp)
-[[nodiscard]] std::vector<std::int64_t> random_indices(std::int64_t count,
-                                                       std::int64_t bound,
+[[nodiscard]] std::vector<std::int64_t> random_indices(std::int64_t count, std::int64_t bound,
                                                        std::uint64_t seed);
 
 }  // namespace orrery::kernels

@@ -40,13 +40,11 @@ __global__ void __launch_bounds__(kTileThreads) cast_tile_kernel(Cast cast) {
   cast_tile_body<kRecipe>(team, cast, tile);
 }
 
-std::int64_t packs_of(const Cast& cast) {
-  return cast.rows * cast.columns / kLanes;
-}
+std::int64_t packs_of(const Cast& cast) { return cast.rows * cast.columns / kLanes; }
 
 void clear(std::uint32_t* magnitude, std::int64_t count, Stream stream) {
-  check(cudaMemsetAsync(
-            magnitude, 0, static_cast<std::size_t>(count) * sizeof(std::uint32_t), stream),
+  check(cudaMemsetAsync(magnitude, 0, static_cast<std::size_t>(count) * sizeof(std::uint32_t),
+                        stream),
         "clear the largest magnitudes");
 }
 
@@ -54,9 +52,7 @@ void launch_magnitude(const Cast& cast, Stream stream) {
   clear(cast.magnitude, 1, stream);
   const std::int64_t resident = resident_blocks(magnitude_kernel, kMagnitudeThreads);
   const std::int64_t wanted = streaming_blocks(packs_of(cast), kMagnitudeThreads);
-  magnitude_kernel<<<static_cast<unsigned>(std::min(resident, wanted)),
-                     kMagnitudeThreads,
-                     0,
+  magnitude_kernel<<<static_cast<unsigned>(std::min(resident, wanted)), kMagnitudeThreads, 0,
                      stream>>>(cast);
   check_launch("the largest magnitude of a tensor");
 }

@@ -121,8 +121,8 @@ ORRERY_HD std::int64_t scale_place(const CastCopy& copy, std::int64_t pack) {
 // Scales and codes of eight values, number `pack` of the copy; `given` of the recipe row is the
 // magnitude of the whole row or column.
 template <CastRecipe kRecipe, typename Team>
-ORRERY_HD void cast_lanes(
-    const Team& team, const Lanes& x, CastGiven given, const CastCopy& copy, std::int64_t pack) {
+ORRERY_HD void cast_lanes(const Team& team, const Lanes& x, CastGiven given, const CastCopy& copy,
+                          std::int64_t pack) {
   constexpr int kThreads = group_threads<kRecipe>();
   GroupScale scale = {0U, given.value};
   if constexpr (kThreads > 1) {
@@ -219,11 +219,8 @@ ORRERY_HD void cast_row_body(Team& team, const Cast& cast) {
     for (int p = 0; p < kPacks; ++p) {
       const int index = p * team.threads() + team.thread();
       if (index < packs) {
-        cast_lanes<CastRecipe::row>(team,
-                                    unpack<__nv_bfloat16>(held[p]),
-                                    {most, false},
-                                    straight_copy(cast),
-                                    row * packs + index);
+        cast_lanes<CastRecipe::row>(team, unpack<__nv_bfloat16>(held[p]), {most, false},
+                                    straight_copy(cast), row * packs + index);
       }
     }
     if (team.thread() == 0) {

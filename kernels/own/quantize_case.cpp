@@ -89,8 +89,8 @@ double code_error(NumberFormat format, double scaled, double found) {
   if (found == expected) {
     return 0.0;
   }
-  const auto apart = reference::codes_apart(
-      format, reference::encode(format, found), reference::encode(format, expected));
+  const auto apart = reference::codes_apart(format, reference::encode(format, found),
+                                            reference::encode(format, expected));
   const double middle = 0.5 * (found + expected);
   const bool border = std::abs(scaled - middle) <= kBorder * std::abs(scaled);
   return apart <= 1 && border ? 0.5 : std::max(2.0, static_cast<double>(apart));
@@ -101,10 +101,8 @@ class CastCase final : public OwnCase {
   explicit CastCase(const KernelCase& kernel) : shape_(kernel) {
     const auto copy = [this](std::string_view what, bool transposed) {
       const ScaledShape layout = shape_.scaled(transposed);
-      return Copy{what,
-                  room(shape_.code(), layout.outer, layout.reduced),
-                  room(shape_.scale(), 1, scale_count(layout)),
-                  layout};
+      return Copy{what, room(shape_.code(), layout.outer, layout.reduced),
+                  room(shape_.scale(), 1, scale_count(layout)), layout};
     };
     x_ = random(Element::bf16, shape_.rows, shape_.columns);
     straight_ = copy("codes", false);
@@ -176,13 +174,11 @@ class CastCase final : public OwnCase {
   }
 
   void clear_magnitude(const Set& set, Stream stream) const {
-    upload<float>(
-        set, magnitude_, std::vector<float>(static_cast<std::size_t>(shape_.columns)), stream);
+    upload<float>(set, magnitude_, std::vector<float>(static_cast<std::size_t>(shape_.columns)),
+                  stream);
   }
 
-  [[nodiscard]] bool has_scales() const {
-    return shape_.recipe != CastRecipe::tensor;
-  }
+  [[nodiscard]] bool has_scales() const { return shape_.recipe != CastRecipe::tensor; }
 
   // Returns all scales, with the padding of their layout, which alone may be left unwritten. Two
   // codes of 4 bits may be what marks an unwritten byte; the sampled rows show those.
@@ -195,16 +191,12 @@ class CastCase final : public OwnCase {
     }
     const DeviceMatrix& scales = check.set[copy.scales];
     const std::int64_t groups = copy.layout.outer * shape_.groups(copy.layout.reduced);
-    const std::int64_t left = count_unwritten(scales.buffer.data(),
-                                              static_cast<int>(bytes_of(scales.element, 1)),
-                                              scales.count(),
-                                              check.stream);
+    const std::int64_t left =
+        count_unwritten(scales.buffer.data(), static_cast<int>(bytes_of(scales.element, 1)),
+                        scales.count(), check.stream);
     if (left != scales.count() - groups) {
       check.comparison.fail(fmt::format("{} of {} scales of {} were written, {} expected",
-                                        scales.count() - left,
-                                        scales.count(),
-                                        copy.what,
-                                        groups));
+                                        scales.count() - left, scales.count(), copy.what, groups));
     }
     return check.row(copy.scales, 0);
   }
@@ -224,17 +216,13 @@ class CastCase final : public OwnCase {
       }
     }
     const double found = check.row(magnitude_, 0).front();
-    check.comparison.add(
-        "magnitude", 0, 0, found, most, reference::tolerance_of(NumberFormat::fp32));
+    check.comparison.add("magnitude", 0, 0, found, most,
+                         reference::tolerance_of(NumberFormat::fp32));
     return shape_.recipe == CastRecipe::nvfp4 ? reference::nvfp4_tensor_scale(most) : 1.0;
   }
 
-  void check_row(const Copy& copy,
-                 std::int64_t row,
-                 const std::vector<double>& scales,
-                 double tensor_scale,
-                 const std::vector<double>& values,
-                 Check& check) const {
+  void check_row(const Copy& copy, std::int64_t row, const std::vector<double>& scales,
+                 double tensor_scale, const std::vector<double>& values, Check& check) const {
     const auto codes = check.row(copy.codes, row);
     const NumberFormat format = format_of(shape_.code());
     const auto groups = static_cast<std::size_t>(shape_.groups(copy.layout.reduced));
@@ -245,17 +233,14 @@ class CastCase final : public OwnCase {
       if (has_scales()) {
         const auto first = static_cast<std::int64_t>(g * group);
         const double found = scales[static_cast<std::size_t>(scale_index(copy.layout, row, first))];
-        check_scale(
-            {row, static_cast<std::int64_t>(g)}, tensor_scale, own, found, check.comparison);
+        check_scale({row, static_cast<std::int64_t>(g)}, tensor_scale, own, found,
+                    check.comparison);
         scale = found * tensor_scale;
       }
       for (std::size_t i = 0; i < group; ++i) {
         const double found = codes[g * group + i];
-        check.comparison.add_error(copy.what,
-                                   row,
-                                   static_cast<std::int64_t>(g * group + i),
-                                   found * scale,
-                                   own[i],
+        check.comparison.add_error(copy.what, row, static_cast<std::int64_t>(g * group + i),
+                                   found * scale, own[i],
                                    code_error(format, own[i] / scale, found));
       }
     }
@@ -266,10 +251,7 @@ class CastCase final : public OwnCase {
     std::int64_t group;
   };
 
-  void check_scale(GroupPlace at,
-                   double tensor_scale,
-                   std::span<const double> values,
-                   double found,
+  void check_scale(GroupPlace at, double tensor_scale, std::span<const double> values, double found,
                    Comparison& comparison) const {
     const double most = reference::largest_magnitude(values);
     constexpr auto kE4m3 = NumberFormat::e4m3;

@@ -63,8 +63,8 @@ class EmbeddingCase final : public OwnCase {
     check.call();
     for (const std::int64_t row : sampled(rows_, kSampledRows)) {
       const std::int64_t id = check.set.indices[static_cast<std::size_t>(row)];
-      check.expect_row(
-          values_, row, check.row(table_, id), reference::tolerance_of(format_of(kElementOf<T>)));
+      check.expect_row(values_, row, check.row(table_, id),
+                       reference::tolerance_of(format_of(kElementOf<T>)));
     }
   }
 
@@ -94,10 +94,7 @@ class EmbeddingCase final : public OwnCase {
       const auto expected = reference::embedding_gradient_row(own, gradients, checked[i], given[i]);
       const auto found = check.row(table_, checked[i]);
       for (std::size_t j = 0; j < found.size(); ++j) {
-        check.comparison.add("dtable",
-                             checked[i],
-                             static_cast<std::int64_t>(j),
-                             found[j],
+        check.comparison.add("dtable", checked[i], static_cast<std::int64_t>(j), found[j],
                              expected.values[j],
                              reference::tolerance_of(reference::NumberFormat::fp32,
                                                      {.terms = static_cast<double>(own.size() + 1),
@@ -199,8 +196,7 @@ class PermuteCase final : public OwnCase {
     }
   }
 
-  void compare_combined(std::int64_t row,
-                        std::span<const std::int64_t> places,
+  void compare_combined(std::int64_t row, std::span<const std::int64_t> places,
                         Check& check) const {
     std::vector<double> copies;
     std::vector<std::int32_t> local;  // the rows read, in their order
@@ -214,19 +210,14 @@ class PermuteCase final : public OwnCase {
         reference::combined_row(copies, static_cast<std::size_t>(columns_), local, weights);
     const auto found = check.row(tokens_, row);
     for (std::size_t j = 0; j < found.size(); ++j) {
-      check.expect(tokens_,
-                   row,
-                   static_cast<std::int64_t>(j),
-                   found[j],
-                   expected.values[j],
-                   reference::tolerance_of(format_of(kElementOf<T>),
-                                           {.terms = static_cast<double>(copies_),
-                                            .magnitude = expected.magnitudes[j]}));
+      check.expect(
+          tokens_, row, static_cast<std::int64_t>(j), found[j], expected.values[j],
+          reference::tolerance_of(format_of(kElementOf<T>), {.terms = static_cast<double>(copies_),
+                                                             .magnitude = expected.magnitudes[j]}));
     }
   }
 
-  void compare_scattered(std::int64_t row,
-                         std::span<const std::int64_t> places,
+  void compare_scattered(std::int64_t row, std::span<const std::int64_t> places,
                          Check& check) const {
     const auto x = check.row(tokens_, row);
     const auto weights = check.row(weights_, row);
@@ -239,15 +230,12 @@ class PermuteCase final : public OwnCase {
       for (double& value : expected) {
         value *= weighted_ ? weights[c] : 1.0;
       }
-      check.expect_row(
-          result_, places[c], expected, reference::tolerance_of(format_of(kElementOf<T>)));
+      check.expect_row(result_, places[c], expected,
+                       reference::tolerance_of(format_of(kElementOf<T>)));
       if (weighted_) {
-        check.expect(weight_gradients_,
-                     row,
-                     static_cast<std::int64_t>(c),
+        check.expect(weight_gradients_, row, static_cast<std::int64_t>(c),
                      check.row(weight_gradients_, row)[c],
-                     reference::weight_gradient(check.row(copied_, places[c]), x),
-                     dot_tolerance);
+                     reference::weight_gradient(check.row(copied_, places[c]), x), dot_tolerance);
       }
     }
   }

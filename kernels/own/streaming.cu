@@ -80,13 +80,9 @@ void launch(const RotaryParts& parts, Stream stream) {
 
 }  // namespace
 
-void launch_rotary_parts(const RotaryParts& parts, Stream stream) {
-  launch<false>(parts, stream);
-}
+void launch_rotary_parts(const RotaryParts& parts, Stream stream) { launch<false>(parts, stream); }
 
-void launch_rotary_join(const RotaryParts& parts, Stream stream) {
-  launch<true>(parts, stream);
-}
+void launch_rotary_join(const RotaryParts& parts, Stream stream) { launch<true>(parts, stream); }
 
 namespace {
 
@@ -99,17 +95,13 @@ std::int64_t packs_of(std::int64_t rows, std::int64_t columns) {
 
 template <typename T>
 void launch_embedding_forward(const EmbeddingForward<T>& embedding, Stream stream) {
-  stream_packs(embedding,
-               packs_of(embedding.rows, embedding.columns),
-               stream,
+  stream_packs(embedding, packs_of(embedding.rows, embedding.columns), stream,
                "the forward of the embedding");
 }
 
 template <typename T>
 void launch_embedding_backward(const EmbeddingBackward<T>& embedding, Stream stream) {
-  stream_packs(embedding,
-               packs_of(embedding.rows, embedding.columns),
-               stream,
+  stream_packs(embedding, packs_of(embedding.rows, embedding.columns), stream,
                "the backward of the embedding");
 }
 
@@ -144,8 +136,8 @@ void launch_scatter(const Scatter<T>& scatter, Stream stream) {
 template <typename T>
 void launch_combine(const Combine<T>& combine, Stream stream) {
   require_shape(combine.columns, combine.copies);
-  stream_packs(
-      combine, combine.rows * (combine.columns / kLanes), stream, "the sum of permuted rows");
+  stream_packs(combine, combine.rows * (combine.columns / kLanes), stream,
+               "the sum of permuted rows");
 }
 
 template <typename T>

@@ -15,8 +15,7 @@ ORRERY_HD void for_each_pack(const Team& team, std::uint32_t count, Function fun
   const auto step = static_cast<std::uint32_t>(team.blocks()) * threads;
   for (std::uint32_t i = static_cast<std::uint32_t>(team.block()) * threads +
                          static_cast<std::uint32_t>(team.thread());
-       i < count;
-       i += step) {
+       i < count; i += step) {
     function(i);
     if (count - i <= step) {
       break;  // i + step may not fit into 32 bits
@@ -321,8 +320,7 @@ struct AdamwElement {
 };
 
 template <typename G>
-ORRERY_HD AdamwElement adamw_element(const AdamwUpdate<G>& update,
-                                     AdamwElement element,
+ORRERY_HD AdamwElement adamw_element(const AdamwUpdate<G>& update, AdamwElement element,
                                      float gradient) {
   const float g = update.clip * gradient;
   element.first = update.beta1 * element.first + (1.0F - update.beta1) * g;
@@ -345,8 +343,7 @@ ORRERY_HD void streaming_body(const Team& team, const AdamwUpdate<G>& update) {
     Quad second = load_quad(update.second, i);
     for (int l = 0; l < kQuad; ++l) {
       const AdamwElement element =
-          adamw_element(update,
-                        AdamwElement{weight.value[l], first.value[l], second.value[l]},
+          adamw_element(update, AdamwElement{weight.value[l], first.value[l], second.value[l]},
                         gradient.value[l]);
       weight.value[l] = element.weight;
       first.value[l] = element.first;

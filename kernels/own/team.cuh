@@ -27,25 +27,15 @@ inline constexpr int kWarp = 32;
 
 class DeviceTeam {
  public:
-  __device__ int thread() const {
-    return static_cast<int>(threadIdx.x);
-  }
+  __device__ int thread() const { return static_cast<int>(threadIdx.x); }
 
-  __device__ int threads() const {
-    return static_cast<int>(blockDim.x);
-  }
+  __device__ int threads() const { return static_cast<int>(blockDim.x); }
 
-  __device__ std::int64_t block() const {
-    return static_cast<std::int64_t>(blockIdx.x);
-  }
+  __device__ std::int64_t block() const { return static_cast<std::int64_t>(blockIdx.x); }
 
-  __device__ std::int64_t blocks() const {
-    return static_cast<std::int64_t>(gridDim.x);
-  }
+  __device__ std::int64_t blocks() const { return static_cast<std::int64_t>(gridDim.x); }
 
-  __device__ void barrier() const {
-    __syncthreads();
-  }
+  __device__ void barrier() const { __syncthreads(); }
 
   template <std::size_t kCount>
   __device__ void sum(float (&values)[kCount]) const {
@@ -163,8 +153,8 @@ template <typename Kernel>
   check(cudaGetDevice(&device), "ask which GPU is current");
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "count the multiprocessors");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &blocks, kernel, threads, static_cast<std::size_t>(shared)),
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads,
+                                                      static_cast<std::size_t>(shared)),
         "ask how many blocks fit");
   require(blocks > 0, "a kernel fits on the GPU");
   return multiprocessors * blocks;

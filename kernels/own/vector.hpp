@@ -67,48 +67,32 @@ struct Convert;
 
 template <>
 struct Convert<__nv_bfloat16> {
-  ORRERY_HD static float low(std::uint32_t word) {
-    return from_bits(word << 16U);
-  }
+  ORRERY_HD static float low(std::uint32_t word) { return from_bits(word << 16U); }
 
-  ORRERY_HD static float high(std::uint32_t word) {
-    return from_bits(word & 0xFFFF0000U);
-  }
+  ORRERY_HD static float high(std::uint32_t word) { return from_bits(word & 0xFFFF0000U); }
 
   ORRERY_HD static std::uint32_t join(float low_value, float high_value) {
     return same_bits<std::uint32_t>(__floats2bfloat162_rn(low_value, high_value));
   }
 
-  ORRERY_HD static float wide(__nv_bfloat16 value) {
-    return __bfloat162float(value);
-  }
+  ORRERY_HD static float wide(__nv_bfloat16 value) { return __bfloat162float(value); }
 
-  ORRERY_HD static __nv_bfloat16 narrow(float value) {
-    return __float2bfloat16_rn(value);
-  }
+  ORRERY_HD static __nv_bfloat16 narrow(float value) { return __float2bfloat16_rn(value); }
 };
 
 template <>
 struct Convert<__half> {
-  ORRERY_HD static float low(std::uint32_t word) {
-    return __low2float(same_bits<__half2>(word));
-  }
+  ORRERY_HD static float low(std::uint32_t word) { return __low2float(same_bits<__half2>(word)); }
 
-  ORRERY_HD static float high(std::uint32_t word) {
-    return __high2float(same_bits<__half2>(word));
-  }
+  ORRERY_HD static float high(std::uint32_t word) { return __high2float(same_bits<__half2>(word)); }
 
   ORRERY_HD static std::uint32_t join(float low_value, float high_value) {
     return same_bits<std::uint32_t>(__floats2half2_rn(low_value, high_value));
   }
 
-  ORRERY_HD static float wide(__half value) {
-    return __half2float(value);
-  }
+  ORRERY_HD static float wide(__half value) { return __half2float(value); }
 
-  ORRERY_HD static __half narrow(float value) {
-    return __float2half_rn(value);
-  }
+  ORRERY_HD static __half narrow(float value) { return __float2half_rn(value); }
 };
 
 }  // namespace detail
@@ -207,9 +191,7 @@ ORRERY_HD inline Quad load_quad(const float* data, std::int64_t index) {
 ORRERY_HD inline Quad load_quad(const __nv_bfloat16* data, std::int64_t index) {
   const HalfPack pack = reinterpret_cast<const HalfPack*>(data)[index];
   using Bf16 = detail::Convert<__nv_bfloat16>;
-  return {{Bf16::low(pack.word[0]),
-           Bf16::high(pack.word[0]),
-           Bf16::low(pack.word[1]),
+  return {{Bf16::low(pack.word[0]), Bf16::high(pack.word[0]), Bf16::low(pack.word[1]),
            Bf16::high(pack.word[1])}};
 }
 

@@ -59,19 +59,13 @@ class LtProduct final : public Runnable {
     run(sets_[static_cast<std::size_t>(copy)], chosen_.algo, stream);
   }
 
-  [[nodiscard]] int copies() const override {
-    return static_cast<int>(sets_.size());
-  }
+  [[nodiscard]] int copies() const override { return static_cast<int>(sets_.size()); }
 
   [[nodiscard]] Verification verify(Stream stream) override;
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return "cublaslt";
-  }
+  [[nodiscard]] std::string_view implementation() const override { return "cublaslt"; }
 
-  [[nodiscard]] std::vector<Detail> details() const override {
-    return details_;
-  }
+  [[nodiscard]] std::vector<Detail> details() const override { return details_; }
 
  private:
   void add_set(std::uint64_t seed, Stream stream);
@@ -123,18 +117,12 @@ LtProduct::LtProduct(const Product& product, const PrepareOptions& options) : pl
   }
 }
 
-void fill_operand(const DeviceBuffer& data,
-                  const DeviceBuffer& scales,
-                  const ProductOperand& operand,
-                  std::uint64_t seed,
-                  std::uint64_t scale_seed,
+void fill_operand(const DeviceBuffer& data, const DeviceBuffer& scales,
+                  const ProductOperand& operand, std::uint64_t seed, std::uint64_t scale_seed,
                   Stream stream) {
   fill_normal(data.data(), operand.element, operand.count(), contents(operand, seed), stream);
-  fill_uniform(scales.data(),
-               scale_element(operand.scales),
-               scale_count(operand.scaled_shape()),
-               scale_contents(operand, scale_seed),
-               stream);
+  fill_uniform(scales.data(), scale_element(operand.scales), scale_count(operand.scaled_shape()),
+               scale_contents(operand, scale_seed), stream);
 }
 
 DeviceBuffer scales_buffer(const ProductOperand& operand) {
@@ -151,8 +139,8 @@ void LtProduct::add_set(std::uint64_t seed, Stream stream) {
   set.d = DeviceBuffer(bytes_of(product_.result, product_.m * product_.n));
   fill_operand(set.a, set.a_scales, product_.a, set.seeds.a, set.seeds.a_scales, stream);
   fill_operand(set.b, set.b_scales, product_.b, set.seeds.b, set.seeds.b_scales, stream);
-  fill_normal(
-      set.d.data(), product_.result, product_.m * product_.n, {set.seeds.c, 1.0F, 0}, stream);
+  fill_normal(set.d.data(), product_.result, product_.m * product_.n, {set.seeds.c, 1.0F, 0},
+              stream);
   set.description = describe(set);
   sets_.push_back(std::move(set));
 }
@@ -190,11 +178,10 @@ void LtProduct::choose(Stream stream) {
   }
 }
 
-void LtProduct::run(const OperandSet& set,
-                    const cublasLtMatmulAlgo_t& algorithm,
+void LtProduct::run(const OperandSet& set, const cublasLtMatmulAlgo_t& algorithm,
                     Stream stream) const {
-  plan_.run(
-      set.description, set.a.data(), set.b.data(), set.d.data(), algorithm, workspace_, stream);
+  plan_.run(set.description, set.a.data(), set.b.data(), set.d.data(), algorithm, workspace_,
+            stream);
 }
 
 // Times all candidates; the chosen one stays chosen.
@@ -203,8 +190,7 @@ void LtProduct::search(Stream stream) {
   const Event stop;
   std::size_t calls = 0;
   const CandidateTimes times = time_candidates(
-      candidates_.size(),
-      {},
+      candidates_.size(), {},
       [&](std::size_t i) {
         start.record(stream);
         run(sets_[calls++ % sets_.size()], candidates_[i].algo, stream);
@@ -235,8 +221,8 @@ Verification LtProduct::verify(Stream stream) {
 }  // namespace
 
 std::unique_ptr<Runnable> make_gemm(const KernelCase& kernel, const PrepareOptions& options) {
-  const Product product = product_of(
-      kernel.role, kernel.precision, extent(kernel, "m"), extent(kernel, "n"), extent(kernel, "k"));
+  const Product product = product_of(kernel.role, kernel.precision, extent(kernel, "m"),
+                                     extent(kernel, "n"), extent(kernel, "k"));
   return std::make_unique<LtProduct>(product, options);
 }
 

@@ -124,8 +124,7 @@ struct GroupedCall::Plan {
     const Event start;
     const Event stop;
     const CandidateTimes times = time_candidates(
-        ways.size(),
-        {},
+        ways.size(), {},
         [&](std::size_t i) {
           start.record(stream);
           ways[i].launch(stream);
@@ -285,19 +284,13 @@ class GroupedProduct final : public Runnable {
     call_.launch(sets_[static_cast<std::size_t>(copy)].operands, stream);
   }
 
-  [[nodiscard]] int copies() const override {
-    return static_cast<int>(sets_.size());
-  }
+  [[nodiscard]] int copies() const override { return static_cast<int>(sets_.size()); }
 
   [[nodiscard]] Verification verify(Stream stream) override;
 
-  [[nodiscard]] std::string_view implementation() const override {
-    return call_.implementation();
-  }
+  [[nodiscard]] std::string_view implementation() const override { return call_.implementation(); }
 
-  [[nodiscard]] std::vector<Detail> details() const override {
-    return call_.details();
-  }
+  [[nodiscard]] std::vector<Detail> details() const override { return call_.details(); }
 
  private:
   void add_set(std::uint64_t seed, Stream stream);

@@ -13,9 +13,7 @@ namespace orrery::kernels {
 
 namespace {
 
-bool is_wgrad(Role role) {
-  return role == Role::wgrad || role == Role::wgrad_accumulate;
-}
+bool is_wgrad(Role role) { return role == Role::wgrad || role == Role::wgrad_accumulate; }
 
 Element operand_element(Precision precision, bool gradient) {
   switch (precision) {
@@ -78,9 +76,7 @@ float stored_deviation(Element element) {
   }
 }
 
-double scale_value(const ProductOperand& operand,
-                   std::uint64_t seed,
-                   std::int64_t row,
+double scale_value(const ProductOperand& operand, std::uint64_t seed, std::int64_t row,
                    std::int64_t l) {
   if (operand.scales == ScaleMode::none) {
     return 1.0;
@@ -172,11 +168,8 @@ std::int64_t element_index(const ProductOperand& operand, std::int64_t row, std:
   return operand.reduced_contiguous ? row * operand.reduced + l : l * operand.outer + row;
 }
 
-double operand_value(const ProductOperand& operand,
-                     std::uint64_t seed,
-                     std::uint64_t scale_seed,
-                     std::int64_t row,
-                     std::int64_t l) {
+double operand_value(const ProductOperand& operand, std::uint64_t seed, std::uint64_t scale_seed,
+                     std::int64_t row, std::int64_t l) {
   const float stored =
       stored_normal(operand.element, contents(operand, seed), element_index(operand, row, l));
   return static_cast<double>(stored) * scale_value(operand, scale_seed, row, l);
@@ -210,8 +203,7 @@ std::vector<std::int64_t> indices(std::int64_t extent, std::uint64_t seed, int m
 }
 
 // Values of the sampled rows of an operand, scaled.
-std::vector<std::vector<double>> rows_of(const ProductOperand& operand,
-                                         std::uint64_t seed,
+std::vector<std::vector<double>> rows_of(const ProductOperand& operand, std::uint64_t seed,
                                          std::uint64_t scale_seed,
                                          const std::vector<std::int64_t>& rows) {
   std::vector<std::vector<double>> values;
@@ -244,8 +236,7 @@ ProductSample sample_of(const Product& product, std::uint64_t seed, int most) {
   return {indices(product.m, seed, most), indices(product.n, seed + 1, most)};
 }
 
-Verification compare_product(const Product& product,
-                             const ProductSeeds& seeds,
+Verification compare_product(const Product& product, const ProductSeeds& seeds,
                              const ProductSample& sample,
                              const std::vector<std::vector<float>>& found) {
   ORRERY_CHECK(found.size() == sample.rows.size(), "one row of results per sampled row");
@@ -271,8 +262,8 @@ Verification compare_product(const Product& product,
       ++result.compared;
       if (!(error <= result.worst_error)) {  // also for NaN
         result.worst_error = std::isfinite(error) ? error : HUGE_VAL;
-        result.where = fmt::format(
-            "[{}, {}]: {}, expected {}", sample.rows[i], sample.columns[j], value, sum.value);
+        result.where = fmt::format("[{}, {}]: {}, expected {}", sample.rows[i], sample.columns[j],
+                                   value, sum.value);
       }
     }
   }
@@ -291,8 +282,8 @@ void reset_result(const Product& product, const ProductSeeds& seeds, void* d, St
   }
 }
 
-Verification verify_result(
-    const Product& product, const ProductSeeds& seeds, const void* d, int most, Stream stream) {
+Verification verify_result(const Product& product, const ProductSeeds& seeds, const void* d,
+                           int most, Stream stream) {
   const std::int64_t count = product.m * product.n;
   const int bytes = static_cast<int>(bytes_of(product.result, 1));
   const std::int64_t unwritten = product.accumulates ? 0 : count_unwritten(d, bytes, count, stream);

@@ -39,13 +39,9 @@ struct ProductOperand {
   bool reduced_contiguous = true;
   ScaleMode scales = ScaleMode::none;
 
-  [[nodiscard]] std::int64_t count() const {
-    return outer * reduced;
-  }
+  [[nodiscard]] std::int64_t count() const { return outer * reduced; }
 
-  [[nodiscard]] ScaledShape scaled_shape() const {
-    return {scales, outer, reduced};
-  }
+  [[nodiscard]] ScaledShape scaled_shape() const { return {scales, outer, reduced}; }
 };
 
 struct Product {
@@ -61,8 +57,8 @@ struct Product {
 };
 
 // Of `kernel`, a gemm; `m`, `n` and `k` are separate so that a grouped product can use it.
-[[nodiscard]] Product product_of(
-    Role role, Precision precision, std::int64_t m, std::int64_t n, std::int64_t k);
+[[nodiscard]] Product product_of(Role role, Precision precision, std::int64_t m, std::int64_t n,
+                                 std::int64_t k);
 
 [[nodiscard]] Element scale_element(ScaleMode mode);
 
@@ -83,16 +79,12 @@ struct ProductSeeds {
 [[nodiscard]] Uniform scale_contents(const ProductOperand& operand, std::uint64_t seed);
 
 // Position of (row, l) in the operand's memory.
-[[nodiscard]] std::int64_t element_index(const ProductOperand& operand,
-                                         std::int64_t row,
+[[nodiscard]] std::int64_t element_index(const ProductOperand& operand, std::int64_t row,
                                          std::int64_t l);
 
 // Stored value times its scale.
-[[nodiscard]] double operand_value(const ProductOperand& operand,
-                                   std::uint64_t seed,
-                                   std::uint64_t scale_seed,
-                                   std::int64_t row,
-                                   std::int64_t l);
+[[nodiscard]] double operand_value(const ProductOperand& operand, std::uint64_t seed,
+                                   std::uint64_t scale_seed, std::int64_t row, std::int64_t l);
 
 struct ProductSum {
   double value = 0.0;
@@ -115,8 +107,7 @@ struct ProductSample {
 [[nodiscard]] ProductSample sample_of(const Product& product, std::uint64_t seed, int most);
 
 // Found: values of D by [row of the sample][column of the sample].
-[[nodiscard]] Verification compare_product(const Product& product,
-                                           const ProductSeeds& seeds,
+[[nodiscard]] Verification compare_product(const Product& product, const ProductSeeds& seeds,
                                            const ProductSample& sample,
                                            const std::vector<std::vector<float>>& found);
 
@@ -124,7 +115,7 @@ struct ProductSample {
 void reset_result(const Product& product, const ProductSeeds& seeds, void* d, Stream stream);
 
 // D after it: every element written, and `most` rows x columns at most compared.
-[[nodiscard]] Verification verify_result(
-    const Product& product, const ProductSeeds& seeds, const void* d, int most, Stream stream);
+[[nodiscard]] Verification verify_result(const Product& product, const ProductSeeds& seeds,
+                                         const void* d, int most, Stream stream);
 
 }  // namespace orrery::kernels

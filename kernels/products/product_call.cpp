@@ -19,8 +19,7 @@ namespace {
 
 [[noreturn]] void throw_no_algorithm() {
   throw Unsupported("cuBLASLt has no algorithm for this product",
-                    status_text(Library::cublas,
-                                CUBLAS_STATUS_NOT_SUPPORTED,
+                    status_text(Library::cublas, CUBLAS_STATUS_NOT_SUPPORTED,
                                 cublasLtGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED)));
 }
 
@@ -70,11 +69,8 @@ BlasContext start_blas() {
 
 LtLayout layout_of(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check_described(cublasLtMatrixLayoutCreate(&layout,
-                                             type,
-                                             static_cast<std::uint64_t>(rows),
-                                             static_cast<std::uint64_t>(columns),
-                                             rows),
+  check_described(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
+                                             static_cast<std::uint64_t>(columns), rows),
                   "describe a matrix");
   return LtLayout(layout);
 }
@@ -97,11 +93,9 @@ LtDescription LtPlan::describe() const {
   const auto compute = product.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check_described(cublasLtMatmulDescCreate(&raw, compute, CUDA_R_32F), "describe the product");
   LtDescription description(raw);
-  set(description,
-      CUBLASLT_MATMUL_DESC_TRANSA,
+  set(description, CUBLASLT_MATMUL_DESC_TRANSA,
       std::int32_t{product.a.reduced_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N});
-  set(description,
-      CUBLASLT_MATMUL_DESC_TRANSB,
+  set(description, CUBLASLT_MATMUL_DESC_TRANSB,
       std::int32_t{product.b.reduced_contiguous ? CUBLAS_OP_N : CUBLAS_OP_T});
   if (product.fast) {
     set(description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
@@ -120,17 +114,10 @@ std::vector<cublasLtMatmulHeuristicResult_t> LtPlan::candidates(const LtDescript
         "state a preference");
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
   int count = 0;
-  check_described(cublasLtMatmulAlgoGetHeuristic(context.get(),
-                                                 description.get(),
-                                                 a.get(),
-                                                 b.get(),
-                                                 d.get(),
-                                                 d.get(),
-                                                 preference.get(),
-                                                 most,
-                                                 results.data(),
-                                                 &count),
-                  "choose an algorithm");
+  check_described(
+      cublasLtMatmulAlgoGetHeuristic(context.get(), description.get(), a.get(), b.get(), d.get(),
+                                     d.get(), preference.get(), most, results.data(), &count),
+      "choose an algorithm");
   results.resize(static_cast<std::size_t>(count));
   std::erase_if(results, [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
   if (results.empty()) {
@@ -139,31 +126,14 @@ std::vector<cublasLtMatmulHeuristicResult_t> LtPlan::candidates(const LtDescript
   return results;
 }
 
-void LtPlan::run(const LtDescription& description,
-                 const void* in_a,
-                 const void* in_b,
-                 void* out,
-                 const cublasLtMatmulAlgo_t& algorithm,
-                 const DeviceBuffer& workspace,
+void LtPlan::run(const LtDescription& description, const void* in_a, const void* in_b, void* out,
+                 const cublasLtMatmulAlgo_t& algorithm, const DeviceBuffer& workspace,
                  Stream stream) const {
   const float alpha = 1.0F;
   const float beta = product.accumulates ? 1.0F : 0.0F;
-  check(cublasLtMatmul(context.get(),
-                       description.get(),
-                       &alpha,
-                       in_a,
-                       a.get(),
-                       in_b,
-                       b.get(),
-                       &beta,
-                       out,
-                       d.get(),
-                       out,
-                       d.get(),
-                       &algorithm,
-                       workspace.data(),
-                       static_cast<std::size_t>(workspace.bytes()),
-                       stream),
+  check(cublasLtMatmul(context.get(), description.get(), &alpha, in_a, a.get(), in_b, b.get(),
+                       &beta, out, d.get(), out, d.get(), &algorithm, workspace.data(),
+                       static_cast<std::size_t>(workspace.bytes()), stream),
         "run cublasLtMatmul");
 }
 
@@ -187,38 +157,22 @@ void GroupedArguments::add(const Product& product) {
   type_d = library_type(product.result);
 }
 
-void run_grouped(const BlasContext& context,
-                 const GroupedArguments& arguments,
-                 const DeviceBuffer& pointers,
-                 const DeviceBuffer& workspace,
-                 Stream stream) {
+void run_grouped(const BlasContext& context, const GroupedArguments& arguments,
+                 const DeviceBuffer& pointers, const DeviceBuffer& workspace, Stream stream) {
   const std::size_t groups = arguments.rows.size();
   auto* const first = pointers.as<void*>();
   check(cublasSetStream(context.get(), stream), "set the stream of cuBLAS");
   // cublasSetStream gives back the library's own workspace, which a captured graph may not use.
-  check(cublasSetWorkspace(
-            context.get(), workspace.data(), static_cast<std::size_t>(workspace.bytes())),
+  check(cublasSetWorkspace(context.get(), workspace.data(),
+                           static_cast<std::size_t>(workspace.bytes())),
         "set the workspace of cuBLAS");
-  check(cublasGemmGroupedBatchedEx_64(context.get(),
-                                      arguments.transpose_a.data(),
-                                      arguments.transpose_b.data(),
-                                      arguments.rows.data(),
-                                      arguments.columns.data(),
-                                      arguments.reduced.data(),
-                                      arguments.alpha.data(),
-                                      first,
-                                      arguments.type_a,
-                                      arguments.stride_a.data(),
-                                      first + groups,
-                                      arguments.type_b,
-                                      arguments.stride_b.data(),
-                                      arguments.beta.data(),
-                                      first + 2 * groups,
-                                      arguments.type_d,
-                                      arguments.stride_d.data(),
-                                      static_cast<std::int64_t>(groups),
-                                      arguments.products.data(),
-                                      CUBLAS_COMPUTE_32F),
+  check(cublasGemmGroupedBatchedEx_64(
+            context.get(), arguments.transpose_a.data(), arguments.transpose_b.data(),
+            arguments.rows.data(), arguments.columns.data(), arguments.reduced.data(),
+            arguments.alpha.data(), first, arguments.type_a, arguments.stride_a.data(),
+            first + groups, arguments.type_b, arguments.stride_b.data(), arguments.beta.data(),
+            first + 2 * groups, arguments.type_d, arguments.stride_d.data(),
+            static_cast<std::int64_t>(groups), arguments.products.data(), CUBLAS_COMPUTE_32F),
         "run cublasGemmGroupedBatchedEx");
 }
 
@@ -237,10 +191,9 @@ constexpr Name kNames[] = {
 };
 
 std::string name_of(Kind kind, int number) {
-  const auto* found =
-      std::find_if(std::begin(kNames), std::end(kNames), [kind, number](const Name& name) {
-        return name.kind == kind && name.number == number;
-      });
+  const auto* found = std::find_if(
+      std::begin(kNames), std::end(kNames),
+      [kind, number](const Name& name) { return name.kind == kind && name.number == number; });
   return found == std::end(kNames) ? std::to_string(number) : std::string(found->text);
 }
 
@@ -256,47 +209,39 @@ int attribute(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAtt
 
 }  // namespace
 
-std::string tile_name(int tile) {
-  return name_of(Kind::TILE, tile);
-}
+std::string tile_name(int tile) { return name_of(Kind::TILE, tile); }
 
-std::string stages_name(int stages) {
-  return name_of(Kind::STAGES, stages);
-}
+std::string stages_name(int stages) { return name_of(Kind::STAGES, stages); }
 
 std::string cluster_name(int cluster) {
   return cluster == CUBLASLT_CLUSTER_SHAPE_AUTO ? "auto" : name_of(Kind::CLUSTER_SHAPE, cluster);
 }
 
-std::vector<Detail> algorithm_details(const cublasLtMatmulAlgo_t& algorithm,
-                                      std::size_t workspace,
+std::vector<Detail> algorithm_details(const cublasLtMatmulAlgo_t& algorithm, std::size_t workspace,
                                       float waves) {
   const auto number = [&algorithm](cublasLtMatmulAlgoConfigAttributes_t which) {
     return attribute<std::int32_t>(algorithm, which);
   };
-  return {
-      {"algorithm", std::to_string(number(CUBLASLT_ALGO_CONFIG_ID))},
-      {"tile", tile_name(number(CUBLASLT_ALGO_CONFIG_TILE_ID))},
-      {"stages", stages_name(number(CUBLASLT_ALGO_CONFIG_STAGES_ID))},
-      {"split_k", std::to_string(number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM))},
-      {"cluster",
-       cluster_name(attribute<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID))},
-      {"waves", fmt::format("{:.3f}", static_cast<double>(waves))},
-      {"workspace", std::to_string(workspace)}};
+  return {{"algorithm", std::to_string(number(CUBLASLT_ALGO_CONFIG_ID))},
+          {"tile", tile_name(number(CUBLASLT_ALGO_CONFIG_TILE_ID))},
+          {"stages", stages_name(number(CUBLASLT_ALGO_CONFIG_STAGES_ID))},
+          {"split_k", std::to_string(number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM))},
+          {"cluster", cluster_name(attribute<std::uint16_t>(
+                          algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID))},
+          {"waves", fmt::format("{:.3f}", static_cast<double>(waves))},
+          {"workspace", std::to_string(workspace)}};
 }
 
 namespace {
 
 Product dense_product(const KernelCase& kernel) {
-  return product_of(
-      kernel.role, kernel.precision, extent(kernel, "m"), extent(kernel, "n"), extent(kernel, "k"));
+  return product_of(kernel.role, kernel.precision, extent(kernel, "m"), extent(kernel, "n"),
+                    extent(kernel, "k"));
 }
 
 }  // namespace
 
-std::int64_t product_workspace_bytes() {
-  return kWorkspaceBytes;
-}
+std::int64_t product_workspace_bytes() { return kWorkspaceBytes; }
 
 struct ProductCall::Plan {
   Plan(const Product& product, const DeviceBuffer& given) : call(product), workspace(given) {
@@ -316,9 +261,7 @@ struct ProductCall::Plan {
     set(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b);
   }
 
-  [[nodiscard]] bool scaled() const {
-    return call.product.a.scales == ScaleMode::tensor;
-  }
+  [[nodiscard]] bool scaled() const { return call.product.a.scales == ScaleMode::tensor; }
 
   LtPlan call;
   const DeviceBuffer& workspace;
@@ -340,13 +283,8 @@ void ProductCall::launch(const ProductPointers& pointers, Stream stream) const {
   if (plan_->scaled()) {
     plan_->set_scales(pointers.a_scale, pointers.b_scale);
   }
-  plan_->call.run(plan_->description,
-                  pointers.a,
-                  pointers.b,
-                  pointers.d,
-                  plan_->chosen.algo,
-                  plan_->workspace,
-                  stream);
+  plan_->call.run(plan_->description, pointers.a, pointers.b, pointers.d, plan_->chosen.algo,
+                  plan_->workspace, stream);
 }
 
 std::optional<std::string> trouble_of(const std::function<void()>& attempt, const Usable& usable) {
@@ -363,8 +301,7 @@ std::optional<std::string> trouble_of(const std::function<void()>& attempt, cons
   }
 }
 
-std::size_t first_that_runs(std::size_t candidates,
-                            const std::function<void(std::size_t)>& run,
+std::size_t first_that_runs(std::size_t candidates, const std::function<void(std::size_t)>& run,
                             const Usable& usable) {
   ORRERY_CHECK(candidates > 0, "there is a candidate");
   for (std::size_t i = 0; i + 1 < candidates; ++i) {
@@ -376,8 +313,7 @@ std::size_t first_that_runs(std::size_t candidates,
   return candidates - 1;
 }
 
-CandidateTimes time_candidates(std::size_t candidates,
-                               const SearchRule& rule,
+CandidateTimes time_candidates(std::size_t candidates, const SearchRule& rule,
                                const std::function<double(std::size_t)>& seconds_of,
                                const Usable& usable) {
   ORRERY_CHECK(rule.rounds > 0, "candidates are timed in a round at least");

@@ -97,12 +97,8 @@ struct LtPlan {
   [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> candidates(
       const LtDescription& description, int most) const;
 
-  void run(const LtDescription& description,
-           const void* in_a,
-           const void* in_b,
-           void* out,
-           const cublasLtMatmulAlgo_t& algorithm,
-           const DeviceBuffer& workspace,
+  void run(const LtDescription& description, const void* in_a, const void* in_b, void* out,
+           const cublasLtMatmulAlgo_t& algorithm, const DeviceBuffer& workspace,
            Stream stream) const;
 
   Product product;
@@ -135,11 +131,8 @@ struct GroupedArguments {
 
 // Enqueues one call. `pointers`: device memory with the addresses of a of each group, then b, then
 // d.
-void run_grouped(const BlasContext& context,
-                 const GroupedArguments& arguments,
-                 const DeviceBuffer& pointers,
-                 const DeviceBuffer& workspace,
-                 Stream stream);
+void run_grouped(const BlasContext& context, const GroupedArguments& arguments,
+                 const DeviceBuffer& pointers, const DeviceBuffer& workspace, Stream stream);
 
 // Describes the algorithm that cuBLASLt chose, for samples: number, tile, stages, split, cluster.
 //
@@ -153,8 +146,7 @@ void run_grouped(const BlasContext& context,
 // workspace      | bytes taken                                                   | byte
 
 [[nodiscard]] std::vector<Detail> algorithm_details(const cublasLtMatmulAlgo_t& algorithm,
-                                                    std::size_t workspace,
-                                                    float waves);
+                                                    std::size_t workspace, float waves);
 
 // "128x256" of 23; the number itself when this header does not know it.
 [[nodiscard]] std::string tile_name(int tile);
@@ -226,8 +218,7 @@ struct CandidateTimes {
 };
 
 // `seconds_of` times one call of a candidate.
-[[nodiscard]] CandidateTimes time_candidates(std::size_t candidates,
-                                             const SearchRule& rule,
+[[nodiscard]] CandidateTimes time_candidates(std::size_t candidates, const SearchRule& rule,
                                              const std::function<double(std::size_t)>& seconds_of,
                                              const Usable& usable);
 

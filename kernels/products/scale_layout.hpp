@@ -99,8 +99,7 @@ inline constexpr std::int64_t kTileScales = kTileRows * kTileBlocks;
 
 // The scale of element (row, l); the operand has one (mode is not none).
 [[nodiscard]] ORRERY_HD constexpr std::int64_t scale_index(const ScaledShape& shape,
-                                                           std::int64_t row,
-                                                           std::int64_t l) {
+                                                           std::int64_t row, std::int64_t l) {
   switch (shape.mode) {
     case ScaleMode::none:
     case ScaleMode::tensor:

@@ -58,11 +58,9 @@ AttentionRow attention_row(const AttentionHead& head, std::size_t query) {
   return row;
 }
 
-std::vector<double> query_gradient(const AttentionHead& head,
-                                   std::size_t query,
+std::vector<double> query_gradient(const AttentionHead& head, std::size_t query,
                                    std::span<const double> output_gradient,
-                                   std::span<const double> output,
-                                   double log_sum) {
+                                   std::span<const double> output, double log_sum) {
   const double along = dot(output_gradient, output);
   std::vector<double> gradient(head.queries.width);
   for (std::size_t j = 0; j < keys_of(head, query); ++j) {
@@ -73,10 +71,8 @@ std::vector<double> query_gradient(const AttentionHead& head,
   return gradient;
 }
 
-KeyValueGradient key_value_gradient(const AttentionHead& head,
-                                    std::size_t key,
-                                    const RowsView& output_gradients,
-                                    const RowsView& outputs,
+KeyValueGradient key_value_gradient(const AttentionHead& head, std::size_t key,
+                                    const RowsView& output_gradients, const RowsView& outputs,
                                     std::span<const double> log_sums) {
   KeyValueGradient gradient{.key = std::vector<double>(head.keys.width),
                             .value = std::vector<double>(head.values.width)};

@@ -55,11 +55,9 @@ struct AttentionRow {
 [[nodiscard]] AttentionRow attention_row(const AttentionHead& head, std::size_t query);
 
 // dq_i from do_i, o_i and lse_i.
-[[nodiscard]] std::vector<double> query_gradient(const AttentionHead& head,
-                                                 std::size_t query,
+[[nodiscard]] std::vector<double> query_gradient(const AttentionHead& head, std::size_t query,
                                                  std::span<const double> output_gradient,
-                                                 std::span<const double> output,
-                                                 double log_sum);
+                                                 std::span<const double> output, double log_sum);
 
 struct KeyValueGradient {
   std::vector<double> key;
@@ -67,8 +65,7 @@ struct KeyValueGradient {
 };
 
 // dk_j and dv_j of this head from all do_i, o_i and lse_i.
-[[nodiscard]] KeyValueGradient key_value_gradient(const AttentionHead& head,
-                                                  std::size_t key,
+[[nodiscard]] KeyValueGradient key_value_gradient(const AttentionHead& head, std::size_t key,
                                                   const RowsView& output_gradients,
                                                   const RowsView& outputs,
                                                   std::span<const double> log_sums);

@@ -29,9 +29,7 @@ constexpr std::array<Layout, 6> kLayouts = {{{8, 23, 127, 0x7F7FFFFF, 0x7F800000
                                              {5, 2, 15, 0x7B, 0x7B, 0x7F},
                                              {2, 1, 1, 0x7, 0x7, 0x7}}};
 
-const Layout& layout_of(NumberFormat format) {
-  return kLayouts[static_cast<std::size_t>(format)];
-}
+const Layout& layout_of(NumberFormat format) { return kLayouts[static_cast<std::size_t>(format)]; }
 
 double decode_scale(std::uint32_t code) {
   return code == kScaleNan ? std::numeric_limits<double>::quiet_NaN()
@@ -103,9 +101,7 @@ std::uint32_t encode(NumberFormat format, double value) {
   return sign | (code > layout.largest ? layout.overflow : code);
 }
 
-double rounded(NumberFormat format, double value) {
-  return decode(format, encode(format, value));
-}
+double rounded(NumberFormat format, double value) { return decode(format, encode(format, value)); }
 
 int code_bits(NumberFormat format) {
   if (format == NumberFormat::e8m0) {

@@ -6,11 +6,8 @@
 
 namespace orrery::kernels::reference {
 
-ProductElement product_element(const MatrixView& a,
-                               const MatrixView& b,
-                               std::size_t row,
-                               std::size_t column,
-                               std::size_t terms) {
+ProductElement product_element(const MatrixView& a, const MatrixView& b, std::size_t row,
+                               std::size_t column, std::size_t terms) {
   double sum = 0.0;
   double squares = 0.0;
   for (std::size_t l = 0; l < terms; ++l) {
@@ -47,11 +44,8 @@ Statistics statistics_of(NormKind kind, std::span<const double> x, double epsilo
 
 }  // namespace
 
-NormRow norm_row(NormKind kind,
-                 std::span<const double> x,
-                 std::span<const double> weight,
-                 std::span<const double> bias,
-                 double epsilon) {
+NormRow norm_row(NormKind kind, std::span<const double> x, std::span<const double> weight,
+                 std::span<const double> bias, double epsilon) {
   const Statistics statistics = statistics_of(kind, x, epsilon);
   NormRow row{.output = {}, .mean = statistics.mean, .scale = statistics.scale};
   for (std::size_t j = 0; j < x.size(); ++j) {
@@ -61,11 +55,9 @@ NormRow norm_row(NormKind kind,
   return row;
 }
 
-std::vector<double> norm_input_gradient(NormKind kind,
-                                        std::span<const double> x,
+std::vector<double> norm_input_gradient(NormKind kind, std::span<const double> x,
                                         std::span<const double> weight,
-                                        std::span<const double> gradient,
-                                        double epsilon) {
+                                        std::span<const double> gradient, double epsilon) {
   const Statistics statistics = statistics_of(kind, x, epsilon);
   const auto count = static_cast<double>(x.size());
   double along_mean = 0.0;
@@ -87,12 +79,9 @@ std::vector<double> norm_input_gradient(NormKind kind,
   return result;
 }
 
-void add_norm_weight_gradient(NormKind kind,
-                              std::span<const double> x,
-                              std::span<const double> gradient,
-                              double epsilon,
-                              std::span<double> weight_gradient,
-                              std::span<double> bias_gradient) {
+void add_norm_weight_gradient(NormKind kind, std::span<const double> x,
+                              std::span<const double> gradient, double epsilon,
+                              std::span<double> weight_gradient, std::span<double> bias_gradient) {
   const Statistics statistics = statistics_of(kind, x, epsilon);
   for (std::size_t j = 0; j < x.size(); ++j) {
     weight_gradient[j] += gradient[j] * (x[j] - statistics.mean) * statistics.scale;
@@ -104,9 +93,7 @@ void add_norm_weight_gradient(NormKind kind,
 
 namespace {
 
-double sigmoid(double x) {
-  return 1.0 / (1.0 + std::exp(-x));
-}
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 }  // namespace
 
@@ -114,10 +101,8 @@ double rotary_angle(double position, std::size_t pair, std::size_t dim, double b
   return position * std::pow(base, -2.0 * static_cast<double>(pair) / static_cast<double>(dim));
 }
 
-std::vector<double> rotary(std::span<const double> x,
-                           std::span<const double> cosine,
-                           std::span<const double> sine,
-                           Turn turn) {
+std::vector<double> rotary(std::span<const double> x, std::span<const double> cosine,
+                           std::span<const double> sine, Turn turn) {
   const std::size_t half = x.size() / 2;
   const double direction = turn == Turn::forward ? 1.0 : -1.0;
   std::vector<double> y(x.size());
@@ -128,9 +113,7 @@ std::vector<double> rotary(std::span<const double> x,
   return y;
 }
 
-double swiglu(double gate, double up) {
-  return gate * sigmoid(gate) * up;
-}
+double swiglu(double gate, double up) { return gate * sigmoid(gate) * up; }
 
 SwigluGradient swiglu_gradient(double gate, double up, double gradient) {
   const double s = sigmoid(gate);
@@ -152,10 +135,8 @@ void finish(CombinedRow& sum) {
 
 }  // namespace
 
-CombinedRow combined_row(std::span<const double> y,
-                         std::size_t columns,
-                         std::span<const std::int32_t> places,
-                         std::span<const double> weights) {
+CombinedRow combined_row(std::span<const double> y, std::size_t columns,
+                         std::span<const std::int32_t> places, std::span<const double> weights) {
   CombinedRow sum{.values = std::vector<double>(columns),
                   .magnitudes = std::vector<double>(columns)};
   for (std::size_t c = 0; c < places.size(); ++c) {
@@ -174,8 +155,7 @@ double weight_gradient(std::span<const double> row, std::span<const double> outp
 }
 
 CombinedRow embedding_gradient_row(std::span<const std::int64_t> ids,
-                                   std::span<const double> gradient,
-                                   std::int64_t id,
+                                   std::span<const double> gradient, std::int64_t id,
                                    std::span<const double> given) {
   const std::size_t columns = given.size();
   CombinedRow sum{.values = std::vector<double>(columns),
@@ -215,8 +195,7 @@ TokenLoss cross_entropy(std::span<const double> logits, std::size_t target) {
   return {.loss = log_sum - logits[target], .log_sum = log_sum};
 }
 
-std::vector<double> cross_entropy_gradient(std::span<const double> logits,
-                                           std::size_t target,
+std::vector<double> cross_entropy_gradient(std::span<const double> logits, std::size_t target,
                                            double gradient) {
   const double log_sum = cross_entropy(logits, target).log_sum;
   std::vector<double> result;

@@ -37,10 +37,8 @@ struct ProductElement {
   double magnitude = 0.0;  // root of the sum of the squares of the terms, for tolerance_of()
 };
 
-[[nodiscard]] ProductElement product_element(const MatrixView& a,
-                                             const MatrixView& b,
-                                             std::size_t row,
-                                             std::size_t column,
+[[nodiscard]] ProductElement product_element(const MatrixView& a, const MatrixView& b,
+                                             std::size_t row, std::size_t column,
                                              std::size_t terms);
 
 // Reference for RMSNorm and LayerNorm of a row, and their gradients:
@@ -67,25 +65,20 @@ struct NormRow {
   double scale = 0.0;  // r
 };
 
-[[nodiscard]] NormRow norm_row(NormKind kind,
-                               std::span<const double> x,
+[[nodiscard]] NormRow norm_row(NormKind kind, std::span<const double> x,
                                std::span<const double> weight,
                                std::span<const double> bias,  // empty: none
                                double epsilon);
 
-[[nodiscard]] std::vector<double> norm_input_gradient(NormKind kind,
-                                                      std::span<const double> x,
+[[nodiscard]] std::vector<double> norm_input_gradient(NormKind kind, std::span<const double> x,
                                                       std::span<const double> weight,
                                                       std::span<const double> gradient,
                                                       double epsilon);
 
 // Adds what a row contributes to the gradients of weight and bias (empty: none).
-void add_norm_weight_gradient(NormKind kind,
-                              std::span<const double> x,
-                              std::span<const double> gradient,
-                              double epsilon,
-                              std::span<double> weight_gradient,
-                              std::span<double> bias_gradient);
+void add_norm_weight_gradient(NormKind kind, std::span<const double> x,
+                              std::span<const double> gradient, double epsilon,
+                              std::span<double> weight_gradient, std::span<double> bias_gradient);
 
 // Reference for rotary embedding and SwiGLU of a vector, and their gradients:
 //
@@ -108,10 +101,8 @@ void add_norm_weight_gradient(NormKind kind,
 enum class Turn { forward, back };
 
 // cosine and sine: of the d / 2 angles.
-[[nodiscard]] std::vector<double> rotary(std::span<const double> x,
-                                         std::span<const double> cosine,
-                                         std::span<const double> sine,
-                                         Turn turn);
+[[nodiscard]] std::vector<double> rotary(std::span<const double> x, std::span<const double> cosine,
+                                         std::span<const double> sine, Turn turn);
 
 [[nodiscard]] double swiglu(double gate, double up);
 
@@ -142,8 +133,7 @@ struct CombinedRow {
   std::vector<double> magnitudes;
 };
 
-[[nodiscard]] CombinedRow combined_row(std::span<const double> y,
-                                       std::size_t columns,
+[[nodiscard]] CombinedRow combined_row(std::span<const double> y, std::size_t columns,
                                        std::span<const std::int32_t> places,
                                        std::span<const double> weights);
 
@@ -153,8 +143,7 @@ struct CombinedRow {
 
 // Row `id` of the table's gradient: `given` and the rows of its tokens.
 [[nodiscard]] CombinedRow embedding_gradient_row(std::span<const std::int64_t> ids,
-                                                 std::span<const double> gradient,
-                                                 std::int64_t id,
+                                                 std::span<const double> gradient, std::int64_t id,
                                                  std::span<const double> given);
 
 // Tokens in the order of their experts: place of every copy. `experts` holds the expert of each
@@ -181,8 +170,7 @@ struct TokenLoss {
 [[nodiscard]] TokenLoss cross_entropy(std::span<const double> logits, std::size_t target);
 
 [[nodiscard]] std::vector<double> cross_entropy_gradient(std::span<const double> logits,
-                                                         std::size_t target,
-                                                         double gradient);
+                                                         std::size_t target, double gradient);
 
 // Reference for one AdamW step of a weight, and for the norm of a gradient:
 //
@@ -216,8 +204,7 @@ struct AdamwState {
   double second = 0.0;  // v
 };
 
-[[nodiscard]] AdamwState adamw(const AdamwSettings& settings,
-                               const AdamwState& state,
+[[nodiscard]] AdamwState adamw(const AdamwSettings& settings, const AdamwState& state,
                                double gradient);
 
 [[nodiscard]] double gradient_norm(std::span<const double> gradient);

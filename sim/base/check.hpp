@@ -12,9 +12,7 @@
 
 namespace orrery::detail {
 
-[[noreturn]] void check_failed(const char* file,
-                               int line,
-                               const char* condition,
+[[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                const std::string& message);
 
 }  // namespace orrery::detail

@@ -41,25 +41,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void Diagnostics::error(SourceLocation where,
-                        std::string_view key,
-                        std::string_view message,
+void Diagnostics::error(SourceLocation where, std::string_view key, std::string_view message,
                         std::string_view allowed) {
-  add({Severity::error,
-       std::move(where),
-       std::string(key),
-       std::string(message),
+  add({Severity::error, std::move(where), std::string(key), std::string(message),
        std::string(allowed)});
 }
 
-void Diagnostics::warning(SourceLocation where,
-                          std::string_view key,
-                          std::string_view message,
+void Diagnostics::warning(SourceLocation where, std::string_view key, std::string_view message,
                           std::string_view allowed) {
-  add({Severity::warning,
-       std::move(where),
-       std::string(key),
-       std::string(message),
+  add({Severity::warning, std::move(where), std::string(key), std::string(message),
        std::string(allowed)});
 }
 

@@ -32,24 +32,16 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  void error(SourceLocation where,
-             std::string_view key,
-             std::string_view message,
+  void error(SourceLocation where, std::string_view key, std::string_view message,
              std::string_view allowed = {});
-  void warning(SourceLocation where,
-               std::string_view key,
-               std::string_view message,
+  void warning(SourceLocation where, std::string_view key, std::string_view message,
                std::string_view allowed = {});
   void add(Diagnostic diagnostic);
   void add(const Diagnostics& others);
 
-  [[nodiscard]] bool has_errors() const {
-    return errors_ > 0;
-  }
+  [[nodiscard]] bool has_errors() const { return errors_ > 0; }
 
-  [[nodiscard]] const std::vector<Diagnostic>& all() const {
-    return all_;
-  }
+  [[nodiscard]] const std::vector<Diagnostic>& all() const { return all_; }
 
  private:
   std::vector<Diagnostic> all_;

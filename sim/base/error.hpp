@@ -20,9 +20,7 @@ class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
 
-  [[nodiscard]] ErrorKind kind() const {
-    return kind_;
-  }
+  [[nodiscard]] ErrorKind kind() const { return kind_; }
 
  private:
   ErrorKind kind_;

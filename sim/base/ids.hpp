@@ -17,9 +17,7 @@ struct StrongId {
 
   friend constexpr auto operator<=>(StrongId a, StrongId b) = default;
 
-  [[nodiscard]] constexpr std::size_t index() const {
-    return static_cast<std::size_t>(value);
-  }
+  [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
 };
 
 using RankId = StrongId<struct RankTag>;    // global rank, 0 .. gpus-1

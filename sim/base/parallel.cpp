@@ -27,8 +27,7 @@ int thread_count(int requested) {
 
 #ifdef ORRERY_USE_STD_THREAD
 // Debian's oneTBB is not built for ThreadSanitizer and raises false reports there.
-void for_each_chunk(std::int64_t chunks,
-                    int threads,
+void for_each_chunk(std::int64_t chunks, int threads,
                     const std::function<void(std::int64_t)>& run_chunk) {
   std::atomic<std::int64_t> next{0};
   std::exception_ptr failure;
@@ -53,8 +52,7 @@ void for_each_chunk(std::int64_t chunks,
   }
 }
 #else
-void for_each_chunk(std::int64_t chunks,
-                    int threads,
+void for_each_chunk(std::int64_t chunks, int threads,
                     const std::function<void(std::int64_t)>& run_chunk) {
   // Without it oneTBB ignores requests above the number of cores, and says so on stderr.
   const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
@@ -66,8 +64,7 @@ void for_each_chunk(std::int64_t chunks,
 
 }  // namespace
 
-bool parallel_for(std::int64_t n,
-                  const ParallelOptions& options,
+bool parallel_for(std::int64_t n, const ParallelOptions& options,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
   ORRERY_CHECK(options.grain >= 1, "grain must be at least 1, is {}", options.grain);
   const std::int64_t chunks = (n + options.grain - 1) / options.grain;

@@ -21,8 +21,7 @@ struct ParallelOptions {
 };
 
 // Returns true when every chunk ran.
-bool parallel_for(std::int64_t n,
-                  const ParallelOptions& options,
+bool parallel_for(std::int64_t n, const ParallelOptions& options,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 
 }  // namespace orrery

@@ -40,9 +40,7 @@ struct ValidRange {
   double lo = 0.0;
   double hi = 0.0;
 
-  [[nodiscard]] constexpr bool contains(double x) const {
-    return x >= lo && x <= hi;
-  }
+  [[nodiscard]] constexpr bool contains(double x) const { return x >= lo && x <= hi; }
 };
 
 template <typename Q>
@@ -53,25 +51,15 @@ class Coefficient {
   Coefficient(Q value, Source source, double residual, std::optional<ValidRange> range)
       : value_(value), source_(std::move(source)), residual_(residual), range_(range) {}
 
-  [[nodiscard]] Q value() const {
-    return value_;
-  }
+  [[nodiscard]] Q value() const { return value_; }
 
-  [[nodiscard]] const Source& source() const {
-    return source_;
-  }
+  [[nodiscard]] const Source& source() const { return source_; }
 
-  [[nodiscard]] SourceKind kind() const {
-    return source_.kind;
-  }
+  [[nodiscard]] SourceKind kind() const { return source_.kind; }
 
-  [[nodiscard]] double residual() const {
-    return residual_;
-  }
+  [[nodiscard]] double residual() const { return residual_; }
 
-  [[nodiscard]] const std::optional<ValidRange>& range() const {
-    return range_;
-  }
+  [[nodiscard]] const std::optional<ValidRange>& range() const { return range_; }
 
  private:
   Q value_;

@@ -18,9 +18,7 @@ constexpr double kSqrt2 = 1.41421356237309504880;
 
 }  // namespace
 
-RandomStream::RandomStream(std::uint64_t seed,
-                           std::uint32_t trial,
-                           Purpose purpose,
+RandomStream::RandomStream(std::uint64_t seed, std::uint32_t trial, Purpose purpose,
                            std::uint32_t entity)
     : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> kWordBits)},
       counter_{0, entity, trial, static_cast<std::uint32_t>(purpose)} {}
@@ -43,9 +41,7 @@ void RandomStream::refill() {
   end_ = 2 * blocks;
 }
 
-Seconds RandomStream::exponential(Seconds mean) {
-  return mean * -std::log1p(-uniform01());
-}
+Seconds RandomStream::exponential(Seconds mean) { return mean * -std::log1p(-uniform01()); }
 
 Seconds RandomStream::weibull(Seconds scale, double shape) {
   return scale * std::pow(-std::log1p(-uniform01()), 1.0 / shape);

@@ -57,9 +57,7 @@ class RandomStream {
   }
 
   // Uniform on (0, 1]: safe for log().
-  [[nodiscard]] double uniform01_open_zero() {
-    return 1.0 - uniform01();
-  }
+  [[nodiscard]] double uniform01_open_zero() { return 1.0 - uniform01(); }
 
   // Exponential with the given mean, by inversion.
   [[nodiscard]] Seconds exponential(Seconds mean);

@@ -23,13 +23,9 @@ struct SimTime {
 
   friend constexpr auto operator<=>(SimTime a, SimTime b) = default;
 
-  friend constexpr SimTime operator+(SimTime a, SimTime b) {
-    return {a.ns + b.ns};
-  }
+  friend constexpr SimTime operator+(SimTime a, SimTime b) { return {a.ns + b.ns}; }
 
-  friend constexpr SimTime operator-(SimTime a, SimTime b) {
-    return {a.ns - b.ns};
-  }
+  friend constexpr SimTime operator-(SimTime a, SimTime b) { return {a.ns - b.ns}; }
 
   constexpr SimTime& operator+=(SimTime other) {
     ns += other.ns;

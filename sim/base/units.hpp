@@ -90,9 +90,7 @@ class Quantity {
     return Quantity(a.value_ - b.value_);
   }
 
-  friend constexpr Quantity operator-(Quantity a) {
-    return Quantity(-a.value_);
-  }
+  friend constexpr Quantity operator-(Quantity a) { return Quantity(-a.value_); }
 
   friend constexpr Quantity operator*(Quantity a, double factor) {
     return Quantity(a.value_ * factor);

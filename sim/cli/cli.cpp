@@ -84,17 +84,14 @@ std::string unexpected_argument(const CLI::App& app, const CLI::ParseError& erro
   }
   const std::string word = rest.front().substr(0, rest.front().find('='));
   const bool is_option = word.starts_with("-");
-  return fmt::format("unexpected {} `{}`{}",
-                     is_option ? "option" : "argument",
-                     word,
+  return fmt::format("unexpected {} `{}`{}", is_option ? "option" : "argument", word,
                      is_option ? suggestion(word, {storage.begin(), storage.end()}) : "");
 }
 
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const auto chosen = app.get_subcommands();
-  throw UsageError(fmt::format("{}{}",
-                               chosen.empty() ? "" : chosen.front()->get_name() + ": ",
+  throw UsageError(fmt::format("{}{}", chosen.empty() ? "" : chosen.front()->get_name() + ": ",
                                extra ? unexpected_argument(app, error) : error.what()));
 }
 

@@ -36,8 +36,7 @@ double value_or(const std::optional<Coefficient<double>>& coefficient, double fa
   return coefficient ? coefficient->value() : fallback;
 }
 
-double head_factor(const model::AttentionOp& op,
-                   const hardware::AttentionRate& rate,
+double head_factor(const model::AttentionOp& op, const hardware::AttentionRate& rate,
                    const hardware::GpuCoefficients& laws) {
   const double dim = as_double(std::max<std::int64_t>({op.head_dim_qk, op.head_dim_v, 1}));
   const double doublings = std::log2(dim / kHeadDim);
@@ -107,8 +106,7 @@ std::optional<AttentionGeneration> kernel_that_runs(const model::AttentionOp& op
   return software.attention_kernel;
 }
 
-double ordered_factor(const model::AttentionOp& op,
-                      std::optional<AttentionGeneration> kernel,
+double ordered_factor(const model::AttentionOp& op, std::optional<AttentionGeneration> kernel,
                       const hardware::GpuCoefficients& laws) {
   if (!op.deterministic || !op.backward) {
     return 1.0;
@@ -124,10 +122,8 @@ struct StackFactors {
   double ordered = 1.0;
 };
 
-FlopPerSecond rate_of(const model::AttentionOp& op,
-                      const hardware::AttentionRate& rate,
-                      const hardware::GpuProfile& gpu,
-                      const StackFactors& factors) {
+FlopPerSecond rate_of(const model::AttentionOp& op, const hardware::AttentionRate& rate,
+                      const hardware::GpuProfile& gpu, const StackFactors& factors) {
   const hardware::GpuCoefficients& laws = gpu.coefficients();
   double half = rate.half_length.value();
   half *= op.causal && op.window == 0 ? 1.0 : value_or(rate.full_ratio, laws.attention_full_ratio);
@@ -171,8 +167,7 @@ AttentionKernelRate attention_kernel_rate(const hardware::GpuProfile& gpu,
   return {.rate = &gpu.attention, .scale = std::min(1.0, scale), .derived = true};
 }
 
-FlopPerSecond attention_rate(const model::AttentionOp& op,
-                             const hardware::GpuProfile& gpu,
+FlopPerSecond attention_rate(const model::AttentionOp& op, const hardware::GpuProfile& gpu,
                              const hardware::SoftwareProfile& software) {
   const AttentionKernelRate kernel = attention_kernel_rate(gpu, software, op);
   const std::optional<AttentionGeneration> named = kernel_that_runs(op, gpu, software);
@@ -180,17 +175,12 @@ FlopPerSecond attention_rate(const model::AttentionOp& op,
                             ? std::pow(software.context_attention_efficiency.value(), doublings(op))
                             : 1.0;
   return rate_of(
-      op,
-      *kernel.rate,
-      gpu,
-      {kernel.scale,
-       software.attention_efficiency.value(),
-       across,
+      op, *kernel.rate, gpu,
+      {kernel.scale, software.attention_efficiency.value(), across,
        ordered_factor(op, named ? named : gpu.attention.generation, gpu.coefficients())});
 }
 
-Seconds library_attention_time(const model::AttentionOp& op,
-                               const hardware::AttentionRate& rate,
+Seconds library_attention_time(const model::AttentionOp& op, const hardware::AttentionRate& rate,
                                const hardware::GpuProfile& gpu) {
   const Seconds compute =
       model::flop_count(op) /
@@ -217,24 +207,22 @@ double attention_kernels(const model::AttentionOp& op) {
   return (op.backward ? kBackwardKernels : kForwardKernels) * as_double(op.key_blocks);
 }
 
-Cost attention_cost(const model::AttentionOp& op,
-                    const hardware::GpuProfile& gpu,
+Cost attention_cost(const model::AttentionOp& op, const hardware::GpuProfile& gpu,
                     const hardware::SoftwareProfile& software) {
   if (op.sequences <= 0 || op.heads <= 0 || op.query_length <= 0 || op.key_length <= 0) {
     return {};
   }
   if (const auto measured = measured_attention(op, gpu, software)) {
-    return measured_cost(
-        *measured, software.attention_efficiency, gpu, software, attention_kernels(op));
+    return measured_cost(*measured, software.attention_efficiency, gpu, software,
+                         attention_kernels(op));
   }
   const AttentionKernelRate kernel = attention_kernel_rate(gpu, software, op);
   const hardware::AttentionRate& rate = *kernel.rate;
   const Seconds compute = model::flop_count(op) / attention_rate(op, gpu, software) * op.imbalance;
   const Seconds memory = attention_bytes(op) / memory_rate(gpu, software);
   const SourceKind rate_kind = kernel.derived ? SourceKind::assumed : asymptote(op, rate).kind();
-  Cost cost = compute >= memory ? term(compute,
-                                       weaker(weaker(rate_kind, rate.half_length.kind()),
-                                              software.attention_efficiency.kind()))
+  Cost cost = compute >= memory ? term(compute, weaker(weaker(rate_kind, rate.half_length.kind()),
+                                                       software.attention_efficiency.kind()))
                                 : term(memory, memory_source(gpu, software));
   const double length = as_double(op.key_length);
   const auto& range = rate.half_length.range();

@@ -80,8 +80,7 @@ struct AttentionKernelRate {
 
 // The kernel as it was measured on this machine; nothing when the stack runs another one.
 [[nodiscard]] std::optional<KernelPrediction> measured_attention(
-    const model::AttentionOp& op,
-    const hardware::GpuProfile& gpu,
+    const model::AttentionOp& op, const hardware::GpuProfile& gpu,
     const hardware::SoftwareProfile& software);
 
 // Bytes that cross the memory interface: operands once, forward; with their gradients, backward.
@@ -90,8 +89,7 @@ struct AttentionKernelRate {
 // Launches of the fused forward (one) or backward (three).
 [[nodiscard]] double attention_kernels(const model::AttentionOp& op);
 
-[[nodiscard]] Cost attention_cost(const model::AttentionOp& op,
-                                  const hardware::GpuProfile& gpu,
+[[nodiscard]] Cost attention_cost(const model::AttentionOp& op, const hardware::GpuProfile& gpu,
                                   const hardware::SoftwareProfile& software);
 
 }  // namespace orrery::cost

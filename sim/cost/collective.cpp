@@ -101,9 +101,7 @@ Rate reached_rate(const NcclEstimate& choice, CollectiveKind kind, const GroupFa
   return rate;
 }
 
-CollectiveTime nccl_collective(CollectiveKind kind,
-                               Bytes size,
-                               model::Dtype dtype,
+CollectiveTime nccl_collective(CollectiveKind kind, Bytes size, model::Dtype dtype,
                                const GroupFabric& fabric) {
   const NcclEstimate choice = nccl_choice(kind, size, dtype, fabric.graph);
   const Rate rate = reached_rate(choice, kind, fabric);
@@ -242,9 +240,7 @@ CollectiveTime modelled(const CollectiveQuery& query, double ring_nic_exponent) 
   return time;
 }
 
-Seconds model_total(const CollectiveQuery& query) {
-  return modelled(query, 1.0).total();
-}
+Seconds model_total(const CollectiveQuery& query) { return modelled(query, 1.0).total(); }
 
 // Measurements near the query scale every term alike.
 void apply_tables(const CollectiveQuery& query, CollectiveTime& time) {
@@ -267,14 +263,10 @@ void apply_tables(const CollectiveQuery& query, CollectiveTime& time) {
 
 }  // namespace
 
-CollectiveTime collective_time(CollectiveKind kind,
-                               Bytes bytes_per_rank_in,
-                               Bytes bytes_total,
-                               model::Dtype dtype,
-                               const layout::GroupPlacement& group,
+CollectiveTime collective_time(CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_total,
+                               model::Dtype dtype, const layout::GroupPlacement& group,
                                const hardware::GpuProfile& gpu,
-                               const hardware::ClusterSpec& cluster,
-                               double ring_nic_exponent) {
+                               const hardware::ClusterSpec& cluster, double ring_nic_exponent) {
   CollectiveTime time;
   if (group.ranks <= 1) {
     time.reason = "a group of one rank has nothing to send";
@@ -301,8 +293,7 @@ const Coefficient<double>& stack_efficiency(const CollectiveTime& time,
 
 }  // namespace
 
-Seconds stack_transfer(const CollectiveTime& time,
-                       CollectiveKind kind,
+Seconds stack_transfer(const CollectiveTime& time, CollectiveKind kind,
                        const layout::GroupPlacement& group,
                        const hardware::SoftwareProfile& software,
                        const hardware::ClusterSpec& cluster) {
@@ -312,25 +303,15 @@ Seconds stack_transfer(const CollectiveTime& time,
   return by_other_rails ? transfer / software.cross_rail_efficiency.value() : transfer;
 }
 
-Cost collective_cost(CollectiveKind kind,
-                     Bytes bytes_per_rank_in,
-                     Bytes bytes_total,
-                     model::Dtype dtype,
-                     const layout::GroupPlacement& group,
-                     const hardware::GpuProfile& gpu,
-                     const hardware::SoftwareProfile& software,
+Cost collective_cost(CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_total,
+                     model::Dtype dtype, const layout::GroupPlacement& group,
+                     const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software,
                      const hardware::ClusterSpec& cluster) {
   if (group.ranks <= 1) {
     return {};
   }
-  const CollectiveTime time = collective_time(kind,
-                                              bytes_per_rank_in,
-                                              bytes_total,
-                                              dtype,
-                                              group,
-                                              gpu,
-                                              cluster,
-                                              software.ring_nic_exponent.value());
+  const CollectiveTime time = collective_time(kind, bytes_per_rank_in, bytes_total, dtype, group,
+                                              gpu, cluster, software.ring_nic_exponent.value());
   const Coefficient<double>& efficiency = stack_efficiency(time, software);
   const bool by_nics = time.limit == "NICs";
   const bool has_ring = gpu.nvlink.has_value() && time.limit != "PCIe";

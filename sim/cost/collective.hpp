@@ -95,33 +95,26 @@ struct CollectiveTime {
   const hardware::CollectiveTable* table = nullptr;  // the nearest; lives as long as the cluster
   double table_distance = 0.0;
 
-  [[nodiscard]] Seconds total() const {
-    return call + latency + fill + transfer;
-  }
+  [[nodiscard]] Seconds total() const { return call + latency + fill + transfer; }
 };
 
 // `bytes_per_rank_in` and `bytes_total` as in model/op.hpp. A group of one rank takes no time.
-[[nodiscard]] CollectiveTime collective_time(model::CollectiveKind kind,
-                                             Bytes bytes_per_rank_in,
-                                             Bytes bytes_total,
-                                             model::Dtype dtype,
+[[nodiscard]] CollectiveTime collective_time(model::CollectiveKind kind, Bytes bytes_per_rank_in,
+                                             Bytes bytes_total, model::Dtype dtype,
                                              const layout::GroupPlacement& group,
                                              const hardware::GpuProfile& gpu,
                                              const hardware::ClusterSpec& cluster,
                                              double ring_nic_exponent = 1.0);
 
 // Its transfer at the rates that the stack reaches.
-[[nodiscard]] Seconds stack_transfer(const CollectiveTime& time,
-                                     model::CollectiveKind kind,
+[[nodiscard]] Seconds stack_transfer(const CollectiveTime& time, model::CollectiveKind kind,
                                      const layout::GroupPlacement& group,
                                      const hardware::SoftwareProfile& software,
                                      const hardware::ClusterSpec& cluster);
 
 // The same with the stack's efficiency and overhead, booked by source.
-[[nodiscard]] Cost collective_cost(model::CollectiveKind kind,
-                                   Bytes bytes_per_rank_in,
-                                   Bytes bytes_total,
-                                   model::Dtype dtype,
+[[nodiscard]] Cost collective_cost(model::CollectiveKind kind, Bytes bytes_per_rank_in,
+                                   Bytes bytes_total, model::Dtype dtype,
                                    const layout::GroupPlacement& group,
                                    const hardware::GpuProfile& gpu,
                                    const hardware::SoftwareProfile& software,
@@ -131,8 +124,7 @@ struct CollectiveTime {
 [[nodiscard]] double bus_factor(model::CollectiveKind kind, std::int64_t ranks);
 
 // NCCL's nBytes, the size column of nccl-tests.
-[[nodiscard]] Bytes nccl_bytes(model::CollectiveKind kind,
-                               Bytes bytes_per_rank_in,
+[[nodiscard]] Bytes nccl_bytes(model::CollectiveKind kind, Bytes bytes_per_rank_in,
                                Bytes bytes_total);
 
 // Product of the oversubscription of the tiers below `tier`: what a flow that leaves every block on
@@ -148,8 +140,7 @@ struct CollectiveTime {
 
 // NICs next to one GPU times their number of GPUs, at most what the node has; `exponent` as in
 // ring_nic_exponent of a software profile.
-[[nodiscard]] BytesPerSecond node_nic_rate(std::int64_t ranks_on_node,
-                                           std::int64_t sharing,
+[[nodiscard]] BytesPerSecond node_nic_rate(std::int64_t ranks_on_node, std::int64_t sharing,
                                            std::int64_t hosts_per_node,
                                            const hardware::ClusterSpec& cluster,
                                            double exponent = 1.0);

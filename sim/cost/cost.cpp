@@ -40,8 +40,6 @@ Cost term(Seconds time, SourceKind kind) {
   return cost;
 }
 
-SourceKind weaker(SourceKind a, SourceKind b) {
-  return strength(a) <= strength(b) ? a : b;
-}
+SourceKind weaker(SourceKind a, SourceKind b) { return strength(a) <= strength(b) ? a : b; }
 
 }  // namespace orrery::cost

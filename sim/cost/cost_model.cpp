@@ -42,9 +42,7 @@ ExchangeBytes exchange_bytes(const model::TokenRouting& routing,
   if (routing.node_limit > 0) {
     spread.node_limit = routing.node_limit;
   }
-  return routed_bytes(routing.tokens,
-                      routing.token_bytes,
-                      spread,
+  return routed_bytes(routing.tokens, routing.token_bytes, spread,
                       domains_span_hosts ? group.ranks_per_domain : group.ranks_per_node);
 }
 
@@ -52,21 +50,13 @@ struct OperationVisitor {
   const CostModel& model;
   const Placements& placements;
 
-  Cost operator()(const model::GemmOp& op) const {
-    return model.gemm(op);
-  }
+  Cost operator()(const model::GemmOp& op) const { return model.gemm(op); }
 
-  Cost operator()(const model::AttentionOp& op) const {
-    return model.attention(op);
-  }
+  Cost operator()(const model::AttentionOp& op) const { return model.attention(op); }
 
-  Cost operator()(const model::ScanOp& op) const {
-    return model.scan(op);
-  }
+  Cost operator()(const model::ScanOp& op) const { return model.scan(op); }
 
-  Cost operator()(const model::MemoryOp& op) const {
-    return model.memory_bound(op);
-  }
+  Cost operator()(const model::MemoryOp& op) const { return model.memory_bound(op); }
 
   Cost operator()(const model::CollectiveOp& op) const {
     const layout::GroupPlacement& group = placement_of(op.axis, placements);
@@ -79,8 +69,7 @@ struct OperationVisitor {
 
 }  // namespace
 
-CostModel::CostModel(hardware::GpuProfile gpu,
-                     hardware::SoftwareProfile software,
+CostModel::CostModel(hardware::GpuProfile gpu, hardware::SoftwareProfile software,
                      hardware::ClusterSpec cluster)
     : gpu_(std::move(gpu)), software_(std::move(software)), cluster_(std::move(cluster)) {
   if (gpu_.collective_slowdown) {
@@ -97,29 +86,22 @@ CostModel::CostModel(hardware::GpuProfile gpu,
   }
 }
 
-Cost CostModel::gemm(const model::GemmOp& op) const {
-  return gemm_cost(op, gpu_, software_);
-}
+Cost CostModel::gemm(const model::GemmOp& op) const { return gemm_cost(op, gpu_, software_); }
 
 Cost CostModel::attention(const model::AttentionOp& op) const {
   return attention_cost(op, gpu_, software_);
 }
 
-Cost CostModel::scan(const model::ScanOp& op) const {
-  return scan_cost(op, gpu_, software_);
-}
+Cost CostModel::scan(const model::ScanOp& op) const { return scan_cost(op, gpu_, software_); }
 
 Cost CostModel::memory_bound(const model::MemoryOp& op) const {
   return memory_bound_cost(op, gpu_, software_);
 }
 
-Cost CostModel::collective(model::CollectiveKind kind,
-                           Bytes bytes_per_rank_in,
-                           Bytes bytes_total,
-                           model::Dtype dtype,
-                           const layout::GroupPlacement& group) const {
-  return collective_cost(
-      kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_, cluster_);
+Cost CostModel::collective(model::CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_total,
+                           model::Dtype dtype, const layout::GroupPlacement& group) const {
+  return collective_cost(kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_,
+                         cluster_);
 }
 
 Cost CostModel::hierarchical_exchange(const ExchangeBytes& bytes,
@@ -136,20 +118,19 @@ Cost CostModel::operation(const model::Op& op, const Placements& placements) con
 }
 
 std::optional<NetworkUse> CostModel::network_use(model::CollectiveKind kind,
-                                                 Bytes bytes_per_rank_in,
-                                                 Bytes bytes_total,
+                                                 Bytes bytes_per_rank_in, Bytes bytes_total,
                                                  model::Dtype dtype,
                                                  const layout::GroupPlacement& group) const {
-  return collective_use(
-      kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_, cluster_);
+  return collective_use(kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_,
+                        cluster_);
 }
 
 std::optional<NetworkUse> CostModel::network_use(const model::CollectiveOp& op,
                                                  const Placements& placements) const {
   const layout::GroupPlacement& group = placement_of(op.axis, placements);
   if (op.routing) {
-    return hierarchical_exchange_use(
-        exchange_bytes(*op.routing, group), group, gpu_, software_, cluster_);
+    return hierarchical_exchange_use(exchange_bytes(*op.routing, group), group, gpu_, software_,
+                                     cluster_);
   }
   return network_use(op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, group);
 }

@@ -39,8 +39,7 @@ struct Placements {
 
 class CostModel {
  public:
-  CostModel(hardware::GpuProfile gpu,
-            hardware::SoftwareProfile software,
+  CostModel(hardware::GpuProfile gpu, hardware::SoftwareProfile software,
             hardware::ClusterSpec cluster);
 
   [[nodiscard]] Cost gemm(const model::GemmOp& op) const;
@@ -49,10 +48,8 @@ class CostModel {
   [[nodiscard]] Cost memory_bound(const model::MemoryOp& op) const;
 
   // A collective over a group, all of its groups running at once (sharing_node).
-  [[nodiscard]] Cost collective(model::CollectiveKind kind,
-                                Bytes bytes_per_rank_in,
-                                Bytes bytes_total,
-                                model::Dtype dtype,
+  [[nodiscard]] Cost collective(model::CollectiveKind kind, Bytes bytes_per_rank_in,
+                                Bytes bytes_total, model::Dtype dtype,
                                 const layout::GroupPlacement& group) const;
 
   // Dispatch or combine of an all-to-all that crosses the network once per node.
@@ -67,8 +64,7 @@ class CostModel {
 
   // What collectives and messages put on the network; nothing where no byte crosses a NIC.
   [[nodiscard]] std::optional<NetworkUse> network_use(model::CollectiveKind kind,
-                                                      Bytes bytes_per_rank_in,
-                                                      Bytes bytes_total,
+                                                      Bytes bytes_per_rank_in, Bytes bytes_total,
                                                       model::Dtype dtype,
                                                       const layout::GroupPlacement& group) const;
   [[nodiscard]] std::optional<NetworkUse> network_use(const model::CollectiveOp& op,
@@ -80,23 +76,15 @@ class CostModel {
   [[nodiscard]] Cost optimizer_step(double parameters) const;
 
   // Why a collective takes what it takes: algorithm, protocol and the terms, for `explain`.
-  [[nodiscard]] std::string explain_collective(model::CollectiveKind kind,
-                                               Bytes bytes_per_rank_in,
-                                               Bytes bytes_total,
-                                               model::Dtype dtype,
+  [[nodiscard]] std::string explain_collective(model::CollectiveKind kind, Bytes bytes_per_rank_in,
+                                               Bytes bytes_total, model::Dtype dtype,
                                                const layout::GroupPlacement& group) const;
 
-  [[nodiscard]] const hardware::GpuProfile& gpu() const {
-    return gpu_;
-  }
+  [[nodiscard]] const hardware::GpuProfile& gpu() const { return gpu_; }
 
-  [[nodiscard]] const hardware::SoftwareProfile& software() const {
-    return software_;
-  }
+  [[nodiscard]] const hardware::SoftwareProfile& software() const { return software_; }
 
-  [[nodiscard]] const hardware::ClusterSpec& cluster() const {
-    return cluster_;
-  }
+  [[nodiscard]] const hardware::ClusterSpec& cluster() const { return cluster_; }
 
  private:
   hardware::GpuProfile gpu_;

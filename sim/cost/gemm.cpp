@@ -53,9 +53,7 @@ constexpr Substitutes substitutes(Dtype dtype) {
 
 // What the memory adds to `compute`. The tiles of a group are few: one that loads or stores is not
 // hidden by another that computes, but it is hidden where the tensor cores fill and drain.
-Seconds exposed_memory(const model::GemmOp& op,
-                       Seconds memory,
-                       Seconds fill,
+Seconds exposed_memory(const model::GemmOp& op, Seconds memory, Seconds fill,
                        const hardware::GpuCoefficients& laws) {
   if (is_attention_product(op)) {
     return {};
@@ -81,10 +79,8 @@ struct Factor {
 };
 
 // What the scales cost: the table of gemm.hpp.
-Factor scaling_of(const model::GemmOp& op,
-                  const hardware::GemmRate& rate,
-                  const hardware::GpuProfile& gpu,
-                  const hardware::SoftwareProfile& software) {
+Factor scaling_of(const model::GemmOp& op, const hardware::GemmRate& rate,
+                  const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software) {
   Factor factor{1.0, rate.sustained.kind()};
   const bool block = op.scaling == model::Fp8Scaling::block;
   if (op.dtype != Dtype::fp8 || rate.dtype != Dtype::fp8 ||
@@ -130,9 +126,7 @@ double expected_ceil(double mean, double deviation) {
 
 // A loop over the experts: every product after the first waits for its launch, and all of them for
 // the host, where that needs longer for a call than the GPU for a product.
-Cost call_gaps(Seconds busy,
-               double calls,
-               const Coefficient<Seconds>& call,
+Cost call_gaps(Seconds busy, double calls, const Coefficient<Seconds>& call,
                const Coefficient<Seconds>& latency) {
   const Seconds launches = latency.value() * (calls - 1.0);
   const Seconds late = call.value() * calls - busy;
@@ -209,8 +203,7 @@ double wave_ratio(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   return std::min(best, kMostWaste);
 }
 
-const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu,
-                                    Dtype dtype,
+const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu, Dtype dtype,
                                     bool& substituted) {
   substituted = false;
   if (const hardware::GemmRate* rate = gpu.find_gemm(dtype)) {
@@ -234,8 +227,7 @@ Flop effective_work(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   return model::flop_count(op) * (penalty * fill / short_factor(op, rate));
 }
 
-GemmTime gemm_time(const model::GemmOp& op,
-                   const hardware::GpuProfile& gpu,
+GemmTime gemm_time(const model::GemmOp& op, const hardware::GpuProfile& gpu,
                    const hardware::SoftwareProfile& software) {
   GemmTime time;
   if (op.m <= 0 || op.n <= 0 || op.k <= 0 || op.batch <= 0) {
@@ -256,8 +248,7 @@ GemmTime gemm_time(const model::GemmOp& op,
   return time;
 }
 
-Cost gemm_cost(const model::GemmOp& op,
-               const hardware::GpuProfile& gpu,
+Cost gemm_cost(const model::GemmOp& op, const hardware::GpuProfile& gpu,
                const hardware::SoftwareProfile& software) {
   if (const auto measured = predict_gemm(op, gpu)) {
     return measured_cost(*measured, efficiency_of(op, software), gpu, software);

@@ -116,20 +116,17 @@ struct GemmTime {
 // The rate entry of the data type; when the GPU has no such unit the next wider type it does have
 // (fp4 -> fp8 -> bf16, bf16 <-> fp16, fp32 -> tf32 -> 16 bit), and `substituted` is set.
 [[nodiscard]] const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu,
-                                                  model::Dtype dtype,
-                                                  bool& substituted);
+                                                  model::Dtype dtype, bool& substituted);
 
 // FLOP that the multiprocessors are busy for: those of the product, stretched by whole waves,
 // alignment and the filling of tiles as in `busy` and `fill`. The base of a fit through measured
 // products (calibrate/profile), whose own rate and memory term stand in place of the profile's.
 [[nodiscard]] Flop effective_work(const model::GemmOp& op, const hardware::GpuProfile& gpu);
 
-[[nodiscard]] GemmTime gemm_time(const model::GemmOp& op,
-                                 const hardware::GpuProfile& gpu,
+[[nodiscard]] GemmTime gemm_time(const model::GemmOp& op, const hardware::GpuProfile& gpu,
                                  const hardware::SoftwareProfile& software);
 
-[[nodiscard]] Cost gemm_cost(const model::GemmOp& op,
-                             const hardware::GpuProfile& gpu,
+[[nodiscard]] Cost gemm_cost(const model::GemmOp& op, const hardware::GpuProfile& gpu,
                              const hardware::SoftwareProfile& software);
 
 }  // namespace orrery::cost

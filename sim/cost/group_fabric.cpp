@@ -16,8 +16,7 @@ constexpr std::int64_t kNvlsHeads = 8;
 constexpr std::int64_t kMostHashedFlows = 65'536;  // beyond, the fullest uplink has its mean
 
 // Nodes of the group under one switch of the tier, when the group lies over all of its blocks.
-double nodes_in_block(const layout::GroupPlacement& group,
-                      const hardware::ClusterSpec& cluster,
+double nodes_in_block(const layout::GroupPlacement& group, const hardware::ClusterSpec& cluster,
                       const hardware::NetworkTier& tier) {
   const std::int64_t size = std::max<std::int64_t>(tier.nodes, 1);
   const std::int64_t blocks = std::max<std::int64_t>((cluster.nodes + size - 1) / size, 1);
@@ -36,9 +35,7 @@ double hashed_load(const hardware::ClusterSpec& cluster, double flows) {
 }
 
 // Static hashing: each of the flows that leave a lowest block picks one uplink for good.
-void add_collisions(const hardware::ClusterSpec& cluster,
-                    double inside,
-                    double leaving,
+void add_collisions(const hardware::ClusterSpec& cluster, double inside, double leaving,
                     GroupFabric& fabric) {
   const hardware::NetworkTier& tier = cluster.network.tiers.front();
   const double nics = as_double(tier.nodes * cluster.network.nics_per_node);
@@ -49,8 +46,7 @@ void add_collisions(const hardware::ClusterSpec& cluster,
       std::max(fabric.scatter_taper, hashed_load(cluster, nics * peers) * leaving / peers);
 }
 
-void add_tapers(const layout::GroupPlacement& group,
-                const hardware::ClusterSpec& cluster,
+void add_tapers(const layout::GroupPlacement& group, const hardware::ClusterSpec& cluster,
                 GroupFabric& fabric) {
   const hardware::NetworkSpec& network = cluster.network;
   if (network.tiers.empty()) {
@@ -119,10 +115,8 @@ Seconds tier_latency(const hardware::NetworkSpec& network, std::size_t tier) {
   return sum;
 }
 
-BytesPerSecond node_nic_rate(std::int64_t ranks_on_node,
-                             std::int64_t sharing,
-                             std::int64_t hosts_per_node,
-                             const hardware::ClusterSpec& cluster,
+BytesPerSecond node_nic_rate(std::int64_t ranks_on_node, std::int64_t sharing,
+                             std::int64_t hosts_per_node, const hardware::ClusterSpec& cluster,
                              double exponent) {
   const double nics = as_double(cluster.network.nics_per_node * hosts_per_node);
   const double gpus = as_double(cluster.gpus_per_node * hosts_per_node);
@@ -145,10 +139,8 @@ double working_nic_share(const hardware::ClusterSpec& cluster, double nics) {
   return nics > down ? (nics - down) / nics : kWithNeighbour;
 }
 
-GroupFabric group_fabric(const layout::GroupPlacement& group,
-                         const hardware::GpuProfile& gpu,
-                         const hardware::ClusterSpec& cluster,
-                         double ring_nic_exponent) {
+GroupFabric group_fabric(const layout::GroupPlacement& group, const hardware::GpuProfile& gpu,
+                         const hardware::ClusterSpec& cluster, double ring_nic_exponent) {
   GroupFabric fabric;
   fabric.laws = &gpu.coefficients();
   NcclGraph& graph = fabric.graph;

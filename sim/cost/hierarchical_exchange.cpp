@@ -46,8 +46,7 @@ const Coefficient<double>& exchange_efficiency(const CollectiveTime& time,
   return time.limit == "NICs" ? software.network_efficiency : software.nvlink_efficiency;
 }
 
-Cost hierarchical_exchange_cost(const ExchangeBytes& bytes,
-                                const layout::GroupPlacement& group,
+Cost hierarchical_exchange_cost(const ExchangeBytes& bytes, const layout::GroupPlacement& group,
                                 const hardware::GpuProfile& gpu,
                                 const hardware::SoftwareProfile& software,
                                 const hardware::ClusterSpec& cluster) {
@@ -87,9 +86,7 @@ double distinct_nodes(const Routing& routing) {
   return routing.node_limit ? std::min(distinct, as_double(*routing.node_limit)) : distinct;
 }
 
-ExchangeBytes routed_bytes(double tokens,
-                           Bytes token_bytes,
-                           const Routing& routing,
+ExchangeBytes routed_bytes(double tokens, Bytes token_bytes, const Routing& routing,
                            std::int64_t ranks_per_node) {
   const double nodes = as_double(std::max<std::int64_t>(routing.nodes, 1));
   const double local = as_double(std::max<std::int64_t>(ranks_per_node, 1));

@@ -68,9 +68,7 @@ struct Routing {
 [[nodiscard]] double distinct_nodes(const Routing& routing);
 
 // Bytes of one rank for tokens of `token_bytes` each, routed uniformly over the group.
-[[nodiscard]] ExchangeBytes routed_bytes(double tokens,
-                                         Bytes token_bytes,
-                                         const Routing& routing,
+[[nodiscard]] ExchangeBytes routed_bytes(double tokens, Bytes token_bytes, const Routing& routing,
                                          std::int64_t ranks_per_node);
 
 }  // namespace orrery::cost

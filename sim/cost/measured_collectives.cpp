@@ -27,9 +27,7 @@ constexpr double kSameRate = 0.05;    // classes of links agree within this shar
 constexpr double kLeastShare = 0.02;  // tables of less weight than this of the nearest are left out
 constexpr std::size_t kMostTables = 6;
 
-double doublings(double a, double b) {
-  return std::abs(std::log2(a / b));
-}
+double doublings(double a, double b) { return std::abs(std::log2(a / b)); }
 
 BytesPerSecond rate_per_gpu(BytesPerSecond nic_rate, std::int64_t nics, double gpus) {
   return nic_rate * (as_double(nics) / gpus);
@@ -75,8 +73,8 @@ std::optional<double> fabric_distance(const CollectiveQuery& query, const Collec
     distance += kPerNodeDoubling * doublings(as_double(domains), as_double(table_domains));
     distance += network.fabric == table.fabric ? 0.0 : kOtherFabric;
     const double on_node = as_double(table.ranks) / as_double(table.nodes);
-    const BytesPerSecond here = rate_per_gpu(
-        network.nic_rate, network.nics_per_node, as_double(query.cluster.gpus_per_node));
+    const BytesPerSecond here = rate_per_gpu(network.nic_rate, network.nics_per_node,
+                                             as_double(query.cluster.gpus_per_node));
     const BytesPerSecond there = rate_per_gpu(table.nic_rate, table.nics_per_node, on_node);
     if (here > BytesPerSecond() && there > BytesPerSecond()) {
       distance += kPerRateDoubling * doublings(here / there, 1.0);

@@ -39,8 +39,7 @@ struct NearPoint {
 };
 
 // Ascending in distance; points of equal distance in the order of the series.
-std::array<NearPoint, kNeighbours> nearest(const KernelSeries& series,
-                                           const KernelPlace& place,
+std::array<NearPoint, kNeighbours> nearest(const KernelSeries& series, const KernelPlace& place,
                                            std::size_t axes) {
   std::array<NearPoint, kNeighbours> found;
   for (const KernelPoint& point : series.points) {
@@ -201,8 +200,8 @@ Seconds line_time(const hardware::KernelLine& line, Flop work, Bytes moved) {
   return line.a + seconds(line.b * in_flop(work) + line.c * in_bytes(moved));
 }
 
-KernelPrediction predict_kernel(
-    const KernelSeries& series, const KernelCase& call, Bytes moved, Seconds line, Seconds floor) {
+KernelPrediction predict_kernel(const KernelSeries& series, const KernelCase& call, Bytes moved,
+                                Seconds line, Seconds floor) {
   const std::size_t axes = hardware::place_axes(series.operation);
   const KernelPlace place = hardware::place_of(call, moved);
   const std::array<NearPoint, kNeighbours> near = nearest(series, place, axes);
@@ -239,14 +238,8 @@ KernelCase call_of(const model::AttentionOp& op) {
   return {.operation = Operation::attention,
           .role = op.backward ? Role::backward : Role::forward,
           .precision = precision_of(op.dtype, model::Fp8Scaling::delayed),
-          .extents = {op.sequences,
-                      op.heads,
-                      op.query_groups,
-                      op.query_length,
-                      op.key_length,
-                      op.head_dim_qk,
-                      op.head_dim_v,
-                      op.causal ? 1 : 0}};
+          .extents = {op.sequences, op.heads, op.query_groups, op.query_length, op.key_length,
+                      op.head_dim_qk, op.head_dim_v, op.causal ? 1 : 0}};
 }
 
 std::optional<model::GemmOp> gemm_of(const KernelCase& call) {
@@ -302,10 +295,7 @@ std::optional<KernelPrediction> predict_gemm(const model::GemmOp& op,
   }
   const Bytes moved = gemm_bytes(op);
   KernelPrediction prediction =
-      predict_kernel(*series,
-                     call,
-                     moved,
-                     line_time(series->line, effective_work(op, gpu), moved),
+      predict_kernel(*series, call, moved, line_time(series->line, effective_work(op, gpu), moved),
                      gpu.launch_latency.value());
   if (!measured) {
     prediction.reach = Reach::extrapolated;
@@ -315,8 +305,7 @@ std::optional<KernelPrediction> predict_gemm(const model::GemmOp& op,
 }
 
 std::optional<KernelPrediction> predict_attention(const model::AttentionOp& op,
-                                                  const hardware::GpuProfile& gpu,
-                                                  Seconds law) {
+                                                  const hardware::GpuProfile& gpu, Seconds law) {
   if (!gpu.kernels || op.window != 0 || op.key_blocks != 1 || op.across_ranks || op.deterministic ||
       op.imbalance != 1.0) {
     return std::nullopt;
@@ -350,10 +339,8 @@ std::optional<KernelPrediction> predict_optimizer(Bytes traffic, const hardware:
   return predict_moved(*series, traffic, gpu.launch_latency.value());
 }
 
-Cost measured_cost(const KernelPrediction& prediction,
-                   const Coefficient<double>& efficiency,
-                   const hardware::GpuProfile& gpu,
-                   const hardware::SoftwareProfile& software,
+Cost measured_cost(const KernelPrediction& prediction, const Coefficient<double>& efficiency,
+                   const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software,
                    double launches) {
   const Seconds launch = std::min(gpu.launch_latency.value() * launches, prediction.time);
   const Seconds busy = prediction.time - launch;

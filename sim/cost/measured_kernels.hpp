@@ -59,10 +59,8 @@ struct KernelPrediction {
 
 // `line` is what the series' law says of the call; `moved` places memory-bound kernels.
 [[nodiscard]] KernelPrediction predict_kernel(const hardware::KernelSeries& series,
-                                              const kernels::KernelCase& call,
-                                              Bytes moved,
-                                              Seconds line,
-                                              Seconds floor);
+                                              const kernels::KernelCase& call, Bytes moved,
+                                              Seconds line, Seconds floor);
 
 // The case that a product is, as it would be measured.
 [[nodiscard]] kernels::KernelCase call_of(const model::GemmOp& op);
@@ -93,7 +91,6 @@ struct KernelPrediction {
 [[nodiscard]] Cost measured_cost(const KernelPrediction& prediction,
                                  const Coefficient<double>& efficiency,
                                  const hardware::GpuProfile& gpu,
-                                 const hardware::SoftwareProfile& software,
-                                 double launches = 1.0);
+                                 const hardware::SoftwareProfile& software, double launches = 1.0);
 
 }  // namespace orrery::cost

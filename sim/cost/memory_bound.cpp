@@ -10,10 +10,8 @@ namespace orrery::cost {
 
 namespace {
 
-Cost traffic(Bytes moved,
-             const hardware::GpuProfile& gpu,
-             const hardware::SoftwareProfile& software,
-             SourceKind kind) {
+Cost traffic(Bytes moved, const hardware::GpuProfile& gpu,
+             const hardware::SoftwareProfile& software, SourceKind kind) {
   Cost cost = term(moved / memory_rate(gpu, software), kind);
   const auto& range = gpu.memory_efficiency.range();
   if (range.has_value() && !range->contains(in_bytes(moved))) {
@@ -37,8 +35,7 @@ constexpr double kChunk = 2048.0;
 constexpr double kRowsPerSm = 16.0;  // blocks of 128 threads, one a row
 constexpr double kElementBytes = 2.0;
 
-constexpr NormLaw norm_law(hardware::NormImplementation implementation,
-                           bool backward,
+constexpr NormLaw norm_law(hardware::NormImplementation implementation, bool backward,
                            hardware::GpuArch arch) {
   using hardware::NormImplementation;
   switch (implementation) {
@@ -87,18 +84,15 @@ NormTime shaped(NormTime time, const model::MemoryOp& op, const NormLaw& law, do
 }
 
 // A norm of a named implementation: its own latency and rate.
-Cost norm_cost(const model::MemoryOp& op,
-               const hardware::NormRate& rate,
-               const hardware::GpuProfile& gpu,
-               const hardware::SoftwareProfile& software) {
+Cost norm_cost(const model::MemoryOp& op, const hardware::NormRate& rate,
+               const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software) {
   const bool backward = op.role == model::Role::backward;
   const auto& share = backward ? rate.backward : rate.forward;
   const auto& latency = backward ? rate.backward_latency : rate.forward_latency;
   const Seconds moving = (op.read + op.written) / (gpu.hbm_bandwidth.value() * share.value());
-  const NormTime time = shaped({latency.value(), moving},
-                               op,
-                               norm_law(rate.implementation, backward, gpu.arch),
-                               static_cast<double>(gpu.sm_count));
+  const NormTime time =
+      shaped({latency.value(), moving}, op, norm_law(rate.implementation, backward, gpu.arch),
+             static_cast<double>(gpu.sm_count));
   Cost cost = term(time.traffic, weaker(gpu.hbm_bandwidth.kind(), share.kind()));
   Cost gap = term(time.latency, latency.kind());
   gap += term(software.kernel_gap.value(), software.kernel_gap.kind());
@@ -121,8 +115,7 @@ SourceKind memory_source(const hardware::GpuProfile& gpu,
                 software.memory_efficiency.kind());
 }
 
-Cost kernel_gap(const hardware::GpuProfile& gpu,
-                const hardware::SoftwareProfile& software,
+Cost kernel_gap(const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software,
                 double kernels) {
   Cost cost = term(gpu.launch_latency.value() * kernels, gpu.launch_latency.kind());
   cost += term(software.kernel_gap.value() * kernels, software.kernel_gap.kind());
@@ -138,8 +131,7 @@ std::optional<KernelPrediction> measured_memory(const model::MemoryOp& op,
   return named ? std::nullopt : predict_memory(op, gpu);
 }
 
-Cost memory_bound_cost(const model::MemoryOp& op,
-                       const hardware::GpuProfile& gpu,
+Cost memory_bound_cost(const model::MemoryOp& op, const hardware::GpuProfile& gpu,
                        const hardware::SoftwareProfile& software) {
   if (software.norm_kernel && is_norm(op.part)) {
     if (const hardware::NormRate* rate = gpu.find_norm(*software.norm_kernel)) {
@@ -158,8 +150,7 @@ Cost memory_bound_cost(const model::MemoryOp& op,
   return cost;
 }
 
-Cost optimizer_cost(double parameters,
-                    const hardware::GpuProfile& gpu,
+Cost optimizer_cost(double parameters, const hardware::GpuProfile& gpu,
                     const hardware::SoftwareProfile& software) {
   const Bytes moved = software.optimizer_traffic.value() * parameters;
   if (const auto measured = predict_optimizer(moved, gpu)) {

@@ -70,23 +70,19 @@ namespace orrery::cost {
 
 // The gaps before `kernels` launches, booked as gap.
 [[nodiscard]] Cost kernel_gap(const hardware::GpuProfile& gpu,
-                              const hardware::SoftwareProfile& software,
-                              double kernels);
+                              const hardware::SoftwareProfile& software, double kernels);
 
 // The kernel as it was measured on this machine; nothing for a norm whose implementation the stack
 // names.
 [[nodiscard]] std::optional<KernelPrediction> measured_memory(
-    const model::MemoryOp& op,
-    const hardware::GpuProfile& gpu,
+    const model::MemoryOp& op, const hardware::GpuProfile& gpu,
     const hardware::SoftwareProfile& software);
 
-[[nodiscard]] Cost memory_bound_cost(const model::MemoryOp& op,
-                                     const hardware::GpuProfile& gpu,
+[[nodiscard]] Cost memory_bound_cost(const model::MemoryOp& op, const hardware::GpuProfile& gpu,
                                      const hardware::SoftwareProfile& software);
 
 // `parameters` that this rank updates.
-[[nodiscard]] Cost optimizer_cost(double parameters,
-                                  const hardware::GpuProfile& gpu,
+[[nodiscard]] Cost optimizer_cost(double parameters, const hardware::GpuProfile& gpu,
                                   const hardware::SoftwareProfile& software);
 
 }  // namespace orrery::cost

@@ -27,30 +27,14 @@ struct ArchCaps {
   double nvls_efficiency;
 };
 
-constexpr ArchCaps kVolta = {{39.0, 39.0, 20.4},
-                             {20.0, 20.0, 20.0},
-                             {20.0, 20.0, 20.0},
-                             {26.5, 18.5, 10.0},
-                             {26.5, 18.5, 10.0},
-                             0.0};
-constexpr ArchCaps kAmpere = {{87.7, 22.5, 19.0},
-                              {20.0, 20.0, 20.0},
-                              {20.0, 20.0, 20.0},
-                              {24.0, 23.6, 17.8},
-                              {24.0, 23.6, 17.8},
-                              0.0};
-constexpr ArchCaps kHopper = {{141.0, 45.0, 35.0},
-                              {36.7, 36.7, 36.7},
-                              {36.7, 36.7, 29.0},
-                              {38.7, 41.4, 36.0},
-                              {0.0, 57.7, 45.5},
-                              0.85};
-constexpr ArchCaps kBlackwell = {{282.0, 90.0, 70.0},
-                                 {73.4, 34.6, 73.4},
-                                 {55.6, 31.67, 20.0},
-                                 {70.0, 42.8, 24.0},
-                                 {0.0, 96.0, 43.8},
-                                 0.74};
+constexpr ArchCaps kVolta = {{39.0, 39.0, 20.4}, {20.0, 20.0, 20.0}, {20.0, 20.0, 20.0},
+                             {26.5, 18.5, 10.0}, {26.5, 18.5, 10.0}, 0.0};
+constexpr ArchCaps kAmpere = {{87.7, 22.5, 19.0}, {20.0, 20.0, 20.0}, {20.0, 20.0, 20.0},
+                              {24.0, 23.6, 17.8}, {24.0, 23.6, 17.8}, 0.0};
+constexpr ArchCaps kHopper = {{141.0, 45.0, 35.0}, {36.7, 36.7, 36.7}, {36.7, 36.7, 29.0},
+                              {38.7, 41.4, 36.0},  {0.0, 57.7, 45.5},  0.85};
+constexpr ArchCaps kBlackwell = {{282.0, 90.0, 70.0}, {73.4, 34.6, 73.4}, {55.6, 31.67, 20.0},
+                                 {70.0, 42.8, 24.0},  {0.0, 96.0, 43.8},  0.74};
 
 // Across nodes NCCL takes the LL cap by the host's CPU: the Volta row stands for Intel and others.
 constexpr ByNodes kLlBandwidthAcrossNodes = {39.0, 39.0, 20.4};
@@ -91,9 +75,7 @@ constexpr double kRingSimplePlateauBytes = 64.0;  // per channel and rank
 constexpr double kNarrowTypePenalty = kKibi;      // 8-bit rings beyond 8 ranks (enqueue.cc)
 constexpr std::int64_t kNarrowTypeRingRanks = 8;
 
-bool is_all_reduce(const NcclCall& call) {
-  return call.kind == CollectiveKind::all_reduce;
-}
+bool is_all_reduce(const NcclCall& call) { return call.kind == CollectiveKind::all_reduce; }
 
 bool gathers_or_scatters(const NcclCall& call) {
   return call.kind == CollectiveKind::all_gather || call.kind == CollectiveKind::reduce_scatter;
@@ -114,15 +96,11 @@ double ll_cap(const NcclCall& call) {
   return cap[call.node_index];
 }
 
-double no_penalty(const NcclCall& /*call*/) {
-  return 1.0;
-}
+double no_penalty(const NcclCall& /*call*/) { return 1.0; }
 
 // Ring: every rank passes what it got to the next one.
 
-bool ring_available(const NcclCall& /*call*/) {
-  return true;
-}
+bool ring_available(const NcclCall& /*call*/) { return true; }
 
 double ring_bandwidth(const NcclCall& call) {
   const ArchCaps& caps = caps_of(call.graph.arch);
@@ -238,10 +216,8 @@ double nvls_bandwidth(const NcclCall& call) {
 
 double nvls_tree_bandwidth(const NcclCall& call) {
   const double inter = in_gigabytes_per_second(call.graph.inter) / call.graph.nvls_heads;
-  return nvls_total(call,
-                    std::min({nvls_channel(call),
-                              call.node_index == 1 ? 2.0 * inter : inter,
-                              caps_of(call.graph.arch).nvls_tree_channel[call.node_index]}));
+  return nvls_total(call, std::min({nvls_channel(call), call.node_index == 1 ? 2.0 * inter : inter,
+                                    caps_of(call.graph.arch).nvls_tree_channel[call.node_index]}));
 }
 
 double nvls_latency(const NcclCall& call, double /*base*/, const NcclHop& hop) {
@@ -267,9 +243,7 @@ bool pat_available(const NcclCall& call) {
          call.graph.nodes > 1 && call.protocol == Protocol::simple;
 }
 
-double pat_bandwidth(const NcclCall& call) {
-  return 0.75 * bus_of(call);
-}
+double pat_bandwidth(const NcclCall& call) { return 0.75 * bus_of(call); }
 
 double pat_latency(const NcclCall& call, double base, const NcclHop& hop) {
   return base + call.log2_nodes * hop.inter / 3.5 + 2.8 * call.ranks;
@@ -356,8 +330,8 @@ constexpr auto kRows = std::to_array<NcclAlgorithm>({
 
 }  // namespace
 
-NcclCall::NcclCall(
-    CollectiveKind asked, Protocol by, Bytes bytes, model::Dtype type, const NcclGraph& on)
+NcclCall::NcclCall(CollectiveKind asked, Protocol by, Bytes bytes, model::Dtype type,
+                   const NcclGraph& on)
     : kind(asked),
       protocol(by),
       dtype(type),
@@ -372,16 +346,14 @@ NcclCall::NcclCall(
                                                 : ranks),
       node_index(static_cast<std::size_t>(std::min<std::int64_t>(on.nodes, 3) - 1)) {}
 
-std::span<const NcclAlgorithm> nccl_algorithms() {
-  return kRows;
-}
+std::span<const NcclAlgorithm> nccl_algorithms() { return kRows; }
 
 const NcclAlgorithm& nccl_algorithm(Algorithm algorithm) {
   const auto* const row = std::find_if(kRows.begin(), kRows.end(), [algorithm](const auto& known) {
     return known.algorithm == algorithm;
   });
-  ORRERY_CHECK(
-      row != kRows.end(), "NCCL has no entry for algorithm {}", static_cast<int>(algorithm));
+  ORRERY_CHECK(row != kRows.end(), "NCCL has no entry for algorithm {}",
+               static_cast<int>(algorithm));
   return *row;
 }
 

@@ -18,10 +18,7 @@ namespace orrery::cost {
 
 // One collective by one protocol, with the numbers that the formulas use.
 struct NcclCall {
-  NcclCall(model::CollectiveKind asked,
-           Protocol by,
-           Bytes bytes,
-           model::Dtype type,
+  NcclCall(model::CollectiveKind asked, Protocol by, Bytes bytes, model::Dtype type,
            const NcclGraph& on);
 
   model::CollectiveKind kind;

@@ -14,10 +14,10 @@ using model::CollectiveKind;
 
 // Channel speeds that the topology search tries inside a node, fastest first (search.cc).
 constexpr std::array<double, 9> kSpeedsVolta = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0};
-constexpr std::array<double, 9> kSpeedsHopper = {
-    60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0};
-constexpr std::array<double, 9> kSpeedsBlackwell = {
-    90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0};
+constexpr std::array<double, 9> kSpeedsHopper = {60.0, 50.0, 40.0, 30.0, 24.0,
+                                                 20.0, 15.0, 12.0, 11.0};
+constexpr std::array<double, 9> kSpeedsBlackwell = {90.0, 80.0, 70.0, 60.0, 50.0,
+                                                    45.0, 40.0, 30.0, 24.0};
 
 // NCCL's GB/s of one NVLink against the data sheet's 25 GB/s (Volta to Hopper) and 50 GB/s.
 constexpr double kLinkShareUpToAmpere = 20.0 / 25.0;
@@ -35,11 +35,8 @@ std::string_view to_string(Protocol protocol) {
   return kNames[static_cast<std::size_t>(protocol)];
 }
 
-std::optional<NcclEstimate> nccl_estimate(CollectiveKind kind,
-                                          Algorithm algorithm,
-                                          Protocol protocol,
-                                          Bytes bytes,
-                                          model::Dtype dtype,
+std::optional<NcclEstimate> nccl_estimate(CollectiveKind kind, Algorithm algorithm,
+                                          Protocol protocol, Bytes bytes, model::Dtype dtype,
                                           const NcclGraph& graph) {
   if (protocol == Protocol::ll128 && !graph.nvlink && graph.ranks_per_node > 1) {
     return std::nullopt;
@@ -69,11 +66,8 @@ std::optional<NcclEstimate> nccl_estimate(CollectiveKind kind,
 
 namespace {
 
-std::optional<NcclEstimate> best_protocol(CollectiveKind kind,
-                                          Algorithm algorithm,
-                                          Bytes bytes,
-                                          model::Dtype dtype,
-                                          const NcclGraph& graph) {
+std::optional<NcclEstimate> best_protocol(CollectiveKind kind, Algorithm algorithm, Bytes bytes,
+                                          model::Dtype dtype, const NcclGraph& graph) {
   std::optional<NcclEstimate> best;
   for (std::size_t p = 0; p < kNcclProtocols; ++p) {
     const auto entry =
@@ -87,13 +81,10 @@ std::optional<NcclEstimate> best_protocol(CollectiveKind kind,
 
 }  // namespace
 
-NcclEstimate nccl_choice(CollectiveKind kind,
-                         Bytes bytes,
-                         model::Dtype dtype,
+NcclEstimate nccl_choice(CollectiveKind kind, Bytes bytes, model::Dtype dtype,
                          const NcclGraph& graph) {
   ORRERY_CHECK(graph.ranks >= 2 && graph.nodes >= 1,
-               "a collective needs at least 2 ranks on 1 node, got {} on {}",
-               graph.ranks,
+               "a collective needs at least 2 ranks on 1 node, got {} on {}", graph.ranks,
                graph.nodes);
   std::optional<NcclEstimate> best;
   if (graph.forced != Algorithm::automatic) {

@@ -70,23 +70,18 @@ struct NcclEstimate {
 };
 
 // The best entry of the table. `ranks` >= 2; all_to_all and send_receive have no entry in it.
-[[nodiscard]] NcclEstimate nccl_choice(model::CollectiveKind kind,
-                                       Bytes bytes,
-                                       model::Dtype dtype,
+[[nodiscard]] NcclEstimate nccl_choice(model::CollectiveKind kind, Bytes bytes, model::Dtype dtype,
                                        const NcclGraph& graph);
 
 // One entry of the table, or nothing when NCCL rules the pair out.
 [[nodiscard]] std::optional<NcclEstimate> nccl_estimate(model::CollectiveKind kind,
-                                                        Algorithm algorithm,
-                                                        Protocol protocol,
-                                                        Bytes bytes,
-                                                        model::Dtype dtype,
+                                                        Algorithm algorithm, Protocol protocol,
+                                                        Bytes bytes, model::Dtype dtype,
                                                         const NcclGraph& graph);
 
 // The NVLink-SHARP channel speed that NCCL's search finds: the fastest of its list that `heads`
 // channels can all have on one GPU's links.
-[[nodiscard]] BytesPerSecond nccl_nvls_speed(hardware::GpuArch arch,
-                                             BytesPerSecond link_bandwidth,
+[[nodiscard]] BytesPerSecond nccl_nvls_speed(hardware::GpuArch arch, BytesPerSecond link_bandwidth,
                                              std::int64_t heads);
 
 }  // namespace orrery::cost

@@ -4,10 +4,8 @@ namespace orrery::cost {
 
 using model::CollectiveKind;
 
-std::optional<NetworkUse> collective_use(CollectiveKind kind,
-                                         Bytes bytes_per_rank_in,
-                                         Bytes bytes_total,
-                                         model::Dtype dtype,
+std::optional<NetworkUse> collective_use(CollectiveKind kind, Bytes bytes_per_rank_in,
+                                         Bytes bytes_total, model::Dtype dtype,
                                          const layout::GroupPlacement& group,
                                          const hardware::GpuProfile& gpu,
                                          const hardware::SoftwareProfile& software,
@@ -15,14 +13,8 @@ std::optional<NetworkUse> collective_use(CollectiveKind kind,
   if (group.ranks <= 1) {
     return std::nullopt;
   }
-  const CollectiveTime time = collective_time(kind,
-                                              bytes_per_rank_in,
-                                              bytes_total,
-                                              dtype,
-                                              group,
-                                              gpu,
-                                              cluster,
-                                              software.ring_nic_exponent.value());
+  const CollectiveTime time = collective_time(kind, bytes_per_rank_in, bytes_total, dtype, group,
+                                              gpu, cluster, software.ring_nic_exponent.value());
   if (!time.crosses_nodes) {
     return std::nullopt;
   }
@@ -49,13 +41,11 @@ std::optional<NetworkUse> hierarchical_exchange_use(const ExchangeBytes& bytes,
   if (!time.crosses_nodes) {
     return std::nullopt;
   }
-  return NetworkUse{NetworkPattern::exchange,
-                    bytes.over_network,
+  return NetworkUse{NetworkPattern::exchange, bytes.over_network,
                     time.transfer / exchange_efficiency(time, software).value()};
 }
 
-std::optional<NetworkUse> transfer_use(Bytes bytes,
-                                       const layout::HopPlacement& hop,
+std::optional<NetworkUse> transfer_use(Bytes bytes, const layout::HopPlacement& hop,
                                        const hardware::GpuProfile& gpu,
                                        const hardware::SoftwareProfile& software,
                                        const hardware::ClusterSpec& cluster) {
@@ -63,8 +53,8 @@ std::optional<NetworkUse> transfer_use(Bytes bytes,
   if (!time.crosses_nodes) {
     return std::nullopt;
   }
-  return NetworkUse{
-      NetworkPattern::message, bytes, time.transfer / software.network_efficiency.value()};
+  return NetworkUse{NetworkPattern::message, bytes,
+                    time.transfer / software.network_efficiency.value()};
 }
 
 }  // namespace orrery::cost

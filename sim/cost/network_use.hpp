@@ -34,24 +34,17 @@ struct NetworkUse {
 };
 
 // Nothing where no byte crosses a NIC.
-[[nodiscard]] std::optional<NetworkUse> collective_use(model::CollectiveKind kind,
-                                                       Bytes bytes_per_rank_in,
-                                                       Bytes bytes_total,
-                                                       model::Dtype dtype,
-                                                       const layout::GroupPlacement& group,
-                                                       const hardware::GpuProfile& gpu,
-                                                       const hardware::SoftwareProfile& software,
-                                                       const hardware::ClusterSpec& cluster);
+[[nodiscard]] std::optional<NetworkUse> collective_use(
+    model::CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_total, model::Dtype dtype,
+    const layout::GroupPlacement& group, const hardware::GpuProfile& gpu,
+    const hardware::SoftwareProfile& software, const hardware::ClusterSpec& cluster);
 
 [[nodiscard]] std::optional<NetworkUse> hierarchical_exchange_use(
-    const ExchangeBytes& bytes,
-    const layout::GroupPlacement& group,
-    const hardware::GpuProfile& gpu,
-    const hardware::SoftwareProfile& software,
+    const ExchangeBytes& bytes, const layout::GroupPlacement& group,
+    const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software,
     const hardware::ClusterSpec& cluster);
 
-[[nodiscard]] std::optional<NetworkUse> transfer_use(Bytes bytes,
-                                                     const layout::HopPlacement& hop,
+[[nodiscard]] std::optional<NetworkUse> transfer_use(Bytes bytes, const layout::HopPlacement& hop,
                                                      const hardware::GpuProfile& gpu,
                                                      const hardware::SoftwareProfile& software,
                                                      const hardware::ClusterSpec& cluster);

@@ -8,9 +8,7 @@
 
 namespace orrery::cost {
 
-[[nodiscard]] constexpr double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
+[[nodiscard]] constexpr double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 // Below 16 bits: kernels and messages of such elements have rates of their own.
 [[nodiscard]] constexpr bool is_narrow(model::Dtype dtype) {

@@ -46,8 +46,7 @@ double scan_kernels(const model::ScanOp& op) {
   return op.backward ? kBackwardKernels : kForwardKernels;
 }
 
-Cost scan_cost(const model::ScanOp& op,
-               const hardware::GpuProfile& gpu,
+Cost scan_cost(const model::ScanOp& op, const hardware::GpuProfile& gpu,
                const hardware::SoftwareProfile& software) {
   if (op.sequences <= 0 || op.length <= 0 || op.heads <= 0) {
     return {};

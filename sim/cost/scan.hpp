@@ -45,8 +45,7 @@ namespace orrery::cost {
 // Launches of a scan.
 [[nodiscard]] double scan_kernels(const model::ScanOp& op);
 
-[[nodiscard]] Cost scan_cost(const model::ScanOp& op,
-                             const hardware::GpuProfile& gpu,
+[[nodiscard]] Cost scan_cost(const model::ScanOp& op, const hardware::GpuProfile& gpu,
                              const hardware::SoftwareProfile& software);
 
 }  // namespace orrery::cost

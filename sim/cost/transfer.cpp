@@ -37,10 +37,8 @@ double message_taper(const layout::HopPlacement& hop, const hardware::ClusterSpe
 
 }  // namespace
 
-TransferTime transfer_time(Bytes bytes,
-                           const layout::HopPlacement& hop,
-                           const hardware::GpuProfile& gpu,
-                           const hardware::ClusterSpec& cluster) {
+TransferTime transfer_time(Bytes bytes, const layout::HopPlacement& hop,
+                           const hardware::GpuProfile& gpu, const hardware::ClusterSpec& cluster) {
   const hardware::GpuCoefficients& laws = gpu.coefficients();
   TransferTime time;
   const BytesPerSecond pcie = gpu.pcie_bandwidth.value() * kPcieShare;
@@ -66,9 +64,7 @@ TransferTime transfer_time(Bytes bytes,
   return time;
 }
 
-Cost transfer_cost(Bytes bytes,
-                   const layout::HopPlacement& hop,
-                   const hardware::GpuProfile& gpu,
+Cost transfer_cost(Bytes bytes, const layout::HopPlacement& hop, const hardware::GpuProfile& gpu,
                    const hardware::SoftwareProfile& software,
                    const hardware::ClusterSpec& cluster) {
   const TransferTime time = transfer_time(bytes, hop, gpu, cluster);
@@ -76,9 +72,8 @@ Cost transfer_cost(Bytes bytes,
       time.crosses_nodes ? software.network_efficiency : software.nvlink_efficiency;
   SourceKind wire = SourceKind::published;
   if (!time.crosses_nodes) {
-    wire = weaker(
-        wire,
-        hop.same_domain && gpu.nvlink ? gpu.nvlink->bandwidth.kind() : gpu.pcie_bandwidth.kind());
+    wire = weaker(wire, hop.same_domain && gpu.nvlink ? gpu.nvlink->bandwidth.kind()
+                                                      : gpu.pcie_bandwidth.kind());
   }
   Cost cost = term(time.transfer / efficiency.value(), weaker(wire, efficiency.kind()));
   cost += term(time.latency, SourceKind::published);

@@ -37,14 +37,12 @@ struct TransferTime {
   bool crosses_nodes = false;
 };
 
-[[nodiscard]] TransferTime transfer_time(Bytes bytes,
-                                         const layout::HopPlacement& hop,
+[[nodiscard]] TransferTime transfer_time(Bytes bytes, const layout::HopPlacement& hop,
                                          const hardware::GpuProfile& gpu,
                                          const hardware::ClusterSpec& cluster);
 
 // The same with the stack's efficiency and overhead, booked by source.
-[[nodiscard]] Cost transfer_cost(Bytes bytes,
-                                 const layout::HopPlacement& hop,
+[[nodiscard]] Cost transfer_cost(Bytes bytes, const layout::HopPlacement& hop,
                                  const hardware::GpuProfile& gpu,
                                  const hardware::SoftwareProfile& software,
                                  const hardware::ClusterSpec& cluster);

@@ -80,9 +80,7 @@ struct CacheLineAllocator {
     return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
   }
 
-  void deallocate(T* pointer, std::size_t /*count*/) {
-    ::operator delete(pointer, kAlignment);
-  }
+  void deallocate(T* pointer, std::size_t /*count*/) { ::operator delete(pointer, kAlignment); }
 
   friend bool operator==(const CacheLineAllocator& /*a*/, const CacheLineAllocator& /*b*/) {
     return true;
@@ -134,18 +132,12 @@ class EventQueue {
     return event;
   }
 
-  [[nodiscard]] bool empty() const {
-    return end_ == kRoot;
-  }
+  [[nodiscard]] bool empty() const { return end_ == kRoot; }
 
-  [[nodiscard]] std::size_t size() const {
-    return end_ - kRoot;
-  }
+  [[nodiscard]] std::size_t size() const { return end_ - kRoot; }
 
   // Time of the last popped event, 0 before the first: nothing can be scheduled earlier.
-  [[nodiscard]] SimTime now() const {
-    return last_popped_;
-  }
+  [[nodiscard]] SimTime now() const { return last_popped_; }
 
   // Forgets all events and starts again at time 0 and sequence 0; keeps the memory.
   void clear() {
@@ -293,9 +285,7 @@ class EventQueue {
     slots[slot] = key;
   }
 
-  void grow(std::size_t slots) {
-    slots_.resize(slots, detail::kNoEventKey);
-  }
+  void grow(std::size_t slots) { slots_.resize(slots, detail::kNoEventKey); }
 
   std::vector<Key, detail::CacheLineAllocator<Key>> slots_;
   std::size_t end_ = kRoot;  // one past the last slot in use

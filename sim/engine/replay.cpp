@@ -9,16 +9,13 @@ namespace orrery::engine {
 namespace {
 
 void check_durations(const TaskGraph& graph, std::span<const SimTime> durations) {
-  ORRERY_CHECK(durations.size() == graph.task_count(),
-               "{} durations for {} tasks",
-               durations.size(),
-               graph.task_count());
+  ORRERY_CHECK(durations.size() == graph.task_count(), "{} durations for {} tasks",
+               durations.size(), graph.task_count());
 }
 
 }  // namespace
 
-void pack_durations(const TaskGraph& graph,
-                    std::span<const SimTime> durations,
+void pack_durations(const TaskGraph& graph, std::span<const SimTime> durations,
                     std::vector<SimTime>& out) {
   check_durations(graph, durations);
   const std::span<const std::int32_t> tasks = graph.tasks_of_nodes();
@@ -35,13 +32,10 @@ void pack_durations(const TaskGraph& graph,
   ORRERY_CHECK(signs >= 0, "a task has a negative duration");
 }
 
-void pack_delays(const TaskGraph& graph,
-                 std::span<const SimTime> delays,
+void pack_delays(const TaskGraph& graph, std::span<const SimTime> delays,
                  std::vector<SimTime>& out) {
-  ORRERY_CHECK(delays.size() >= graph.delay_count(),
-               "{} delays for a graph that uses {}",
-               delays.size(),
-               graph.delay_count());
+  ORRERY_CHECK(delays.size() >= graph.delay_count(), "{} delays for a graph that uses {}",
+               delays.size(), graph.delay_count());
   out.resize(delays.size() + 1);
   out[0] = SimTime{};
   for (std::size_t i = 0; i < delays.size(); ++i) {
@@ -50,19 +44,13 @@ void pack_delays(const TaskGraph& graph,
   }
 }
 
-SimTime replay_packed(const TaskGraph& graph,
-                      std::span<const SimTime> durations,
-                      std::span<const SimTime> delays,
-                      std::span<SimTime> end) {
+SimTime replay_packed(const TaskGraph& graph, std::span<const SimTime> durations,
+                      std::span<const SimTime> delays, std::span<SimTime> end) {
   const std::span<const PackedNode> nodes = graph.nodes();
   ORRERY_CHECK(durations.size() == nodes.size() && end.size() == nodes.size(),
-               "{} durations and {} ends for {} nodes",
-               durations.size(),
-               end.size(),
-               nodes.size());
+               "{} durations and {} ends for {} nodes", durations.size(), end.size(), nodes.size());
   ORRERY_CHECK(delays.size() > graph.delay_count() && delays[0] == SimTime{},
-               "{} packed delays for a graph that uses {}, or the first is not zero",
-               delays.size(),
+               "{} packed delays for a graph that uses {}, or the first is not zero", delays.size(),
                graph.delay_count());
   end[0] = SimTime{};
   for (std::size_t i = 1; i < nodes.size(); ++i) {
@@ -76,10 +64,8 @@ SimTime replay_packed(const TaskGraph& graph,
   return makespan;
 }
 
-void replay_linear(const TaskGraph& graph,
-                   std::span<const SimTime> durations,
-                   std::span<const SimTime> delays,
-                   Timing& out) {
+void replay_linear(const TaskGraph& graph, std::span<const SimTime> durations,
+                   std::span<const SimTime> delays, Timing& out) {
   Timing::Packed& packed = out.packed;
   pack_durations(graph, durations, packed.durations);
   pack_delays(graph, delays, packed.delays);

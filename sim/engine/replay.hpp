@@ -44,30 +44,24 @@ struct Timing {
 };
 
 // Evaluates the graph in one linear pass. Aborts when a span has the wrong size or an entry < 0.
-void replay_linear(const TaskGraph& graph,
-                   std::span<const SimTime> durations,
-                   std::span<const SimTime> delays,
-                   Timing& out);
+void replay_linear(const TaskGraph& graph, std::span<const SimTime> durations,
+                   std::span<const SimTime> delays, Timing& out);
 
 // The bare linear pass, for many replays of one large graph: everything in the order of the nodes
 // of the packed form, 20 bytes read and 8 written per task. Returns the makespan.
 //   durations  by node, >= 0; those of hidden nodes are zero (pack_durations sees to both)
 //   delays     entry 0 is zero, entry i + 1 is the delay of index i (pack_delays)
 //   end        by node (computed)
-SimTime replay_packed(const TaskGraph& graph,
-                      std::span<const SimTime> durations,
-                      std::span<const SimTime> delays,
-                      std::span<SimTime> end);
+SimTime replay_packed(const TaskGraph& graph, std::span<const SimTime> durations,
+                      std::span<const SimTime> delays, std::span<SimTime> end);
 
-void pack_durations(const TaskGraph& graph,
-                    std::span<const SimTime> durations,
+void pack_durations(const TaskGraph& graph, std::span<const SimTime> durations,
                     std::vector<SimTime>& out);
 
 // `start` and `end` of every task from the ends of the nodes. `durations` by TaskId.
 void unpack(const TaskGraph& graph, std::span<const SimTime> durations, Timing& out);
 
-void pack_delays(const TaskGraph& graph,
-                 std::span<const SimTime> delays,
+void pack_delays(const TaskGraph& graph, std::span<const SimTime> delays,
                  std::vector<SimTime>& out);
 
 }  // namespace orrery::engine

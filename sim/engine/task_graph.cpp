@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 
-std::size_t index(std::int32_t value) {
-  return static_cast<std::size_t>(value);
-}
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 // Counts become the begin of each bucket, with the total behind the last one.
 void accumulate_counts(std::vector<std::uint32_t>& begin) {
@@ -43,11 +41,10 @@ DependencyCycle find_cycle(const TaskGraph& graph, std::vector<bool> can_complet
     path.push_back({task});
     const std::span<const Predecessor> predecessors = graph.predecessors({task});
     const auto stuck =
-        std::find_if(predecessors.begin(), predecessors.end(), [&](const Predecessor& before) {
-          return !can_complete[before.task.index()];
-        });
-    ORRERY_CHECK(
-        stuck != predecessors.end(), "task {} waits for nothing, yet was not reached", task);
+        std::find_if(predecessors.begin(), predecessors.end(),
+                     [&](const Predecessor& before) { return !can_complete[before.task.index()]; });
+    ORRERY_CHECK(stuck != predecessors.end(), "task {} waits for nothing, yet was not reached",
+                 task);
     task = stuck->task.value;
   }
   path.erase(path.begin(), path.begin() + position_on_path[index(task)]);
@@ -59,8 +56,7 @@ DependencyCycle find_cycle(const TaskGraph& graph, std::vector<bool> can_complet
 // Writes the predecessors of a task into one node, if they fit: most tasks have at most two. Into
 // the node's own place, field by field: copies of half-written nodes stall.
 bool fit_in_one(std::span<const Predecessor> predecessors,
-                std::span<const std::uint32_t> node_of_task,
-                PackedNode& node) {
+                std::span<const std::uint32_t> node_of_task, PackedNode& node) {
   if (predecessors.size() > 2) {
     return false;
   }
@@ -112,9 +108,7 @@ TaskId GraphBuilder::add_early_task(std::int32_t resource) {
 void GraphBuilder::add_edge(TaskId before, TaskId after, std::int32_t delay) {
   const auto count = static_cast<std::int32_t>(resource_.size());
   ORRERY_CHECK(before.value >= 0 && before.value < count && after.value >= 0 && after.value < count,
-               "an edge from task {} to task {} in a graph of {} tasks",
-               before.value,
-               after.value,
+               "an edge from task {} to task {} in a graph of {} tasks", before.value, after.value,
                count);
   ORRERY_CHECK(delay >= kNoDelay, "delay index {} of an edge is negative", delay);
   edges_.push_back({before.value, after.value, delay});

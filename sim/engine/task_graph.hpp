@@ -80,18 +80,12 @@ class TaskGraph {
   // A graph without tasks.
   TaskGraph() : nodes_(1), task_of_node_(1, kHidden), predecessor_begin_(1, 0) {}
 
-  [[nodiscard]] std::size_t task_count() const {
-    return resource_.size();
-  }
+  [[nodiscard]] std::size_t task_count() const { return resource_.size(); }
 
   // Number of delays a replay must be given: the greatest index used + 1.
-  [[nodiscard]] std::size_t delay_count() const {
-    return delay_count_;
-  }
+  [[nodiscard]] std::size_t delay_count() const { return delay_count_; }
 
-  [[nodiscard]] std::int32_t resource(TaskId task) const {
-    return resource_[task.index()];
-  }
+  [[nodiscard]] std::int32_t resource(TaskId task) const { return resource_[task.index()]; }
 
   // The order edge first, then the others in the order of add_edge.
   [[nodiscard]] std::span<const Predecessor> predecessors(TaskId task) const {
@@ -100,19 +94,13 @@ class TaskGraph {
   }
 
   // Packed form: node 0 is the origin, every other node comes after its predecessors.
-  [[nodiscard]] std::span<const PackedNode> nodes() const {
-    return nodes_;
-  }
+  [[nodiscard]] std::span<const PackedNode> nodes() const { return nodes_; }
 
   // The task of every node, kHidden for the origin and joins.
-  [[nodiscard]] std::span<const std::int32_t> tasks_of_nodes() const {
-    return task_of_node_;
-  }
+  [[nodiscard]] std::span<const std::int32_t> tasks_of_nodes() const { return task_of_node_; }
 
   // The nodes that no other waits for: the latest of them is the latest of all.
-  [[nodiscard]] std::span<const std::uint32_t> last_nodes() const {
-    return last_nodes_;
-  }
+  [[nodiscard]] std::span<const std::uint32_t> last_nodes() const { return last_nodes_; }
 
  private:
   friend class GraphBuilder;
@@ -144,9 +132,7 @@ class GraphBuilder {
 
   void reserve(std::size_t tasks, std::size_t edges);
 
-  [[nodiscard]] std::size_t task_count() const {
-    return resource_.size();
-  }
+  [[nodiscard]] std::size_t task_count() const { return resource_.size(); }
 
   [[nodiscard]] std::variant<TaskGraph, DependencyCycle> finish() &&;
 

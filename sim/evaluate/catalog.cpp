@@ -24,33 +24,23 @@ namespace fs = std::filesystem;
 constexpr std::array<CatalogKindInfo, 14> kKinds = {{
     {CatalogKind::scenarios, "scenarios", "shipped scenarios, to be named in place of a file"},
     {CatalogKind::models, "models", "model presets, for model.preset", "model.preset"},
-    {CatalogKind::clusters,
-     "clusters",
-     "machines as sold or rented, for cluster.preset",
+    {CatalogKind::clusters, "clusters", "machines as sold or rented, for cluster.preset",
      "cluster.preset"},
     {CatalogKind::gpus, "gpus", "GPU profiles, for cluster.gpu", "cluster.gpu"},
     {CatalogKind::software, "software", "profiles of training stacks, for software", "software"},
-    {CatalogKind::networks,
-     "networks",
-     "network presets, for cluster.network.preset",
+    {CatalogKind::networks, "networks", "network presets, for cluster.network.preset",
      "cluster.network.preset"},
-    {CatalogKind::schedules,
-     "schedules",
-     "pipeline schedules, for layout.schedule",
+    {CatalogKind::schedules, "schedules", "pipeline schedules, for layout.schedule",
      "layout.schedule"},
     {CatalogKind::failures, "failures", "failure presets, for failures.preset", "failures.preset"},
     {CatalogKind::recovery, "recovery", "recovery presets, for recovery.preset", "recovery.preset"},
-    {CatalogKind::communicators,
-     "communicators",
+    {CatalogKind::communicators, "communicators",
      "times to build communicators, for recovery.communicators.preset",
      "recovery.communicators.preset"},
-    {CatalogKind::storage,
-     "storage",
-     "storage presets, for checkpoint.storage.preset",
+    {CatalogKind::storage, "storage", "storage presets, for checkpoint.storage.preset",
      "checkpoint.storage.preset"},
     {CatalogKind::prices, "prices", "dated prices, for prices.preset", "prices.preset"},
-    {CatalogKind::coefficients,
-     "coefficients",
+    {CatalogKind::coefficients, "coefficients",
      "coefficients of stacks and GPUs, with the values used where a profile states none"},
     {CatalogKind::metrics, "metrics", "metrics, for expect, explain and JSON"},
 }};
@@ -66,8 +56,7 @@ std::vector<CatalogEntry> preset_entries(scenario::PresetKind kind,
 }
 
 CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
-  std::string summary = fmt::format("{}: {}, {} memory bandwidth",
-                                    gpu.full_name,
+  std::string summary = fmt::format("{}: {}, {} memory bandwidth", gpu.full_name,
                                     format_bytes_binary(gpu.memory.value()),
                                     format_bandwidth(gpu.hbm_bandwidth.value()));
   if (!gpu.gemm.empty()) {
@@ -76,8 +65,7 @@ CatalogEntry gpu_entry(const hardware::GpuProfile& gpu) {
     summary += fmt::format(", {} dense 16-bit", format_flop_rate(best));
   }
   if (gpu.nvlink) {
-    summary += fmt::format(", {} {} per direction",
-                           link_name(gpu.arch),
+    summary += fmt::format(", {} {} per direction", link_name(gpu.arch),
                            format_bandwidth(gpu.nvlink->bandwidth.value()));
     if (gpu.nvlink->peers > 0) {
       summary += fmt::format(" over {} peers", gpu.nvlink->peers);
@@ -90,12 +78,10 @@ CatalogEntry software_entry(const hardware::SoftwareProfile& software) {
   const bool fused = software.attention == hardware::AttentionImplementation::fused;
   return {software.name,
           fmt::format("{}{}{}: GEMMs at {} of the GPU's sustained rate ({}), {} attention",
-                      software.version,
-                      software.aliases.empty() ? "" : ", also ",
+                      software.version, software.aliases.empty() ? "" : ", also ",
                       fmt::join(software.aliases, ", "),
                       format_percent(software.gemm_efficiency.value()),
-                      to_string(software.gemm_efficiency.kind()),
-                      fused ? "fused" : "unfused"),
+                      to_string(software.gemm_efficiency.kind()), fused ? "fused" : "unfused"),
           software.file};
 }
 
@@ -151,8 +137,7 @@ std::vector<CatalogEntry> coefficient_entries() {
         usual += fmt::format(", {} {}", to_string(own.arch), value_text(own.value, unit));
       }
     }
-    entries.push_back({std::string(row.key),
-                       fmt::format("GPU, {}: {}", usual, row.meaning),
+    entries.push_back({std::string(row.key), fmt::format("GPU, {}: {}", usual, row.meaning),
                        std::string(row.source)});
   }
   return entries;
@@ -187,8 +172,7 @@ std::vector<CatalogEntry> metric_entries() {
 }
 
 // By the rules of the profile reader: a path beside the scenario or from here, or a known name.
-bool is_found(const std::string& name,
-              const scenario::Scenario& scenario,
+bool is_found(const std::string& name, const scenario::Scenario& scenario,
               const std::vector<std::string>& known) {
   const fs::path path(name);
   if (path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml") {
@@ -199,12 +183,9 @@ bool is_found(const std::string& name,
 
 }  // namespace
 
-std::span<const CatalogKindInfo> catalog_kinds() {
-  return kKinds;
-}
+std::span<const CatalogKindInfo> catalog_kinds() { return kKinds; }
 
-std::vector<CatalogEntry> catalog(CatalogKind kind,
-                                  const hardware::ProfileSearch& search,
+std::vector<CatalogEntry> catalog(CatalogKind kind, const hardware::ProfileSearch& search,
                                   Diagnostics& diagnostics) {
   switch (kind) {
     case CatalogKind::scenarios:
@@ -255,8 +236,8 @@ hardware::ProfileSearch profile_search(const fs::path& scenario_file,
   hardware::ProfileSearch search;
   search.directories = extra;
   const hardware::ProfileSearch standard = hardware::default_search(scenario_file);
-  search.directories.insert(
-      search.directories.end(), standard.directories.begin(), standard.directories.end());
+  search.directories.insert(search.directories.end(), standard.directories.begin(),
+                            standard.directories.end());
   return search;
 }
 

@@ -47,10 +47,8 @@ namespace {
 //
 // Internal to evaluate/.
 
-void add_checkpoint_input(const scenario::Scenario& scenario,
-                          const Resolved& resolved,
-                          const run::CheckpointSpec& checkpoint,
-                          run::StepInput& step) {
+void add_checkpoint_input(const scenario::Scenario& scenario, const Resolved& resolved,
+                          const run::CheckpointSpec& checkpoint, run::StepInput& step) {
   const layout::Layout& layout = resolved.layout;
   step.data_parallel = layout.data;
   step.state_replicas =
@@ -94,8 +92,7 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
   echo.precision = precision_name(scenario.step.precision);
   echo.gpu = resolved.costs.gpu().full_name;
   for (std::size_t i = 0; i < resolved.mixed.size(); ++i) {
-    echo.gpu += fmt::format(", {} nodes of {}",
-                            scenario.cluster.mixed[i].nodes,
+    echo.gpu += fmt::format(", {} nodes of {}", scenario.cluster.mixed[i].nodes,
                             resolved.mixed[i].costs->gpu().full_name);
   }
   echo.gpu_profile = resolved.costs.gpu().name;
@@ -134,17 +131,13 @@ void apply_given_time(step::StepResult& result, Seconds given) {
   result.extrapolated = {};
 }
 
-bool run_step(const scenario::Scenario& scenario,
-              const Resolved& resolved,
-              const EvaluateOptions& options,
-              PhaseBase& base,
-              Evaluation& evaluation,
+bool run_step(const scenario::Scenario& scenario, const Resolved& resolved,
+              const EvaluateOptions& options, PhaseBase& base, Evaluation& evaluation,
               Diagnostics& diagnostics) {
   const step::StepInput input = step_input(scenario, resolved);
   const auto simulator = options.simulator ? options.simulator : make_simulator();
   auto outcome = simulator->simulate(
-      input,
-      resolved.costs,
+      input, resolved.costs,
       {.timeline = options.timelines,
        .ticks = options.ticks,
        .operations = options.operations,
@@ -155,10 +148,8 @@ bool run_step(const scenario::Scenario& scenario,
     // A schedule that nobody stated is refused for the number of micro-batches.
     const bool stated =
         problem->key != "layout.schedule" || scenario.locations.contains(problem->key);
-    diagnostics.error(scenario.where(stated ? problem->key : "batch.micro"),
-                      problem->key,
-                      problem->message,
-                      problem->allowed);
+    diagnostics.error(scenario.where(stated ? problem->key : "batch.micro"), problem->key,
+                      problem->message, problem->allowed);
     return false;
   }
   evaluation.step = std::get<step::StepResult>(std::move(outcome));
@@ -173,17 +164,15 @@ bool run_step(const scenario::Scenario& scenario,
   }
   if (!fit.fits) {
     evaluation.reasons.push_back(
-        fmt::format("pipeline stage {} needs {}, the GPU has {}: short by {}",
-                    fit.worst_stage,
+        fmt::format("pipeline stage {} needs {}, the GPU has {}: short by {}", fit.worst_stage,
                     format_bytes_binary(worst_peak(evaluation.step)),
                     format_bytes_binary(evaluation.step.memory.front().limit),
                     format_bytes_binary(-fit.headroom)));
   }
   if (!fit.fits_host) {
-    evaluation.reasons.push_back(
-        fmt::format("a node needs {} of host memory for what is offloaded, and has {}",
-                    format_bytes_binary(fit.host),
-                    format_bytes_binary(*scenario.step.offload.host_memory)));
+    evaluation.reasons.push_back(fmt::format(
+        "a node needs {} of host memory for what is offloaded, and has {}",
+        format_bytes_binary(fit.host), format_bytes_binary(*scenario.step.offload.host_memory)));
   }
   return true;
 }
@@ -207,8 +196,7 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
                       "would ask for less",
                       format_time(least))
                 : fmt::format("the best distance for this stall{} failure rate{}, in whole steps",
-                              priced ? "," : " and",
-                              priced ? " and price of storage" : "");
+                              priced ? "," : " and", priced ? " and price of storage" : "");
   const run::CheckpointPlan& checkpoint = plan.checkpoint;
   if (!checkpoint.kept) {
     return text + "; none is ever deleted";
@@ -222,24 +210,20 @@ std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPla
   return text;
 }
 
-void warn_of_the_run(const scenario::Scenario& scenario,
-                     const run::MonteCarloResult& run,
+void warn_of_the_run(const scenario::Scenario& scenario, const run::MonteCarloResult& run,
                      Diagnostics& diagnostics) {
   if (run.finished < run.trials) {
     diagnostics.warning(
-        scenario.where("training"),
-        "training",
+        scenario.where("training"), "training",
         fmt::format("{} of {} trials gave up ({}): their times and costs are lower "
                     "bounds",
-                    run.trials - run.finished,
-                    run.trials,
+                    run.trials - run.finished, run.trials,
                     run::to_string(run.gave_up.value_or(run::StopReason::horizon))));
   }
 }
 
 // A superchip in other nodes than those in which it is sold.
-void warn_of_the_node(const scenario::Scenario& scenario,
-                      const hardware::GpuProfile& gpu,
+void warn_of_the_node(const scenario::Scenario& scenario, const hardware::GpuProfile& gpu,
                       Diagnostics& diagnostics) {
   const hardware::ClusterSpec& cluster = scenario.cluster;
   Diagnostics unused;
@@ -248,19 +232,15 @@ void warn_of_the_node(const scenario::Scenario& scenario,
           ? scenario::presets_of(scenario).find(scenario::PresetKind::clusters, gpu.sold_as, unused)
           : nullptr;
   if (sold && cluster.gpus_per_node > sold->cluster.gpus_per_node) {
-    diagnostics.warning(scenario.where("cluster.gpus_per_node"),
-                        "cluster.gpus_per_node",
-                        fmt::format("is {}, and {} is sold in nodes of {}",
-                                    cluster.gpus_per_node,
-                                    gpu.name,
-                                    sold->cluster.gpus_per_node),
+    diagnostics.warning(scenario.where("cluster.gpus_per_node"), "cluster.gpus_per_node",
+                        fmt::format("is {}, and {} is sold in nodes of {}", cluster.gpus_per_node,
+                                    gpu.name, sold->cluster.gpus_per_node),
                         fmt::format("cluster.preset: {}", gpu.sold_as));
   }
 }
 
 // A stack that does not run on this GPU, or that nobody runs on it any more.
-void warn_of_the_stack(const scenario::Scenario& scenario,
-                       const cost::CostModel& costs,
+void warn_of_the_stack(const scenario::Scenario& scenario, const cost::CostModel& costs,
                        Diagnostics& diagnostics) {
   const hardware::SoftwareProfile& software = costs.software();
   const hardware::GpuArch arch = costs.gpu().arch;
@@ -268,30 +248,24 @@ void warn_of_the_stack(const scenario::Scenario& scenario,
   const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
   if (!vendors.empty() &&
       std::find(vendors.begin(), vendors.end(), hardware::vendor_of(arch)) == vendors.end()) {
-    diagnostics.warning(scenario.where("software"),
-                        "software",
-                        fmt::format("{} runs on GPUs of {}, and {} is none of them",
-                                    software.name,
-                                    fmt::join(vendors, " and "),
-                                    costs.gpu().name));
+    diagnostics.warning(scenario.where("software"), "software",
+                        fmt::format("{} runs on GPUs of {}, and {} is none of them", software.name,
+                                    fmt::join(vendors, " and "), costs.gpu().name));
   } else if (!software.successor.empty() && !old_gpu) {
     diagnostics.warning(
-        scenario.where("software"),
-        "software",
+        scenario.where("software"), "software",
         fmt::format("{} ({}) is older than {}", software.name, software.version, costs.gpu().name),
         software.successor);
   }
 }
 
 // Answers that are bounds rather than estimates, said where the key stands.
-void warn_of_the_step(const scenario::Scenario& scenario,
-                      const step::StepInput& input,
+void warn_of_the_step(const scenario::Scenario& scenario, const step::StepInput& input,
                       Diagnostics& diagnostics) {
   if (scenario.layout.sharding == layout::Sharding::zero2 && input.layout.virtual_stages == 1 &&
       input.choices.reduction == hardware::GradientReduction::per_step) {
     diagnostics.warning(
-        scenario.where("layout.sharding"),
-        "layout.sharding",
+        scenario.where("layout.sharding"), "layout.sharding",
         "where gradients are reduced once per step, zero2 keeps all of them until then "
         "and their shard beside them: more memory than zero1",
         "zero1, or overlap.reduction: per_micro_batch");
@@ -299,24 +273,20 @@ void warn_of_the_step(const scenario::Scenario& scenario,
   if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
       scenario.locations.contains("model.moe.node_limit") &&
       input.choices.experts.dispatcher == hardware::ExpertDispatcher::alltoall) {
-    diagnostics.warning(scenario.where("model.moe.node_limit"),
-                        "model.moe.node_limit",
+    diagnostics.warning(scenario.where("model.moe.node_limit"), "model.moe.node_limit",
                         "has no effect: a copy is sent for every expert "
                         "(software_options.expert_dispatcher: deepep sends one per node)");
   }
   if (scenario.model.moe && scenario.model.moe->capacity_factor > 0.0 &&
       scenario.model.moe->capacity_factor < 1.0) {
-    diagnostics.warning(scenario.where("model.moe.capacity"),
-                        "model.moe.capacity",
+    diagnostics.warning(scenario.where("model.moe.capacity"), "model.moe.capacity",
                         "below 1 drops tokens, and MFU counts them as if they were computed");
   }
 }
 
 // What other prices, plans and assumptions than those of the run would have given.
-void find_what_ifs(const scenario::Scenario& scenario,
-                   const run::RunSpec& spec,
-                   const run::StepInput& step,
-                   const EvaluateOptions& options,
+void find_what_ifs(const scenario::Scenario& scenario, const run::RunSpec& spec,
+                   const run::StepInput& step, const EvaluateOptions& options,
                    Evaluation& evaluation) {
   if (const auto caveat = missing_spares(evaluation)) {
     evaluation.caveats.push_back(*caveat);
@@ -344,10 +314,8 @@ void settle_budget(const model::ParameterCounts& parameters, run::TrainingSpec& 
 }
 
 // What a run does where its scenario is silent.
-void settle_run(const scenario::Scenario& scenario,
-                const Resolved& resolved,
-                const EvaluateOptions& options,
-                run::RunSpec& spec) {
+void settle_run(const scenario::Scenario& scenario, const Resolved& resolved,
+                const EvaluateOptions& options, run::RunSpec& spec) {
   if (!scenario.locations.contains("checkpoint")) {
     spec.checkpoint.final_save = false;  // the end is saved only where checkpoints are asked for
   }
@@ -366,11 +334,8 @@ void settle_run(const scenario::Scenario& scenario,
   spec.simulation.seed = options.seed.value_or(spec.simulation.seed);
 }
 
-bool run_whole(const scenario::Scenario& scenario,
-               const StepAnswer& answer,
-               const EvaluateOptions& options,
-               Evaluation& evaluation,
-               Diagnostics& diagnostics) {
+bool run_whole(const scenario::Scenario& scenario, const StepAnswer& answer,
+               const EvaluateOptions& options, Evaluation& evaluation, Diagnostics& diagnostics) {
   const Resolved& resolved = answer.resolved;
   run::RunSpec spec = *scenario.run;
   settle_run(scenario, resolved, options, spec);
@@ -447,15 +412,12 @@ std::optional<std::string> stale_weights(const scenario::Scenario& scenario,
       versions == 2 ? "one update" : fmt::format("{} updates", versions - 1));
 }
 
-bool judge_expectations(const scenario::Scenario& scenario,
-                        Evaluation& evaluation,
+bool judge_expectations(const scenario::Scenario& scenario, Evaluation& evaluation,
                         Diagnostics& diagnostics) {
   bool valid = true;
   for (const scenario::MeasuredText& measured : scenario.measured) {
     if (report::find_metric(measured.metric) == nullptr) {
-      diagnostics.error(measured.metric_where,
-                        "measured." + measured.metric,
-                        "is no metric",
+      diagnostics.error(measured.metric_where, "measured." + measured.metric, "is no metric",
                         "orrery list metrics shows all");
       valid = false;
     }
@@ -466,19 +428,16 @@ bool judge_expectations(const scenario::Scenario& scenario,
     const scenario::ExpectationText& line = scenario.expect[i];
     auto parsed = report::parse_expectation(line.text);
     if (const auto* error = std::get_if<report::ExpectError>(&parsed)) {
-      diagnostics.error(line.where,
-                        fmt::format("expect[{}]", i),
-                        fmt::format("{} in `{}`", error->message, line.text),
-                        error->allowed);
+      diagnostics.error(line.where, fmt::format("expect[{}]", i),
+                        fmt::format("{} in `{}`", error->message, line.text), error->allowed);
       valid = false;
       continue;
     }
-    report::ExpectationResult result =
-        report::judge_expectation(std::get<report::ExpectNode>(parsed),
-                                  {.metrics = evaluation.metrics,
-                                   .fits_memory = evaluation.feasible,
-                                   .decide_point = line.decide_point,
-                                   .gave_up = gave_up});
+    report::ExpectationResult result = report::judge_expectation(
+        std::get<report::ExpectNode>(parsed), {.metrics = evaluation.metrics,
+                                               .fits_memory = evaluation.feasible,
+                                               .decide_point = line.decide_point,
+                                               .gave_up = gave_up});
     result.text = line.text;
     result.where = line.where;
     evaluation.expectations.push_back(std::move(result));
@@ -508,8 +467,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   warn_of_the_node(scenario, resolved->costs.gpu(), diagnostics);
   warn_of_the_stack(scenario, resolved->costs, diagnostics);
   warn_of_the_step(scenario, step_input(scenario, *resolved), diagnostics);
-  fill_step_metrics(scenario,
-                    mean_peak(scenario, *resolved),
+  fill_step_metrics(scenario, mean_peak(scenario, *resolved),
                     {resolved->recompute, resolved->costs.software().attention, resolved->modules},
                     evaluation);
   if (scenario.rollout) {
@@ -565,10 +523,8 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
       StepAnswer{*std::move(resolved), std::move(evaluation), std::move(base)});
 }
 
-std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,
-                                       const StepAnswer& step,
-                                       const EvaluateOptions& options,
-                                       Diagnostics& diagnostics) {
+std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario, const StepAnswer& step,
+                                       const EvaluateOptions& options, Diagnostics& diagnostics) {
   Evaluation evaluation = step.evaluation;
   evaluation.echo.name = scenario.name;
   evaluation.echo.file = scenario.file;
@@ -585,8 +541,7 @@ std::optional<Evaluation> evaluate_run(const scenario::Scenario& scenario,
 }
 
 std::optional<Evaluation> evaluate(const scenario::Scenario& scenario,
-                                   const EvaluateOptions& options,
-                                   Diagnostics& diagnostics) {
+                                   const EvaluateOptions& options, Diagnostics& diagnostics) {
   const std::shared_ptr<const StepAnswer> step = evaluate_step(scenario, options, diagnostics);
   return step ? evaluate_run(scenario, *step, options, diagnostics) : std::nullopt;
 }

@@ -46,10 +46,8 @@ struct StepAnswer;
 // How one metric came about: formula, inputs, coefficients with their sources, ledger rows.
 // Nothing when there is no such metric. `search`: as for the evaluation.
 [[nodiscard]] std::optional<std::string> explain(
-    const scenario::Scenario& scenario,
-    const report::Evaluation& evaluation,
-    std::string_view metric,
-    Diagnostics& diagnostics,
+    const scenario::Scenario& scenario, const report::Evaluation& evaluation,
+    std::string_view metric, Diagnostics& diagnostics,
     const std::optional<hardware::ProfileSearch>& search = {});
 
 }  // namespace orrery::evaluate

@@ -53,8 +53,7 @@ struct Delta {
   double cost = 0.0;
 };
 
-std::optional<Delta> delta(const Outcome& before,
-                           const RunPlan& changed,
+std::optional<Delta> delta(const Outcome& before, const RunPlan& changed,
                            const LeverOptions& options) {
   const std::optional<Outcome> after = outcome(changed, options);
   if (!after || after->tokens <= 0.0) {
@@ -68,9 +67,8 @@ std::optional<Delta> delta(const Outcome& before,
 void shorten_recovery(RunPlan& plan, Seconds less) {
   for (auto& stages : plan.recovery.stages) {
     auto longest = std::max_element(
-        stages.begin(), stages.end(), [](const run::Duration& a, const run::Duration& b) {
-          return run::mean(a) < run::mean(b);
-        });
+        stages.begin(), stages.end(),
+        [](const run::Duration& a, const run::Duration& b) { return run::mean(a) < run::mean(b); });
     const Seconds before = run::mean(*longest);
     *longest = run::scaled(*longest, std::max(0.0, (before - less) / before));
   }
@@ -83,9 +81,8 @@ void fewer_failures(RunPlan& plan) {
 
 // Whether some failure takes a node away.
 bool takes_nodes(const RunPlan& plan) {
-  return plan.mtbf && std::any_of(plan.causes.begin(), plan.causes.end(), [](const auto& cause) {
-           return cause.takes_nodes > 0;
-         });
+  return plan.mtbf && std::any_of(plan.causes.begin(), plan.causes.end(),
+                                  [](const auto& cause) { return cause.takes_nodes > 0; });
 }
 
 double metric(const report::Evaluation& evaluation, MetricId id) {
@@ -106,14 +103,10 @@ void add_step_changes(const step::StepResult& step, std::vector<Change>& changes
   };
   add("hiding all exposed communication",
       1.0 - to_seconds(step.without_communication) / to_seconds(step.step_time),
-      {StepCategory::exposed_tensor,
-       StepCategory::exposed_context,
-       StepCategory::exposed_expert,
-       StepCategory::exposed_pipeline,
-       StepCategory::exposed_data});
+      {StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert,
+       StepCategory::exposed_pipeline, StepCategory::exposed_data});
   add("a pipeline without bubble", step.ledger.share(StepCategory::bubble), {StepCategory::bubble});
-  add("stages of equal work",
-      step.ledger.share(StepCategory::stage_imbalance),
+  add("stages of equal work", step.ledger.share(StepCategory::stage_imbalance),
       {StepCategory::stage_imbalance});
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 Seconds forward_time(const scenario::Scenario& scenario, const Resolved& resolved, Seconds step) {
   const Seconds third = step * (1.0 / 3.0);
-  const auto outcome = make_simulator()->simulate(
-      step_input(scenario, resolved), resolved.costs, {.timeline = true, .threads = 1});
+  const auto outcome = make_simulator()->simulate(step_input(scenario, resolved), resolved.costs,
+                                                  {.timeline = true, .threads = 1});
   const auto* result = std::get_if<step::StepResult>(&outcome);
   if (result == nullptr || scenario.step.given_time) {
     return third;
@@ -35,8 +35,7 @@ Seconds forward_time(const scenario::Scenario& scenario, const Resolved& resolve
 
 }  // namespace
 
-run::RolloutResult rollout_step(const scenario::Scenario& scenario,
-                                const Resolved& resolved,
+run::RolloutResult rollout_step(const scenario::Scenario& scenario, const Resolved& resolved,
                                 const step::StepResult& step) {
   const Seconds update = to_seconds(step.step_time);
   const auto served = static_cast<double>(model::count_parameters(scenario.model).total);

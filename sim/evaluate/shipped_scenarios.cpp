@@ -152,8 +152,8 @@ FoundScenario find_scenario(const std::string& word) {
   }
   const std::vector<std::string> near = nearest_names(name, shipped_names());
   if (!near.empty()) {
-    found.problem = fmt::format(
-        "{}: no such file and no shipped scenario, did you mean {}?", word, fmt::join(near, ", "));
+    found.problem = fmt::format("{}: no such file and no shipped scenario, did you mean {}?", word,
+                                fmt::join(near, ", "));
   } else if (!path.has_extension()) {
     found.problem = fmt::format(
         "{}: no such file and no shipped scenario (orrery list scenarios shows all)", word);

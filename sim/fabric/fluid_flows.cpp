@@ -63,9 +63,7 @@ SimTime FluidFlows::next_end() {
 
 std::span<const FlowId> FluidFlows::advance_to(SimTime time) {
   ORRERY_CHECK(time >= now_ && time <= next_end(),
-               "flows at {} ns cannot go on to {} ns: the next ends at {} ns",
-               now_.ns,
-               time.ns,
+               "flows at {} ns cannot go on to {} ns: the next ends at {} ns", now_.ns, time.ns,
                next_end().ns);
   if (time > now_) {
     changed_.clear();

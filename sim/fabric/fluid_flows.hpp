@@ -47,13 +47,9 @@ class EndHeap {
     friend constexpr auto operator<=>(const End& a, const End& b) = default;
   };
 
-  [[nodiscard]] bool empty() const {
-    return ends_.empty();
-  }
+  [[nodiscard]] bool empty() const { return ends_.empty(); }
 
-  [[nodiscard]] const End& top() const {
-    return ends_.front();
-  }
+  [[nodiscard]] const End& top() const { return ends_.front(); }
 
   void set(FlowId flow, SimTime time) {
     if (places_.size() <= flow.index()) {
@@ -133,9 +129,7 @@ class FluidFlows {
   // ids are given again by the next start().
   std::span<const FlowId> advance_to(SimTime time);
 
-  [[nodiscard]] SimTime now() const {
-    return now_;
-  }
+  [[nodiscard]] SimTime now() const { return now_; }
 
   [[nodiscard]] BytesPerSecond rate(FlowId flow);
   [[nodiscard]] LinkId bottleneck(FlowId flow);

@@ -73,9 +73,8 @@ class Filling {
   }
 
   [[nodiscard]] bool crosses(std::size_t flow, const std::vector<bool>& full) const {
-    return std::any_of(flows_[flow].hops.begin(), flows_[flow].hops.end(), [&full](const Hop& hop) {
-      return full[hop.link.index()];
-    });
+    return std::any_of(flows_[flow].hops.begin(), flows_[flow].hops.end(),
+                       [&full](const Hop& hop) { return full[hop.link.index()]; });
   }
 
   void freeze(std::size_t flow, double rate) {
@@ -103,10 +102,7 @@ std::vector<BytesPerSecond> progressive_filling(std::span<const BytesPerSecond> 
   for (const FlowPath& flow : flows) {
     for (const Hop& hop : flow.hops) {
       ORRERY_CHECK(hop.link.index() < capacities.size() && hop.weight > 0.0,
-                   "link {} of {} with weight {}",
-                   hop.link.value,
-                   capacities.size(),
-                   hop.weight);
+                   "link {} of {} with weight {}", hop.link.value, capacities.size(), hop.weight);
     }
   }
   return Filling(capacities, flows).run();

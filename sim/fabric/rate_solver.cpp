@@ -16,9 +16,7 @@ constexpr double kRounding = 1e-13;      // of a rate or a load
 constexpr double kMostDifferent = 1e-9;  // from the full solve
 constexpr double kNew = -1.0;            // the rate of a flow that has none yet
 
-bool above(double value, double limit) {
-  return value > limit * (1.0 + kRounding);
-}
+bool above(double value, double limit) { return value > limit * (1.0 + kRounding); }
 
 }  // namespace
 
@@ -46,10 +44,7 @@ FlowId RateSolver::add(std::span<const Hop> hops, BytesPerSecond bound) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < own.size(); ++i) {
     ORRERY_CHECK(own[i].link.index() < links_.size() && own[i].weight > 0.0,
-                 "link {} of {} with weight {}",
-                 own[i].link.value,
-                 links_.size(),
-                 own[i].weight);
+                 "link {} of {} with weight {}", own[i].link.value, links_.size(), own[i].weight);
     if (kept > 0 && own[kept - 1].link == own[i].link) {
       own[kept - 1].weight += own[i].weight;
     } else {
@@ -329,9 +324,7 @@ void RateSolver::compare_with_full_solve() const {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const double wanted = in_bytes_per_second(full[i]);
     ORRERY_CHECK(std::abs(rates[i] - wanted) <= kMostDifferent * wanted,
-                 "the local solve gives {} byte/s where the full one gives {}",
-                 rates[i],
-                 wanted);
+                 "the local solve gives {} byte/s where the full one gives {}", rates[i], wanted);
   }
 }
 

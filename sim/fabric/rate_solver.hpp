@@ -52,35 +52,25 @@ class RateSolver {
   std::span<const FlowId> solve();
 
   // Those of the last solve that another link holds back now, at the same rate.
-  [[nodiscard]] std::span<const FlowId> held_elsewhere() const {
-    return held_elsewhere_;
-  }
+  [[nodiscard]] std::span<const FlowId> held_elsewhere() const { return held_elsewhere_; }
 
-  [[nodiscard]] bool settled() const {
-    return started_.empty() && seeds_.empty();
-  }
+  [[nodiscard]] bool settled() const { return started_.empty() && seeds_.empty(); }
 
   [[nodiscard]] BytesPerSecond rate(FlowId flow) const {
     return bytes_per_second(flows_[flow.index()].rate);
   }
 
   // The full link that holds the flow back; kNoLink at its bound.
-  [[nodiscard]] LinkId bottleneck(FlowId flow) const {
-    return {flows_[flow.index()].bottleneck};
-  }
+  [[nodiscard]] LinkId bottleneck(FlowId flow) const { return {flows_[flow.index()].bottleneck}; }
 
   // Hops of a living flow, by link, each link once.
-  [[nodiscard]] std::span<const Hop> hops(FlowId flow) const {
-    return hops_[flow.index()];
-  }
+  [[nodiscard]] std::span<const Hop> hops(FlowId flow) const { return hops_[flow.index()]; }
 
   [[nodiscard]] BytesPerSecond capacity(LinkId link) const {
     return bytes_per_second(links_[link.index()].capacity);
   }
 
-  [[nodiscard]] std::size_t links() const {
-    return links_.size();
-  }
+  [[nodiscard]] std::size_t links() const { return links_.size(); }
 
  private:
   struct User {

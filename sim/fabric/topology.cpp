@@ -17,17 +17,13 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
-std::int32_t blocks(std::int32_t nodes, std::int32_t of) {
-  return (nodes + of - 1) / of;
-}
+std::int32_t blocks(std::int32_t nodes, std::int32_t of) { return (nodes + of - 1) / of; }
 
 }  // namespace
 
 Topology::Topology(const TopologySpec& spec) : spec_(spec) {
-  ORRERY_CHECK(spec.nodes > 0 && spec.nics_per_node > 0,
-               "a network of {} nodes and {} NICs",
-               spec.nodes,
-               spec.nics_per_node);
+  ORRERY_CHECK(spec.nodes > 0 && spec.nics_per_node > 0, "a network of {} nodes and {} NICs",
+               spec.nodes, spec.nics_per_node);
   ORRERY_CHECK(!spec.tiers.empty() && blocks(spec.nodes, spec.tiers.back().nodes) == 1 &&
                    !spec.tiers.back().by_rail,
                "the last tier spans all nodes and rails");
@@ -102,10 +98,9 @@ std::size_t Topology::common_tier(Port a, Port b) const {
 
 std::int32_t Topology::hashed_link(std::size_t tier, Port from, Port to, std::int32_t path) const {
   std::uint64_t hash = mixed(spec_.seed);
-  for (const std::int64_t word : {static_cast<std::int64_t>(tier),
-                                  std::int64_t{from.node} * spec_.nics_per_node + from.nic,
-                                  std::int64_t{to.node} * spec_.nics_per_node + to.nic,
-                                  std::int64_t{path}}) {
+  for (const std::int64_t word :
+       {static_cast<std::int64_t>(tier), std::int64_t{from.node} * spec_.nics_per_node + from.nic,
+        std::int64_t{to.node} * spec_.nics_per_node + to.nic, std::int64_t{path}}) {
     hash = mixed(hash ^ static_cast<std::uint64_t>(word));
   }
   return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(levels_[tier].links));

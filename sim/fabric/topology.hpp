@@ -72,24 +72,16 @@ class Topology {
  public:
   explicit Topology(const TopologySpec& spec);
 
-  [[nodiscard]] const std::vector<BytesPerSecond>& capacities() const {
-    return capacities_;
-  }
+  [[nodiscard]] const std::vector<BytesPerSecond>& capacities() const { return capacities_; }
 
-  [[nodiscard]] const TopologySpec& spec() const {
-    return spec_;
-  }
+  [[nodiscard]] const TopologySpec& spec() const { return spec_; }
 
   [[nodiscard]] LinkId nic(Port port, Direction direction) const;
   // Uplink `link` of the switch of a tier above `port`.
-  [[nodiscard]] LinkId uplink(std::size_t tier,
-                              Port port,
-                              std::int32_t link,
+  [[nodiscard]] LinkId uplink(std::size_t tier, Port port, std::int32_t link,
                               Direction direction) const;
 
-  [[nodiscard]] std::int32_t uplinks(std::size_t tier) const {
-    return levels_[tier].links;
-  }
+  [[nodiscard]] std::int32_t uplinks(std::size_t tier) const { return levels_[tier].links; }
 
   [[nodiscard]] LinkPlace place(LinkId link) const;
 
@@ -107,9 +99,7 @@ class Topology {
 
   std::int32_t add_links(std::int64_t count, BytesPerSecond capacity);
   [[nodiscard]] std::int32_t switch_above(std::size_t tier, Port port) const;
-  [[nodiscard]] std::int32_t hashed_link(std::size_t tier,
-                                         Port from,
-                                         Port to,
+  [[nodiscard]] std::int32_t hashed_link(std::size_t tier, Port from, Port to,
                                          std::int32_t path) const;
 
   TopologySpec spec_;

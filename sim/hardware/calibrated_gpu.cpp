@@ -36,11 +36,8 @@ constexpr std::array<RatePrecision, 6> kRates = {{{kernels::Precision::fp32, Dty
 Source measured_source(const CalibrationProfile& profile, std::string_view what) {
   constexpr std::size_t kShortId = 12;
   return {SourceKind::measured,
-          fmt::format("{} on {}, {}, profile {}",
-                      what,
-                      profile.fingerprint.get("gpu.name"),
-                      profile.measured_at,
-                      profile.id.substr(0, kShortId))};
+          fmt::format("{} on {}, {}, profile {}", what, profile.fingerprint.get("gpu.name"),
+                      profile.measured_at, profile.id.substr(0, kShortId))};
 }
 
 std::optional<double> number_in(const Fingerprint& fingerprint, std::string_view key) {
@@ -58,9 +55,7 @@ double product_flop(const kernels::KernelCase& call) {
 // In a step, whose clock is not that of the kernel alone. A burst stays what it was.
 Seconds time_in_step(const CalibrationProfile& profile, const CalibrationSample& sample) {
   return sample.burst ? sample.median
-                      : at_step_clock(sample.call.operation,
-                                      sample.median,
-                                      sample.clock_mhz,
+                      : at_step_clock(sample.call.operation, sample.median, sample.clock_mhz,
                                       profile.find_derived(kStepClock));
 }
 
@@ -70,8 +65,7 @@ struct RateRange {
 };
 
 // The fastest product of a precision, at the clock of a step.
-std::optional<RateRange> fastest(const CalibrationProfile& profile,
-                                 kernels::Precision precision,
+std::optional<RateRange> fastest(const CalibrationProfile& profile, kernels::Precision precision,
                                  bool burst) {
   std::optional<RateRange> found;
   for (const CalibrationSample& sample : profile.samples) {
@@ -112,31 +106,23 @@ std::optional<Coefficient<double>> ratio_to_tensor(const CalibrationProfile& pro
   }
   return Coefficient<double>(
       std::min(1.0, scaled->fastest / whole->fastest),
-      measured_source(profile,
-                      fmt::format("fastest {} product / fastest with one scale per tensor",
-                                  to_string(precision))));
+      measured_source(profile, fmt::format("fastest {} product / fastest with one scale per tensor",
+                                           to_string(precision))));
 }
 
-void report_peak(const CalibrationProfile& profile,
-                 kernels::Precision precision,
-                 const GemmRate& rate,
-                 FlopPerSecond measured,
-                 Diagnostics& diagnostics) {
-  diagnostics.error(profile.base_where,
-                    "base",
-                    fmt::format("{} products run at {}, above the peak of {}",
-                                to_string(precision),
-                                format_flop_rate(measured),
-                                profile.base),
+void report_peak(const CalibrationProfile& profile, kernels::Precision precision,
+                 const GemmRate& rate, FlopPerSecond measured, Diagnostics& diagnostics) {
+  diagnostics.error(profile.base_where, "base",
+                    fmt::format("{} products run at {}, above the peak of {}", to_string(precision),
+                                format_flop_rate(measured), profile.base),
                     "a base with a peak above " + format_flop_rate(rate.peak.value()));
 }
 
 void replace_rates(GpuProfile& gpu, const CalibrationProfile& profile, Diagnostics& diagnostics) {
   for (const RatePrecision& pair : kRates) {
     const auto sustained = fastest(profile, pair.precision, false);
-    const auto found = std::find_if(gpu.gemm.begin(), gpu.gemm.end(), [&pair](const GemmRate& r) {
-      return r.dtype == pair.dtype;
-    });
+    const auto found = std::find_if(gpu.gemm.begin(), gpu.gemm.end(),
+                                    [&pair](const GemmRate& r) { return r.dtype == pair.dtype; });
     if (!sustained || found == gpu.gemm.end()) {
       continue;
     }
@@ -148,10 +134,9 @@ void replace_rates(GpuProfile& gpu, const CalibrationProfile& profile, Diagnosti
       report_peak(profile, pair.precision, rate, highest, diagnostics);
       continue;
     }
-    rate.sustained = Coefficient<FlopPerSecond>(sustained->fastest,
-                                                measured_source(profile, "fastest product"),
-                                                residual_of(profile, pair.precision),
-                                                sustained->work);
+    rate.sustained =
+        Coefficient<FlopPerSecond>(sustained->fastest, measured_source(profile, "fastest product"),
+                                   residual_of(profile, pair.precision), sustained->work);
     if (burst) {
       rate.burst = Coefficient<FlopPerSecond>(burst->fastest,
                                               measured_source(profile, "burst of a product"));
@@ -167,31 +152,25 @@ void replace_rates(GpuProfile& gpu, const CalibrationProfile& profile, Diagnosti
 
 template <typename T>
 Coefficient<T> fitted(const CalibrationProfile& profile, const CalibrationFit& fit, T value) {
-  return Coefficient<T>(value,
-                        measured_source(profile, fit.implementation + " attention"),
-                        fit.line.residual.mean,
-                        std::nullopt);
+  return Coefficient<T>(value, measured_source(profile, fit.implementation + " attention"),
+                        fit.line.residual.mean, std::nullopt);
 }
 
-void replace(std::optional<Coefficient<double>>& coefficient,
-             const std::optional<double>& value,
-             const CalibrationProfile& profile,
-             const CalibrationFit& fit) {
+void replace(std::optional<Coefficient<double>>& coefficient, const std::optional<double>& value,
+             const CalibrationProfile& profile, const CalibrationFit& fit) {
   if (value) {
     coefficient = fitted(profile, fit, *value);
   }
 }
 
-void replace_forward(AttentionRate& rate,
-                     const CalibrationProfile& profile,
+void replace_forward(AttentionRate& rate, const CalibrationProfile& profile,
                      const CalibrationFit& fit) {
   constexpr std::size_t kKeys = 4;  // axis of attention
   rate.forward = fitted(profile, fit, fit.attention->rate);
-  rate.half_length =
-      Coefficient<double>(fit.attention->half_length.value_or(0.0),
-                          measured_source(profile, fit.implementation + " attention"),
-                          fit.line.residual.mean,
-                          ValidRange{fit.lowest[kKeys] / 2.0, fit.highest[kKeys] * 2.0});
+  rate.half_length = Coefficient<double>(
+      fit.attention->half_length.value_or(0.0),
+      measured_source(profile, fit.implementation + " attention"), fit.line.residual.mean,
+      ValidRange{fit.lowest[kKeys] / 2.0, fit.highest[kKeys] * 2.0});
   replace(rate.full_ratio, fit.attention->full_ratio, profile, fit);
   replace(rate.head_64, fit.attention->head_64, profile, fit);
   replace(rate.head_256, fit.attention->head_256, profile, fit);
@@ -309,30 +288,25 @@ KernelTables kernel_tables(const CalibrationProfile& profile) {
   return tables;
 }
 
-std::optional<std::string> foreign_reason(const CalibrationProfile& profile,
-                                          const GpuProfile& base,
+std::optional<std::string> foreign_reason(const CalibrationProfile& profile, const GpuProfile& base,
                                           const ProfileSearch& search) {
   const std::string& device = profile.fingerprint.get("gpu.name");
   if (std::find(base.names.begin(), base.names.end(), device) != base.names.end()) {
     return std::nullopt;
   }
   if (const auto own = profiles_of_device(gpu_names(search), device); !own.empty()) {
-    return fmt::format(
-        "it was measured on {} ({}), its base is {}", device, own.front(), base.name);
+    return fmt::format("it was measured on {} ({}), its base is {}", device, own.front(),
+                       base.name);
   }
   const auto count = number_in(profile.fingerprint, "gpu.sm_count");
   if (count && static_cast<std::int64_t>(*count) != base.sm_count) {
-    return fmt::format("it was measured on {} with {} SMs, its base {} has {}",
-                       device,
-                       *count,
-                       base.name,
-                       base.sm_count);
+    return fmt::format("it was measured on {} with {} SMs, its base {} has {}", device, *count,
+                       base.name, base.sm_count);
   }
   return std::nullopt;
 }
 
-std::optional<GpuProfile> calibrated(GpuProfile base,
-                                     CalibrationProfile profile,
+std::optional<GpuProfile> calibrated(GpuProfile base, CalibrationProfile profile,
                                      Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.all().size();
   replace_rates(base, profile, diagnostics);

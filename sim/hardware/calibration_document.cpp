@@ -80,10 +80,8 @@ std::string list_text(const Value& value) {
 }
 
 // What a field of a fingerprint holds; problems are reported.
-std::optional<std::string> field_value(const FlatField& field,
-                                       FieldKind wanted,
-                                       const std::string& path,
-                                       Diagnostics& diagnostics) {
+std::optional<std::string> field_value(const FlatField& field, FieldKind wanted,
+                                       const std::string& path, Diagnostics& diagnostics) {
   if (wanted == FieldKind::list && field.value->kind == Value::Kind::sequence) {
     return list_text(*field.value);
   }
@@ -92,8 +90,8 @@ std::optional<std::string> field_value(const FlatField& field,
   }
   switch (wanted) {
     case FieldKind::count:
-      if (!yaml::read_value<kind::Count>(
-              *field.value, path, diagnostics, at_least<std::int64_t>(0))) {
+      if (!yaml::read_value<kind::Count>(*field.value, path, diagnostics,
+                                         at_least<std::int64_t>(0))) {
         return std::nullopt;
       }
       break;
@@ -126,9 +124,7 @@ void report_unknown(const FlatField& field, const std::string& path, Diagnostics
     names.push_back(known.key);
   }
   const std::string_view near = nearest_name(field.key, names);
-  yaml::report(diagnostics,
-               field.value->where,
-               path,
+  yaml::report(diagnostics, field.value->where, path,
                near.empty()
                    ? "is no field of a fingerprint"
                    : fmt::format("is no field of a fingerprint, did you mean `{}`?", near));
@@ -163,19 +159,14 @@ void read_fingerprint(MappingReader& root, CalibrationProfile& profile) {
   }
   for (const FingerprintField& wanted : fingerprint_fields()) {
     if (!seen.contains(wanted.key)) {
-      yaml::report(diagnostics,
-                   section->where,
-                   fmt::format("fingerprint.{}", wanted.key),
-                   "is missing",
-                   "its value, or unknown");
+      yaml::report(diagnostics, section->where, fmt::format("fingerprint.{}", wanted.key),
+                   "is missing", "its value, or unknown");
     }
   }
   if (!seen.contains("id")) {
     yaml::report(diagnostics, section->where, "fingerprint.id", "is missing");
   } else if (!diagnostics.has_errors() && profile.id != fingerprint_id(profile.fingerprint)) {
-    yaml::report(diagnostics,
-                 section->where,
-                 "fingerprint.id",
+    yaml::report(diagnostics, section->where, "fingerprint.id",
                  "does not belong to the fields beside it: one of them was changed by hand",
                  fingerprint_id(profile.fingerprint));
   }
@@ -410,15 +401,12 @@ std::optional<double> CalibrationProfile::find_derived(std::string_view name) co
   return std::nullopt;
 }
 
-std::span<const std::string_view> derived_names() {
-  return kDerived;
-}
+std::span<const std::string_view> derived_names() { return kDerived; }
 
 bool is_calibration(const Value& root) {
   return root.kind == Value::Kind::mapping &&
-         std::any_of(root.entries.begin(), root.entries.end(), [](const yaml::Entry& entry) {
-           return entry.key == "schema";
-         });
+         std::any_of(root.entries.begin(), root.entries.end(),
+                     [](const yaml::Entry& entry) { return entry.key == "schema"; });
 }
 
 std::optional<CalibrationProfile> read_calibration_document(const Value& root,

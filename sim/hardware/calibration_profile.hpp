@@ -134,8 +134,7 @@ struct CalibrationProfile {
 
 // `base` with what was measured in place of what it says. Nothing after an error, such as a rate
 // above the datasheet's peak.
-[[nodiscard]] std::optional<GpuProfile> calibrated(GpuProfile base,
-                                                   CalibrationProfile profile,
+[[nodiscard]] std::optional<GpuProfile> calibrated(GpuProfile base, CalibrationProfile profile,
                                                    Diagnostics& diagnostics);
 
 }  // namespace orrery::hardware

@@ -15,14 +15,11 @@ std::optional<std::string> tier_problem(const std::vector<NetworkTier>& tiers) {
     if (tier.nodes <= below) {
       return fmt::format(
           "tier {} holds {} nodes, the one below it {}: list the lowest tier first, each larger",
-          tier.name,
-          tier.nodes,
-          below);
+          tier.name, tier.nodes, below);
     }
     if (!(tier.oversubscription > 0.0)) {
       return fmt::format("tier {} has an oversubscription of {}, needs more than 0 (1 is none)",
-                         tier.name,
-                         tier.oversubscription);
+                         tier.name, tier.oversubscription);
     }
     below = tier.nodes;
   }
@@ -32,14 +29,12 @@ std::optional<std::string> tier_problem(const std::vector<NetworkTier>& tiers) {
 std::optional<std::string> down_problem(const ClusterSpec& cluster) {
   for (const DownLinks& down : cluster.network.links_down) {
     if (down.node >= cluster.nodes) {
-      return fmt::format(
-          "links_down names node {}, but the nodes are 0 to {}", down.node, cluster.nodes - 1);
+      return fmt::format("links_down names node {}, but the nodes are 0 to {}", down.node,
+                         cluster.nodes - 1);
     }
     if (cluster.nodes > 1 && down.nics >= cluster.network.nics_per_node) {
-      return fmt::format("node {} has lost {} of its {} NICs and cannot take part",
-                         down.node,
-                         down.nics,
-                         cluster.network.nics_per_node);
+      return fmt::format("node {} has lost {} of its {} NICs and cannot take part", down.node,
+                         down.nics, cluster.network.nics_per_node);
     }
   }
   return std::nullopt;
@@ -49,19 +44,16 @@ std::optional<std::string> place_problem(const ClusterSpec& cluster, const Netwo
   const NetworkSpec& network = cluster.network;
   if (fault.node) {
     if (*fault.node >= cluster.nodes) {
-      return fmt::format(
-          "faults names node {}, but the nodes are 0 to {}", *fault.node, cluster.nodes - 1);
+      return fmt::format("faults names node {}, but the nodes are 0 to {}", *fault.node,
+                         cluster.nodes - 1);
     }
     if (fault.nic && *fault.nic >= network.nics_per_node) {
-      return fmt::format("faults names NIC {} of node {}, but its NICs are 0 to {}",
-                         *fault.nic,
-                         *fault.node,
-                         network.nics_per_node - 1);
+      return fmt::format("faults names NIC {} of node {}, but its NICs are 0 to {}", *fault.nic,
+                         *fault.node, network.nics_per_node - 1);
     }
     return std::nullopt;
   }
-  const auto tier = std::find_if(network.tiers.begin(),
-                                 network.tiers.end(),
+  const auto tier = std::find_if(network.tiers.begin(), network.tiers.end(),
                                  [&](const NetworkTier& each) { return each.name == fault.tier; });
   if (tier == network.tiers.end()) {
     std::vector<std::string> names;
@@ -70,16 +62,13 @@ std::optional<std::string> place_problem(const ClusterSpec& cluster, const Netwo
     }
     return fault.tier.empty()
                ? std::string("a fault needs a place: node, or tier and block")
-               : fmt::format("faults names tier {}, but the tiers are: {}",
-                             fault.tier,
+               : fmt::format("faults names tier {}, but the tiers are: {}", fault.tier,
                              names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
   }
   const std::int64_t blocks = (cluster.nodes + tier->nodes - 1) / tier->nodes;
   if (fault.block >= blocks) {
-    return fmt::format("faults names block {} of tier {}, but its blocks are 0 to {}",
-                       fault.block,
-                       fault.tier,
-                       blocks - 1);
+    return fmt::format("faults names block {} of tier {}, but its blocks are 0 to {}", fault.block,
+                       fault.tier, blocks - 1);
   }
   return std::nullopt;
 }
@@ -108,8 +97,7 @@ std::optional<std::string> network_problem(const ClusterSpec& cluster) {
   const bool one_domain = cluster.nodes * cluster.gpus_per_node <= nvlink_gpus(cluster);
   if (cluster.nodes > 1 && !wired && !one_domain) {
     return fmt::format("{} nodes need a network, but this one has {} NICs a node of {} Gbit/s",
-                       cluster.nodes,
-                       network.nics_per_node,
+                       cluster.nodes, network.nics_per_node,
                        in_gigabits_per_second(network.nic_rate));
   }
   if (const auto problem = down_problem(cluster)) {

@@ -41,8 +41,7 @@ struct CoefficientOrigin {
 
 template <typename K>
 [[nodiscard]] std::optional<Coefficient<typename K::Type>> read_coefficient(
-    yaml::MappingReader& parent,
-    std::string_view key,
+    yaml::MappingReader& parent, std::string_view key,
     const yaml::Range<typename K::Type>& range = {}) {
   std::optional<yaml::MappingReader> mapping = coefficient_mapping(parent, key);
   if (!mapping) {
@@ -53,15 +52,14 @@ template <typename K>
   if (!value || !origin) {
     return std::nullopt;
   }
-  return Coefficient<typename K::Type>(
-      *value, std::move(origin->source), origin->residual, origin->range);
+  return Coefficient<typename K::Type>(*value, std::move(origin->source), origin->residual,
+                                       origin->range);
 }
 
 // A coefficient that may be left out.
 template <typename K>
 [[nodiscard]] std::optional<Coefficient<typename K::Type>> read_optional(
-    yaml::MappingReader& parent,
-    std::string_view key,
+    yaml::MappingReader& parent, std::string_view key,
     const yaml::Range<typename K::Type>& range = {}) {
   return parent.has(key) ? read_coefficient<K>(parent, key, range) : std::nullopt;
 }

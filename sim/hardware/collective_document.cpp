@@ -46,8 +46,7 @@ struct FileHead {
   std::string as_of;
 };
 
-std::optional<CollectivePoint> read_point(const Value& item,
-                                          const std::string& path,
+std::optional<CollectivePoint> read_point(const Value& item, const std::string& path,
                                           Diagnostics& diagnostics) {
   if (item.kind != Value::Kind::sequence || item.items.size() != 2) {
     yaml::report(diagnostics, item.where, path, "needs a size and a time", "such as [1MiB, 36us]");
@@ -72,11 +71,8 @@ std::vector<CollectivePoint> read_points(MappingReader& table) {
   for (const Value& item : *items) {
     const auto point = read_point(item, table.path_of("points"), table.diagnostics());
     if (point && !points.empty() && point->size <= points.back().size) {
-      yaml::report(table.diagnostics(),
-                   item.where,
-                   table.path_of("points"),
-                   "is not larger than the size before it",
-                   "sizes in ascending order");
+      yaml::report(table.diagnostics(), item.where, table.path_of("points"),
+                   "is not larger than the size before it", "sizes in ascending order");
     } else if (point) {
       points.push_back(*point);
     }

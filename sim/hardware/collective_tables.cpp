@@ -9,9 +9,7 @@ namespace orrery::hardware {
 
 namespace {
 
-double log_size(const CollectivePoint& point) {
-  return std::log(in_bytes(point.size));
-}
+double log_size(const CollectivePoint& point) { return std::log(in_bytes(point.size)); }
 
 double line_at(const CollectiveTable& table, double size) {
   return in_seconds(table.alpha) + table.beta * size;
@@ -56,12 +54,10 @@ std::int64_t CollectiveTable::domains() const {
 
 void finish_table(CollectiveTable& table) {
   ORRERY_CHECK(!table.points.empty(), "the table of {} has no points", table.rig);
-  std::sort(table.points.begin(),
-            table.points.end(),
+  std::sort(table.points.begin(), table.points.end(),
             [](const CollectivePoint& a, const CollectivePoint& b) { return a.size < b.size; });
   const auto fastest = std::min_element(
-      table.points.begin(),
-      table.points.end(),
+      table.points.begin(), table.points.end(),
       [](const CollectivePoint& a, const CollectivePoint& b) { return a.time < b.time; });
   table.alpha = fastest->time;
   const CollectivePoint& last = table.points.back();
@@ -77,9 +73,8 @@ Seconds table_time(const CollectiveTable& table, Bytes size) {
     return points.back().time;
   }
   const auto above = std::upper_bound(
-      points.begin(), points.end(), size, [](Bytes value, const CollectivePoint& point) {
-        return value < point.size;
-      });
+      points.begin(), points.end(), size,
+      [](Bytes value, const CollectivePoint& point) { return value < point.size; });
   const auto at = static_cast<std::size_t>(above - points.begin()) - 1;
   const double width = interval(table, at).width;
   const double t = (std::log(in_bytes(size)) - log_size(points[at])) / width;

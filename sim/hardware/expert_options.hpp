@@ -31,10 +31,10 @@ enum class ExpertDispatcher { alltoall, deepep, hybridep };
 enum class GroupedGemm { per_expert, grouped, fused };
 enum class GraphScope { attn, mlp, moe_router, moe_preprocess, layer, full_iteration };
 
-inline constexpr std::array<std::string_view, 3> kDispatcherNames = {
-    "alltoall", "deepep", "hybridep"};
-inline constexpr std::array<std::string_view, 3> kGroupedGemmNames = {
-    "per_expert", "grouped", "fused"};
+inline constexpr std::array<std::string_view, 3> kDispatcherNames = {"alltoall", "deepep",
+                                                                     "hybridep"};
+inline constexpr std::array<std::string_view, 3> kGroupedGemmNames = {"per_expert", "grouped",
+                                                                      "fused"};
 inline constexpr std::array<std::string_view, 6> kGraphScopeNames = {
     "attn", "mlp", "moe_router", "moe_preprocess", "layer", "full_iteration"};
 
@@ -45,14 +45,10 @@ inline constexpr std::array<std::string_view, 6> kGraphScopeNames = {
 // Which parts are graphs.
 class GraphScopes {
  public:
-  constexpr void add(GraphScope scope) {
-    bits_ |= bit(scope);
-  }
+  constexpr void add(GraphScope scope) { bits_ |= bit(scope); }
 
   // Stated as it is.
-  [[nodiscard]] constexpr bool has(GraphScope scope) const {
-    return (bits_ & bit(scope)) != 0;
-  }
+  [[nodiscard]] constexpr bool has(GraphScope scope) const { return (bits_ & bit(scope)) != 0; }
 
   // `layer` and `full_iteration` hold all others.
   [[nodiscard]] constexpr bool covers(GraphScope scope) const {

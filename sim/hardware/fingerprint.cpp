@@ -49,9 +49,7 @@ constexpr std::array<FingerprintField, 33> kFields = {{
 
 }  // namespace
 
-std::span<const FingerprintField> fingerprint_fields() {
-  return kFields;
-}
+std::span<const FingerprintField> fingerprint_fields() { return kFields; }
 
 std::optional<std::size_t> field_index(std::string_view key) {
   for (std::size_t i = 0; i < kFields.size(); ++i) {
@@ -86,8 +84,7 @@ std::string fingerprint_id(const Fingerprint& fingerprint) {
   return sha256_hex(text);
 }
 
-std::vector<FieldChange> changed_fields(const Fingerprint& from,
-                                        const Fingerprint& to,
+std::vector<FieldChange> changed_fields(const Fingerprint& from, const Fingerprint& to,
                                         bool identity_only) {
   std::vector<FieldChange> changes;
   for (std::size_t i = 0; i < kFields.size(); ++i) {

@@ -56,7 +56,6 @@ struct FieldChange {
 
 // In the order of the fields; `identity_only` leaves out what was seen while measuring.
 [[nodiscard]] std::vector<FieldChange> changed_fields(const Fingerprint& from,
-                                                      const Fingerprint& to,
-                                                      bool identity_only);
+                                                      const Fingerprint& to, bool identity_only);
 
 }  // namespace orrery::hardware

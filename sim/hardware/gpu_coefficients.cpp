@@ -186,9 +186,8 @@ constexpr GpuCoefficient kRows[] = {
 
 double value_of(const GpuCoefficient& row, GpuArch arch) {
   const auto own =
-      std::find_if(row.of_arch.begin(), row.of_arch.end(), [arch](const OfArch& entry) {
-        return entry.value > 0.0 && entry.arch == arch;
-      });
+      std::find_if(row.of_arch.begin(), row.of_arch.end(),
+                   [arch](const OfArch& entry) { return entry.value > 0.0 && entry.arch == arch; });
   return own == row.of_arch.end() ? row.value : own->value;
 }
 
@@ -224,9 +223,7 @@ void GpuCoefficient::set(GpuCoefficients& coefficients, double value) const {
       member);
 }
 
-std::span<const GpuCoefficient> gpu_coefficients() {
-  return kRows;
-}
+std::span<const GpuCoefficient> gpu_coefficients() { return kRows; }
 
 const GpuCoefficients& usual_coefficients(GpuArch arch) {
   static const auto all = [] {

@@ -47,8 +47,7 @@ std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
   auto block_ratio = read_optional<kind::Number>(reader, "block_ratio", kShare);
   auto mx_ratio = read_optional<kind::Number>(reader, "mx_ratio", kShare);
   if (short_gain.has_value() != short_work.has_value()) {
-    reader.error(short_gain ? "short_work" : "short_gain",
-                 "is needed beside its partner",
+    reader.error(short_gain ? "short_work" : "short_gain", "is needed beside its partner",
                  "short_gain and short_work go together");
   }
   reader.finish();
@@ -58,8 +57,7 @@ std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
   for (const auto& [key, rate] : {std::pair{"sustained", sustained->value()},
                                   std::pair{"burst", burst ? burst->value() : FlopPerSecond{}}}) {
     if (rate > peak->value()) {
-      reader.error(key,
-                   "is above the peak of the data type",
+      reader.error(key, "is above the peak of the data type",
                    "at most " + kind::FlopRate::format(peak->value()));
     }
   }
@@ -111,8 +109,7 @@ FlopPerSecond fastest_16_bit(const std::vector<GemmRate>& gemm) {
 
 // One kernel; `generation` is set for those that a stack finds by name.
 std::optional<AttentionRate> read_attention_rate(
-    MappingReader section,
-    const std::vector<GemmRate>& gemm,
+    MappingReader section, const std::vector<GemmRate>& gemm,
     std::optional<AttentionGeneration> generation = std::nullopt) {
   if (!generation) {
     generation = section.optional_choice("generation", kAttentionGenerations);
@@ -250,8 +247,8 @@ std::optional<NvlinkProfile> read_mesh(MappingReader section) {
   }
   const BytesPerSecond all = link->value() * static_cast<double>(*peers);
   if (ring->value() > all) {
-    section.error(
-        "ring_bandwidth", "is above the links", "at most " + kind::Bandwidth::format(all));
+    section.error("ring_bandwidth", "is above the links",
+                  "at most " + kind::Bandwidth::format(all));
   }
   return NvlinkProfile{.bandwidth = {all, link->source(), link->residual(), std::nullopt},
                        .nccl_ring_bandwidth = std::move(*ring),
@@ -281,8 +278,7 @@ std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuA
     return std::nullopt;
   }
   if (ring->value() > bandwidth->value()) {
-    section->error("nccl_ring_bandwidth",
-                   "is above the link rate",
+    section->error("nccl_ring_bandwidth", "is above the link rate",
                    "at most " + kind::Bandwidth::format(bandwidth->value()));
   }
   if (*nvls && arch && *arch < GpuArch::hopper) {
@@ -396,14 +392,10 @@ std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
 
 }  // namespace
 
-std::optional<GpuProfile> read_gpu_document(const yaml::Value& root,
-                                            const std::string& file,
+std::optional<GpuProfile> read_gpu_document(const yaml::Value& root, const std::string& file,
                                             Diagnostics& diagnostics) {
   return read_profile(
-      root,
-      file,
-      kGpuFormats,
-      [](MappingReader& reader) { return read_gpu_keys(reader); },
+      root, file, kGpuFormats, [](MappingReader& reader) { return read_gpu_keys(reader); },
       diagnostics);
 }
 

@@ -10,9 +10,7 @@ namespace orrery::hardware {
 
 namespace {
 
-bool is_separator(char c) {
-  return c == ' ' || c == '-' || c == '_';
-}
+bool is_separator(char c) { return c == ' ' || c == '-' || c == '_'; }
 
 // Length of `word` at the front of `text`, separators optional on both sides; 0 when it is not it.
 std::size_t length_of(std::string_view word, std::string_view text) {

@@ -11,9 +11,7 @@ std::size_t place_axes(kernels::Operation operation) {
   return kernels::is_memory_bound(operation) ? 1 : kernels::row_of(operation).axes.size();
 }
 
-double place_of(double extent) {
-  return extent > 0.0 ? std::log(extent) : -1.0;
-}
+double place_of(double extent) { return extent > 0.0 ? std::log(extent) : -1.0; }
 
 KernelPlace place_of(const kernels::KernelCase& call, Bytes moved) {
   KernelPlace place = {};
@@ -39,8 +37,7 @@ void finish_series(KernelSeries& series) {
   }
 }
 
-const KernelSeries* KernelTables::find(kernels::Operation operation,
-                                       kernels::Role role,
+const KernelSeries* KernelTables::find(kernels::Operation operation, kernels::Role role,
                                        kernels::Precision precision) const {
   for (const KernelSeries& one : series) {
     if (one.operation == operation && one.role == role && one.precision == precision) {

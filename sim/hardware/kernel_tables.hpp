@@ -87,8 +87,7 @@ struct KernelTables {
   std::vector<KernelSeries> series;
 
   // nullptr when nothing of the kind was measured.
-  [[nodiscard]] const KernelSeries* find(kernels::Operation operation,
-                                         kernels::Role role,
+  [[nodiscard]] const KernelSeries* find(kernels::Operation operation, kernels::Role role,
                                          kernels::Precision precision) const;
 };
 

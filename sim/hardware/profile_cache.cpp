@@ -12,9 +12,7 @@ namespace orrery::hardware {
 
 namespace fs = std::filesystem;
 
-std::shared_ptr<ProfileCache> make_profile_cache() {
-  return std::make_shared<ProfileCache>();
-}
+std::shared_ptr<ProfileCache> make_profile_cache() { return std::make_shared<ProfileCache>(); }
 
 ProfileCache::Stamp ProfileCache::stamp_of(const fs::path& path) {
   using std::chrono::nanoseconds;
@@ -62,10 +60,8 @@ void ProfileCache::keep(const Key& key, Entry entry) {
   }
 }
 
-ProfileCache::Made ProfileCache::read_as(const Key& key,
-                                         const fs::path& path,
-                                         Diagnostics& diagnostics,
-                                         const Make& make) {
+ProfileCache::Made ProfileCache::read_as(const Key& key, const fs::path& path,
+                                         Diagnostics& diagnostics, const Make& make) {
   const yaml::Limits limits;
   const Stamp stamp = stamp_of(path);
   const auto known = find(key);

@@ -39,14 +39,11 @@ class ProfileCache {
   // error. Throws Error(ErrorKind::io) when the file cannot be read.
   template <typename T>
   [[nodiscard]] std::shared_ptr<const T> read(
-      const std::filesystem::path& path,
-      Diagnostics& diagnostics,
-      const std::function<
-          std::optional<T>(const yaml::Value&, const std::string& shown, Diagnostics&)>& make) {
+      const std::filesystem::path& path, Diagnostics& diagnostics,
+      const std::function<std::optional<T>(const yaml::Value&, const std::string& shown,
+                                           Diagnostics&)>& make) {
     return std::static_pointer_cast<const T>(read_as(
-        {typeid(T), path.string()},
-        path,
-        diagnostics,
+        {typeid(T), path.string()}, path, diagnostics,
         [&make](const yaml::Value& tree, const std::string& shown, Diagnostics& problems) -> Made {
           auto made = make(tree, shown, problems);
           return made ? std::make_shared<const T>(*std::move(made)) : nullptr;
@@ -95,10 +92,8 @@ class ProfileCache {
 
   [[nodiscard]] static Stamp stamp_of(const std::filesystem::path& path);
 
-  [[nodiscard]] Made read_as(const Key& key,
-                             const std::filesystem::path& path,
-                             Diagnostics& diagnostics,
-                             const Make& make);
+  [[nodiscard]] Made read_as(const Key& key, const std::filesystem::path& path,
+                             Diagnostics& diagnostics, const Make& make);
   [[nodiscard]] std::shared_ptr<const Entry> find(const Key& key);
   void keep(const Key& key, Entry entry);
 

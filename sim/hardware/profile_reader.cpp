@@ -56,25 +56,16 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
   return count == 0 ? text : text + "?";
 }
 
-void report_unknown(std::string_view name,
-                    const ProfileKind& kind,
-                    const ProfileSearch& search,
-                    const SourceLocation& where,
-                    std::string_view key,
-                    Diagnostics& diagnostics) {
+void report_unknown(std::string_view name, const ProfileKind& kind, const ProfileSearch& search,
+                    const SourceLocation& where, std::string_view key, Diagnostics& diagnostics) {
   const std::vector<std::string> names = names_in(search, kind.folder);
   if (names.empty()) {
-    diagnostics.error(where,
-                      key,
-                      fmt::format("no {} profiles were found", kind.word),
+    diagnostics.error(where, key, fmt::format("no {} profiles were found", kind.word),
                       "set ORRERY_PROFILES to a folder that holds gpu/ and software/");
     return;
   }
-  diagnostics.error(where,
-                    key,
-                    fmt::format("{} is not a known {} profile{}",
-                                yaml::display(name),
-                                kind.word,
+  diagnostics.error(where, key,
+                    fmt::format("{} is not a known {} profile{}", yaml::display(name), kind.word,
                                 suggestion(name, names)),
                     "known: " + join(names) + ", or the path of a file");
 }
@@ -99,19 +90,14 @@ bool is_path(const fs::path& path) {
   return path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-std::optional<Found> find_profile(std::string_view name,
-                                  const ProfileKind& kind,
-                                  const ProfileSearch& search,
-                                  const SourceLocation& where,
-                                  std::string_view key,
-                                  Diagnostics& diagnostics) {
+std::optional<Found> find_profile(std::string_view name, const ProfileKind& kind,
+                                  const ProfileSearch& search, const SourceLocation& where,
+                                  std::string_view key, Diagnostics& diagnostics) {
   const fs::path path(name);
   if (is_path(path)) {
     std::optional<Found> found = find_path(path, where);
     if (!found) {
-      diagnostics.error(where,
-                        key,
-                        fmt::format("there is no file {}", yaml::display(name)),
+      diagnostics.error(where, key, fmt::format("there is no file {}", yaml::display(name)),
                         fmt::format("the name of a {} profile or the path of a file", kind.word));
     }
     return found;
@@ -136,20 +122,16 @@ struct SoftwareFile {
 };
 
 SourceLocation name_where(const yaml::Value& root) {
-  const auto name = std::find_if(root.entries.begin(), root.entries.end(), [](const auto& entry) {
-    return entry.key == "name";
-  });
+  const auto name = std::find_if(root.entries.begin(), root.entries.end(),
+                                 [](const auto& entry) { return entry.key == "name"; });
   return name == root.entries.end() ? root.where : name->value.where;
 }
 
-std::shared_ptr<const GpuFile> read_gpu_file(const fs::path& path,
-                                             const ProfileSearch& search,
+std::shared_ptr<const GpuFile> read_gpu_file(const fs::path& path, const ProfileSearch& search,
                                              Diagnostics& diagnostics) {
   return search.cache->read<GpuFile>(
-      path,
-      diagnostics,
-      [](const yaml::Value& root,
-         const std::string& shown,
+      path, diagnostics,
+      [](const yaml::Value& root, const std::string& shown,
          Diagnostics& problems) -> std::optional<GpuFile> {
         if (is_calibration(root)) {
           return GpuFile{.name_where = name_where(root), .calibration = root};
@@ -164,10 +146,8 @@ std::shared_ptr<const SoftwareFile> read_software_file(const fs::path& path,
                                                        const ProfileSearch& search,
                                                        Diagnostics& diagnostics) {
   return search.cache->read<SoftwareFile>(
-      path,
-      diagnostics,
-      [](const yaml::Value& root,
-         const std::string& shown,
+      path, diagnostics,
+      [](const yaml::Value& root, const std::string& shown,
          Diagnostics& problems) -> std::optional<SoftwareFile> {
         auto profile = read_software_document(root, shown, problems);
         return profile ? std::optional(SoftwareFile{name_where(root), *std::move(profile)})
@@ -175,8 +155,7 @@ std::shared_ptr<const SoftwareFile> read_software_file(const fs::path& path,
       });
 }
 
-SharedCollectiveTables read_tables(const fs::path& path,
-                                   const ProfileSearch& search,
+SharedCollectiveTables read_tables(const fs::path& path, const ProfileSearch& search,
                                    Diagnostics& diagnostics) {
   return search.cache->read<CollectiveTables>(
       path, diagnostics, [](const yaml::Value& root, const std::string&, Diagnostics& problems) {
@@ -186,25 +165,20 @@ SharedCollectiveTables read_tables(const fs::path& path,
 
 // A profile found by name must carry that name: reports print it, and a copy that kept the old one
 // would be mistaken for its original.
-bool has_its_name(const Found& found,
-                  std::string_view wanted,
-                  const std::string& actual,
-                  const SourceLocation& where,
-                  Diagnostics& diagnostics) {
+bool has_its_name(const Found& found, std::string_view wanted, const std::string& actual,
+                  const SourceLocation& where, Diagnostics& diagnostics) {
   if (!found.by_name || actual == wanted) {
     return true;
   }
   diagnostics.error(
-      where,
-      "name",
+      where, "name",
       fmt::format("is {} in the file of {}", yaml::display(actual), yaml::display(wanted)),
       fmt::format("name: {}", wanted));
   return false;
 }
 
 // The shipped profile that a calibration profile builds on; never another calibration.
-std::optional<GpuProfile> load_base(std::string_view name,
-                                    const ProfileSearch& search,
+std::optional<GpuProfile> load_base(std::string_view name, const ProfileSearch& search,
                                     Diagnostics& diagnostics) {
   for (const fs::path& directory : search.directories) {
     const fs::path candidate = directory / kGpu.folder / (std::string(name) + ".yaml");
@@ -219,10 +193,8 @@ std::optional<GpuProfile> load_base(std::string_view name,
   return std::nullopt;
 }
 
-std::optional<GpuProfile> read_calibrated(const yaml::Value& root,
-                                          const std::string& file,
-                                          const ProfileSearch& search,
-                                          Diagnostics& diagnostics) {
+std::optional<GpuProfile> read_calibrated(const yaml::Value& root, const std::string& file,
+                                          const ProfileSearch& search, Diagnostics& diagnostics) {
   auto profile = read_calibration_document(root, file, diagnostics);
   if (!profile) {
     return std::nullopt;
@@ -241,15 +213,13 @@ std::optional<GpuProfile> read_calibrated(const yaml::Value& root,
     throw Error(ErrorKind::device,
                 fmt::format("{}: is the profile of another GPU: {} (--allow-foreign-profile uses "
                             "it all the same)",
-                            file,
-                            *reason));
+                            file, *reason));
   }
   return calibrated(*std::move(base), *std::move(profile), diagnostics);
 }
 
 // A calibration under the name of a shipped profile must be one of that GPU.
-void refuse_other_name(std::string_view name,
-                       const GpuProfile& profile,
+void refuse_other_name(std::string_view name, const GpuProfile& profile,
                        const ProfileSearch& search) {
   Diagnostics unused;
   if (profile.name == name || search.allow_foreign || !load_base(name, search, unused)) {
@@ -258,10 +228,7 @@ void refuse_other_name(std::string_view name,
   throw Error(ErrorKind::device,
               fmt::format("{}: stands for {}, but was measured on {}, whose profile is {} "
                           "(--allow-foreign-profile uses it all the same)",
-                          profile.file,
-                          name,
-                          profile.calibration->device,
-                          profile.name));
+                          profile.file, name, profile.calibration->device, profile.name));
 }
 
 // The files of the first directory that has any, by name.
@@ -324,10 +291,8 @@ std::string stack_named(std::string_view word, const ProfileSearch& search) {
 }
 
 std::optional<GpuProfile> load_gpu_profile(std::string_view name_or_path,
-                                           const ProfileSearch& search,
-                                           const SourceLocation& where,
-                                           std::string_view key,
-                                           Diagnostics& diagnostics) {
+                                           const ProfileSearch& search, const SourceLocation& where,
+                                           std::string_view key, Diagnostics& diagnostics) {
   const bool by_name = !is_path(fs::path(name_or_path));
   if (by_name && !file_named(search, kGpu.folder, name_or_path)) {
     const std::string other = profile_named(gpu_names(search), name_or_path);
@@ -391,12 +356,9 @@ std::optional<CalibrationProfile> load_calibration(const fs::path& path, Diagnos
   return root ? read_calibration_document(*root, shown, diagnostics) : std::nullopt;
 }
 
-bool load_collective_tables(NetworkSpec& network,
-                            const ProfileSearch& search,
-                            const SourceLocation& where,
-                            std::string_view key,
-                            Diagnostics& diagnostics,
-                            const SharedCollectiveTables& calibrated) {
+bool load_collective_tables(NetworkSpec& network, const ProfileSearch& search,
+                            const SourceLocation& where, std::string_view key,
+                            Diagnostics& diagnostics, const SharedCollectiveTables& calibrated) {
   network.tables = nullptr;
   if (network.collectives == kNoTables) {
     return true;
@@ -409,8 +371,7 @@ bool load_collective_tables(NetworkSpec& network,
   if (!network.collectives.empty()) {
     const std::optional<fs::path> own = named_tables(network, where);
     if (!own) {
-      diagnostics.error(where,
-                        key,
+      diagnostics.error(where, key,
                         fmt::format("there is no file {}", yaml::display(network.collectives)),
                         "the path of a file of measured collectives, or none");
       return false;
@@ -423,9 +384,8 @@ bool load_collective_tables(NetworkSpec& network,
     parts.push_back(calibrated);
   }
   const auto measured =
-      std::find_if(parts.begin(), parts.end(), [](const SharedCollectiveTables& part) {
-        return !part->tables.empty();
-      });
+      std::find_if(parts.begin(), parts.end(),
+                   [](const SharedCollectiveTables& part) { return !part->tables.empty(); });
   if (measured != parts.end()) {
     network.rig = (*measured)->tables.front().rig;
   }

@@ -59,10 +59,8 @@ namespace orrery::hardware {
 // first directory that has any) and, before them, those that were `calibrated` on the same machine
 // (may be null) and those of the file that network.collectives names; the first rig of these is
 // then preferred. `none` there: no tables. False after an error.
-[[nodiscard]] bool load_collective_tables(NetworkSpec& network,
-                                          const ProfileSearch& search,
-                                          const SourceLocation& where,
-                                          std::string_view key,
+[[nodiscard]] bool load_collective_tables(NetworkSpec& network, const ProfileSearch& search,
+                                          const SourceLocation& where, std::string_view key,
                                           Diagnostics& diagnostics,
                                           const SharedCollectiveTables& calibrated = nullptr);
 

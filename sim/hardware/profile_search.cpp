@@ -151,8 +151,7 @@ std::vector<std::string> names_in(const ProfileSearch& search, std::string_view 
   return {names.begin(), names.end()};
 }
 
-std::optional<fs::path> file_named(const ProfileSearch& search,
-                                   std::string_view folder,
+std::optional<fs::path> file_named(const ProfileSearch& search, std::string_view folder,
                                    std::string_view name) {
   const bool plain = !name.empty() && name.find('/') == std::string_view::npos;
   for (const fs::path& directory : search.directories) {

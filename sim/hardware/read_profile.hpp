@@ -15,11 +15,9 @@ namespace orrery::hardware {
 // `read_keys(reader)` returns the profile where nothing that it needs is missing. A file of another
 // format has one problem, not a flood of unknown keys.
 template <typename ReadKeys>
-[[nodiscard]] auto read_profile(const yaml::Value& root,
-                                const std::string& file,
+[[nodiscard]] auto read_profile(const yaml::Value& root, const std::string& file,
                                 const std::array<yaml::Choice<bool>, 1>& formats,
-                                ReadKeys read_keys,
-                                Diagnostics& diagnostics) {
+                                ReadKeys read_keys, Diagnostics& diagnostics) {
   Diagnostics problems;
   yaml::MappingReader reader(root, problems);
   decltype(read_keys(reader)) profile;

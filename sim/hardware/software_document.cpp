@@ -105,8 +105,7 @@ std::optional<GraphScopes> read_graphs(MappingReader& root) {
   for (const std::string& name : *names) {
     const auto found = std::find(kGraphScopeNames.begin(), kGraphScopeNames.end(), name);
     if (found == kGraphScopeNames.end()) {
-      root.diagnostics().error(root.where("cuda_graphs"),
-                               root.path_of("cuda_graphs"),
+      root.diagnostics().error(root.where("cuda_graphs"), root.path_of("cuda_graphs"),
                                fmt::format("`{}` is no part that can be a graph", name),
                                fmt::format("{}", fmt::join(kGraphScopeNames, ", ")));
       return std::nullopt;
@@ -117,9 +116,7 @@ std::optional<GraphScopes> read_graphs(MappingReader& root) {
 }
 
 template <typename K, typename T>
-void take(MappingReader& root,
-          std::string_view key,
-          T& place,
+void take(MappingReader& root, std::string_view key, T& place,
           const yaml::Range<typename K::Type>& range = {}) {
   if (const auto value = root.optional<K>(key, range)) {
     place = *value;
@@ -127,9 +124,7 @@ void take(MappingReader& root,
 }
 
 template <typename E, std::size_t N, typename T>
-void take(MappingReader& root,
-          std::string_view key,
-          const std::array<Choice<E>, N>& words,
+void take(MappingReader& root, std::string_view key, const std::array<Choice<E>, N>& words,
           T& place) {
   if (const auto value = root.optional_choice(key, words)) {
     place = *value;
@@ -143,8 +138,7 @@ void read_switches(MappingReader& root, bool unfused, SoftwareProfile& profile) 
   flag("keeps_empty_gradients", profile.keeps_empty_gradients);
   take(root, "attention_kernel", kAttentionGenerations, profile.attention_kernel);
   if (profile.attention_kernel && unfused) {
-    root.diagnostics().warning(root.where("attention_kernel"),
-                               root.path_of("attention_kernel"),
+    root.diagnostics().warning(root.where("attention_kernel"), root.path_of("attention_kernel"),
                                "has no effect with unfused attention",
                                "leave it out, or attention: fused");
   }
@@ -162,8 +156,8 @@ void read_switches(MappingReader& root, bool unfused, SoftwareProfile& profile) 
   take(root, "grouped_gemm", kGroupedGemms, profile.experts.grouped_gemm);
   profile.experts.cuda_graphs = read_graphs(root).value_or(profile.experts.cuda_graphs);
   take(root, "block_products", kBlockProducts, profile.block_products);
-  take<kind::Count>(
-      root, "interleaved_chunks", profile.interleaved_chunks, at_least<std::int64_t>(2));
+  take<kind::Count>(root, "interleaved_chunks", profile.interleaved_chunks,
+                    at_least<std::int64_t>(2));
   flag("combines_expert_overlap", profile.combines_expert_overlap);
   flag("hides_tensor_backward", profile.hides_tensor_backward);
   flag("can_overlap_gradients", profile.can_overlap_gradients);
@@ -188,8 +182,7 @@ std::optional<StackOffers> read_offers(MappingReader& root) {
     place = reader->optional_text_list(key).value_or(place);
     for (const std::string& word : place) {
       if (std::find(known.begin(), known.end(), word) == known.end()) {
-        reader->error(key,
-                      fmt::format("{} is not known", yaml::display(word)),
+        reader->error(key, fmt::format("{} is not known", yaml::display(word)),
                       fmt::format("{}", fmt::join(known, ", ")));
       }
     }
@@ -300,9 +293,7 @@ SoftwareProfile at_release(SoftwareProfile software, std::string_view release) {
   }
   const double speed = *known;
   const auto scale = [](auto& coefficient, double factor) {
-    coefficient = {coefficient.value() * factor,
-                   coefficient.source(),
-                   coefficient.residual(),
+    coefficient = {coefficient.value() * factor, coefficient.source(), coefficient.residual(),
                    coefficient.range()};
   };
   scale(software.gemm_efficiency, speed);

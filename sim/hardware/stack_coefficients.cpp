@@ -35,13 +35,9 @@ constexpr FitBounds time(double upper, double offset, double sigma, Neutral neut
   return {0.0, upper, sigma, FitScale::logarithmic, offset, neutral};
 }
 
-bool is_unfused(const S& stack) {
-  return stack.attention == AttentionImplementation::unfused;
-}
+bool is_unfused(const S& stack) { return stack.attention == AttentionImplementation::unfused; }
 
-bool broadcasts(const S& stack) {
-  return stack.parameter_gather == ParameterGather::broadcast;
-}
+bool broadcasts(const S& stack) { return stack.parameter_gather == ParameterGather::broadcast; }
 
 constexpr std::string_view kProducts = "rate of matrix products";
 constexpr std::string_view kMessages = "latency of communication";
@@ -281,17 +277,11 @@ constexpr StackCoefficient kRows[] = {
      .range = kShareOrNone,
      .meaning = "how far a peak may lie above the predicted one"}};
 
-double plain(double value) {
-  return value;
-}
+double plain(double value) { return value; }
 
-double plain(Seconds value) {
-  return in_seconds(value);
-}
+double plain(Seconds value) { return in_seconds(value); }
 
-double plain(Bytes value) {
-  return in_bytes(value);
-}
+double plain(Bytes value) { return in_bytes(value); }
 
 template <typename Q>
 Q quantity(double value) {
@@ -348,8 +338,6 @@ void StackCoefficient::scale(SoftwareProfile& profile, double factor) const {
   visit(member, profile, times, false);
 }
 
-std::span<const StackCoefficient> stack_coefficients() {
-  return kRows;
-}
+std::span<const StackCoefficient> stack_coefficients() { return kRows; }
 
 }  // namespace orrery::hardware

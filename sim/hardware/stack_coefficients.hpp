@@ -30,12 +30,9 @@ using CoefficientMember = Coefficient<Q> SoftwareProfile::*;
 template <typename Q>
 using OptionalMember = std::optional<Coefficient<Q>> SoftwareProfile::*;
 
-using StackMember = std::variant<CoefficientMember<double>,
-                                 CoefficientMember<Seconds>,
-                                 CoefficientMember<Bytes>,
-                                 OptionalMember<double>,
-                                 OptionalMember<Seconds>,
-                                 OptionalMember<Bytes>>;
+using StackMember =
+    std::variant<CoefficientMember<double>, CoefficientMember<Seconds>, CoefficientMember<Bytes>,
+                 OptionalMember<double>, OptionalMember<Seconds>, OptionalMember<Bytes>>;
 
 // Of a place: Q.
 template <typename Place>
@@ -81,9 +78,7 @@ struct StackCoefficient {
   std::string_view knob = {};
   std::string_view meaning;
 
-  [[nodiscard]] Unit unit() const {
-    return static_cast<Unit>(member.index() % 3);
-  }
+  [[nodiscard]] Unit unit() const { return static_cast<Unit>(member.index() % 3); }
 
   // In that unit; 0 where an optional one is absent.
   [[nodiscard]] double get(const SoftwareProfile& profile) const;

@@ -43,8 +43,6 @@ double StackKnob::error(const SoftwareProfile& software) const {
   return fitted > 0.0 ? fitted : kAssumedError;
 }
 
-std::span<const StackKnob> stack_knobs() {
-  return kKnobs;
-}
+std::span<const StackKnob> stack_knobs() { return kKnobs; }
 
 }  // namespace orrery::hardware

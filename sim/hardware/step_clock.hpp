@@ -26,9 +26,7 @@ inline constexpr std::string_view kStepClock = "step_clock_mhz";  // among the d
 [[nodiscard]] bool follows_clock(kernels::Operation operation);
 
 // `median` as it is where one of the two clocks is not known.
-[[nodiscard]] Seconds at_step_clock(kernels::Operation operation,
-                                    Seconds median,
-                                    std::optional<double> clock,
-                                    std::optional<double> step_clock);
+[[nodiscard]] Seconds at_step_clock(kernels::Operation operation, Seconds median,
+                                    std::optional<double> clock, std::optional<double> step_clock);
 
 }  // namespace orrery::hardware

@@ -36,11 +36,9 @@ constexpr std::array<ConfigFormatInfo, 34> kFormats = {
      {ConfigFormat::torchtitan_command, "torchtitan-cli", "torchtitan command"},
      {ConfigFormat::torchtitan_saved, "torchtitan-json", "configuration saved by torchtitan"},
      {ConfigFormat::gpt_neox, "gpt-neox", "GPT-NeoX configuration (YAML)"},
-     {ConfigFormat::trainer_yaml,
-      "trainer-yaml",
+     {ConfigFormat::trainer_yaml, "trainer-yaml",
       "configuration of Accelerate, LLaMA-Factory or Axolotl (YAML)"},
-     {ConfigFormat::trainer_args,
-      "trainer-args",
+     {ConfigFormat::trainer_args, "trainer-args",
       "arguments of transformers' Trainer, LLaMA-Factory or ms-swift (script or command)"},
      {ConfigFormat::megatron_bridge, "megatron-bridge", "configuration of Megatron-Bridge (YAML)"},
      {ConfigFormat::nanotron, "nanotron", "configuration of nanotron (YAML)"},
@@ -63,8 +61,7 @@ constexpr std::array<ConfigFormatInfo, 34> kFormats = {
      {ConfigFormat::maxtext_log, "maxtext-log", "log of MaxText"},
      {ConfigFormat::mlperf_log, "mlperf-log", "result log of MLPerf Training"},
      {ConfigFormat::trainer_state_log, "trainer-state", "trainer_state.json of transformers"},
-     {ConfigFormat::metrics_table,
-      "metrics-csv",
+     {ConfigFormat::metrics_table, "metrics-csv",
       "table of metrics (CSV, JSON lines), one step a row"},
      {ConfigFormat::pattern_log, "pattern-log", "log with lines as --pattern says"}}};
 
@@ -178,9 +175,7 @@ std::string why_no_file(const std::filesystem::path& path, std::string_view text
                      kFiles.find(fmt::format(" {} ", extension)) == std::string_view::npos;
     return hub ? "is no file here; of a model at Hugging Face give its config.json" : "is no file";
   }
-  constexpr std::array<std::string_view, 5> kPacked = {"\x1F\x8B",
-                                                       "PK\x03\x04",
-                                                       "BZh",
+  constexpr std::array<std::string_view, 5> kPacked = {"\x1F\x8B", "PK\x03\x04", "BZh",
                                                        "\xFD"
                                                        "7zXZ",
                                                        "\x28\xB5\x2F\xFD"};
@@ -192,9 +187,7 @@ std::string why_no_file(const std::filesystem::path& path, std::string_view text
 
 }  // namespace
 
-std::span<const ConfigFormatInfo> config_formats() {
-  return kFormats;
-}
+std::span<const ConfigFormatInfo> config_formats() { return kFormats; }
 
 std::string_view format_name(ConfigFormat format) {
   return kFormats[static_cast<std::size_t>(format)].name;
@@ -205,8 +198,7 @@ std::string_view format_meaning(ConfigFormat format) {
 }
 
 std::optional<ConfigFormat> find_format(std::string_view name) {
-  const auto* found = std::find_if(kFormats.begin(),
-                                   kFormats.end(),
+  const auto* found = std::find_if(kFormats.begin(), kFormats.end(),
                                    [name](const ConfigFormatInfo& f) { return f.name == name; });
   return found == kFormats.end() ? std::nullopt : std::optional(found->format);
 }
@@ -247,8 +239,7 @@ std::string read_plain_text(const std::filesystem::path& path) {
 }
 
 std::optional<ConfigFile> read_config_file(const std::filesystem::path& path,
-                                           Diagnostics& diagnostics,
-                                           const FileReading& reading) {
+                                           Diagnostics& diagnostics, const FileReading& reading) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     throw Error(ErrorKind::io, path.string() + ": " + why_no_file(path, ""));
@@ -349,8 +340,8 @@ ConfigFormat lift_overrides(Value& tree, ConfigFormat format) {
                                                  : format;
       }
       if (part.key == "overrides") {
-        lifted.entries.insert(
-            lifted.entries.end(), part.value.entries.begin(), part.value.entries.end());
+        lifted.entries.insert(lifted.entries.end(), part.value.entries.begin(),
+                              part.value.entries.end());
       } else {
         lifted.entries.push_back(part);
         if (part.key == "config") {  // a name that torchtitan has for something else
@@ -370,10 +361,8 @@ ConfigFormat lift_overrides(Value& tree, ConfigFormat format) {
   return format;
 }
 
-std::optional<Value> tree_of(const ConfigFile& file,
-                             ConfigFormat format,
-                             std::vector<LeftOutKey>& left_out,
-                             Diagnostics& diagnostics) {
+std::optional<Value> tree_of(const ConfigFile& file, ConfigFormat format,
+                             std::vector<LeftOutKey>& left_out, Diagnostics& diagnostics) {
   if (format == ConfigFormat::hugging_face || format == ConfigFormat::deepspeed ||
       format == ConfigFormat::torchtitan_saved) {
     return parse_json(file.text, file.name, diagnostics);
@@ -410,10 +399,8 @@ std::optional<Value> tree_of(const ConfigFile& file,
 
 }  // namespace
 
-std::vector<LogPart> settings_of_file(const ConfigFile& file,
-                                      ConfigFormat format,
-                                      std::vector<LeftOutKey>& left_out,
-                                      Diagnostics& diagnostics) {
+std::vector<LogPart> settings_of_file(const ConfigFile& file, ConfigFormat format,
+                                      std::vector<LeftOutKey>& left_out, Diagnostics& diagnostics) {
   std::optional<Value> tree = tree_of(file, format, left_out, diagnostics);
   if (tree && tree->kind != Value::Kind::mapping) {
     diagnostics.error(tree->where, "", "holds no keys");
@@ -432,15 +419,9 @@ std::vector<LogPart> settings_of_file(const ConfigFile& file,
 }
 
 bool is_decoder(const ConfigFile& file, ConfigFormat format, Diagnostics& diagnostics) {
-  constexpr std::array<std::string_view, 9> kOthers = {"pretrain_bert",
-                                                       "pretrain_t5",
-                                                       "pretrain_ict",
-                                                       "pretrain_vision",
-                                                       "pretrain_vlm",
-                                                       "pretrain_mamba",
-                                                       "pretrain_retro",
-                                                       "building BERT model",
-                                                       "building T5 model"};
+  constexpr std::array<std::string_view, 9> kOthers = {
+      "pretrain_bert",  "pretrain_t5",    "pretrain_ict",        "pretrain_vision",  "pretrain_vlm",
+      "pretrain_mamba", "pretrain_retro", "building BERT model", "building T5 model"};
   constexpr std::string_view kBenchmark = "\"submission_benchmark\", \"value\": \"";
   const std::size_t benchmark =
       format == ConfigFormat::mlperf_log ? file.text.find(kBenchmark) : std::string::npos;
@@ -448,8 +429,7 @@ bool is_decoder(const ConfigFile& file, ConfigFormat format, Diagnostics& diagno
     const std::string_view name = std::string_view(file.text).substr(benchmark + kBenchmark.size());
     if ((!name.starts_with("gpt") && !name.starts_with("llama3") && !name.starts_with("moe")) ||
         name.substr(0, name.find('"')).ends_with("lora")) {
-      diagnostics.error(yaml::LineIndex(file.text).location_of(file.name, benchmark),
-                        "",
+      diagnostics.error(yaml::LineIndex(file.text).location_of(file.name, benchmark), "",
                         fmt::format("{}: trains another model than a decoder of attention layers, "
                                     "or not all of its weights",
                                     yaml::display(name.substr(0, name.find('"')))));
@@ -462,8 +442,7 @@ bool is_decoder(const ConfigFile& file, ConfigFormat format, Diagnostics& diagno
     const std::size_t at = megatron ? file.text.find(program) : std::string::npos;
     if (at != std::string::npos && file.text.find("pretrain_gpt") == std::string::npos) {
       diagnostics.error(
-          yaml::LineIndex(file.text).location_of(file.name, at),
-          "",
+          yaml::LineIndex(file.text).location_of(file.name, at), "",
           fmt::format("{}: another model than a decoder of attention layers, which a scenario "
                       "cannot express",
                       program));

@@ -107,27 +107,17 @@ class Importing {
       read_log_facts(*main->log, main->file, alone, draft_, pending_);
     }
     // Models first: what else a file says may depend on the number of layers.
-    for (const ConfigFormat format : {ConfigFormat::hugging_face,
-                                      ConfigFormat::megatron_yaml,
-                                      ConfigFormat::nemo,
-                                      ConfigFormat::megatron_args,
-                                      ConfigFormat::megatron_log,
-                                      ConfigFormat::megatron_bridge,
-                                      ConfigFormat::gpt_neox,
-                                      ConfigFormat::nanotron,
-                                      ConfigFormat::maxtext,
-                                      ConfigFormat::llm_foundry,
-                                      ConfigFormat::slurm_topology,
-                                      ConfigFormat::nccl_topology}) {
+    for (const ConfigFormat format :
+         {ConfigFormat::hugging_face, ConfigFormat::megatron_yaml, ConfigFormat::nemo,
+          ConfigFormat::megatron_args, ConfigFormat::megatron_log, ConfigFormat::megatron_bridge,
+          ConfigFormat::gpt_neox, ConfigFormat::nanotron, ConfigFormat::maxtext,
+          ConfigFormat::llm_foundry, ConfigFormat::slurm_topology, ConfigFormat::nccl_topology}) {
       read_format(parts, {format});
     }
     read_format(parts, {ConfigFormat::trainer_yaml, ConfigFormat::trainer_args});
     read_format(parts, {ConfigFormat::trainer_log});
-    read_format(parts,
-                {ConfigFormat::torchtitan,
-                 ConfigFormat::torchtitan_command,
-                 ConfigFormat::torchtitan_saved,
-                 ConfigFormat::torchtitan_log});
+    read_format(parts, {ConfigFormat::torchtitan, ConfigFormat::torchtitan_command,
+                        ConfigFormat::torchtitan_saved, ConfigFormat::torchtitan_log});
     read_format(parts, {ConfigFormat::deepspeed});
     if (missing_base_) {
       ask_for_base(*missing_base_);
@@ -151,8 +141,7 @@ class Importing {
     const auto format = file.format ? file.format : recognise(file.text);
     if (!format && is_python(file.text)) {
       diagnostics_.error(
-          {file.name},
-          "",
+          {file.name}, "",
           "is a program in Python, which is not run, or a log that begins with one: then --pattern "
           "says where the time of a step stands",
           "what it writes as JSON, YAML or TOML: torchtitan does with "
@@ -168,8 +157,7 @@ class Importing {
         diagnostics_.error({file.name}, "", why);
         return std::nullopt;
       }
-      diagnostics_.error({file.name},
-                         "",
+      diagnostics_.error({file.name}, "",
                          file.text.empty()
                              ? "is empty"
                              : "is no configuration and no log that is known; of a log, --pattern "
@@ -185,8 +173,7 @@ class Importing {
       Diagnostics found;
       if (const auto key = scenario::find_key(given.key, {}, found)) {
         const bool stack = key->path == "software" && !given.value.starts_with('{');
-        draft_.set(stack ? "software.name" : key->path,
-                   given.value,
+        draft_.set(stack ? "software.name" : key->path, given.value,
                    Origin{OriginKind::given, {}, given.by, ""});
       }
       for (Diagnostic problem : found.all()) {
@@ -253,9 +240,8 @@ class Importing {
         const std::vector<SourceItem> bases = bases_of(part);
         const bool replaces =
             before.empty() || is_log(format) ||
-            std::any_of(bases.begin(), bases.end(), [&before](const SourceItem& base) {
-              return is_there(base, before);
-            });
+            std::any_of(bases.begin(), bases.end(),
+                        [&before](const SourceItem& base) { return is_there(base, before); });
         keys.add(part.tree, replaces ? SourceKeys::Again::replaces : SourceKeys::Again::agrees);
         before.push_back(part);
         reader = reader_of(format);
@@ -304,9 +290,7 @@ class Importing {
         key.why = is_ignored(key) ? "--ignore" : "stated as " + key.states;
         key.effect = Effect::none;
       } else if (key.effect == Effect::large || key.effect == Effect::unknown) {
-        diagnostics_.error(key.where,
-                           key.key,
-                           key.why,
+        diagnostics_.error(key.where, key.key, key.why,
                            key.states.empty()
                                ? std::string("--ignore KEY leaves it out")
                                : fmt::format("--set {}=VALUE, or --ignore KEY", key.states));
@@ -373,8 +357,7 @@ class Importing {
     result_.asked = missing_keys(draft_);
     result_.settings = in_order(draft_);
     result_.notes = draft_.notes();
-    std::stable_sort(result_.left_out.begin(),
-                     result_.left_out.end(),
+    std::stable_sort(result_.left_out.begin(), result_.left_out.end(),
                      [](const LeftOutKey& a, const LeftOutKey& b) {
                        return std::tie(a.where.file, a.where.line) <
                               std::tie(b.where.file, b.where.line);
@@ -409,19 +392,18 @@ class Importing {
 }  // namespace
 
 std::string_view to_string(OriginKind kind) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      "read", "derived", "default", "assumed", "given"};
+  constexpr std::array<std::string_view, 5> kNames = {"read", "derived", "default", "assumed",
+                                                      "given"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view to_string(Effect effect) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      "none", "small", "large", "unknown", "unread"};
+  constexpr std::array<std::string_view, 5> kNames = {"none", "small", "large", "unknown",
+                                                      "unread"};
   return kNames[static_cast<std::size_t>(effect)];
 }
 
-ImportResult import_configs(std::span<const ConfigFile> files,
-                            const ImportOptions& options,
+ImportResult import_configs(std::span<const ConfigFile> files, const ImportOptions& options,
                             Diagnostics& diagnostics) {
   return Importing(options, diagnostics).run(files);
 }

@@ -27,8 +27,7 @@
 namespace orrery::import_config {
 
 [[nodiscard]] ImportResult import_configs(std::span<const ConfigFile> files,
-                                          const ImportOptions& options,
-                                          Diagnostics& diagnostics);
+                                          const ImportOptions& options, Diagnostics& diagnostics);
 
 // What a log itself says of its job: no defaults, nothing assumed.
 [[nodiscard]] std::vector<ImportedSetting> said_by_log(const ConfigFile& log);

@@ -18,13 +18,11 @@ namespace orrery::import_config {
 namespace {
 
 std::string setting_line(const ImportedSetting& setting) {
-  return fmt::format("  {:<44} {}\n",
-                     fmt::format("{}: {}", setting.path, setting.value),
+  return fmt::format("  {:<44} {}\n", fmt::format("{}: {}", setting.path, setting.value),
                      origin_text(setting.origin));
 }
 
-std::string settings_text(const ImportResult& result,
-                          std::string_view title,
+std::string settings_text(const ImportResult& result, std::string_view title,
                           std::initializer_list<OriginKind> kinds) {
   std::string text;
   int count = 0;
@@ -53,9 +51,7 @@ std::string left_out_text(const ImportResult& result, std::string_view title, Ef
     const std::string said = key.value.empty() || key.value == "true"
                                  ? key.key
                                  : fmt::format("{} {}", key.key, key.value);
-    text += fmt::format("  {}: {}{}\n",
-                        place_text(key.where),
-                        said,
+    text += fmt::format("  {}: {}{}\n", place_text(key.where), said,
                         key.why.empty() ? "" : fmt::format(": {}", key.why));
   }
   return count == 0 ? "" : fmt::format("{} ({})\n{}", title, count, text);
@@ -114,8 +110,7 @@ std::string tokens_text(const ImportResult& result) {
   if (batch <= 0 || length <= 0 || batch > kMost || length > kMost) {
     return {};
   }
-  return fmt::format("Batch: {} sequences of {} tokens, {} tokens a step\n",
-                     format_integer(batch),
+  return fmt::format("Batch: {} sequences of {} tokens, {} tokens a step\n", format_integer(batch),
                      format_integer(length),
                      format_count(static_cast<double>(batch * length), {3, true}));
 }
@@ -131,10 +126,9 @@ std::string asked_text(const ImportResult& result) {
       text += fmt::format("  {:<28} {}\n", "", key.why);
     }
   }
-  const bool script =
-      std::any_of(result.files.begin(), result.files.end(), [](const ImportedFile& file) {
-        return file.format == ConfigFormat::megatron_args;
-      });
+  const bool script = std::any_of(
+      result.files.begin(), result.files.end(),
+      [](const ImportedFile& file) { return file.format == ConfigFormat::megatron_args; });
   if (script) {
     text +=
         "  --define 1=VALUE says what the caller of a script passes, --define NAME=VALUE what "
@@ -354,8 +348,7 @@ std::string head_of(const ImportResult& result) {
 std::string origin_text(const Origin& origin) {
   std::string place;
   if (!origin.where.file.empty()) {
-    place = fmt::format("{}{}",
-                        std::filesystem::path(origin.where.file).filename().string(),
+    place = fmt::format("{}{}", std::filesystem::path(origin.where.file).filename().string(),
                         origin.where.line > 0 ? fmt::format(":{}", origin.where.line) : "");
   }
   if (!origin.key.empty()) {
@@ -394,9 +387,8 @@ std::string scenario_text(const ImportResult& result, const std::string& name) {
   }
   for (const AskedKey& asked : result.asked) {
     const std::string section = asked.path + ".";
-    if (std::any_of(lines.begin(), lines.end(), [&section](const Line& line) {
-          return line.path.starts_with(section);
-        })) {
+    if (std::any_of(lines.begin(), lines.end(),
+                    [&section](const Line& line) { return line.path.starts_with(section); })) {
       continue;  // a name in place of a section that has keys by now
     }
     lines.push_back({asked.path, "", fmt::format("TO BE STATED: {}", asked.what)});

@@ -179,9 +179,7 @@ struct ImportResult {
   std::optional<ImportedModel> model;
   std::string scenario;  // the text; empty when `diagnostics` holds an error
 
-  [[nodiscard]] bool complete() const {
-    return !scenario.empty() && asked.empty();
-  }
+  [[nodiscard]] bool complete() const { return !scenario.empty() && asked.empty(); }
 };
 
 }  // namespace orrery::import_config

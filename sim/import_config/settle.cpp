@@ -63,10 +63,8 @@ class Settling {
     const std::int64_t padded = (vocab.value + *multiple - 1) / *multiple * *multiple;
     Origin origin = vocab.origin;
     if (padded != vocab.value) {
-      const std::string how = fmt::format("{} padded to a multiple of {} x tensor {}",
-                                          vocab.value,
-                                          pending_.vocab_divisor->value,
-                                          degree("tensor"));
+      const std::string how = fmt::format("{} padded to a multiple of {} x tensor {}", vocab.value,
+                                          pending_.vocab_divisor->value, degree("tensor"));
       origin.kind = origin.kind == OriginKind::read ? OriginKind::derived : origin.kind;
       origin.why = origin.why.empty() ? how : origin.why + ", " + how;
     }
@@ -90,8 +88,7 @@ class Settling {
     ranks_ = gpus ? gpus : nodes ? times({*nodes, per_node}) : std::nullopt;
     if (ranks_ && pending_.ranks && *ranks_ != pending_.ranks->value) {
       diagnostics_.error(
-          pending_.ranks->origin.where,
-          pending_.ranks->origin.key,
+          pending_.ranks->origin.where, pending_.ranks->origin.key,
           fmt::format("says {} ranks, but the cluster has {} GPUs", pending_.ranks->value, *ranks_),
           "--nodes with --gpus-per-node");
     }
@@ -121,8 +118,7 @@ class Settling {
       if (one && *global % *one == 0 && *global >= *one) {
         pending_.data = PendingCount{
             *global / *one,
-            {OriginKind::derived,
-             pending_.accumulation->origin.where,
+            {OriginKind::derived, pending_.accumulation->origin.where,
              pending_.accumulation->origin.key,
              fmt::format("{} / ({} x {})", *global, *micro, pending_.accumulation->value)}};
       }
@@ -132,16 +128,11 @@ class Settling {
     }
     if (data_ && *data_ != pending_.data->value) {
       diagnostics_.error(
-          pending_.data->origin.where,
-          pending_.data->origin.key,
+          pending_.data->origin.where, pending_.data->origin.key,
           fmt::format("implies {} data-parallel ranks, but {} GPUs with tensor {}, context {} and "
                       "pipeline {} have {}",
-                      pending_.data->value,
-                      ranks_.value_or(0),
-                      degree("tensor"),
-                      degree("context"),
-                      degree("pipeline"),
-                      *data_));
+                      pending_.data->value, ranks_.value_or(0), degree("tensor"), degree("context"),
+                      degree("pipeline"), *data_));
       return;
     }
     draft_.set("layout.data", pending_.data->value, pending_.data->origin);
@@ -253,8 +244,8 @@ class Settling {
       SourceItem item;
       item.where = known->origin.where;
       item.shown = known->origin.key;
-      draft_.leave_open(
-          "batch.global", item, "it is per data-parallel rank: with the number of GPUs it follows");
+      draft_.leave_open("batch.global", item,
+                        "it is per data-parallel rank: with the number of GPUs it follows");
     }
   }
 
@@ -289,20 +280,14 @@ class Settling {
       origin = pending_.replicate->origin;
     }
     if (pending_.shard && !data_) {
-      draft_.set("layout.data",
-                 times({*shard, copies}).value_or(1),
-                 Origin{OriginKind::derived,
-                        pending_.shard->origin.where,
-                        pending_.shard->origin.key,
-                        "shard x replicate"});
+      draft_.set("layout.data", times({*shard, copies}).value_or(1),
+                 Origin{OriginKind::derived, pending_.shard->origin.where,
+                        pending_.shard->origin.key, "shard x replicate"});
     }
     if (pending_.shard && data_ && times({*shard, copies}) != data_) {
-      diagnostics_.error(pending_.shard->origin.where,
-                         pending_.shard->origin.key,
+      diagnostics_.error(pending_.shard->origin.where, pending_.shard->origin.key,
                          fmt::format("{} x {} copies are not the {} data-parallel ranks of the job",
-                                     *shard,
-                                     copies,
-                                     *data_));
+                                     *shard, copies, *data_));
     }
     // The ranks of a context group share the parameters, too.
     const std::int64_t group = shard.value_or(1) * draft_.count("layout.context").value_or(1);
@@ -344,14 +329,12 @@ class Settling {
       return;
     }
     if (pending_.full_precision && !pending_.no_short_type) {
-      draft_.leave_open("precision.compute",
-                        SourceItem{},
+      draft_.leave_open("precision.compute", SourceItem{},
                         "without bf16, fp16 or fp8 the program trains in fp32: fp32 if it does");
       return;
     }
     if (pending_.full_precision) {
-      draft_.set("precision.compute",
-                 pending_.tf32 ? "tf32" : "fp32",
+      draft_.set("precision.compute", pending_.tf32 ? "tf32" : "fp32",
                  assumed_as("without bf16, fp16 or fp8 the program trains in fp32"));
       return;
     }
@@ -438,23 +421,17 @@ bool is_known(const Draft& draft, std::string_view path) {
   return draft.find("model.preset") != nullptr && path.starts_with("model.");
 }
 
-AskedKey question(const Draft& draft,
-                  std::string_view path,
-                  std::string_view what,
+AskedKey question(const Draft& draft, std::string_view path, std::string_view what,
                   std::string_view option = {}) {
   const OpenKey* open = draft.open(path);
   std::string why;
   if (open != nullptr) {
-    why = open->where.file.empty() ? open->why
-                                   : fmt::format("{}:{} {}{}{}",
-                                                 open->where.file,
-                                                 open->where.line,
-                                                 open->key,
-                                                 open->key.empty() ? "" : ": ",
-                                                 open->why);
+    why = open->where.file.empty()
+              ? open->why
+              : fmt::format("{}:{} {}{}{}", open->where.file, open->where.line, open->key,
+                            open->key.empty() ? "" : ": ", open->why);
   }
-  return {std::string(path),
-          std::string(what),
+  return {std::string(path), std::string(what),
           option.empty() ? fmt::format("--set {}=VALUE", path) : std::string(option),
           std::move(why)};
 }
@@ -477,12 +454,11 @@ std::vector<AskedKey> missing_keys(const Draft& draft) {
   }
   for (const auto& entry : draft.open_keys()) {
     const std::string& path = entry.first;
-    const bool is_asked = std::any_of(
-        asked.begin(), asked.end(), [&](const AskedKey& key) { return key.path == path; });
+    const bool is_asked = std::any_of(asked.begin(), asked.end(),
+                                      [&](const AskedKey& key) { return key.path == path; });
     const bool form = path == "recompute" && draft.find("recompute.layers") != nullptr;
     if (!is_asked && !form && draft.find(path) == nullptr) {
-      asked.push_back(question(draft,
-                               path,
+      asked.push_back(question(draft, path,
                                entry.second.key.empty()
                                    ? "not in the log"
                                    : "a file has it in a form that cannot be read"));
@@ -495,8 +471,7 @@ void assume_network(Draft& draft) {
   const ImportedSetting* gpu = draft.find("cluster.gpu");
   const std::string_view network = gpu == nullptr ? "" : usual_network(gpu->value);
   if (!network.empty() && is_known(draft, "cluster.nodes") && !is_known(draft, "cluster.network")) {
-    draft.set("cluster.network.preset",
-              std::string(network),
+    draft.set("cluster.network.preset", std::string(network),
               assumed_as("the usual network of these GPUs; --network NAME states another"));
   }
 }

@@ -60,8 +60,8 @@ std::optional<JobsExpectation> parse_jobs_expectation(std::string_view text,
   const std::string_view operand = trimmed(text.substr(0, at));
   const std::size_t dot = operand.rfind('.');
   const std::string_view name = dot == std::string_view::npos ? "" : operand.substr(dot + 1);
-  const auto* const metric = std::find_if(
-      kMetrics.begin(), kMetrics.end(), [&](const auto& each) { return each.first == name; });
+  const auto* const metric = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                          [&](const auto& each) { return each.first == name; });
   if (metric == kMetrics.end()) {
     return wrong(fmt::format("`{}` is no metric of a job", operand), kForm);
   }

@@ -68,9 +68,8 @@ void read_job(yaml::MappingReader& reader, const std::string& file_name, JobsFil
   for (const std::int64_t node : nodes.value_or(std::vector<std::int64_t>{})) {
     job.nodes.push_back(static_cast<std::int32_t>(node));
   }
-  const bool known = std::any_of(file.jobs.begin(), file.jobs.end(), [&](const JobEntry& other) {
-    return other.name == job.name;
-  });
+  const bool known = std::any_of(file.jobs.begin(), file.jobs.end(),
+                                 [&](const JobEntry& other) { return other.name == job.name; });
   if (known) {
     reader.error("name", fmt::format("two jobs are called {}", job.name), "different names");
   }
@@ -86,16 +85,13 @@ void read_cluster(yaml::MappingReader& reader, JobsFile& file) {
   if (const yaml::Value* network = reader.take_required(
           "network", "a mapping with the keys of cluster.network", "{preset: infiniband-400g}")) {
     file.network = {"cluster.network", yaml::flow_text(*network), network->where};
-    const auto detail = std::find_if(network->entries.begin(),
-                                     network->entries.end(),
+    const auto detail = std::find_if(network->entries.begin(), network->entries.end(),
                                      [](const auto& entry) { return entry.key == "detail"; });
     if (detail != network->entries.end() && detail->value.text == "ranks") {
       file.detail = hardware::NetworkDetail::ranks;
     } else if (detail != network->entries.end() && detail->value.text != "flows") {
-      reader.diagnostics().error(detail->value.where,
-                                 "cluster.network.detail",
-                                 "jobs share links by their flows only",
-                                 "flows, ranks");
+      reader.diagnostics().error(detail->value.where, "cluster.network.detail",
+                                 "jobs share links by their flows only", "flows, ranks");
     }
   }
   reader.finish();
@@ -113,12 +109,11 @@ void read_expectations(yaml::MappingReader& reader, JobsFile& file) {
     if (!made) {
       continue;
     }
-    const bool known = std::any_of(file.jobs.begin(), file.jobs.end(), [&](const JobEntry& job) {
-      return job.name == made->job;
-    });
+    const bool known = std::any_of(file.jobs.begin(), file.jobs.end(),
+                                   [&](const JobEntry& job) { return job.name == made->job; });
     if (!known) {
-      reader.diagnostics().error(
-          made->where, "expect", fmt::format("no job is called `{}`", made->job), "a name of jobs");
+      reader.diagnostics().error(made->where, "expect",
+                                 fmt::format("no job is called `{}`", made->job), "a name of jobs");
       continue;
     }
     file.expect.push_back(*std::move(made));
@@ -127,8 +122,7 @@ void read_expectations(yaml::MappingReader& reader, JobsFile& file) {
 
 }  // namespace
 
-std::optional<JobsFile> read_jobs_file(std::string_view text,
-                                       const std::string& file_name,
+std::optional<JobsFile> read_jobs_file(std::string_view text, const std::string& file_name,
                                        Diagnostics& diagnostics) {
   const auto root = yaml::parse(text, file_name, {}, diagnostics);
   if (!root) {

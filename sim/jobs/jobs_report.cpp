@@ -15,9 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using step::SharedJobResult;
 
-double slowdown_of(const SharedJobResult& job) {
-  return job_value(JobMetric::slowdown, job);
-}
+double slowdown_of(const SharedJobResult& job) { return job_value(JobMetric::slowdown, job); }
 
 // "0-7, 12"
 std::string node_ranges(const std::vector<std::int32_t>& nodes) {
@@ -42,14 +40,9 @@ std::string jobs_table(const ClusterAnswer& answer, const report::TextPage& page
   for (std::size_t j = 0; j < answer.jobs.size(); ++j) {
     const PlacedJob& job = answer.jobs[j];
     const SharedJobResult& result = answer.result.jobs[j];
-    table.add(job.name,
-              node_ranges(job.nodes),
-              format_integer(job.gpus),
-              format_time(job.start),
-              format_time(result.alone),
-              format_time(result.together),
-              fmt::format("{:.3f}", slowdown_of(result)),
-              job.scenario);
+    table.add(job.name, node_ranges(job.nodes), format_integer(job.gpus), format_time(job.start),
+              format_time(result.alone), format_time(result.together),
+              fmt::format("{:.3f}", slowdown_of(result)), job.scenario);
   }
   return report::to_text(table, page);
 }
@@ -80,8 +73,8 @@ std::string links_table(const ClusterAnswer& answer, const report::TextPage& pag
     table.columns.push_back({job.name, fmt::format("lost by {}", job.name)});
   }
   for (const step::JobsLink& link : answer.result.links) {
-    std::vector<report::Cell> row = {
-        link.name, fmt::to_string(link.alike), format_percent(link.load)};
+    std::vector<report::Cell> row = {link.name, fmt::to_string(link.alike),
+                                     format_percent(link.load)};
     for (const Seconds lost : link.lost) {
       row.emplace_back(lost > Seconds{} ? format_time(lost) : std::string("-"));
     }
@@ -93,9 +86,7 @@ std::string links_table(const ClusterAnswer& answer, const report::TextPage& pag
 std::string places_of(const TriedPlacement& tried) {
   std::string text;
   for (const JobEntry& job : tried.jobs) {
-    text += fmt::format("{}{} {}",
-                        text.empty() ? "" : ", ",
-                        job.name,
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", job.name,
                         !job.nodes.empty()                       ? "as stated"
                         : job.placement == NodePlacement::packed ? "packed"
                                                                  : "spread");
@@ -130,16 +121,13 @@ report::Table places_table(std::span<const TriedPlacement> tried) {
 
 }  // namespace
 
-std::string to_text(const ClusterAnswer& answer,
-                    report::TextStyle style,
+std::string to_text(const ClusterAnswer& answer, report::TextStyle style,
                     std::span<const TriedPlacement> tried) {
   report::TextPage page(style);
   std::string text = fmt::format("{}\n{} jobs, {} steps each, {} nodes, {} flows\n\n",
                                  page.paint(report::Ink::strong, report::printable(answer.name)),
-                                 answer.jobs.size(),
-                                 format_integer(answer.steps),
-                                 format_integer(answer.nodes),
-                                 format_integer(answer.result.flows));
+                                 answer.jobs.size(), format_integer(answer.steps),
+                                 format_integer(answer.nodes), format_integer(answer.result.flows));
   if (!tried.empty()) {
     text += report::to_text(places_table(tried), page) + "\nThe first of these:\n";
   }
@@ -156,15 +144,13 @@ std::string to_text(const ClusterAnswer& answer,
   for (const JobsExpectation& line : answer.expect) {
     const SharedJobResult& job = answer.result_of(line.job);
     const bool met = holds(line, job);
-    text +=
-        fmt::format("{} {}:{}: {}{}\n",
-                    page.paint(met ? report::Ink::good : report::Ink::bad, met ? "PASS" : "FAIL"),
-                    report::printable(line.where.file),
-                    line.where.line,
-                    report::printable(line.text),
-                    met ? ""
-                        : fmt::format(" -- it is {}",
-                                      job_value_text(line.metric, job_value(line.metric, job))));
+    text += fmt::format(
+        "{} {}:{}: {}{}\n",
+        page.paint(met ? report::Ink::good : report::Ink::bad, met ? "PASS" : "FAIL"),
+        report::printable(line.where.file), line.where.line, report::printable(line.text),
+        met ? ""
+            : fmt::format(" -- it is {}",
+                          job_value_text(line.metric, job_value(line.metric, job))));
   }
   return text;
 }

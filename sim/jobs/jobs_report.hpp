@@ -11,8 +11,7 @@
 namespace orrery::jobs {
 
 // `tried`: the places that were tried, the best first; `answer` is then that of the best.
-[[nodiscard]] std::string to_text(const ClusterAnswer& answer,
-                                  report::TextStyle style,
+[[nodiscard]] std::string to_text(const ClusterAnswer& answer, report::TextStyle style,
                                   std::span<const TriedPlacement> tried = {});
 [[nodiscard]] std::string to_json(const ClusterAnswer& answer,
                                   std::span<const TriedPlacement> tried = {});

@@ -110,8 +110,8 @@ class PlaceSearch {
     for (TriedPlacement& one : tried_) {
       one.lost = lost(one.answer);
     }
-    std::stable_sort(
-        tried_.begin(), tried_.end(), [](const auto& a, const auto& b) { return a.lost < b.lost; });
+    std::stable_sort(tried_.begin(), tried_.end(),
+                     [](const auto& a, const auto& b) { return a.lost < b.lost; });
   }
 
   const SharedCluster& cluster_;
@@ -123,8 +123,7 @@ class PlaceSearch {
 
 }  // namespace
 
-std::vector<TriedPlacement> find_places(const SharedCluster& cluster,
-                                        std::stop_token stop,
+std::vector<TriedPlacement> find_places(const SharedCluster& cluster, std::stop_token stop,
                                         Diagnostics& diagnostics) {
   return PlaceSearch(cluster, std::move(stop), diagnostics).run();
 }

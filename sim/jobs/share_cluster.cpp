@@ -13,8 +13,7 @@ namespace {
 
 using scenario::KeyValue;
 
-std::optional<scenario::Scenario> load_job(const JobsFile& file,
-                                           const JobEntry& job,
+std::optional<scenario::Scenario> load_job(const JobsFile& file, const JobEntry& job,
                                            std::vector<KeyValue> changes,
                                            const std::optional<hardware::ProfileSearch>& search,
                                            Diagnostics& diagnostics) {
@@ -33,8 +32,7 @@ std::optional<scenario::Scenario> load_job(const JobsFile& file,
 
 // The machine: as the first job has it, with all nodes and all that is wrong with its links.
 std::optional<hardware::ClusterSpec> machine_of(
-    const JobsFile& file,
-    const std::optional<hardware::ProfileSearch>& search,
+    const JobsFile& file, const std::optional<hardware::ProfileSearch>& search,
     Diagnostics& diagnostics) {
   const KeyValue nodes{"cluster.nodes", fmt::to_string(file.nodes), file.nodes_where};
   Diagnostics own;  // a layout that does not fill the machine is none of them
@@ -52,20 +50,15 @@ class Places {
   Places(std::int64_t nodes, std::int64_t block)
       : owner_(static_cast<std::size_t>(nodes)), block_(static_cast<std::size_t>(block)) {}
 
-  std::vector<std::int32_t> place(const JobEntry& job,
-                                  std::int64_t wanted,
+  std::vector<std::int32_t> place(const JobEntry& job, std::int64_t wanted,
                                   Diagnostics& diagnostics) {
     std::vector<std::int32_t> nodes = job.nodes;
     if (nodes.empty()) {
       nodes = job.placement == NodePlacement::packed ? packed() : spread();
       if (static_cast<std::int64_t>(nodes.size()) < wanted) {
-        diagnostics.error(job.where,
-                          "jobs",
-                          fmt::format("{} needs {} nodes, {} of {} are free",
-                                      job.name,
-                                      wanted,
-                                      nodes.size(),
-                                      owner_.size()),
+        diagnostics.error(job.where, "jobs",
+                          fmt::format("{} needs {} nodes, {} of {} are free", job.name, wanted,
+                                      nodes.size(), owner_.size()),
                           "more cluster.nodes");
         return {};
       }
@@ -109,10 +102,8 @@ class Places {
     return nodes;
   }
 
-  [[nodiscard]] bool fits(const JobEntry& job,
-                          const std::vector<std::int32_t>& nodes,
-                          std::int64_t wanted,
-                          Diagnostics& diagnostics) const {
+  [[nodiscard]] bool fits(const JobEntry& job, const std::vector<std::int32_t>& nodes,
+                          std::int64_t wanted, Diagnostics& diagnostics) const {
     const auto wrong = [&](const std::string& message, const std::string& allowed) {
       diagnostics.error(job.where, "jobs", fmt::format("{} {}", job.name, message), allowed);
       return false;
@@ -128,8 +119,7 @@ class Places {
         return wrong(fmt::format("names node {}", node), fmt::format("0 to {}", owner_.size() - 1));
       }
       if (owner_[index] != nullptr || named[index]) {
-        return wrong(fmt::format("wants node {}, which {} has",
-                                 node,
+        return wrong(fmt::format("wants node {}, which {} has", node,
                                  named[index] ? std::string("it already") : owner_[index]->name),
                      "nodes that are free");
       }
@@ -145,8 +135,8 @@ class Places {
 }  // namespace
 
 const step::SharedJobResult& ClusterAnswer::result_of(const std::string& job) const {
-  const auto found = std::find_if(
-      jobs.begin(), jobs.end(), [&job](const PlacedJob& placed) { return placed.name == job; });
+  const auto found = std::find_if(jobs.begin(), jobs.end(),
+                                  [&job](const PlacedJob& placed) { return placed.name == job; });
   ORRERY_CHECK(found != jobs.end(), "no job is called {}", job);
   return result.jobs[static_cast<std::size_t>(found - jobs.begin())];
 }
@@ -201,15 +191,12 @@ std::optional<ClusterAnswer> SharedCluster::place(std::span<const JobEntry> entr
       return std::nullopt;
     }
     answer.jobs.push_back({job.name, scenarios_[j].name, own.layout.gpus, nodes, job.start});
-    jobs.push_back({evaluate::step_input(scenarios_[j], own),
-                    &own.costs,
-                    std::move(nodes),
+    jobs.push_back({evaluate::step_input(scenarios_[j], own), &own.costs, std::move(nodes),
                     to_sim_time(job.start)});
   }
   auto result = step::simulate_jobs(machine_, jobs, file_.steps);
   if (const auto* problem = std::get_if<step::SharedJobProblem>(&result)) {
-    diagnostics.error(entries[problem->job].where,
-                      problem->problem.key,
+    diagnostics.error(entries[problem->job].where, problem->problem.key,
                       fmt::format("{}: {}", entries[problem->job].name, problem->problem.message),
                       problem->problem.allowed);
     return std::nullopt;

@@ -42,17 +42,14 @@ class SharedCluster {
  public:
   // Nothing when `diagnostics` holds an error. Throws Error(io) where a scenario cannot be read.
   [[nodiscard]] static std::optional<SharedCluster> load(
-      JobsFile file,
-      const std::optional<hardware::ProfileSearch>& search,
+      JobsFile file, const std::optional<hardware::ProfileSearch>& search,
       Diagnostics& diagnostics);
 
   // `jobs`: those of the file, with other placements and starts. Nothing after an error.
   [[nodiscard]] std::optional<ClusterAnswer> place(std::span<const JobEntry> jobs,
                                                    Diagnostics& diagnostics) const;
 
-  [[nodiscard]] const JobsFile& file() const {
-    return file_;
-  }
+  [[nodiscard]] const JobsFile& file() const { return file_; }
 
  private:
   JobsFile file_;

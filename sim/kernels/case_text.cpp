@@ -29,8 +29,7 @@ std::string quoted(std::string_view word) {
   return fmt::format("\"{}{}\"", word.substr(0, kLongestWord), whole ? "" : "...");
 }
 
-std::string with_nearest(std::string sentence,
-                         std::string_view word,
+std::string with_nearest(std::string sentence, std::string_view word,
                          const std::vector<std::string_view>& names) {
   const std::string_view near =
       word.size() > kLongestWord ? std::string_view() : nearest_name(word, names);
@@ -39,17 +38,15 @@ std::string with_nearest(std::string sentence,
 
 template <typename T, std::size_t N>
 std::optional<T> named(const std::array<T, N>& values, std::string_view word) {
-  const auto found = std::find_if(
-      values.begin(), values.end(), [word](T value) { return to_string(value) == word; });
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [word](T value) { return to_string(value) == word; });
   return found == values.end() ? std::nullopt : std::optional<T>(*found);
 }
 
 // Words are taken one by one; the first problem ends it.
 class CaseReader {
  public:
-  explicit CaseReader(const OperationRow& row) : row_(row) {
-    kernel_.operation = row.operation;
-  }
+  explicit CaseReader(const OperationRow& row) : row_(row) { kernel_.operation = row.operation; }
 
   void take(std::string_view word) {
     if (word.find('=') != std::string_view::npos) {
@@ -59,17 +56,13 @@ class CaseReader {
     } else if (const auto precision = named(kPrecisions, word)) {
       take_once(precision_, *precision, "precision");
     } else {
-      problem_ = with_nearest(
-          fmt::format(
-              "{} is neither a role nor a precision nor an axis of {}", quoted(word), row_.name),
-          word,
-          words_of_row());
+      problem_ = with_nearest(fmt::format("{} is neither a role nor a precision nor an axis of {}",
+                                          quoted(word), row_.name),
+                              word, words_of_row());
     }
   }
 
-  [[nodiscard]] bool failed() const {
-    return !problem_.empty();
-  }
+  [[nodiscard]] bool failed() const { return !problem_.empty(); }
 
   ParsedCase finish() {
     if (problem_.empty()) {
@@ -192,10 +185,9 @@ ParsedCase parse_case(std::string_view text) {
     }
     names.push_back(row.name);
   }
-  return {
-      .kernel = std::nullopt,
-      .problem = with_nearest(
-          fmt::format("no operation is called {}", quoted(words.front())), words.front(), names)};
+  return {.kernel = std::nullopt,
+          .problem = with_nearest(fmt::format("no operation is called {}", quoted(words.front())),
+                                  words.front(), names)};
 }
 
 }  // namespace orrery::kernels

@@ -12,9 +12,7 @@ namespace {
 
 constexpr double kMostWork = 0x1.0p62;
 
-bool is_switch(std::string_view axis) {
-  return axis == "causal" || axis == "in_place";
-}
+bool is_switch(std::string_view axis) { return axis == "causal" || axis == "in_place"; }
 
 std::optional<std::string> problem_of_extents(const KernelCase& kernel, const OperationRow& row) {
   for (std::size_t i = 0; i < row.axes.size(); ++i) {
@@ -28,8 +26,8 @@ std::optional<std::string> problem_of_extents(const KernelCase& kernel, const Op
   }
   for (std::size_t i = row.axes.size(); i < kMaxAxes; ++i) {
     if (kernel.extents[i] != 0) {
-      return fmt::format(
-          "{} has {} axes, but extent {} is {}", row.name, row.axes.size(), i, kernel.extents[i]);
+      return fmt::format("{} has {} axes, but extent {} is {}", row.name, row.axes.size(), i,
+                         kernel.extents[i]);
     }
   }
   return std::nullopt;
@@ -51,10 +49,7 @@ std::optional<std::string> problem_of_groups(const KernelCase& kernel) {
   }
   if (static_cast<double>(largest) > most) {
     return fmt::format("largest={} is more than all groups have together, groups={} x {}={}",
-                       largest,
-                       extent(kernel, "groups"),
-                       token_axis(kernel),
-                       mean);
+                       largest, extent(kernel, "groups"), token_axis(kernel), mean);
   }
   return std::nullopt;
 }
@@ -68,8 +63,8 @@ std::optional<std::string> problem_of_attention(const KernelCase& kernel) {
     return fmt::format("heads={} is no multiple of groups={}", heads, groups);
   }
   if (extent(kernel, "causal") == 1 && queries != keys) {
-    return fmt::format(
-        "causal=1 wants as many keys as queries, not queries={} keys={}", queries, keys);
+    return fmt::format("causal=1 wants as many keys as queries, not queries={} keys={}", queries,
+                       keys);
   }
   return std::nullopt;
 }
@@ -122,8 +117,8 @@ std::string problem_of_role(const KernelCase& kernel, const OperationRow& row) {
   if (kernel.role == Role::none) {
     return fmt::format("{} wants a role: {}", row.name, names_of(row.roles));
   }
-  return fmt::format(
-      "{} has no role {}, only {}", row.name, to_string(kernel.role), names_of(row.roles));
+  return fmt::format("{} has no role {}, only {}", row.name, to_string(kernel.role),
+                     names_of(row.roles));
 }
 
 }  // namespace
@@ -132,14 +127,11 @@ const OperationRow& row_of(Operation operation) {
   const std::span<const OperationRow> table = operation_table();
   const auto index = static_cast<std::size_t>(operation);
   ORRERY_CHECK(index < table.size() && table[index].operation == operation,
-               "operation {} has no row in the table",
-               index);
+               "operation {} has no row in the table", index);
   return table[index];
 }
 
-std::string_view to_string(Operation operation) {
-  return row_of(operation).name;
-}
+std::string_view to_string(Operation operation) { return row_of(operation).name; }
 
 std::string_view to_string(Role role) {
   switch (role) {
@@ -185,9 +177,7 @@ std::string_view to_string(Precision precision) {
   return "";  // not reached: every enumerator returns above
 }
 
-bool is_collective(Operation operation) {
-  return operation >= Operation::all_reduce;
-}
+bool is_collective(Operation operation) { return operation >= Operation::all_reduce; }
 
 bool is_memory_bound(Operation operation) {
   return operation > Operation::attention && !is_collective(operation);
@@ -219,9 +209,7 @@ std::int64_t extent(const KernelCase& kernel, std::string_view axis) {
   return kernel.extents[static_cast<std::size_t>(found - axes.begin())];
 }
 
-Work work_of(const KernelCase& kernel) {
-  return row_of(kernel.operation).work(kernel);
-}
+Work work_of(const KernelCase& kernel) { return row_of(kernel.operation).work(kernel); }
 
 std::vector<std::int64_t> group_rows(const KernelCase& kernel) {
   const std::int64_t groups = extent(kernel, "groups");
@@ -242,9 +230,7 @@ std::optional<std::string> problem_of(const KernelCase& kernel) {
     return problem_of_role(kernel, row);
   }
   if (!contains(row.precisions, kernel.precision)) {
-    return fmt::format("{} has no precision {}, only {}",
-                       row.name,
-                       to_string(kernel.precision),
+    return fmt::format("{} has no precision {}, only {}", row.name, to_string(kernel.precision),
                        names_of(row.precisions));
   }
   if (auto problem = problem_of_extents(kernel, row)) {

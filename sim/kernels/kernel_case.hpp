@@ -89,8 +89,8 @@ inline constexpr std::array kOperations = {
 enum class Role { none, forward, backward, fprop, dgrad, wgrad, wgrad_accumulate };
 
 // All but `none`, which has no word.
-inline constexpr std::array kRoles = {
-    Role::forward, Role::backward, Role::fprop, Role::dgrad, Role::wgrad, Role::wgrad_accumulate};
+inline constexpr std::array kRoles = {Role::forward, Role::backward, Role::fprop,
+                                      Role::dgrad,   Role::wgrad,    Role::wgrad_accumulate};
 
 // Element type and scaling of the operands. Products add up in fp32. Optimizer: the gradient's
 // type. Casts: the narrow type, from bf16; in the role backward fp8_tensor is E5M2.
@@ -106,15 +106,10 @@ enum class Precision {
   nvfp4,       // 16 values share an E4M3 scale
 };
 
-inline constexpr std::array kPrecisions = {Precision::fp32,
-                                           Precision::tf32,
-                                           Precision::bf16,
-                                           Precision::fp16,
-                                           Precision::fp8_tensor,
-                                           Precision::fp8_row,
-                                           Precision::fp8_block,
-                                           Precision::mxfp8,
-                                           Precision::nvfp4};
+inline constexpr std::array kPrecisions = {
+    Precision::fp32,      Precision::tf32,       Precision::bf16,
+    Precision::fp16,      Precision::fp8_tensor, Precision::fp8_row,
+    Precision::fp8_block, Precision::mxfp8,      Precision::nvfp4};
 
 inline constexpr std::size_t kMaxAxes = 8;
 
@@ -132,9 +127,7 @@ struct Work {
   Bytes read;
   Bytes written;
 
-  [[nodiscard]] Bytes moved() const {
-    return read + written;
-  }
+  [[nodiscard]] Bytes moved() const { return read + written; }
 };
 
 // One row of the table of operations: what the docs, the reader and the sweep know of a family.

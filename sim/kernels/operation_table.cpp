@@ -20,9 +20,7 @@ double at(const KernelCase& kernel, std::size_t axis) {
   return static_cast<double>(kernel.extents[axis]);
 }
 
-double element(const KernelCase& kernel) {
-  return in_bytes(element_bytes(kernel.precision));
-}
+double element(const KernelCase& kernel) { return in_bytes(element_bytes(kernel.precision)); }
 
 Work moves(double read, double written) {
   return {.flop = flop(0.0), .read = bytes(read), .written = bytes(written)};
@@ -33,9 +31,7 @@ Work streams(const KernelCase& kernel, double read, double written) {
   return moves(read * one, written * one);
 }
 
-bool is_backward(const KernelCase& kernel) {
-  return kernel.role == Role::backward;
-}
+bool is_backward(const KernelCase& kernel) { return kernel.role == Role::backward; }
 
 Work products(const KernelCase& kernel, double count, std::size_t first) {
   const double m = at(kernel, first);
@@ -64,13 +60,9 @@ double scale_bytes(Precision precision) {
   }
 }
 
-Work gemm_work(const KernelCase& kernel) {
-  return products(kernel, 1.0, 0);
-}
+Work gemm_work(const KernelCase& kernel) { return products(kernel, 1.0, 0); }
 
-Work grouped_gemm_work(const KernelCase& kernel) {
-  return products(kernel, at(kernel, 0), 1);
-}
+Work grouped_gemm_work(const KernelCase& kernel) { return products(kernel, at(kernel, 0), 1); }
 
 Work attention_work(const KernelCase& kernel) {
   const double sequences = at(kernel, 0);
@@ -98,13 +90,9 @@ Work norm_work(const KernelCase& kernel) {
   return streams(kernel, is_backward(kernel) ? 2.0 : 1.0, 1.0);
 }
 
-Work residual_work(const KernelCase& kernel) {
-  return streams(kernel, 2.0, 1.0);
-}
+Work residual_work(const KernelCase& kernel) { return streams(kernel, 2.0, 1.0); }
 
-Work rotary_work(const KernelCase& kernel) {
-  return streams(kernel, at(kernel, 2), at(kernel, 2));
-}
+Work rotary_work(const KernelCase& kernel) { return streams(kernel, at(kernel, 2), at(kernel, 2)); }
 
 Work swiglu_work(const KernelCase& kernel) {
   return is_backward(kernel) ? streams(kernel, 3.0, 2.0) : streams(kernel, 2.0, 1.0);
@@ -161,21 +149,13 @@ Work adamw_work(const KernelCase& kernel) {
   return moves(elements * (3.0 * kFp32 + element(kernel)), elements * (3.0 * kFp32 + kSixteenBits));
 }
 
-Work copy_work(const KernelCase& kernel) {
-  return moves(at(kernel, 0), at(kernel, 0));
-}
+Work copy_work(const KernelCase& kernel) { return moves(at(kernel, 0), at(kernel, 0)); }
 
-Work to_device_work(const KernelCase& kernel) {
-  return moves(0.0, at(kernel, 0));
-}
+Work to_device_work(const KernelCase& kernel) { return moves(0.0, at(kernel, 0)); }
 
-Work to_host_work(const KernelCase& kernel) {
-  return moves(at(kernel, 0), 0.0);
-}
+Work to_host_work(const KernelCase& kernel) { return moves(at(kernel, 0), 0.0); }
 
-Work exchange_work(const KernelCase& kernel) {
-  return moves(at(kernel, 2), at(kernel, 2));
-}
+Work exchange_work(const KernelCase& kernel) { return moves(at(kernel, 2), at(kernel, 2)); }
 
 Work gather_work(const KernelCase& kernel) {
   return moves(at(kernel, 2) / at(kernel, 0), at(kernel, 2));
@@ -210,11 +190,8 @@ const Precisions& sixteen_bits() {
 }
 
 const Precisions& narrow() {
-  static const Precisions precisions = {Precision::fp8_tensor,
-                                        Precision::fp8_row,
-                                        Precision::fp8_block,
-                                        Precision::mxfp8,
-                                        Precision::nvfp4};
+  static const Precisions precisions = {Precision::fp8_tensor, Precision::fp8_row,
+                                        Precision::fp8_block, Precision::mxfp8, Precision::nvfp4};
   return precisions;
 }
 
@@ -232,15 +209,9 @@ void add_products(std::vector<OperationRow>& rows) {
   rows.push_back({.operation = Operation::gemm,
                   .name = "gemm",
                   .roles = product_roles(),
-                  .precisions = {Precision::bf16,
-                                 Precision::fp16,
-                                 Precision::tf32,
-                                 Precision::fp32,
-                                 Precision::fp8_tensor,
-                                 Precision::fp8_row,
-                                 Precision::fp8_block,
-                                 Precision::mxfp8,
-                                 Precision::nvfp4},
+                  .precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32,
+                                 Precision::fp8_tensor, Precision::fp8_row, Precision::fp8_block,
+                                 Precision::mxfp8, Precision::nvfp4},
                   .axes = {"m", "n", "k"},
                   .summary = "C = A B; wgrad_accumulate adds to an fp32 C",
                   .flop = "2 m n k",
@@ -250,11 +221,8 @@ void add_products(std::vector<OperationRow>& rows) {
   rows.push_back({.operation = Operation::grouped_gemm,
                   .name = "grouped_gemm",
                   .roles = product_roles(),
-                  .precisions = {Precision::bf16,
-                                 Precision::fp16,
-                                 Precision::fp8_tensor,
-                                 Precision::fp8_block,
-                                 Precision::mxfp8},
+                  .precisions = {Precision::bf16, Precision::fp16, Precision::fp8_tensor,
+                                 Precision::fp8_block, Precision::mxfp8},
                   .axes = {"groups", "m", "n", "k", "largest"},
                   .summary = "one product per expert, their rows differ",
                   .flop = "2 groups m n k",
@@ -276,12 +244,8 @@ void add_products(std::vector<OperationRow>& rows) {
 
 // Rows of families that differ in name, passes, axes and bytes only; `text`: summary, read,
 // written.
-void add_stream(std::vector<OperationRow>& rows,
-                Operation operation,
-                std::string_view name,
-                const Roles& roles,
-                Axes axes,
-                std::array<std::string_view, 3> text,
+void add_stream(std::vector<OperationRow>& rows, Operation operation, std::string_view name,
+                const Roles& roles, Axes axes, std::array<std::string_view, 3> text,
                 Work (*work)(const KernelCase&)) {
   rows.push_back({.operation = operation,
                   .name = name,
@@ -298,86 +262,44 @@ void add_stream(std::vector<OperationRow>& rows,
 void add_streams(std::vector<OperationRow>& rows) {
   const Axes matrix = {"rows", "columns"};
   add_stream(
-      rows,
-      Operation::rms_norm,
-      "rms_norm",
-      passes(),
-      matrix,
+      rows, Operation::rms_norm, "rms_norm", passes(), matrix,
       {"y = x w / rms(x); backward dx and dw", "e rows columns, backward x 2", "e rows columns"},
       norm_work);
-  add_stream(rows,
-             Operation::layer_norm,
-             "layer_norm",
-             passes(),
-             matrix,
+  add_stream(rows, Operation::layer_norm, "layer_norm", passes(), matrix,
              {"y = (x - mean) w / deviation + b; backward dx, dw and db",
-              "e rows columns, backward x 2",
-              "e rows columns"},
+              "e rows columns, backward x 2", "e rows columns"},
              norm_work);
-  add_stream(rows,
-             Operation::residual_add,
-             "residual_add",
-             one_role(),
-             matrix,
-             {"y = a + b", "2 e rows columns", "e rows columns"},
-             residual_work);
-  add_stream(rows,
-             Operation::rotary,
-             "rotary",
-             passes(),
-             {"tokens", "heads", "dim"},
-             {"pairs (i, i + dim / 2) turned by position x frequency",
-              "e tokens heads dim",
+  add_stream(rows, Operation::residual_add, "residual_add", one_role(), matrix,
+             {"y = a + b", "2 e rows columns", "e rows columns"}, residual_work);
+  add_stream(rows, Operation::rotary, "rotary", passes(), {"tokens", "heads", "dim"},
+             {"pairs (i, i + dim / 2) turned by position x frequency", "e tokens heads dim",
               "e tokens heads dim"},
              rotary_work);
-  add_stream(rows,
-             Operation::swiglu,
-             "swiglu",
-             passes(),
-             matrix,
+  add_stream(rows, Operation::swiglu, "swiglu", passes(), matrix,
              {"y = silu(gate) up, gate and up side by side; backward their gradients",
-              "2 e rows columns, backward 3",
-              "e rows columns, backward 2"},
+              "2 e rows columns, backward 3", "e rows columns, backward 2"},
              swiglu_work);
 }
 
 void add_token_streams(std::vector<OperationRow>& rows) {
-  add_stream(rows,
-             Operation::cross_entropy,
-             "cross_entropy",
-             passes(),
-             {"rows", "columns"},
-             {"-log softmax of the target; backward softmax - target",
-              "e rows columns + 8 rows",
+  add_stream(rows, Operation::cross_entropy, "cross_entropy", passes(), {"rows", "columns"},
+             {"-log softmax of the target; backward softmax - target", "e rows columns + 8 rows",
               "8 rows, backward e rows columns"},
              cross_entropy_work);
-  add_stream(rows,
-             Operation::embedding,
-             "embedding",
-             passes(),
-             {"rows", "columns", "vocabulary"},
+  add_stream(rows, Operation::embedding, "embedding", passes(), {"rows", "columns", "vocabulary"},
              {"rows of a table; backward adds to an fp32 gradient of the table",
               "e rows columns + 8 rows, backward + 4 rows columns",
               "e rows columns, backward 4 rows columns"},
              embedding_work);
-  add_stream(rows,
-             Operation::permute,
-             "permute",
-             passes(),
-             {"rows", "columns", "copies"},
+  add_stream(rows, Operation::permute, "permute", passes(), {"rows", "columns", "copies"},
              {"each token to its `copies` experts; backward adds the copies",
-              "e rows columns, backward x copies",
-              "e rows columns copies, backward / copies"},
+              "e rows columns, backward x copies", "e rows columns copies, backward / copies"},
              permute_work);
-  add_stream(rows,
-             Operation::unpermute,
-             "unpermute",
-             passes(),
-             {"rows", "columns", "copies"},
-             {"copies weighted and added; backward of copies and weights",
-              "e rows columns copies, backward + e rows columns",
-              "e rows columns, backward x copies"},
-             unpermute_work);
+  add_stream(
+      rows, Operation::unpermute, "unpermute", passes(), {"rows", "columns", "copies"},
+      {"copies weighted and added; backward of copies and weights",
+       "e rows columns copies, backward + e rows columns", "e rows columns, backward x copies"},
+      unpermute_work);
 }
 
 void add_casts(std::vector<OperationRow>& rows) {
@@ -428,11 +350,8 @@ void add_optimizer(std::vector<OperationRow>& rows) {
 }
 
 void add_transfers(std::vector<OperationRow>& rows) {
-  const auto add = [&rows](Operation operation,
-                           std::string_view name,
-                           const Precisions& precisions,
-                           Axes axes,
-                           std::array<std::string_view, 3> text,
+  const auto add = [&rows](Operation operation, std::string_view name, const Precisions& precisions,
+                           Axes axes, std::array<std::string_view, 3> text,
                            Work (*work)(const KernelCase&)) {
     rows.push_back({.operation = operation,
                     .name = name,
@@ -450,46 +369,22 @@ void add_transfers(std::vector<OperationRow>& rows) {
     add(operation, name, one_precision(), {"bytes"}, text, work);
   };
   using Text = std::array<std::string_view, 3>;
-  copy(
-      Operation::copy, "copy", Text{"device memory to device memory", "bytes", "bytes"}, copy_work);
-  copy(Operation::host_to_device,
-       "host_to_device",
-       Text{"from pinned host memory", "0", "bytes"},
+  copy(Operation::copy, "copy", Text{"device memory to device memory", "bytes", "bytes"},
+       copy_work);
+  copy(Operation::host_to_device, "host_to_device", Text{"from pinned host memory", "0", "bytes"},
        to_device_work);
-  copy(Operation::device_to_host,
-       "device_to_host",
-       Text{"to pinned host memory", "bytes", "0"},
+  copy(Operation::device_to_host, "device_to_host", Text{"to pinned host memory", "bytes", "0"},
        to_host_work);
-  add(Operation::all_reduce,
-      "all_reduce",
-      added(),
-      group,
-      {"every rank gets the sum", "bytes", "bytes"},
-      exchange_work);
-  add(Operation::all_gather,
-      "all_gather",
-      added(),
-      group,
-      {"every rank gets the parts of all", "bytes / ranks", "bytes"},
-      gather_work);
-  add(Operation::reduce_scatter,
-      "reduce_scatter",
-      added(),
-      group,
-      {"every rank gets its part of the sum", "bytes", "bytes / ranks"},
-      scatter_work);
-  add(Operation::all_to_all,
-      "all_to_all",
-      added(),
-      group,
-      {"every rank sends a part to every rank", "bytes", "bytes"},
-      exchange_work);
-  add(Operation::send_receive,
-      "send_receive",
-      added(),
-      group,
-      {"every rank sends to its neighbour in a ring", "bytes", "bytes"},
-      exchange_work);
+  add(Operation::all_reduce, "all_reduce", added(), group,
+      {"every rank gets the sum", "bytes", "bytes"}, exchange_work);
+  add(Operation::all_gather, "all_gather", added(), group,
+      {"every rank gets the parts of all", "bytes / ranks", "bytes"}, gather_work);
+  add(Operation::reduce_scatter, "reduce_scatter", added(), group,
+      {"every rank gets its part of the sum", "bytes", "bytes / ranks"}, scatter_work);
+  add(Operation::all_to_all, "all_to_all", added(), group,
+      {"every rank sends a part to every rank", "bytes", "bytes"}, exchange_work);
+  add(Operation::send_receive, "send_receive", added(), group,
+      {"every rank sends to its neighbour in a ring", "bytes", "bytes"}, exchange_work);
 }
 
 std::vector<OperationRow> make_table() {
@@ -500,9 +395,8 @@ std::vector<OperationRow> make_table() {
   add_casts(rows);
   add_optimizer(rows);
   add_transfers(rows);
-  std::sort(rows.begin(), rows.end(), [](const OperationRow& a, const OperationRow& b) {
-    return a.operation < b.operation;
-  });
+  std::sort(rows.begin(), rows.end(),
+            [](const OperationRow& a, const OperationRow& b) { return a.operation < b.operation; });
   return rows;
 }
 

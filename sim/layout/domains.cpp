@@ -83,10 +83,7 @@ LayoutProblem straddles(const Blocks& blocks, const ClusterShape& cluster) {
       kKey,
       fmt::format("no number of GPUs of an NVLink domain of {} in hosts of {} keeps every group "
                   "inside a domain or cuts it evenly ({}{})",
-                  cluster.nvlink_domain,
-                  cluster.gpus_per_node,
-                  blocks.text,
-                  larger),
+                  cluster.nvlink_domain, cluster.gpus_per_node, blocks.text, larger),
       fmt::format("other degrees, or domain_gpus: {} to let groups lie across domains",
                   cluster.nvlink_domain / cluster.gpus_per_node * cluster.gpus_per_node)};
 }
@@ -113,10 +110,8 @@ std::variant<ClusterShape, LayoutProblem> use_domains(const Layout& layout,
       (!of_hosts || *asked > cluster.nvlink_domain || *asked % cluster.gpus_per_node != 0)) {
     return LayoutProblem{
         kKey,
-        of_hosts ? fmt::format("{} GPUs are no whole hosts of {} in an NVLink domain of {}",
-                               *asked,
-                               cluster.gpus_per_node,
-                               cluster.nvlink_domain)
+        of_hosts ? fmt::format("{} GPUs are no whole hosts of {} in an NVLink domain of {}", *asked,
+                               cluster.gpus_per_node, cluster.nvlink_domain)
                  : fmt::format("an NVLink domain of {} GPUs is no larger than a host",
                                cluster.nvlink_domain),
         of_hosts

@@ -15,8 +15,7 @@ namespace orrery::layout {
 //   bidirectional: p stages, each held twice: chunk 0 is stage d, chunk 1 is stage p - 1 - d
 enum class StagePlacement : std::uint8_t { loop, vee, bidirectional };
 
-[[nodiscard]] constexpr std::int64_t stages_of(StagePlacement placement,
-                                               std::int64_t pipeline,
+[[nodiscard]] constexpr std::int64_t stages_of(StagePlacement placement, std::int64_t pipeline,
                                                std::int64_t chunks) {
   return pipeline * (placement == StagePlacement::bidirectional ? 1 : chunks);
 }
@@ -41,8 +40,7 @@ enum class StagePlacement : std::uint8_t { loop, vee, bidirectional };
 }
 
 // Heads of linear mixers are split over tensor ranks, those of the values over context ranks too.
-[[nodiscard]] inline bool linear_heads_split(const model::ModelSpec& model,
-                                             std::int64_t tensor,
+[[nodiscard]] inline bool linear_heads_split(const model::ModelSpec& model, std::int64_t tensor,
                                              std::int64_t context) {
   return !model.linear_attention ||
          (model.linear_attention->value_heads % (tensor * context) == 0 &&
@@ -54,8 +52,7 @@ enum class StagePlacement : std::uint8_t { loop, vee, bidirectional };
          (model.ffn_hidden_size <= 0 || model.ffn_hidden_size % tensor == 0);
 }
 
-[[nodiscard]] constexpr bool sequence_splits(const model::ModelSpec& model,
-                                             std::int64_t tensor,
+[[nodiscard]] constexpr bool sequence_splits(const model::ModelSpec& model, std::int64_t tensor,
                                              std::int64_t context) {
   return model.sequence_length % (tensor * context) == 0;
 }

@@ -100,10 +100,7 @@ struct LayoutProblem {
 
 // All broken rules at once, or the layout. The placement is a matter of the schedule.
 [[nodiscard]] std::variant<Layout, std::vector<LayoutProblem>> resolve_layout(
-    const LayoutSpec& spec,
-    const BatchSpec& batch,
-    const model::ModelSpec& model,
-    const ClusterShape& cluster,
-    StagePlacement placement = StagePlacement::loop);
+    const LayoutSpec& spec, const BatchSpec& batch, const model::ModelSpec& model,
+    const ClusterShape& cluster, StagePlacement placement = StagePlacement::loop);
 
 }  // namespace orrery::layout

@@ -96,11 +96,8 @@ std::optional<Touch> touch(const RankLattice& ranks, std::int64_t size) {
   return Touch{once.units * ranks.repeats, once.smallest};
 }
 
-GroupPlacement place_one(const Touch& nodes,
-                         const Touch& domains,
-                         std::int64_t first,
-                         std::int64_t last,
-                         const ClusterShape& cluster) {
+GroupPlacement place_one(const Touch& nodes, const Touch& domains, std::int64_t first,
+                         std::int64_t last, const ClusterShape& cluster) {
   GroupPlacement placement;
   placement.nodes = nodes.units;
   placement.ranks_per_node = nodes.smallest;
@@ -114,9 +111,7 @@ GroupPlacement place_one(const Touch& nodes,
   return placement;
 }
 
-GroupPlacement place_one(const RankMap& map,
-                         GroupKind kind,
-                         std::int64_t member,
+GroupPlacement place_one(const RankMap& map, GroupKind kind, std::int64_t member,
                          const ClusterShape& cluster) {
   const RankId id{static_cast<std::int32_t>(member)};
   const std::int64_t per_node = cluster.gpus_per_node;
@@ -142,11 +137,8 @@ GroupPlacement place_one(const RankMap& map,
     }
   }
   const std::vector<RankId> ranks = map.group(kind, id);
-  placement = place_one(touch(ranks, per_node),
-                        touch(ranks, per_domain),
-                        ranks.front().value,
-                        ranks.back().value,
-                        cluster);
+  placement = place_one(touch(ranks, per_node), touch(ranks, per_domain), ranks.front().value,
+                        ranks.back().value, cluster);
   placement.ranks = static_cast<std::int64_t>(ranks.size());
   return placement;
 }
@@ -163,9 +155,7 @@ RankMap::RankMap(const Layout& layout) : layout_(layout) {
     stride_[static_cast<std::size_t>(axis)] = stride;
     stride *= degree(layout, axis);
   }
-  ORRERY_CHECK(stride == layout.gpus,
-               "rank map covers {} ranks, the layout has {} GPUs",
-               stride,
+  ORRERY_CHECK(stride == layout.gpus, "rank map covers {} ranks, the layout has {} GPUs", stride,
                layout.gpus);
   find_digits();
 }
@@ -325,9 +315,7 @@ std::optional<RankLattice> RankMap::lattice(GroupKind kind, RankId member) const
   return std::nullopt;
 }
 
-GroupPlacement place_group(const RankMap& map,
-                           const Layout& layout,
-                           GroupKind kind,
+GroupPlacement place_group(const RankMap& map, const Layout& layout, GroupKind kind,
                            const ClusterShape& cluster) {
   // Groups differ only by where they start against the borders of nodes and switch blocks; the
   // ranks of the first pipeline, of the last and of the middle meet every kind of border.
@@ -342,9 +330,7 @@ GroupPlacement place_group(const RankMap& map,
   return worst;
 }
 
-HopPlacement place_hop(const RankMap& map,
-                       const Layout& layout,
-                       std::int64_t from,
+HopPlacement place_hop(const RankMap& map, const Layout& layout, std::int64_t from,
                        const ClusterShape& cluster) {
   const std::int64_t to = (from + 1) % layout.pipeline;
   const std::int64_t gpus_on_node = std::min(cluster.gpus_per_node, layout.gpus);
@@ -368,9 +354,7 @@ HopPlacement place_hop(const RankMap& map,
         look(a + i, b + i);
         const std::int64_t node = cluster.gpus_per_node;
         const std::int64_t domain = cluster.nvlink_domain;
-        i += std::min({node - (a + i) % node,
-                       node - (b + i) % node,
-                       domain - (a + i) % domain,
+        i += std::min({node - (a + i) % node, node - (b + i) % node, domain - (a + i) % domain,
                        domain - (b + i) % domain});
       }
       continue;

@@ -59,9 +59,7 @@ struct GroupPlacement {
   std::int64_t sharing_node = 1;
   std::size_t tier = 0;
 
-  [[nodiscard]] bool inside_nvlink_domain() const {
-    return domains == 1;
-  }
+  [[nodiscard]] bool inside_nvlink_domain() const { return domains == 1; }
 
   friend bool operator==(const GroupPlacement&, const GroupPlacement&) = default;
 };
@@ -119,9 +117,7 @@ class RankMap {
   std::vector<Digit> digits_;
 };
 
-[[nodiscard]] GroupPlacement place_group(const RankMap& map,
-                                         const Layout& layout,
-                                         GroupKind kind,
+[[nodiscard]] GroupPlacement place_group(const RankMap& map, const Layout& layout, GroupKind kind,
                                          const ClusterShape& cluster);
 
 // One hop of the pipeline, from device `from` to the next (the wrap from last to first included).
@@ -135,9 +131,7 @@ struct HopPlacement {
   friend bool operator==(const HopPlacement&, const HopPlacement&) = default;
 };
 
-[[nodiscard]] HopPlacement place_hop(const RankMap& map,
-                                     const Layout& layout,
-                                     std::int64_t from,
+[[nodiscard]] HopPlacement place_hop(const RankMap& map, const Layout& layout, std::int64_t from,
                                      const ClusterShape& cluster);
 
 }  // namespace orrery::layout

@@ -40,27 +40,21 @@ class Problems {
   }
 
   // `value` must be divisible by `divisor`; the equation and the remainder are part of the message.
-  bool require_divides(const char* key,
-                       std::int64_t divisor,
-                       const char* what,
+  bool require_divides(const char* key, std::int64_t divisor, const char* what,
                        std::int64_t value) {
     if (value % divisor == 0) {
       return true;
     }
     add(key,
-        fmt::format(
-            "{} does not divide {} = {} (remainder {})", divisor, what, value, value % divisor),
+        fmt::format("{} does not divide {} = {} (remainder {})", divisor, what, value,
+                    value % divisor),
         list_divisors_near(value, divisor));
     return false;
   }
 
-  [[nodiscard]] bool empty() const {
-    return list_.empty();
-  }
+  [[nodiscard]] bool empty() const { return list_.empty(); }
 
-  std::vector<LayoutProblem> take() {
-    return std::move(list_);
-  }
+  std::vector<LayoutProblem> take() { return std::move(list_); }
 
  private:
   std::vector<LayoutProblem> list_;
@@ -88,29 +82,26 @@ bool check_positive(const LayoutSpec& spec, const BatchSpec& batch, Problems& pr
 
 void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Problems& problems) {
   const std::int64_t groups = attention_groups(model);
-  problems.require_divides(
-      "layout.tensor", spec.tensor, "model.num_attention_heads", model.num_attention_heads);
+  problems.require_divides("layout.tensor", spec.tensor, "model.num_attention_heads",
+                           model.num_attention_heads);
   if (!tensor_splits_groups(model, spec.tensor) && spec.tensor > groups) {
     problems.add(
         "layout.tensor",
         fmt::format("{} is neither a divisor nor a multiple of model.num_query_groups = {}",
-                    spec.tensor,
-                    groups),
+                    spec.tensor, groups),
         list_divisors_near(model.num_attention_heads, spec.tensor));
   } else if (!tensor_splits_groups(model, spec.tensor)) {
     problems.require_divides("layout.tensor", spec.tensor, "model.num_query_groups", groups);
   }
   if (model.ffn_hidden_size > 0) {
-    problems.require_divides(
-        "layout.tensor", spec.tensor, "model.ffn_hidden_size", model.ffn_hidden_size);
+    problems.require_divides("layout.tensor", spec.tensor, "model.ffn_hidden_size",
+                             model.ffn_hidden_size);
   }
   if (const auto& linear = model.linear_attention) {
-    problems.require_divides(
-        "layout.tensor", spec.tensor, "model.linear_attention.key_heads", linear->key_heads);
-    problems.require_divides("layout.context",
-                             spec.tensor * spec.context,
-                             "model.linear_attention.value_heads",
-                             linear->value_heads);
+    problems.require_divides("layout.tensor", spec.tensor, "model.linear_attention.key_heads",
+                             linear->key_heads);
+    problems.require_divides("layout.context", spec.tensor * spec.context,
+                             "model.linear_attention.value_heads", linear->value_heads);
   }
   if (spec.sequence_parallel) {
     const std::int64_t slice = spec.tensor * spec.context;
@@ -118,10 +109,7 @@ void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Pr
       problems.add("layout.sequence_parallel",
                    fmt::format("tensor x context = {} x {} = {} does not divide "
                                "model.sequence_length = {} (remainder {})",
-                               spec.tensor,
-                               spec.context,
-                               slice,
-                               model.sequence_length,
+                               spec.tensor, spec.context, slice, model.sequence_length,
                                model.sequence_length % slice),
                    multiples_near(slice, model.sequence_length));
     }
@@ -130,41 +118,32 @@ void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Pr
     problems.add("layout.context",
                  fmt::format("2 x context = {} does not divide model.sequence_length = {} "
                              "(remainder {})",
-                             2 * spec.context,
-                             model.sequence_length,
+                             2 * spec.context, model.sequence_length,
                              model.sequence_length % (2 * spec.context)),
                  list_divisors_near(model.sequence_length / 2, spec.context));
   }
 }
 
-void check_experts(const LayoutSpec& spec,
-                   const model::ModelSpec& model,
-                   std::int64_t data,
+void check_experts(const LayoutSpec& spec, const model::ModelSpec& model, std::int64_t data,
                    Problems& problems) {
   if (!model.moe) {
     if (spec.expert > 1) {
       problems.add(
           "layout.expert",
-          fmt::format("{} needs a mixture-of-experts model, this one is dense", spec.expert),
-          "1");
+          fmt::format("{} needs a mixture-of-experts model, this one is dense", spec.expert), "1");
     }
     return;
   }
-  problems.require_divides(
-      "layout.expert", spec.expert, "model.moe.num_experts", model.moe->num_experts);
+  problems.require_divides("layout.expert", spec.expert, "model.moe.num_experts",
+                           model.moe->num_experts);
   const std::int64_t pool = spec.tensor * spec.context * data;
   const std::int64_t used = spec.expert * spec.expert_tensor.value_or(spec.tensor);
   if (pool % used != 0) {
     problems.add("layout.expert",
                  fmt::format("expert_tensor x expert = {} x {} = {} does not divide "
                              "tensor x context x data = {} x {} x {} = {}",
-                             spec.expert_tensor.value_or(spec.tensor),
-                             spec.expert,
-                             used,
-                             spec.tensor,
-                             spec.context,
-                             data,
-                             pool),
+                             spec.expert_tensor.value_or(spec.tensor), spec.expert, used,
+                             spec.tensor, spec.context, data, pool),
                  list_divisors_near(pool / spec.expert_tensor.value_or(spec.tensor), spec.expert));
   }
 }
@@ -178,12 +157,7 @@ std::int64_t data_degree(const LayoutSpec& spec, std::int64_t gpus, Problems& pr
       problems.add("layout.data",
                    fmt::format("tensor x context x pipeline x data = {} x {} x {} x {} = {}, but "
                                "the cluster has {} GPUs",
-                               spec.tensor,
-                               spec.context,
-                               spec.pipeline,
-                               *spec.data,
-                               product,
-                               gpus),
+                               spec.tensor, spec.context, spec.pipeline, *spec.data, product, gpus),
                    gpus % model_gpus == 0 ? fmt::format("data: {}", gpus / model_gpus)
                                           : fmt::format("GPUs in multiples of {}", model_gpus));
       return 0;
@@ -191,16 +165,12 @@ std::int64_t data_degree(const LayoutSpec& spec, std::int64_t gpus, Problems& pr
     return *spec.data;
   }
   if (gpus % model_gpus != 0) {
-    problems.add("layout.data",
-                 fmt::format("tensor x context x pipeline = {} x {} x {} = {} does not divide the "
-                             "cluster's {} GPUs (remainder {})",
-                             spec.tensor,
-                             spec.context,
-                             spec.pipeline,
-                             model_gpus,
-                             gpus,
-                             gpus % model_gpus),
-                 multiples_near(model_gpus, gpus) + " GPUs");
+    problems.add(
+        "layout.data",
+        fmt::format("tensor x context x pipeline = {} x {} x {} = {} does not divide the "
+                    "cluster's {} GPUs (remainder {})",
+                    spec.tensor, spec.context, spec.pipeline, model_gpus, gpus, gpus % model_gpus),
+        multiples_near(model_gpus, gpus) + " GPUs");
     return 0;
   }
   return gpus / model_gpus;
@@ -232,8 +202,8 @@ void check_order(const LayoutSpec& spec, Problems& problems) {
   std::sort(sorted.begin(), sorted.end());
   const std::vector<Axis> all = {Axis::tensor, Axis::context, Axis::pipeline, Axis::data};
   if (sorted != all) {
-    problems.add(
-        "layout.order", "every axis must appear exactly once", "tp, cp, dp, pp in any order");
+    problems.add("layout.order", "every axis must appear exactly once",
+                 "tp, cp, dp, pp in any order");
   }
 }
 
@@ -254,14 +224,11 @@ std::variant<Layout, std::vector<LayoutProblem>> resolve_layout(const LayoutSpec
   if (data > 0) {
     check_experts(spec, model, data, problems);
     if (batch.global % (batch.micro * data) != 0) {
-      problems.add("batch.global",
-                   fmt::format("micro x data = {} x {} = {} does not divide {} (remainder {})",
-                               batch.micro,
-                               data,
-                               batch.micro * data,
-                               batch.global,
-                               batch.global % (batch.micro * data)),
-                   multiples_near(batch.micro * data, batch.global));
+      problems.add(
+          "batch.global",
+          fmt::format("micro x data = {} x {} = {} does not divide {} (remainder {})", batch.micro,
+                      data, batch.micro * data, batch.global, batch.global % (batch.micro * data)),
+          multiples_near(batch.micro * data, batch.global));
     }
   }
   Layout layout;

@@ -18,8 +18,8 @@ double held_parameters(const model::ShardShare& stage, const Layout& layout, boo
 
 bool stage_holds_embedding(const Layout& layout, std::int64_t device) {
   const auto& chunks = layout.stages[static_cast<std::size_t>(device)];
-  return std::any_of(
-      chunks.begin(), chunks.end(), [](const ChunkLayers& c) { return c.has_embedding; });
+  return std::any_of(chunks.begin(), chunks.end(),
+                     [](const ChunkLayers& c) { return c.has_embedding; });
 }
 
 }  // namespace
@@ -39,15 +39,12 @@ double optimizer_parameters(const model::ShardParameters& stage, const Layout& l
 }
 
 double kept_parameters(const model::ShardParameters& stage, const Layout& layout) {
-  return held_parameters({stage.dense, stage.expert},
-                         layout,
+  return held_parameters({stage.dense, stage.expert}, layout,
                          layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp);
 }
 
-double shared_table_parameters(const model::ModelSpec& model,
-                               const Layout& layout,
-                               std::int64_t device,
-                               std::int64_t chunk) {
+double shared_table_parameters(const model::ModelSpec& model, const Layout& layout,
+                               std::int64_t device, std::int64_t chunk) {
   const ChunkLayers& part =
       layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
   const bool copies =
@@ -55,8 +52,7 @@ double shared_table_parameters(const model::ModelSpec& model,
   return copies ? model::shared_table_shard_parameters(model, layout) : 0.0;
 }
 
-StateBytes state_bytes(const model::ShardParameters& stage,
-                       const model::PrecisionSpec& precision,
+StateBytes state_bytes(const model::ShardParameters& stage, const model::PrecisionSpec& precision,
                        const Layout& layout) {
   const bool zero1 = layout.sharding != Sharding::none;
   const bool zero3 = layout.sharding == Sharding::zero3 || layout.sharding == Sharding::hsdp;
@@ -72,10 +68,8 @@ StateBytes state_bytes(const model::ShardParameters& stage,
           .optimizer = precision.beside_parameters() * held_parameters(trained, layout, zero1)};
 }
 
-model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
-                                              const Layout& layout,
-                                              std::int64_t device,
-                                              std::int64_t chunk) {
+model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model, const Layout& layout,
+                                              std::int64_t device, std::int64_t chunk) {
   const ChunkLayers& part =
       layout.stages[static_cast<std::size_t>(device)][static_cast<std::size_t>(chunk)];
   const model::ShardContext& shard = layout;
@@ -99,8 +93,7 @@ model::ShardParameters chunk_shard_parameters(const model::ModelSpec& model,
   return sum;
 }
 
-model::ShardParameters stage_shard_parameters(const model::ModelSpec& model,
-                                              const Layout& layout,
+model::ShardParameters stage_shard_parameters(const model::ModelSpec& model, const Layout& layout,
                                               std::int64_t device) {
   model::ShardParameters sum;
   for (std::int64_t chunk = 0; chunk < layout.virtual_stages; ++chunk) {

@@ -46,8 +46,7 @@ struct StateBytes {
 };
 
 [[nodiscard]] StateBytes state_bytes(const model::ShardParameters& stage,
-                                     const model::PrecisionSpec& precision,
-                                     const Layout& layout);
+                                     const model::PrecisionSpec& precision, const Layout& layout);
 
 // Parameters of one pipeline device's shard: its chunks' layers, embedding and head.
 [[nodiscard]] model::ShardParameters stage_shard_parameters(const model::ModelSpec& model,
@@ -60,9 +59,7 @@ struct StateBytes {
 
 // The copy of the input table (tied embeddings, multi-token prediction) that the chunk with the
 // head holds when another device holds the table itself; 0 otherwise.
-[[nodiscard]] double shared_table_parameters(const model::ModelSpec& model,
-                                             const Layout& layout,
-                                             std::int64_t device,
-                                             std::int64_t chunk);
+[[nodiscard]] double shared_table_parameters(const model::ModelSpec& model, const Layout& layout,
+                                             std::int64_t device, std::int64_t chunk);
 
 }  // namespace orrery::layout

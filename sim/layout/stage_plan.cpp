@@ -17,21 +17,18 @@ std::vector<std::size_t> middle_first(std::size_t stages) {
   const auto distance = [stages](std::size_t g) {
     return std::abs(2 * static_cast<std::int64_t>(g) + 1 - static_cast<std::int64_t>(stages));
   };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return distance(a) < distance(b);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
   return order;
 }
 
 std::optional<LayoutProblem> check_stage_layers(const std::vector<std::int64_t>& layers,
-                                                std::int64_t stages,
-                                                std::int64_t num_layers) {
+                                                std::int64_t stages, std::int64_t num_layers) {
   if (static_cast<std::int64_t>(layers.size()) != stages) {
-    return LayoutProblem{
-        "layout.stage_layers",
-        fmt::format(
-            "has {} entries, pipeline x virtual_stages = {} are needed", layers.size(), stages),
-        fmt::format("auto, or {} numbers", stages)};
+    return LayoutProblem{"layout.stage_layers",
+                         fmt::format("has {} entries, pipeline x virtual_stages = {} are needed",
+                                     layers.size(), stages),
+                         fmt::format("auto, or {} numbers", stages)};
   }
   const auto sum = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
   if (sum != num_layers) {
@@ -44,8 +41,7 @@ std::optional<LayoutProblem> check_stage_layers(const std::vector<std::int64_t>&
 
 }  // namespace
 
-std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers,
-                                                std::int64_t stages,
+std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers, std::int64_t stages,
                                                 std::int64_t mtp_layers) {
   const auto count = static_cast<std::size_t>(stages);
   if (mtp_layers > 0 && stages > 1) {
@@ -78,8 +74,7 @@ std::vector<std::int64_t> balanced_stage_layers(std::int64_t num_layers,
   return layers;
 }
 
-StagePlan plan_stages(const LayoutSpec& spec,
-                      const model::ModelSpec& model,
+StagePlan plan_stages(const LayoutSpec& spec, const model::ModelSpec& model,
                       StagePlacement placement) {
   StagePlan plan;
   const bool twice = placement == StagePlacement::bidirectional;
@@ -88,10 +83,7 @@ StagePlan plan_stages(const LayoutSpec& spec,
     plan.problem =
         LayoutProblem{spec.virtual_stages > 1 ? "layout.virtual_stages" : "layout.pipeline",
                       fmt::format("pipeline x virtual_stages = {} x {} = {} stages for {} layers",
-                                  spec.pipeline,
-                                  spec.virtual_stages,
-                                  stages,
-                                  model.num_layers),
+                                  spec.pipeline, spec.virtual_stages, stages, model.num_layers),
                       fmt::format("at most {} stages", most_stages(model))};
     return plan;
   }

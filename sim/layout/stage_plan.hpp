@@ -36,8 +36,7 @@ struct StagePlan {
   std::optional<LayoutProblem> problem;          // set when the layers cannot be split as asked
 };
 
-[[nodiscard]] StagePlan plan_stages(const LayoutSpec& spec,
-                                    const model::ModelSpec& model,
+[[nodiscard]] StagePlan plan_stages(const LayoutSpec& spec, const model::ModelSpec& model,
                                     StagePlacement placement);
 
 // Layers per virtual stage, in pipeline order, by the `auto` rule. Needs num_layers >= stages.

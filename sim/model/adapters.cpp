@@ -33,11 +33,8 @@ constexpr std::array<AdaptedLinear, 10> kLinears = {
 // The pair of products beside one linear layer of k inputs and n outputs on the rank.
 class Adapter {
  public:
-  Adapter(const LayerContext& context,
-          const AdaptedLinear& linear,
-          std::int64_t tokens,
-          std::int64_t inputs,
-          std::int64_t outputs)
+  Adapter(const LayerContext& context, const AdaptedLinear& linear, std::int64_t tokens,
+          std::int64_t inputs, std::int64_t outputs)
       : context_(context),
         split_(context.dims.tensor > 1 ? linear.split : Split::none),
         tokens_(tokens),
@@ -86,29 +83,26 @@ class Adapter {
     multiply(input_pass, Part::adapter_a, Role::dgrad, tokens_, inputs_, rank_a_);
     multiply(weight_pass, Part::adapter_a, Role::wgrad, rank_a_, inputs_, tokens_);
     if (context_.model.lora->dropout > 0.0) {
-      add_memory(input_pass,
-                 model::backward(Part::adapter_dropout),
-                 input * (element + 1.0),
+      add_memory(input_pass, model::backward(Part::adapter_dropout), input * (element + 1.0),
                  input * element);
     }
-    add_memory(
-        input_pass, model::backward(Part::adapter_add), 2.0 * input * element, input * element);
+    add_memory(input_pass, model::backward(Part::adapter_add), 2.0 * input * element,
+               input * element);
   }
 
  private:
-  void multiply(
-      Pass& pass, Part part, Role role, std::int64_t m, std::int64_t n, std::int64_t k) const {
+  void multiply(Pass& pass, Part part, Role role, std::int64_t m, std::int64_t n,
+                std::int64_t k) const {
     add_gemm(pass,
              {.part = part, .role = role, .m = m, .n = n, .k = k, .dtype = context_.activation()});
   }
 
   void exchange(Pass& pass, CollectiveKind kind, std::int64_t width) const {
-    add_collective(pass,
-                   {.part = Part::adapter_exchange,
-                    .kind = kind,
-                    .elements_total = product(tokens_, width),
-                    .ranks = context_.dims.tensor,
-                    .dtype = context_.activation()});
+    add_collective(pass, {.part = Part::adapter_exchange,
+                          .kind = kind,
+                          .elements_total = product(tokens_, width),
+                          .ranks = context_.dims.tensor,
+                          .dtype = context_.activation()});
   }
 
   const LayerContext& context_;
@@ -147,16 +141,14 @@ bool trains_layers(const LayerContext& context) {
          context.model.trains(&TrainedModules::mlp);
 }
 
-bool trains_all(const ModelSpec& model) {
-  return !model.lora && !model.trainable;
-}
+bool trains_all(const ModelSpec& model) { return !model.lora && !model.trainable; }
 
 const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
   if (!context.model.lora || trains(context, gemm.part)) {
     return nullptr;
   }
-  const auto* found = std::find_if(
-      kLinears.begin(), kLinears.end(), [&](const auto& one) { return one.part == gemm.part; });
+  const auto* found = std::find_if(kLinears.begin(), kLinears.end(),
+                                   [&](const auto& one) { return one.part == gemm.part; });
   const bool has = found != kLinears.end() && context.model.lora->targets.*(found->target);
   return has ? found : nullptr;
 }
@@ -166,9 +158,7 @@ void add_unpacking(Pass& pass, const LayerContext& context, const GemmOp& gemm) 
   if (context.model.lora && context.model.lora->base == FrozenBase::nf4 &&
       !trains(context, gemm.part)) {
     const double weights = product(gemm.n, gemm.k, gemm.batch);
-    add_memory(pass,
-               Part::nf4_unpack,
-               weights * in_bytes(kPackedBytes),
+    add_memory(pass, Part::nf4_unpack, weights * in_bytes(kPackedBytes),
                weights * context.dims.element_bytes);
   }
 }

@@ -78,12 +78,8 @@ AttentionOp fused_attention(const LayerContext& context, bool backward) {
 }
 
 // One product per sequence and head: m x k times k x n.
-GemmOp batched_product(const LayerContext& context,
-                       Part part,
-                       Role role,
-                       std::int64_t m,
-                       std::int64_t n,
-                       std::int64_t k) {
+GemmOp batched_product(const LayerContext& context, Part part, Role role, std::int64_t m,
+                       std::int64_t n, std::int64_t k) {
   return {.part = part,
           .role = role,
           .m = m,
@@ -98,18 +94,11 @@ void unfused_forward(Pass& pass, const LayerContext& context) {
   const double scores = score_elements(dims);
   const double size = scores * dims.element_bytes;
   if (dims.groups < dims.heads) {
-    add_memory(pass,
-               Part::key_value_repeat,
-               key_value_bytes(dims, dims.groups),
+    add_memory(pass, Part::key_value_repeat, key_value_bytes(dims, dims.groups),
                key_value_bytes(dims, dims.heads));
   }
-  add_gemm(pass,
-           batched_product(context,
-                           Part::attention_scores,
-                           Role::fprop,
-                           dims.query_length,
-                           dims.key_length,
-                           dims.head_dim_qk));
+  add_gemm(pass, batched_product(context, Part::attention_scores, Role::fprop, dims.query_length,
+                                 dims.key_length, dims.head_dim_qk));
   if (const auto passes = context.options.score_passes) {
     const ScoreTraffic traffic = score_traffic(context, *passes);
     const double half = 0.5 * traffic.passes * size;
@@ -120,13 +109,8 @@ void unfused_forward(Pass& pass, const LayerContext& context) {
       add_memory(pass, Part::attention_dropout, size, size + scores);
     }
   }
-  add_gemm(pass,
-           batched_product(context,
-                           Part::attention_context,
-                           Role::fprop,
-                           dims.query_length,
-                           dims.head_dim_v,
-                           dims.key_length));
+  add_gemm(pass, batched_product(context, Part::attention_context, Role::fprop, dims.query_length,
+                                 dims.head_dim_v, dims.key_length));
 }
 
 void unfused_backward(Pass& pass, const LayerContext& context) {
@@ -153,9 +137,7 @@ void unfused_backward(Pass& pass, const LayerContext& context) {
   add(Part::attention_scores, queries, dims.head_dim_qk, keys);  // dQ = dS K
   add(Part::attention_scores, keys, dims.head_dim_qk, queries);  // dK = dS^T Q
   if (dims.groups < dims.heads) {
-    add_memory(pass,
-               backward(Part::key_value_repeat),
-               key_value_bytes(dims, dims.heads),
+    add_memory(pass, backward(Part::key_value_repeat), key_value_bytes(dims, dims.heads),
                key_value_bytes(dims, dims.groups));
   }
 }

@@ -55,9 +55,7 @@ void keep_attention_output(Pass& pass, const LayerContext& context) {
   if (const auto& kept = context.options.precision.kept_attention_output) {
     const ShardDims& dims = context.dims;
     const double elements = product(dims.tokens, dims.heads, dims.head_dim_v);
-    add_memory(pass,
-               Part::attention_output_keep,
-               elements * dims.element_bytes,
+    add_memory(pass, Part::attention_output_keep, elements * dims.element_bytes,
                elements * in_bytes(*kept));
   }
 }
@@ -69,9 +67,7 @@ void restore_attention_output(Pass& pass, const LayerContext& context) {
     const double elements = product(dims.tokens, dims.heads, dims.head_dim_v);
     const double written =
         dims.element_bytes + (dims.low_precision ? dims.linear_input_bytes : 0.0);
-    add_memory(pass,
-               backward(Part::attention_output_keep),
-               elements * in_bytes(*kept),
+    add_memory(pass, backward(Part::attention_output_keep), elements * in_bytes(*kept),
                elements * written);
   }
 }

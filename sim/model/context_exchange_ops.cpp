@@ -9,10 +9,8 @@ namespace orrery::model {
 namespace {
 
 // Keys and values of the whole sequence: each rank contributes its slice.
-CollectiveShape key_value_collective(const LayerContext& context,
-                                     PassPart part,
-                                     CollectiveKind kind,
-                                     Beside beside) {
+CollectiveShape key_value_collective(const LayerContext& context, PassPart part,
+                                     CollectiveKind kind, Beside beside) {
   const ShardDims& dims = context.dims;
   return {.part = part,
           .kind = kind,
@@ -26,10 +24,8 @@ CollectiveShape key_value_collective(const LayerContext& context,
 
 // Every rank sends each other rank its tokens of that rank's heads. Fewer key and value heads than
 // ranks: they are copied, so that each rank gets one.
-CollectiveShape heads_for_tokens(const LayerContext& context,
-                                 PassPart part,
-                                 std::int64_t query_width,
-                                 std::int64_t key_value_width) {
+CollectiveShape heads_for_tokens(const LayerContext& context, PassPart part,
+                                 std::int64_t query_width, std::int64_t key_value_width) {
   const ShardDims& dims = context.dims;
   const std::int64_t groups = divide_rounding_up(dims.groups, dims.context) * dims.context;
   return {.part = part,
@@ -48,10 +44,7 @@ void add_merge(Pass& pass, PassPart part, const LayerContext& context, double te
   const double merges = product(dims.context - 1);
   const double elements = tensors * merges * product(dims.tokens, dims.heads, dims.head_dim_v);
   if (merges > 0.0) {
-    add_memory(pass,
-               part,
-               elements * (dims.element_bytes + kFp32Bytes),
-               elements * kFp32Bytes,
+    add_memory(pass, part, elements * (dims.element_bytes + kFp32Bytes), elements * kFp32Bytes,
                static_cast<int>(dims.context - 1));
   }
 }
@@ -62,25 +55,20 @@ void context_exchange_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   switch (context.context_method()) {
     case ContextMethod::all_gather:
-      add_collective(
-          pass,
-          key_value_collective(
-              context, Part::context_all_gather, CollectiveKind::all_gather, Beside::nothing));
+      add_collective(pass, key_value_collective(context, Part::context_all_gather,
+                                                CollectiveKind::all_gather, Beside::nothing));
       attention_core_forward(pass, context);
       return;
     case ContextMethod::ring:
-      add_collective(
-          pass,
-          key_value_collective(
-              context, Part::context_ring, CollectiveKind::all_gather, Beside::next_attention));
+      add_collective(pass,
+                     key_value_collective(context, Part::context_ring, CollectiveKind::all_gather,
+                                          Beside::next_attention));
       attention_core_forward(pass, context);
       add_merge(pass, Part::context_merge, context, 1.0);
       return;
     case ContextMethod::all_to_all:
-      add_collective(
-          pass,
-          heads_for_tokens(
-              context, Part::context_heads, dims.head_dim_qk, dims.head_dim_qk + dims.head_dim_v));
+      add_collective(pass, heads_for_tokens(context, Part::context_heads, dims.head_dim_qk,
+                                            dims.head_dim_qk + dims.head_dim_v));
       attention_core_forward(pass, context);
       add_collective(pass, heads_for_tokens(context, Part::context_tokens, dims.head_dim_v, 0));
       return;
@@ -91,39 +79,27 @@ void context_exchange_backward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   switch (context.context_method()) {
     case ContextMethod::all_gather:
-      add_collective(pass,
-                     key_value_collective(context,
-                                          backward(Part::context_all_gather),
-                                          CollectiveKind::all_gather,
-                                          Beside::nothing));
+      add_collective(pass, key_value_collective(context, backward(Part::context_all_gather),
+                                                CollectiveKind::all_gather, Beside::nothing));
       attention_core_backward(pass, context);
-      add_collective(pass,
-                     key_value_collective(context,
-                                          Part::context_reduce_scatter,
-                                          CollectiveKind::reduce_scatter,
-                                          Beside::nothing));
+      add_collective(pass, key_value_collective(context, Part::context_reduce_scatter,
+                                                CollectiveKind::reduce_scatter, Beside::nothing));
       return;
     case ContextMethod::ring:
       add_collective(pass,
-                     key_value_collective(context,
-                                          backward(Part::context_ring),
-                                          CollectiveKind::all_gather,
-                                          Beside::next_attention));
+                     key_value_collective(context, backward(Part::context_ring),
+                                          CollectiveKind::all_gather, Beside::next_attention));
       attention_core_backward(pass, context);
-      add_collective(pass,
-                     key_value_collective(context,
-                                          Part::context_ring_gradients,
-                                          CollectiveKind::reduce_scatter,
-                                          Beside::previous_attention));
+      add_collective(
+          pass, key_value_collective(context, Part::context_ring_gradients,
+                                     CollectiveKind::reduce_scatter, Beside::previous_attention));
       add_merge(pass, backward(Part::context_merge), context, 1.0);
       return;
     case ContextMethod::all_to_all:
       add_collective(pass, heads_for_tokens(context, Part::context_heads, dims.head_dim_v, 0));
       attention_core_backward(pass, context);
-      add_collective(
-          pass,
-          heads_for_tokens(
-              context, Part::context_tokens, dims.head_dim_qk, dims.head_dim_qk + dims.head_dim_v));
+      add_collective(pass, heads_for_tokens(context, Part::context_tokens, dims.head_dim_qk,
+                                            dims.head_dim_qk + dims.head_dim_v));
       return;
   }
 }

@@ -51,10 +51,8 @@ void lookup_backward(LayerPasses& passes, const LayerContext& context) {
     const double size = elements * dims.element_bytes;
     add_memory(passes.backward_weight, Part::embedding_gradient_sort, size, size);
   }
-  add_memory(passes.backward_weight,
-             backward(Part::embedding),
-             elements * (dims.element_bytes + sum),
-             elements * sum);
+  add_memory(passes.backward_weight, backward(Part::embedding),
+             elements * (dims.element_bytes + sum), elements * sum);
 }
 
 // Traffic of the loss relative to the count of its operations: fp32 logits are written and read
@@ -70,19 +68,15 @@ double loss_scale(const LayerContext& context) {
 void loss_forward(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const double logits = product(dims.tokens, dims.vocab) * loss_scale(context);
-  add_memory(pass,
-             Part::cross_entropy,
-             logits * (dims.element_bytes + kFp32Bytes),
-             logits * kFp32Bytes,
-             kLossKernels);
+  add_memory(pass, Part::cross_entropy, logits * (dims.element_bytes + kFp32Bytes),
+             logits * kFp32Bytes, kLossKernels);
   for (const Part part :
        {Part::loss_maximum, Part::loss_target_logit, Part::loss_exponential_sum}) {
-    add_collective(pass,
-                   {.part = part,
-                    .kind = CollectiveKind::all_reduce,
-                    .elements_total = product(dims.tokens),
-                    .ranks = dims.tensor,
-                    .dtype = Dtype::fp32});
+    add_collective(pass, {.part = part,
+                          .kind = CollectiveKind::all_reduce,
+                          .elements_total = product(dims.tokens),
+                          .ranks = dims.tensor,
+                          .dtype = Dtype::fp32});
   }
 }
 
@@ -98,17 +92,15 @@ void head_backward(LayerPasses& passes, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   const double logits = product(dims.tokens, dims.vocab) * loss_scale(context);
   Pass& input = passes.backward_input;
-  add_memory(
-      input, backward(Part::cross_entropy), logits * kFp32Bytes, logits * dims.element_bytes);
+  add_memory(input, backward(Part::cross_entropy), logits * kFp32Bytes,
+             logits * dims.element_bytes);
   gather_input_again(input, dims, dims.hidden, context.activation());
   add_linear_backward(passes, logits_linear(context), context.options.precision);
   begin_tensor_backward(input, dims, dims.hidden, context.activation());
   add_norm_backward(input, Part::final_norm, dims, dims.hidden);
 }
 
-void append(Pass& pass, const Pass& tail) {
-  pass.insert(pass.end(), tail.begin(), tail.end());
-}
+void append(Pass& pass, const Pass& tail) { pass.insert(pass.end(), tail.begin(), tail.end()); }
 
 void mtp_forward(Pass& pass, const LayerContext& context, const LayerPasses& layer) {
   const ShardDims& dims = context.dims;
@@ -118,13 +110,12 @@ void mtp_forward(Pass& pass, const LayerContext& context, const LayerPasses& lay
   begin_tensor_forward(pass, dims, 2 * dims.hidden, context.activation());
   add_linear_forward(pass, mtp_projection(context), context.options.precision);
   // The split columns become split tokens (sequence parallel) or whole rows on every rank.
-  add_collective(
-      pass,
-      {.part = Part::mtp_projection_exchange,
-       .kind = dims.sequence_parallel ? CollectiveKind::all_to_all : CollectiveKind::all_gather,
-       .elements_total = product(dims.tokens, dims.hidden),
-       .ranks = dims.tensor,
-       .dtype = context.activation()});
+  add_collective(pass, {.part = Part::mtp_projection_exchange,
+                        .kind = dims.sequence_parallel ? CollectiveKind::all_to_all
+                                                       : CollectiveKind::all_gather,
+                        .elements_total = product(dims.tokens, dims.hidden),
+                        .ranks = dims.tensor,
+                        .dtype = context.activation()});
   append(pass, layer.forward);
   head_forward(pass, context);
 }
@@ -136,12 +127,11 @@ void mtp_backward(LayerPasses& passes, const LayerContext& context, const LayerP
   append(input, layer.backward_input);
   append(passes.backward_weight, layer.backward_weight);
   if (dims.sequence_parallel) {
-    add_collective(input,
-                   {.part = Part::mtp_projection_exchange,
-                    .kind = CollectiveKind::all_to_all,
-                    .elements_total = product(dims.tokens, dims.hidden),
-                    .ranks = dims.tensor,
-                    .dtype = context.activation()});
+    add_collective(input, {.part = Part::mtp_projection_exchange,
+                           .kind = CollectiveKind::all_to_all,
+                           .elements_total = product(dims.tokens, dims.hidden),
+                           .ranks = dims.tensor,
+                           .dtype = context.activation()});
   }
   gather_input_again(input, dims, 2 * dims.hidden, context.activation());
   add_linear_backward(passes, mtp_projection(context), context.options.precision);
@@ -179,9 +169,7 @@ LayerPasses embedding_passes(const ModelSpec& model, const OpOptions& options) {
   }
   if (positions) {
     const double sum = in_bytes(bytes_per_element(options.precision.gradient));
-    add_memory(passes.backward_weight,
-               backward(Part::position),
-               size,
+    add_memory(passes.backward_weight, backward(Part::position), size,
                product(dims.query_length, dims.hidden) * sum);
   }
   lookup_backward(passes, context);

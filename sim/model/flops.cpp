@@ -77,9 +77,7 @@ double mtp_multiplied_parameters(const ModelSpec& model) {
 }
 
 // Per token: the matrix products outside the attention core that a policy runs again.
-double products_again(const ModelSpec& model,
-                      Recompute policy,
-                      const RecomputeModules& modules,
+double products_again(const ModelSpec& model, Recompute policy, const RecomputeModules& modules,
                       std::int64_t layers) {
   OpOptions options;
   options.recompute_modules = modules;
@@ -139,11 +137,8 @@ Flop model_flop_per_token(const ModelSpec& model, FlopConvention convention) {
   return flop(per_weight * multiplied_parameters(model) + adapters + attention + scans);
 }
 
-Flop hardware_flop_per_token(const ModelSpec& model,
-                             FlopConvention convention,
-                             Recompute policy,
-                             std::int64_t recomputed_layers,
-                             const RecomputeModules& modules) {
+Flop hardware_flop_per_token(const ModelSpec& model, FlopConvention convention, Recompute policy,
+                             std::int64_t recomputed_layers, const RecomputeModules& modules) {
   const std::int64_t layers =
       std::clamp<std::int64_t>(recomputed_layers, 0, model.num_layers + model.mtp_layers);
   double extra = 0.0;

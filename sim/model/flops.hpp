@@ -50,9 +50,7 @@ enum class FlopConvention { palm, palm_causal, six_nd };
 // `recomputed_layers`: the first so many layers are recomputed; all by default, after those of the
 // model those of multi-token prediction modules. The head's own products are never.
 [[nodiscard]] Flop hardware_flop_per_token(
-    const ModelSpec& model,
-    FlopConvention convention,
-    Recompute policy,
+    const ModelSpec& model, FlopConvention convention, Recompute policy,
     std::int64_t recomputed_layers = std::numeric_limits<std::int64_t>::max(),
     const RecomputeModules& modules = {});
 

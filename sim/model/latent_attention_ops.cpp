@@ -11,9 +11,7 @@ namespace orrery::model {
 
 namespace {
 
-bool has_query_latent(const LayerContext& context) {
-  return context.model.mla->q_lora_rank > 0;
-}
+bool has_query_latent(const LayerContext& context) { return context.model.mla->q_lora_rank > 0; }
 
 LinearLayer query_down(const LayerContext& context) {
   return {.part = Part::query_down,

@@ -20,9 +20,7 @@ struct LayerContext {
   ShardDims dims;
   std::int64_t window = 0;  // keys that a query sees at most; 0: all
 
-  [[nodiscard]] Dtype activation() const {
-    return options.precision.activation;
-  }
+  [[nodiscard]] Dtype activation() const { return options.precision.activation; }
 
   // What moves when the ranks of a tensor group gather the operand of a linear layer.
   [[nodiscard]] Dtype gathered() const {
@@ -30,9 +28,7 @@ struct LayerContext {
   }
 
   // Ranks that share the cast of such an operand.
-  [[nodiscard]] std::int64_t casters() const {
-    return gathers_low() ? dims.tensor : 1;
-  }
+  [[nodiscard]] std::int64_t casters() const { return gathers_low() ? dims.tensor : 1; }
 
   // Keys that are chosen among all must be there.
   [[nodiscard]] ContextMethod context_method() const {
@@ -94,21 +90,12 @@ void stop_before_last_product(Pass& pass);
 
 // The non-linear function between the two projections of an MLP with `rows` x `width` results.
 // `kept`: bytes per element of the inputs that wait for the backward; absent: as they are computed.
-void activation_forward(Pass& pass,
-                        const ShardDims& dims,
-                        double rows,
-                        std::int64_t width,
+void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width,
                         const std::optional<Bytes>& kept = {});
-void activation_backward(Pass& pass,
-                         const ShardDims& dims,
-                         double rows,
-                         std::int64_t width,
+void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width,
                          const std::optional<Bytes>& kept = {});
 // Runs again from what is kept.
-void activation_again(Pass& pass,
-                      const ShardDims& dims,
-                      double rows,
-                      std::int64_t width,
+void activation_again(Pass& pass, const ShardDims& dims, double rows, std::int64_t width,
                       const std::optional<Bytes>& kept = {});
 
 // The attention output in the type in which it waits for the backward, where that is stated:

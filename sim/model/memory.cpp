@@ -17,9 +17,7 @@ struct Activations {
   const ActivationOptions& options;
   ShardDims dims;
 
-  [[nodiscard]] bool dropout() const {
-    return options.dropout || options.ops.dropout;
-  }
+  [[nodiscard]] bool dropout() const { return options.dropout || options.ops.dropout; }
 
   // Bytes per element that a linear layer keeps of its input: for the gradient of its weight, or of
   // a frozen one for its adapter's, with the mask of that one's dropout.
@@ -32,13 +30,9 @@ struct Activations {
     return model.lora && model.lora->targets.*target ? dims.element_bytes + mask : 0.0;
   }
 
-  [[nodiscard]] bool trains_mlp() const {
-    return model.trains(&TrainedModules::mlp);
-  }
+  [[nodiscard]] bool trains_mlp() const { return model.trains(&TrainedModules::mlp); }
 
-  [[nodiscard]] bool unfused() const {
-    return options.ops.attention == AttentionKernel::unfused;
-  }
+  [[nodiscard]] bool unfused() const { return options.ops.attention == AttentionKernel::unfused; }
 };
 
 // Attention to chosen keys works on the latents: what its core keeps has their widths.
@@ -84,8 +78,7 @@ double attention_core(const Activations& a) {
 
 double queries_keys_values(const Activations& a) {
   const ShardDims& dims = a.dims;
-  return gathered(a,
-                  (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
+  return gathered(a, (dims.heads + dims.groups) * dims.head_dim_qk + dims.groups * dims.head_dim_v,
                   dims.element_bytes);
 }
 
@@ -175,9 +168,7 @@ double expert_down_input(const Activations& a) {
 }
 
 // Inputs of the activation, of `input_bytes` per element.
-double activation_input(const ShardDims& dims,
-                        double rows,
-                        std::int64_t width,
+double activation_input(const ShardDims& dims, double rows, std::int64_t width,
                         double input_bytes) {
   return rows * product(width) * product(dims.activation_inputs) * input_bytes;
 }
@@ -461,8 +452,8 @@ double widest_gradients(const Activations& a, std::int64_t layer) {
                                                  dims.element_bytes;
   double mixer = 0.0;
   if (kind.attention) {
-    mixer = gathered(
-        a, (dims.heads + dims.groups) * (dims.head_dim_qk + dims.head_dim_v), dims.element_bytes);
+    mixer = gathered(a, (dims.heads + dims.groups) * (dims.head_dim_qk + dims.head_dim_v),
+                     dims.element_bytes);
     if (a.unfused()) {
       mixer += 2.0 * dims.element_bytes *
                product(dims.sequences, dims.heads, dims.query_length, dims.key_length);
@@ -473,17 +464,14 @@ double widest_gradients(const Activations& a, std::int64_t layer) {
 
 }  // namespace
 
-Bytes layer_activation_bytes(const ModelSpec& model,
-                             const ActivationOptions& options,
+Bytes layer_activation_bytes(const ModelSpec& model, const ActivationOptions& options,
                              std::int64_t layer) {
   const ModelSpec own = model.of_layer(layer);
   return own.ends_at_head() ? Bytes{} : bytes(kept_layer(activations(own, options), layer));
 }
 
-Bytes layer_offloaded_bytes(const ModelSpec& model,
-                            const ActivationOptions& options,
-                            const OffloadModules& modules,
-                            std::int64_t layer) {
+Bytes layer_offloaded_bytes(const ModelSpec& model, const ActivationOptions& options,
+                            const OffloadModules& modules, std::int64_t layer) {
   const ModelSpec own = model.of_layer(layer);
   return bytes(offloaded(activations(own, options), modules, layer));
 }
@@ -513,8 +501,7 @@ Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& opt
   return bytes(total);
 }
 
-Bytes layer_working_bytes(const ModelSpec& model,
-                          const ActivationOptions& options,
+Bytes layer_working_bytes(const ModelSpec& model, const ActivationOptions& options,
                           std::int64_t layer) {
   const ModelSpec own = model.of_layer(layer);
   const Activations a = activations(own, options);

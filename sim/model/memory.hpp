@@ -78,22 +78,18 @@ inline constexpr std::array<OffloadModuleWord, 7> kOffloadModuleWords = {
      {"expert_fc1", &OffloadModules::expert_fc1},
      {"moe_act", &OffloadModules::moe_act}}};
 
-[[nodiscard]] Bytes layer_activation_bytes(const ModelSpec& model,
-                                           const ActivationOptions& options,
+[[nodiscard]] Bytes layer_activation_bytes(const ModelSpec& model, const ActivationOptions& options,
                                            std::int64_t layer);
 [[nodiscard]] Bytes embedding_activation_bytes(const ModelSpec& model,
                                                const ActivationOptions& options);
 [[nodiscard]] Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& options);
 
 // Of them, what waits in host memory.
-[[nodiscard]] Bytes layer_offloaded_bytes(const ModelSpec& model,
-                                          const ActivationOptions& options,
-                                          const OffloadModules& modules,
-                                          std::int64_t layer);
+[[nodiscard]] Bytes layer_offloaded_bytes(const ModelSpec& model, const ActivationOptions& options,
+                                          const OffloadModules& modules, std::int64_t layer);
 
 // Extra bytes that exist only while one layer's backward runs.
-[[nodiscard]] Bytes layer_working_bytes(const ModelSpec& model,
-                                        const ActivationOptions& options,
+[[nodiscard]] Bytes layer_working_bytes(const ModelSpec& model, const ActivationOptions& options,
                                         std::int64_t layer);
 
 // Extra bytes while the head's backward runs: the gradient of the logits, or all of logits_bytes;

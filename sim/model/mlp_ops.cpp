@@ -26,10 +26,7 @@ LinearLayer mlp_down(const LayerContext& context, Part part, std::int64_t width)
 }
 
 // One kernel reads the inputs, writes the result and, where they are kept in another type, a copy.
-void activation_forward(Pass& pass,
-                        const ShardDims& dims,
-                        double rows,
-                        std::int64_t width,
+void activation_forward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width,
                         const std::optional<Bytes>& kept) {
   const double elements = rows * product(width);
   const double size = elements * dims.element_bytes;
@@ -39,10 +36,7 @@ void activation_forward(Pass& pass,
 }
 
 // Reads the inputs and the output's gradient, writes the inputs' gradients.
-void activation_backward(Pass& pass,
-                         const ShardDims& dims,
-                         double rows,
-                         std::int64_t width,
+void activation_backward(Pass& pass, const ShardDims& dims, double rows, std::int64_t width,
                          const std::optional<Bytes>& kept) {
   const double elements = rows * product(width);
   const double size = elements * dims.element_bytes;
@@ -51,16 +45,11 @@ void activation_backward(Pass& pass,
   add_memory(pass, backward(Part::activation), read + size, inputs * size);
 }
 
-void activation_again(Pass& pass,
-                      const ShardDims& dims,
-                      double rows,
-                      std::int64_t width,
+void activation_again(Pass& pass, const ShardDims& dims, double rows, std::int64_t width,
                       const std::optional<Bytes>& kept) {
   const double elements = rows * product(width);
   const double input = kept ? in_bytes(*kept) : dims.element_bytes;
-  add_memory(pass,
-             Part::activation,
-             product(dims.activation_inputs) * elements * input,
+  add_memory(pass, Part::activation, product(dims.activation_inputs) * elements * input,
              elements * dims.element_bytes);
 }
 

@@ -45,9 +45,7 @@ struct MoeSpec {
   std::int64_t node_limit = 0;    // most nodes a token is sent to; 0: no limit
   std::int64_t latent_size = 0;   // width in which routed experts work; 0: that of the stream
 
-  [[nodiscard]] bool drops_tokens() const {
-    return capacity_factor > 0.0;
-  }
+  [[nodiscard]] bool drops_tokens() const { return capacity_factor > 0.0; }
 
   // Inner width of what every token passes beside the routed experts.
   [[nodiscard]] std::int64_t shared_width() const {
@@ -324,9 +322,7 @@ struct ModelSpec {
            !trains(&TrainedModules::mlp);
   }
 
-  [[nodiscard]] bool gated_mlp() const {
-    return activation == Activation::swiglu;
-  }
+  [[nodiscard]] bool gated_mlp() const { return activation == Activation::swiglu; }
 
   // Of a layer of the model; those of multi-token prediction, behind them, have attention and MLP.
   [[nodiscard]] LayerKind kind_of(std::int64_t layer) const;

@@ -9,9 +9,7 @@ namespace orrery::model {
 
 namespace {
 
-bool is_product(const PassOp& entry) {
-  return std::holds_alternative<GemmOp>(entry.op);
-}
+bool is_product(const PassOp& entry) { return std::holds_alternative<GemmOp>(entry.op); }
 
 // Appends a module that is a checkpoint of its own: it may end before its last product.
 void append_checkpoint(Pass& pass, Pass module, const LayerContext& context) {
@@ -23,8 +21,7 @@ void append_checkpoint(Pass& pass, Pass module, const LayerContext& context) {
 
 // The cast of what a product of the rank's own tokens keeps of its input.
 void cast_again(Pass& pass, const LayerContext& context) {
-  add_input_cast(pass,
-                 {.tokens = context.dims.local_tokens, .inputs = context.dims.hidden},
+  add_input_cast(pass, {.tokens = context.dims.local_tokens, .inputs = context.dims.hidden},
                  context.options.precision);
 }
 
@@ -44,15 +41,11 @@ void norm_again(Pass& pass, Part part, const LayerContext& context) {
 }
 
 // The activation of an MLP, and the cast of its result for the down projection.
-void activation_module(Pass& pass,
-                       const LayerContext& context,
-                       std::int64_t rows,
-                       std::int64_t width,
-                       std::int64_t experts,
-                       const std::optional<Bytes>& kept) {
+void activation_module(Pass& pass, const LayerContext& context, std::int64_t rows,
+                       std::int64_t width, std::int64_t experts, const std::optional<Bytes>& kept) {
   activation_again(pass, context.dims, product(rows, experts), width, kept);
-  add_input_cast(
-      pass, {.tokens = rows, .inputs = width, .batch = experts}, context.options.precision);
+  add_input_cast(pass, {.tokens = rows, .inputs = width, .batch = experts},
+                 context.options.precision);
 }
 
 void attention_modules(Pass& pass, const LayerContext& context) {

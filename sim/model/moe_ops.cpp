@@ -76,14 +76,10 @@ LinearLayer latent_linear(const LayerContext& context, bool down) {
           .inputs = down ? dims.hidden : dims.expert_hidden};
 }
 
-bool has_latent(const LayerContext& context) {
-  return context.model.moe->latent_size > 0;
-}
+bool has_latent(const LayerContext& context) { return context.model.moe->latent_size > 0; }
 
 // A dense MLP beside the experts has a norm and a residual of its own (Snowflake Arctic).
-bool has_branch(const LayerContext& context) {
-  return context.model.moe->dense_branch > 0;
-}
+bool has_branch(const LayerContext& context) { return context.model.moe->dense_branch > 0; }
 
 LinearLayer shared_up(const LayerContext& context) {
   return mlp_up(context, Part::shared_expert_up, context.dims.shared_ffn);
@@ -130,14 +126,13 @@ void add_all_to_all(Pass& pass, PassPart part, Way way, const LayerContext& cont
                            .top_k = moe.top_k,
                            .node_limit = moe.node_limit};
   }
-  add_collective(pass,
-                 {.part = part,
-                  .kind = CollectiveKind::all_to_all,
-                  .axis = CommAxis::expert,
-                  .elements_total = tokens * width * product(moe.top_k, dims.expert),
-                  .ranks = dims.expert,
-                  .dtype = dtype,
-                  .routing = routing});
+  add_collective(pass, {.part = part,
+                        .kind = CollectiveKind::all_to_all,
+                        .axis = CommAxis::expert,
+                        .elements_total = tokens * width * product(moe.top_k, dims.expert),
+                        .ranks = dims.expert,
+                        .dtype = dtype,
+                        .routing = routing});
 }
 
 // Rows arrive ordered by sender and must be ordered by expert, and back.
@@ -194,21 +189,20 @@ void expert_activation_backward(Pass& pass, const LayerContext& context) {
     const double half = context.options.backward_passes * *traffic / 2.0;
     add_memory(pass, backward(Part::activation), half, half);
   } else if (!context.options.fused_experts) {
-    activation_backward(
-        pass, dims, product(dims.expert_rows), dims.expert_ffn, kept_inner(context));
+    activation_backward(pass, dims, product(dims.expert_rows), dims.expert_ffn,
+                        kept_inner(context));
   }
 }
 
-void add_expert_tensor(
-    Pass& pass, PassPart part, CollectiveKind kind, const LayerContext& context, double rows) {
+void add_expert_tensor(Pass& pass, PassPart part, CollectiveKind kind, const LayerContext& context,
+                       double rows) {
   const ShardDims& dims = context.dims;
-  add_collective(pass,
-                 {.part = part,
-                  .kind = kind,
-                  .axis = CommAxis::expert_tensor,
-                  .elements_total = rows * product(dims.expert_hidden),
-                  .ranks = dims.expert_tensor,
-                  .dtype = context.activation()});
+  add_collective(pass, {.part = part,
+                        .kind = kind,
+                        .axis = CommAxis::expert_tensor,
+                        .elements_total = rows * product(dims.expert_hidden),
+                        .ranks = dims.expert_tensor,
+                        .dtype = context.activation()});
 }
 
 // Without sequence parallelism and with fewer expert-tensor than tensor ranks the routed tokens are
@@ -216,12 +210,11 @@ void add_expert_tensor(
 void add_token_gather(Pass& pass, const LayerContext& context) {
   const ShardDims& dims = context.dims;
   if (!dims.sequence_parallel && dims.expert_tensor < dims.tensor) {
-    add_collective(pass,
-                   {.part = Part::expert_token_all_gather,
-                    .kind = CollectiveKind::all_gather,
-                    .elements_total = product(dims.tokens, dims.expert_hidden),
-                    .ranks = dims.tensor,
-                    .dtype = context.activation()});
+    add_collective(pass, {.part = Part::expert_token_all_gather,
+                          .kind = CollectiveKind::all_gather,
+                          .elements_total = product(dims.tokens, dims.expert_hidden),
+                          .ranks = dims.tensor,
+                          .dtype = context.activation()});
   }
 }
 
@@ -255,10 +248,7 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   add_permute(pass, Part::permute, context);
   add_all_to_all(pass, Part::expert_dispatch, Way::to_experts, context);
   if (gather) {
-    add_expert_tensor(pass,
-                      Part::expert_all_gather,
-                      CollectiveKind::all_gather,
-                      context,
+    add_expert_tensor(pass, Part::expert_all_gather, CollectiveKind::all_gather, context,
                       product(dims.expert_rows));
   }
   add_sort(pass, Part::expert_sort, Way::to_experts, context);
@@ -267,19 +257,13 @@ void routed_forward(Pass& pass, const LayerContext& context) {
   add_linear_forward(pass, expert_down(context), precision);
   add_sort(pass, Part::expert_unsort, Way::from_experts, context);
   if (gather) {
-    add_expert_tensor(pass,
-                      Part::expert_reduce_scatter,
-                      CollectiveKind::reduce_scatter,
-                      context,
+    add_expert_tensor(pass, Part::expert_reduce_scatter, CollectiveKind::reduce_scatter, context,
                       product(dims.expert_rows));
   }
   add_all_to_all(pass, Part::expert_combine, Way::from_experts, context);
   add_memory(pass, Part::unpermute, copied_bytes(context), routed_bytes(context));
   if (!gather) {
-    add_expert_tensor(pass,
-                      Part::expert_all_reduce,
-                      CollectiveKind::all_reduce,
-                      context,
+    add_expert_tensor(pass, Part::expert_all_reduce, CollectiveKind::all_reduce, context,
                       product(dims.routed_tokens));
   }
   add_token_gather(pass, context);
@@ -299,10 +283,7 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   add_permute(input, backward(Part::unpermute), context);
   add_all_to_all(input, backward(Part::expert_combine), Way::to_experts, context);
   if (gather) {
-    add_expert_tensor(input,
-                      backward(Part::expert_all_gather),
-                      CollectiveKind::all_gather,
-                      context,
+    add_expert_tensor(input, backward(Part::expert_all_gather), CollectiveKind::all_gather, context,
                       product(dims.expert_rows));
   }
   add_sort(input, backward(Part::expert_unsort), Way::to_experts, context);
@@ -311,19 +292,13 @@ void routed_backward(LayerPasses& passes, const LayerContext& context) {
   add_linear_backward(passes, expert_up(context), precision);
   add_sort(input, backward(Part::expert_sort), Way::from_experts, context);
   if (gather) {
-    add_expert_tensor(input,
-                      backward(Part::expert_reduce_scatter),
-                      CollectiveKind::reduce_scatter,
-                      context,
-                      product(dims.expert_rows));
+    add_expert_tensor(input, backward(Part::expert_reduce_scatter), CollectiveKind::reduce_scatter,
+                      context, product(dims.expert_rows));
   }
   add_all_to_all(input, backward(Part::expert_dispatch), Way::from_experts, context);
   add_memory(input, backward(Part::permute), copied_bytes(context), routed_bytes(context));
   if (!gather) {
-    add_expert_tensor(input,
-                      backward(Part::expert_all_reduce),
-                      CollectiveKind::all_reduce,
-                      context,
+    add_expert_tensor(input, backward(Part::expert_all_reduce), CollectiveKind::all_reduce, context,
                       product(dims.routed_tokens));
   }
   add_token_gather(input, context);
@@ -372,11 +347,8 @@ void moe_backward(LayerPasses& passes, const LayerContext& context) {
   add_residual_backward(passes.backward_input, dims, context.options.dropout);
   shared_backward(passes, context);
   routed_backward(passes, context);
-  add_memory(passes.backward_input,
-             backward(Part::router_top_k),
-             2.0 * probabilities,
-             probabilities,
-             kRouterKernels);
+  add_memory(passes.backward_input, backward(Part::router_top_k), 2.0 * probabilities,
+             probabilities, kRouterKernels);
   add_linear_backward(passes, router_linear(context), context.options.precision);
   add_norm_backward(passes.backward_input, Part::mlp_norm, dims, dims.hidden);
 }

@@ -58,55 +58,29 @@ constexpr std::array<PartRow, kParts> kRows = {{
     {Part::adapter_a, "adapter_a"},
     {Part::adapter_b, "adapter_b"},
     {Part::norm, "norm", Block::running, "norm_backward", kernels::Operation::rms_norm},
-    {Part::attention_norm,
-     "attention_norm",
-     Block::attention,
-     "attention_norm_backward",
+    {Part::attention_norm, "attention_norm", Block::attention, "attention_norm_backward",
      kernels::Operation::rms_norm},
-    {Part::mixer_norm,
-     "mixer_norm",
-     Block::attention,
-     "mixer_norm_backward",
+    {Part::mixer_norm, "mixer_norm", Block::attention, "mixer_norm_backward",
      kernels::Operation::rms_norm},
     {Part::mlp_norm, "mlp_norm", Block::mlp, "mlp_norm_backward", kernels::Operation::rms_norm},
-    {Part::query_norm,
-     "query_norm",
-     Block::running,
-     "query_norm_backward",
+    {Part::query_norm, "query_norm", Block::running, "query_norm_backward",
      kernels::Operation::rms_norm},
-    {Part::key_value_norm,
-     "key_value_norm",
-     Block::running,
-     "key_value_norm_backward",
+    {Part::key_value_norm, "key_value_norm", Block::running, "key_value_norm_backward",
      kernels::Operation::rms_norm},
-    {Part::embedding_norm,
-     "embedding_norm",
-     Block::running,
-     "embedding_norm_backward",
+    {Part::embedding_norm, "embedding_norm", Block::running, "embedding_norm_backward",
      kernels::Operation::rms_norm},
-    {Part::final_norm,
-     "final_norm",
-     Block::running,
-     "final_norm_backward",
+    {Part::final_norm, "final_norm", Block::running, "final_norm_backward",
      kernels::Operation::rms_norm},
-    {Part::mtp_embedding_norm,
-     "mtp_embedding_norm",
-     Block::running,
-     "mtp_embedding_norm_backward",
+    {Part::mtp_embedding_norm, "mtp_embedding_norm", Block::running, "mtp_embedding_norm_backward",
      kernels::Operation::rms_norm},
-    {Part::mtp_hidden_norm,
-     "mtp_hidden_norm",
-     Block::running,
-     "mtp_hidden_norm_backward",
+    {Part::mtp_hidden_norm, "mtp_hidden_norm", Block::running, "mtp_hidden_norm_backward",
      kernels::Operation::rms_norm},
     {Part::rotary, "rotary", Block::attention, "rotary_backward", kernels::Operation::rotary},
     {Part::key_concat, "key_concat", Block::running, "key_concat_backward"},
     {Part::key_value_repeat, "key_value_repeat", Block::running, "key_value_repeat_backward"},
     {Part::softmax, "softmax", Block::running, "softmax_backward"},
     {Part::attention_dropout, "attention_dropout", Block::attention, "attention_dropout_backward"},
-    {Part::attention_output_keep,
-     "attention_output_keep",
-     Block::attention,
+    {Part::attention_output_keep, "attention_output_keep", Block::attention,
      "attention_output_restore"},
     {Part::attention_gate, "attention_gate", Block::attention, "attention_gate_backward"},
     {Part::index_top_k, "index_top_k", Block::attention},
@@ -115,39 +89,24 @@ constexpr std::array<PartRow, kParts> kRows = {{
     {Part::mixer_convolution, "mixer_convolution", Block::attention, "mixer_convolution_backward"},
     {Part::mixer_gate, "mixer_gate", Block::attention, "mixer_gate_backward"},
     {Part::context_merge, "context_merge", Block::running, "context_merge_backward"},
-    {Part::residual_add,
-     "residual_add",
-     Block::running,
-     "residual_gradient_add",
+    {Part::residual_add, "residual_add", Block::running, "residual_gradient_add",
      kernels::Operation::residual_add},
     {Part::dropout_residual_add, "dropout_residual_add"},
     {Part::dropout, "dropout", Block::running, "dropout_backward"},
-    {Part::activation,
-     "activation",
-     Block::running,
-     "activation_backward",
+    {Part::activation, "activation", Block::running, "activation_backward",
      kernels::Operation::swiglu},
     {Part::router_top_k, "router_top_k", Block::router, "router_top_k_backward"},
     {Part::permute, "permute", Block::experts, "permute_backward", kernels::Operation::permute},
-    {Part::unpermute,
-     "unpermute",
-     Block::experts,
-     "unpermute_backward",
+    {Part::unpermute, "unpermute", Block::experts, "unpermute_backward",
      kernels::Operation::unpermute},
     {Part::expert_sort, "expert_sort", Block::experts, "expert_sort_backward"},
     {Part::expert_unsort, "expert_unsort", Block::experts, "expert_unsort_backward"},
     {Part::dispatch_cast, "dispatch_cast", Block::experts},
-    {Part::embedding,
-     "embedding",
-     Block::running,
-     "embedding_gradient",
+    {Part::embedding, "embedding", Block::running, "embedding_gradient",
      kernels::Operation::embedding},
     {Part::embedding_gradient_sort, "embedding_gradient_sort"},
     {Part::position, "position_add", Block::running, "position_gradient"},
-    {Part::cross_entropy,
-     "cross_entropy",
-     Block::running,
-     "cross_entropy_backward",
+    {Part::cross_entropy, "cross_entropy", Block::running, "cross_entropy_backward",
      kernels::Operation::cross_entropy},
     {Part::fp8_amax, "fp8_amax"},
     {Part::fp8_cast, "fp8_cast", Block::running, {}, kernels::Operation::quantize},
@@ -179,9 +138,7 @@ constexpr std::array<PartRow, kParts> kRows = {{
     {Part::expert_dispatch, "expert_dispatch", Block::experts, "expert_dispatch_backward"},
     {Part::expert_combine, "expert_combine", Block::experts, "expert_combine_backward"},
     {Part::expert_all_gather, "expert_all_gather", Block::experts, "expert_all_gather_backward"},
-    {Part::expert_reduce_scatter,
-     "expert_reduce_scatter",
-     Block::experts,
+    {Part::expert_reduce_scatter, "expert_reduce_scatter", Block::experts,
      "expert_reduce_scatter_backward"},
     {Part::expert_all_reduce, "expert_all_reduce", Block::experts, "expert_all_reduce_backward"},
     {Part::expert_token_all_gather, "expert_token_all_gather", Block::experts},
@@ -203,22 +160,16 @@ constexpr bool in_order() {
 
 static_assert(in_order());
 
-const PartRow& row_of(Part part) {
-  return kRows[static_cast<std::size_t>(part)];
-}
+const PartRow& row_of(Part part) { return kRows[static_cast<std::size_t>(part)]; }
 
 constexpr double kFusedBackwardFactor = 2.5;  // five products where the forward has two
 
 constexpr double kScanBackwardFactor = 2.5;
 
 struct PartVisitor {
-  Part operator()(const AttentionOp&) const {
-    return Part::attention;
-  }
+  Part operator()(const AttentionOp&) const { return Part::attention; }
 
-  Part operator()(const ScanOp&) const {
-    return Part::scan;
-  }
+  Part operator()(const ScanOp&) const { return Part::scan; }
 
   template <typename Other>
   Part operator()(const Other& op) const {
@@ -227,25 +178,15 @@ struct PartVisitor {
 };
 
 struct FlopVisitor {
-  Flop operator()(const GemmOp& op) const {
-    return flop_count(op);
-  }
+  Flop operator()(const GemmOp& op) const { return flop_count(op); }
 
-  Flop operator()(const AttentionOp& op) const {
-    return flop_count(op);
-  }
+  Flop operator()(const AttentionOp& op) const { return flop_count(op); }
 
-  Flop operator()(const ScanOp& op) const {
-    return flop_count(op);
-  }
+  Flop operator()(const ScanOp& op) const { return flop_count(op); }
 
-  Flop operator()(const MemoryOp&) const {
-    return flop(0.0);
-  }
+  Flop operator()(const MemoryOp&) const { return flop(0.0); }
 
-  Flop operator()(const CollectiveOp&) const {
-    return flop(0.0);
-  }
+  Flop operator()(const CollectiveOp&) const { return flop(0.0); }
 };
 
 }  // namespace
@@ -255,26 +196,18 @@ std::string_view part_name(Part part, Role role) {
   return role == Role::backward && !row.backward.empty() ? row.backward : row.name;
 }
 
-Block block_of(Part part) {
-  return row_of(part).block;
-}
+Block block_of(Part part) { return row_of(part).block; }
 
-std::optional<kernels::Operation> kernel_of(Part part) {
-  return row_of(part).kernel;
-}
+std::optional<kernels::Operation> kernel_of(Part part) { return row_of(part).kernel; }
 
-bool is_norm(Part part) {
-  return kernel_of(part) == kernels::Operation::rms_norm;
-}
+bool is_norm(Part part) { return kernel_of(part) == kernels::Operation::rms_norm; }
 
 bool is_cast(Part part) {
   return part == Part::fp8_amax || part == Part::fp8_cast || part == Part::fp8_transpose ||
          part == Part::fp8_cast_transpose;
 }
 
-Part part_of(const Op& op) {
-  return std::visit(PartVisitor{}, op);
-}
+Part part_of(const Op& op) { return std::visit(PartVisitor{}, op); }
 
 Bytes bytes_per_element(Dtype dtype) {
   switch (dtype) {
@@ -292,9 +225,7 @@ Bytes bytes_per_element(Dtype dtype) {
   return bytes(0.0);  // not reached: every enumerator returns above
 }
 
-Flop flop_count(const GemmOp& op) {
-  return flop(product(2, op.m, op.n, op.k, op.batch));
-}
+Flop flop_count(const GemmOp& op) { return flop(product(2, op.m, op.n, op.k, op.batch)); }
 
 double keys_in_window(const AttentionOp& op) {
   const auto length = static_cast<double>(op.key_length);
@@ -363,8 +294,6 @@ Bytes scan_bytes(const ScanOp& op) {
   return bytes(moved * product(op.sequences, op.length));
 }
 
-Flop flop_count(const Op& op) {
-  return std::visit(FlopVisitor{}, op);
-}
+Flop flop_count(const Op& op) { return std::visit(FlopVisitor{}, op); }
 
 }  // namespace orrery::model

@@ -257,8 +257,7 @@ ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardC
 
 }  // namespace
 
-std::array<LikeLayers, kLayerKinds> count_layers(const ModelSpec& model,
-                                                 std::int64_t first,
+std::array<LikeLayers, kLayerKinds> count_layers(const ModelSpec& model, std::int64_t first,
                                                  std::int64_t last) {
   std::array<LikeLayers, kLayerKinds> counts{};
   for (std::int64_t layer = first; layer < last; ++layer) {
@@ -324,13 +323,11 @@ void ShardParameters::add(const ShardParameters& more, double count) {
   packed.expert += count * more.packed.expert;
 }
 
-ShardParameters layer_shard_parameters(const ModelSpec& model,
-                                       const ShardContext& shard_context,
+ShardParameters layer_shard_parameters(const ModelSpec& model, const ShardContext& shard_context,
                                        std::int64_t layer) {
   const ShardParameters whole = shard(whole_spread(model, layer, false), model, shard_context);
   ShardParameters result = frozen(shard(layer_spread(model, layer, false), model, shard_context),
-                                  model,
-                                  {whole.dense, whole.expert});
+                                  model, {whole.dense, whole.expert});
   if (model.lora && model.lora->base == FrozenBase::nf4) {
     result.packed = result.frozen;
   }

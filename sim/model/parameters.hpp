@@ -36,9 +36,7 @@ struct ParameterCounts {
   std::int64_t whole = 0;     // of total: those that are not frozen
 
   // What gradients and optimizer states exist for.
-  [[nodiscard]] std::int64_t trained() const {
-    return adapters + whole;
-  }
+  [[nodiscard]] std::int64_t trained() const { return adapters + whole; }
 };
 
 [[nodiscard]] ParameterCounts count_parameters(const ModelSpec& model);
@@ -70,9 +68,7 @@ struct ShardShare {
   double dense = 0.0;
   double expert = 0.0;
 
-  [[nodiscard]] double all() const {
-    return dense + expert;
-  }
+  [[nodiscard]] double all() const { return dense + expert; }
 
   friend bool operator==(const ShardShare&, const ShardShare&) = default;
 };
@@ -84,9 +80,7 @@ struct ShardParameters {
   ShardShare frozen = {};  // of these: neither gradients nor optimizer state
   ShardShare packed = {};  // of the frozen ones: held in 4 bits
 
-  [[nodiscard]] double all() const {
-    return dense + expert;
-  }
+  [[nodiscard]] double all() const { return dense + expert; }
 
   [[nodiscard]] ShardShare trained() const {
     return {dense - frozen.dense, expert - frozen.expert};
@@ -102,8 +96,7 @@ struct ShardParameters {
 inline constexpr Bytes kPackedBytes = bytes(0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0));
 
 [[nodiscard]] ShardParameters layer_shard_parameters(const ModelSpec& model,
-                                                     const ShardContext& shard,
-                                                     std::int64_t layer);
+                                                     const ShardContext& shard, std::int64_t layer);
 [[nodiscard]] ShardParameters embedding_shard_parameters(const ModelSpec& model,
                                                          const ShardContext& shard);
 // Final norm, output table (nothing when tied) and multi-token-prediction modules.

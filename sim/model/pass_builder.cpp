@@ -52,9 +52,7 @@ void add_norm(Pass& pass, PassPart part, double read, double written, std::int64
 
 }  // namespace
 
-void add_gemm(Pass& pass, const GemmOp& gemm) {
-  pass.push_back({.op = gemm});
-}
+void add_gemm(Pass& pass, const GemmOp& gemm) { pass.push_back({.op = gemm}); }
 
 void add_memory(Pass& pass, PassPart part, double bytes_read, double bytes_written, int kernels) {
   pass.push_back({.op = MemoryOp{.part = part.part,
@@ -79,21 +77,19 @@ void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSp
   if (multiplies_low(linear, precision) && precision.casts_weights) {
     add_cast(pass, product(linear.outputs, linear.inputs, linear.batch), 1, precision);
   }
-  add_gemm(pass,
-           {.part = linear.part,
-            .role = Role::fprop,
-            .m = linear.tokens,
-            .n = linear.outputs,
-            .k = linear.inputs,
-            .batch = linear.batch,
-            .dtype = linear_dtype(linear, precision),
-            .scaling = precision.fp8_scaling,
-            .grouped = linear.batch > 1,
-            .row_spread = linear.row_spread});
+  add_gemm(pass, {.part = linear.part,
+                  .role = Role::fprop,
+                  .m = linear.tokens,
+                  .n = linear.outputs,
+                  .k = linear.inputs,
+                  .batch = linear.batch,
+                  .dtype = linear_dtype(linear, precision),
+                  .scaling = precision.fp8_scaling,
+                  .grouped = linear.batch > 1,
+                  .row_spread = linear.row_spread});
 }
 
-void add_linear_backward(LayerPasses& passes,
-                         const LinearLayer& linear,
+void add_linear_backward(LayerPasses& passes, const LinearLayer& linear,
                          const PrecisionSpec& precision) {
   const double gradient_elements = product(linear.tokens, linear.outputs, linear.batch);
   const bool casts = multiplies_low(linear, precision) && !linear.casts_inside;
@@ -128,9 +124,7 @@ void add_linear_backward(LayerPasses& passes,
     add_memory(passes.backward_weight, Part::gradient_add, weights * (wide + sum), weights * sum);
   }
   if (linear.bias) {
-    add_memory(passes.backward_weight,
-               Part::bias_gradient,
-               gradient_elements * wide,
+    add_memory(passes.backward_weight, Part::bias_gradient, gradient_elements * wide,
                product(linear.outputs, linear.batch) * sum);
   }
 }
@@ -156,12 +150,11 @@ void add_collective(Pass& pass, const CollectiveShape& shape) {
 
 void begin_tensor_forward(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
   if (dims.sequence_parallel) {
-    add_collective(pass,
-                   {.part = Part::tensor_all_gather,
-                    .kind = CollectiveKind::all_gather,
-                    .elements_total = product(dims.tokens, width),
-                    .ranks = dims.tensor,
-                    .dtype = dtype});
+    add_collective(pass, {.part = Part::tensor_all_gather,
+                          .kind = CollectiveKind::all_gather,
+                          .elements_total = product(dims.tokens, width),
+                          .ranks = dims.tensor,
+                          .dtype = dtype});
   }
 }
 
@@ -181,13 +174,12 @@ void end_tensor_backward(Pass& pass, const ShardDims& dims, std::int64_t width, 
 
 void gather_input_again(Pass& pass, const ShardDims& dims, std::int64_t width, Dtype dtype) {
   if (dims.sequence_parallel && !dims.keeps_gathered_input) {
-    add_collective(pass,
-                   {.part = Part::tensor_all_gather_again,
-                    .kind = CollectiveKind::all_gather,
-                    .elements_total = product(dims.tokens, width),
-                    .ranks = dims.tensor,
-                    .dtype = dtype,
-                    .beside = Beside::next_gemm});
+    add_collective(pass, {.part = Part::tensor_all_gather_again,
+                          .kind = CollectiveKind::all_gather,
+                          .elements_total = product(dims.tokens, width),
+                          .ranks = dims.tensor,
+                          .dtype = dtype,
+                          .beside = Beside::next_gemm});
   }
 }
 
@@ -239,16 +231,11 @@ void add_residual_forward(Pass& pass, const ShardDims& dims, bool dropout) {
   const double size = elements * dims.element_bytes;
   if (dims.streams > 1) {
     add_gemm(pass, stream_weights(dims, Role::fprop));
-    add_memory(pass,
-               Part::stream_mix,
-               product(5 * dims.streams + 1) * size,
-               product(3 * dims.streams + 1) * size,
-               kStreamKernels);
+    add_memory(pass, Part::stream_mix, product(5 * dims.streams + 1) * size,
+               product(3 * dims.streams + 1) * size, kStreamKernels);
     return;
   }
-  add_memory(pass,
-             dropout ? Part::dropout_residual_add : Part::residual_add,
-             2.0 * size,
+  add_memory(pass, dropout ? Part::dropout_residual_add : Part::residual_add, 2.0 * size,
              dropout ? size + elements : size);
 }
 
@@ -256,11 +243,8 @@ void add_residual_backward(Pass& pass, const ShardDims& dims, bool dropout) {
   const double elements = product(dims.local_tokens, dims.hidden);
   const double size = elements * dims.element_bytes;
   if (dims.streams > 1) {  // of each operation its operands again, and their gradients
-    add_memory(pass,
-               backward(Part::stream_mix),
-               product(2, 5 * dims.streams + 1) * size,
-               product(2, 3 * dims.streams + 1) * size,
-               2 * kStreamKernels);
+    add_memory(pass, backward(Part::stream_mix), product(2, 5 * dims.streams + 1) * size,
+               product(2, 3 * dims.streams + 1) * size, 2 * kStreamKernels);
     add_gemm(pass, stream_weights(dims, Role::dgrad));
     add_gemm(pass, stream_weights(dims, Role::wgrad));
     return;

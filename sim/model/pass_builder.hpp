@@ -33,9 +33,7 @@ struct PassPart {
   constexpr PassPart(Part of, Role pass = Role::forward) : part(of), role(pass) {}
 };
 
-[[nodiscard]] constexpr PassPart backward(Part part) {
-  return {part, Role::backward};
-}
+[[nodiscard]] constexpr PassPart backward(Part part) { return {part, Role::backward}; }
 
 struct LinearLayer {
   Part part = Part::other;
@@ -55,8 +53,7 @@ struct LinearLayer {
 };
 
 void add_linear_forward(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision);
-void add_linear_backward(LayerPasses& passes,
-                         const LinearLayer& linear,
+void add_linear_backward(LayerPasses& passes, const LinearLayer& linear,
                          const PrecisionSpec& precision);
 // What precedes the product of a forward: the cast of its input, where it needs one.
 void add_input_cast(Pass& pass, const LinearLayer& linear, const PrecisionSpec& precision);
@@ -64,8 +61,8 @@ void add_input_cast(Pass& pass, const LinearLayer& linear, const PrecisionSpec& 
 void add_gemm(Pass& pass, const GemmOp& gemm);
 
 // Bytes are counted once per crossing of the HBM interface.
-void add_memory(
-    Pass& pass, PassPart part, double bytes_read, double bytes_written, int kernels = 1);
+void add_memory(Pass& pass, PassPart part, double bytes_read, double bytes_written,
+                int kernels = 1);
 
 // PyTorch's deterministic algorithms fill every tensor that they allocate before it is written
 // (torch.utils.deterministic.fill_uninitialized_memory, on by default): each result once more.

@@ -70,13 +70,11 @@ struct MixerParameters {
 
 // The formula above for one token and rank, with the input of the output projection in
 // `linear_bytes` per element.
-[[nodiscard]] double kept_per_token(const MixerDims& mixer,
-                                    double element_bytes,
+[[nodiscard]] double kept_per_token(const MixerDims& mixer, double element_bytes,
                                     double linear_bytes);
 
 // Forward FLOP of all scans per token, over the layers from `first` to before `last`.
-[[nodiscard]] double scan_flop_per_token(const ModelSpec& model,
-                                         std::int64_t first,
+[[nodiscard]] double scan_flop_per_token(const ModelSpec& model, std::int64_t first,
                                          std::int64_t last);
 
 }  // namespace orrery::model

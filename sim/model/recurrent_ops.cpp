@@ -41,19 +41,18 @@ LinearLayer low_rank_up(const LayerContext& context, const MixerDims& mixer) {
 
 // All tokens of heads / c heads, instead of tokens / c of all heads. Keys of fewer heads than ranks
 // are copied, so that each rank has one.
-void exchange(
-    Pass& pass, Part part, const LayerContext& context, const MixerDims& mixer, bool projected) {
+void exchange(Pass& pass, Part part, const LayerContext& context, const MixerDims& mixer,
+              bool projected) {
   const ShardDims& dims = context.dims;
   const std::int64_t copies =
       divide_rounding_up(mixer.key_heads, dims.context) * dims.context - mixer.key_heads;
   const std::int64_t width = projected ? mixer.projected + 2 * copies * mixer.key_dim : mixer.inner;
-  add_collective(pass,
-                 {.part = part,
-                  .kind = CollectiveKind::all_to_all,
-                  .axis = CommAxis::context,
-                  .elements_total = product(dims.context, dims.tokens, width),
-                  .ranks = dims.context,
-                  .dtype = context.activation()});
+  add_collective(pass, {.part = part,
+                        .kind = CollectiveKind::all_to_all,
+                        .axis = CommAxis::context,
+                        .elements_total = product(dims.context, dims.tokens, width),
+                        .ranks = dims.context,
+                        .dtype = context.activation()});
 }
 
 void add_scan(Pass& pass, const LayerContext& context, const MixerDims& mixer, bool backward) {

@@ -15,23 +15,15 @@ constexpr std::int64_t kDefaultFfnRatio = 4;
 void check_context(const ModelSpec& model, const ShardContext& shard) {
   ORRERY_CHECK(model.hidden_size > 0 && model.num_attention_heads > 0 && model.sequence_length > 0,
                "A model needs a hidden size ({}), attention heads ({}) and a sequence length ({}).",
-               model.hidden_size,
-               model.num_attention_heads,
-               model.sequence_length);
+               model.hidden_size, model.num_attention_heads, model.sequence_length);
   ORRERY_CHECK(shard.micro_batch > 0 && shard.tensor > 0 && shard.context > 0 && shard.expert > 0 &&
                    shard.expert_tensor > 0,
                "Degrees are at least one: micro batch {}, tensor {}, context {}, expert {} x {}.",
-               shard.micro_batch,
-               shard.tensor,
-               shard.context,
-               shard.expert,
-               shard.expert_tensor);
+               shard.micro_batch, shard.tensor, shard.context, shard.expert, shard.expert_tensor);
 }
 
 // Share of a standard normal number above `x`.
-double share_above(double x) {
-  return std::erfc(x / std::sqrt(2.0)) / 2.0;
-}
+double share_above(double x) { return std::erfc(x / std::sqrt(2.0)) / 2.0; }
 
 // Where the share `above` lies above; by bisection.
 double normal_quantile_above(double above) {
@@ -47,9 +39,7 @@ double normal_quantile_above(double above) {
 }
 
 // Expected maximum of n >= 2 standard normal numbers (Blom 1958).
-double expected_maximum(double n) {
-  return normal_quantile_above(1.0 - (n - 0.375) / (n + 0.25));
-}
+double expected_maximum(double n) { return normal_quantile_above(1.0 - (n - 0.375) / (n + 0.25)); }
 
 // Standard deviation of one expert's rows / average, where a share `skew` of the variance of the
 // router's logits is common to all tokens: an expert is chosen by the tokens whose logit lies above

@@ -60,21 +60,16 @@ std::int64_t seen_keys(const LayerContext& context) {
 }
 
 // One product per token: `width` channels of its heads with each of `keys`.
-void add_scores(Pass& pass,
-                const LayerContext& context,
-                Part part,
-                Role role,
-                std::int64_t keys,
+void add_scores(Pass& pass, const LayerContext& context, Part part, Role role, std::int64_t keys,
                 std::int64_t width) {
-  add_gemm(pass,
-           {.part = part,
-            .role = role,
-            .m = context.dims.tokens,
-            .n = keys,
-            .k = width,
-            .dtype = part == Part::index_scores ? context.options.precision.compute
-                                                : context.activation(),
-            .scaling = context.options.precision.fp8_scaling});
+  add_gemm(pass, {.part = part,
+                  .role = role,
+                  .m = context.dims.tokens,
+                  .n = keys,
+                  .k = width,
+                  .dtype = part == Part::index_scores ? context.options.precision.compute
+                                                      : context.activation(),
+                  .scaling = context.options.precision.fp8_scaling});
 }
 
 }  // namespace
@@ -100,15 +95,9 @@ void index_forward(Pass& pass, const LayerContext& context) {
   add_linear_forward(pass, index_query(context), precision);
   add_linear_forward(pass, index_key(context), precision);
   add_scores(pass, context, Part::index_scores, Role::fprop, scored, indexer.heads * indexer.dim);
-  add_memory(pass,
-             Part::index_top_k,
-             product(context.dims.tokens, scored) * kFp32Bytes,
+  add_memory(pass, Part::index_top_k, product(context.dims.tokens, scored) * kFp32Bytes,
              product(context.dims.tokens, indexer.top_k) * kPlaceBytes);
-  add_scores(pass,
-             context,
-             Part::index_target,
-             Role::fprop,
-             seen_keys(context),
+  add_scores(pass, context, Part::index_target, Role::fprop, seen_keys(context),
              core.heads * core.head_dim_qk);
 }
 
@@ -118,11 +107,7 @@ void index_backward(LayerPasses& passes, const LayerContext& context) {
   }
   const SparseAttentionSpec& indexer = *context.model.sparse_attention;
   for (int operand = 0; operand < 2; ++operand) {  // gradients of queries and of keys
-    add_scores(passes.backward_input,
-               context,
-               Part::index_scores,
-               Role::dgrad,
-               seen_keys(context),
+    add_scores(passes.backward_input, context, Part::index_scores, Role::dgrad, seen_keys(context),
                indexer.heads * indexer.dim);
   }
   add_linear_backward(passes, index_key(context), context.options.precision);

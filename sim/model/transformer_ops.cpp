@@ -41,8 +41,7 @@ class EverySecondProduct {
   std::int64_t recomputed_columns(const GemmOp& gemm) {
     const ShardDims& dims = context_.dims;
     if (gemm.part == Part::qkv) {
-      return columns(std::array{dims.heads * dims.head_dim_qk,
-                                dims.groups * dims.head_dim_qk,
+      return columns(std::array{dims.heads * dims.head_dim_qk, dims.groups * dims.head_dim_qk,
                                 dims.groups * dims.head_dim_v});
     }
     if (gemm.part == Part::mlp_up && dims.activation_inputs == 2) {
@@ -132,9 +131,7 @@ LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::
   return passes;
 }
 
-Pass recompute_pass(const ModelSpec& model,
-                    const OpOptions& options,
-                    std::int64_t layer,
+Pass recompute_pass(const ModelSpec& model, const OpOptions& options, std::int64_t layer,
                     Recompute policy) {
   Pass pass;
   if (policy == Recompute::none || model.ends_at_head()) {

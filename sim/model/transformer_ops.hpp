@@ -208,8 +208,7 @@ struct OpOptions {
 // and sequences x heads of the rank both multiples of 4 (four rows share a thread block). Otherwise
 // scale, mask and softmax run one by one in fp32, with casts around them. Source: the availability
 // test of fused_softmax.py, Megatron-LM 2021-2022 and its DeepSpeed forks.
-[[nodiscard]] constexpr bool fused_softmax_fits(std::int64_t queries,
-                                                std::int64_t keys,
+[[nodiscard]] constexpr bool fused_softmax_fits(std::int64_t queries, std::int64_t keys,
                                                 std::int64_t sequences_times_heads) {
   return keys > 16 && keys <= 2048 && queries % 4 == 0 && sequences_times_heads % 4 == 0;
 }
@@ -225,8 +224,7 @@ struct LayerPasses {
 };
 
 // Layer `layer` (0-based: MoE models may begin with dense layers).
-[[nodiscard]] LayerPasses layer_passes(const ModelSpec& model,
-                                       const OpOptions& options,
+[[nodiscard]] LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options,
                                        std::int64_t layer);
 
 // Embedding look-up (and its gradient) on the first stage.
@@ -240,14 +238,11 @@ struct LayerPasses {
 // The operations that must run again before the backward of a layer, every one marked `recomputed`:
 // none: empty; selective: the attention core; selective_operations: all but what is saved; full:
 // the forward pass of the layer; modules: those of options.recompute_modules.
-[[nodiscard]] Pass recompute_pass(const ModelSpec& model,
-                                  const OpOptions& options,
-                                  std::int64_t layer,
-                                  Recompute policy);
+[[nodiscard]] Pass recompute_pass(const ModelSpec& model, const OpOptions& options,
+                                  std::int64_t layer, Recompute policy);
 
 // The same for the layers of the multi-token prediction modules, which stand with the head.
-[[nodiscard]] Pass head_recompute_pass(const ModelSpec& model,
-                                       const OpOptions& options,
+[[nodiscard]] Pass head_recompute_pass(const ModelSpec& model, const OpOptions& options,
                                        Recompute policy);
 
 }  // namespace orrery::model

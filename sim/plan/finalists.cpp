@@ -35,8 +35,7 @@ std::optional<report::Evaluation> evaluate_step_only(scenario::Scenario scenario
 }
 
 // Nothing after a stop request.
-std::optional<report::Evaluation> evaluate_in_full(std::size_t point,
-                                                   const PlanQuestion& question,
+std::optional<report::Evaluation> evaluate_in_full(std::size_t point, const PlanQuestion& question,
                                                    sweep::PointEvaluator& evaluator) {
   if (question.stop.stop_requested()) {
     return std::nullopt;
@@ -52,10 +51,8 @@ std::optional<report::Evaluation> evaluate_in_full(std::size_t point,
   return std::nullopt;
 }
 
-std::optional<Entry> evaluate(std::size_t point,
-                              const SimulatedPool& simulated,
-                              const PlanQuestion& question,
-                              sweep::PointEvaluator& evaluator) {
+std::optional<Entry> evaluate(std::size_t point, const SimulatedPool& simulated,
+                              const PlanQuestion& question, sweep::PointEvaluator& evaluator) {
   const PoolPoint& known = simulated.points[point];
   Entry entry;
   entry.finalist.proposal = known.proposal;
@@ -122,10 +119,9 @@ void judge_size(const Entry& winner, double more, Finalist& finalist) {
     return objective_value(one.evaluation, Objective::finish_time).value_or(0.0);
   };
   const double later = finish(finalist) - finish(winner.finalist);
-  finalist.reason = fmt::format("{} GPUs more, to be done {} {}",
-                                format_integer(static_cast<std::int64_t>(more)),
-                                format_time(seconds(std::abs(later))),
-                                later > 0.0 ? "later" : "earlier");
+  finalist.reason =
+      fmt::format("{} GPUs more, to be done {} {}", format_integer(static_cast<std::int64_t>(more)),
+                  format_time(seconds(std::abs(later))), later > 0.0 ? "later" : "earlier");
 }
 
 void judge(const Entry& winner, Entry& other, const PlanSpec& spec) {
@@ -178,8 +174,7 @@ Facts facts_of(const scenario::Scenario& scenario, const report::Evaluation& eva
 }
 
 std::vector<Finalist> make_finalists(const std::vector<std::size_t>& chosen,
-                                     const SimulatedPool& simulated,
-                                     const PlanQuestion& question,
+                                     const SimulatedPool& simulated, const PlanQuestion& question,
                                      sweep::PointEvaluator& evaluator) {
   std::vector<Entry> entries;
   for (const std::size_t point : chosen) {
@@ -187,8 +182,7 @@ std::vector<Finalist> make_finalists(const std::vector<std::size_t>& chosen,
       entries.push_back(*std::move(entry));
     }
     if (question.progress) {
-      question.progress(Stage::rank,
-                        static_cast<std::int64_t>(entries.size()),
+      question.progress(Stage::rank, static_cast<std::int64_t>(entries.size()),
                         static_cast<std::int64_t>(chosen.size()));
     }
   }
@@ -207,10 +201,8 @@ std::vector<Finalist> make_finalists(const std::vector<std::size_t>& chosen,
   return finalists;
 }
 
-std::optional<Finalist> compare_with(const Finalist& winner,
-                                     std::size_t point,
-                                     const SimulatedPool& simulated,
-                                     const PlanQuestion& question,
+std::optional<Finalist> compare_with(const Finalist& winner, std::size_t point,
+                                     const SimulatedPool& simulated, const PlanQuestion& question,
                                      sweep::PointEvaluator& evaluator) {
   auto entry = evaluate(point, simulated, question, evaluator);
   if (!entry) {

@@ -28,8 +28,7 @@ namespace orrery::plan {
                                                    sweep::PointEvaluator& evaluator);
 
 // One plan outside the ranking beside the winner; nothing when it cannot be evaluated.
-[[nodiscard]] std::optional<Finalist> compare_with(const Finalist& winner,
-                                                   std::size_t point,
+[[nodiscard]] std::optional<Finalist> compare_with(const Finalist& winner, std::size_t point,
                                                    const SimulatedPool& simulated,
                                                    const PlanQuestion& question,
                                                    sweep::PointEvaluator& evaluator);

@@ -33,8 +33,8 @@ FrontAxis axis_of(std::string_view name) {
   }};
   const auto* row =
       std::find_if(kRows.begin(), kRows.end(), [name](const Row& one) { return one.name == name; });
-  return {
-      std::string(row->name), std::string(row->json_key), std::string(row->title), row->dimension};
+  return {std::string(row->name), std::string(row->json_key), std::string(row->title),
+          row->dimension};
 }
 
 std::optional<double> figure_of(const PoolPoint& point, std::string_view name) {
@@ -56,13 +56,9 @@ std::optional<double> figure_of(const PoolPoint& point, std::string_view name) {
   return name == "gpus" ? std::optional(static_cast<double>(point.proposal.gpus)) : std::nullopt;
 }
 
-bool same(const Proposal& a, const Proposal& b) {
-  return a.tag == b.tag;
-}
+bool same(const Proposal& a, const Proposal& b) { return a.tag == b.tag; }
 
-Front simulated_front(const SimulatedPool& simulated,
-                      std::string_view x,
-                      std::string_view y,
+Front simulated_front(const SimulatedPool& simulated, std::string_view x, std::string_view y,
                       const Proposal& winner) {
   Front front;
   front.x = axis_of(x);
@@ -79,11 +75,8 @@ Front simulated_front(const SimulatedPool& simulated,
 }
 
 // Of the winner's cluster, all that was kept.
-Front estimated_front(const std::vector<ClusterSearch>& clusters,
-                      const Workbench& bench,
-                      std::string_view x,
-                      std::string_view y,
-                      const Proposal& winner) {
+Front estimated_front(const std::vector<ClusterSearch>& clusters, const Workbench& bench,
+                      std::string_view x, std::string_view y, const Proposal& winner) {
   Front front;
   front.simulated = false;
   front.x = axis_of(x);
@@ -112,8 +105,8 @@ Front estimated_front(const std::vector<ClusterSearch>& clusters,
 
 // A front of one point trades nothing.
 void add(std::vector<Front>& fronts, Front front) {
-  const auto on = std::count_if(
-      front.points.begin(), front.points.end(), [](const FrontPoint& p) { return p.on_front; });
+  const auto on = std::count_if(front.points.begin(), front.points.end(),
+                                [](const FrontPoint& p) { return p.on_front; });
   if (on > 1) {
     fronts.push_back(std::move(front));
   }
@@ -146,10 +139,8 @@ void mark_front(std::vector<FrontPoint>& points) {
 }
 
 std::vector<Front> make_fronts(const SimulatedPool& simulated,
-                               const std::vector<ClusterSearch>& clusters,
-                               const Workbench& bench,
-                               const Proposal& winner,
-                               const std::vector<std::string>& asked) {
+                               const std::vector<ClusterSearch>& clusters, const Workbench& bench,
+                               const Proposal& winner, const std::vector<std::string>& asked) {
   std::vector<Front> fronts;
   if (asked.size() == 2) {
     const bool estimated = is_estimated(asked[0]) && is_estimated(asked[1]);

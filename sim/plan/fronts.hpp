@@ -34,8 +34,7 @@ void mark_front(std::vector<FrontPoint>& points);
 // Those that the question has an answer for; `asked`: names of kFrontFigures, "cost,finish_time".
 [[nodiscard]] std::vector<Front> make_fronts(const SimulatedPool& simulated,
                                              const std::vector<ClusterSearch>& clusters,
-                                             const Workbench& bench,
-                                             const Proposal& winner,
+                                             const Workbench& bench, const Proposal& winner,
                                              const std::vector<std::string>& asked);
 
 }  // namespace orrery::plan

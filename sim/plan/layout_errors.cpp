@@ -89,20 +89,13 @@ std::string to_yaml(const LayoutErrors& errors) {
       "groups: {}\n"
       "layouts: {}\n"
       "errors:\n",
-      kPercent * kErrorShare,
-      errors.source,
-      kLayoutErrorsFormat,
-      errors.source,
-      errors.groups,
+      kPercent * kErrorShare, errors.source, kLayoutErrorsFormat, errors.source, errors.groups,
       errors.layouts);
   for (std::size_t i = 0; i < kFeatures; ++i) {
     const FeatureError& one = errors.of[i];
     if (one.pairs > 0) {
-      text += fmt::format("  {}: {{pairs: {}, groups: {}, error: {:.4f}}}\n",
-                          kFeatureNames[i],
-                          one.pairs,
-                          one.groups,
-                          one.error);
+      text += fmt::format("  {}: {{pairs: {}, groups: {}, error: {:.4f}}}\n", kFeatureNames[i],
+                          one.pairs, one.groups, one.error);
     }
   }
   return text;

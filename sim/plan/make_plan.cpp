@@ -30,9 +30,7 @@ namespace orrery::plan {
 namespace {
 
 // Of the predicted difference between it and the winner.
-double error_between(const Finalist& winner,
-                     const Published& published,
-                     const Workbench& stated,
+double error_between(const Finalist& winner, const Published& published, const Workbench& stated,
                      const LayoutErrors& errors) {
   if (!published.plan) {
     return 0.0;
@@ -46,13 +44,10 @@ double error_between(const Finalist& winner,
 
 // Where the published layout stands beside the winner. Nothing where none is published, or where a
 // stop left it out.
-std::optional<Published> place_published(const PlanQuestion& question,
-                                         const Workbench& stated,
-                                         const Pool& pool,
-                                         const SimulatedPool& simulated,
+std::optional<Published> place_published(const PlanQuestion& question, const Workbench& stated,
+                                         const Pool& pool, const SimulatedPool& simulated,
                                          const std::vector<std::size_t>& order,
-                                         const Finalist& winner,
-                                         sweep::PointEvaluator& evaluator) {
+                                         const Finalist& winner, sweep::PointEvaluator& evaluator) {
   if (!stated.published) {
     return std::nullopt;
   }
@@ -69,10 +64,10 @@ std::optional<Published> place_published(const PlanQuestion& question,
   }
   published.problem = simulated.points[own].problem;
   if (published.problem.empty() && !pool.searches_published) {
-    published.problem = stated.runs_published ? std::string("plan.search leaves it out")
-                                              : fmt::format("{} does not offer all that {} does",
-                                                            stated.software.name,
-                                                            published.from.stack);
+    published.problem = stated.runs_published
+                            ? std::string("plan.search leaves it out")
+                            : fmt::format("{} does not offer all that {} does",
+                                          stated.software.name, published.from.stack);
   }
   published.plan = compare_with(winner, own, simulated, question, evaluator);
   if (published.plan && published.problem.empty()) {
@@ -99,9 +94,8 @@ struct Searched {
 };
 
 bool is_complete(const std::vector<ClusterSearch>& clusters) {
-  return std::all_of(clusters.begin(), clusters.end(), [](const ClusterSearch& cluster) {
-    return cluster.found.complete;
-  });
+  return std::all_of(clusters.begin(), clusters.end(),
+                     [](const ClusterSearch& cluster) { return cluster.found.complete; });
 }
 
 // Of all clusters, by score.
@@ -110,8 +104,8 @@ std::vector<Ranked> best_of(const std::vector<ClusterSearch>& clusters) {
   for (const ClusterSearch& cluster : clusters) {
     best.insert(best.end(), cluster.found.best.begin(), cluster.found.best.end());
   }
-  std::stable_sort(
-      best.begin(), best.end(), [](const Ranked& a, const Ranked& b) { return a.score < b.score; });
+  std::stable_sort(best.begin(), best.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.score < b.score; });
   return best;
 }
 
@@ -139,10 +133,8 @@ void search_with_switches(const PlanSpec& spec, PoolOptions options, Searched& s
   }
 }
 
-std::optional<Searched> search_all(const PlanQuestion& question,
-                                   const scenario::Scenario& scenario,
-                                   sweep::Team& team,
-                                   Diagnostics& diagnostics) {
+std::optional<Searched> search_all(const PlanQuestion& question, const scenario::Scenario& scenario,
+                                   sweep::Team& team, Diagnostics& diagnostics) {
   auto bench = make_workbench(scenario, question.spec, question.search, diagnostics);
   if (!bench) {
     return std::nullopt;
@@ -183,8 +175,7 @@ Headroom headroom_of(const Workbench& bench) {
           .source = fmt::format("{}: {}", to_string(error.source().kind), error.source().citation)};
 }
 
-Plan start_plan(const PlanQuestion& question,
-                const scenario::Scenario& scenario,
+Plan start_plan(const PlanQuestion& question, const scenario::Scenario& scenario,
                 const Searched& searched) {
   Plan plan;
   plan.name = scenario.name;
@@ -272,8 +263,7 @@ std::string none_fits(const Plan& plan, std::optional<Bytes> most) {
   }
   return fmt::format(
       "no plan: none of {} layouts leaves {} of memory free{}; the roomiest fits with {} free",
-      layouts,
-      format_bytes_binary(bytes(plan.headroom.bytes)),
+      layouts, format_bytes_binary(bytes(plan.headroom.bytes)),
       plan.headroom.stated ? ", as the headroom asks (plan.constraints.memory_headroom)"
                            : fmt::format(", and peaks are predicted within {} "
                                          "(plan.constraints.memory_headroom: 0B takes them as they "
@@ -295,8 +285,7 @@ void note_none(const Searched& searched, const SimulatedPool& simulated, Plan& p
   } else {
     const std::string why = why_none(simulated, searched.pool);
     plan.notes.push_back(fmt::format("no plan meets the constraints{}{}{}",
-                                     why.empty() ? "" : "; the best estimate: ",
-                                     why,
+                                     why.empty() ? "" : "; the best estimate: ", why,
                                      what_it_takes(simulated)));
   }
 }
@@ -354,20 +343,15 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
         bounded ? fmt::format("with bounds of all {} layouts, {} of them estimated",
                               format_integer(plan.counts.layouts),
                               format_integer(plan.counts.estimated))
-                : fmt::format("after {} of {} layouts",
-                              format_integer(plan.counts.seen),
+                : fmt::format("after {} of {} layouts", format_integer(plan.counts.seen),
                               format_integer(plan.counts.layouts));
-    plan.notes.push_back(
-        fmt::format("{} during the search, {}{}: {}",
-                    plan.limited ? "stopped as asked" : "interrupted",
-                    seen,
-                    of_sizes,
-                    plan.limited ? std::string("the best so far") : best_so_far(plan)));
+    plan.notes.push_back(fmt::format(
+        "{} during the search, {}{}: {}", plan.limited ? "stopped as asked" : "interrupted", seen,
+        of_sizes, plan.limited ? std::string("the best so far") : best_so_far(plan)));
   } else if (!plan.simulated_all) {
     plan.notes.push_back(
         fmt::format("interrupted after {} of {} plans were simulated: the best of those",
-                    format_integer(plan.simulated),
-                    format_integer(plan.pool)));
+                    format_integer(plan.simulated), format_integer(plan.pool)));
   } else if (!plan.examined) {
     plan.notes.emplace_back(
         "interrupted when all plans were simulated: the ranking stands, more was not worked out");
@@ -389,11 +373,8 @@ void note_assumptions(const scenario::Scenario& scenario, Plan& plan) {
 }
 
 // What stands beside the ranking. Throws Error(interrupted).
-void examine(const PlanQuestion& question,
-             const Searched& searched,
-             const Workbench& bench,
-             const SimulatedPool& simulated,
-             Plan& plan) {
+void examine(const PlanQuestion& question, const Searched& searched, const Workbench& bench,
+             const SimulatedPool& simulated, Plan& plan) {
   stop_point(question.stop);  // in the midst of it finalists have their step only
   const Finalist& winner = plan.finalists.front();
   if (question.fronts) {
@@ -413,8 +394,8 @@ void examine(const PlanQuestion& question,
     if (plan.published && errors) {
       plan.published->error = error_between(winner, *plan.published, searched.stated, *errors);
     }
-    plan.stability = check_stability(
-        plan.finalists, searched.clusters, bench, question.spec, errors, question.stop);
+    plan.stability = check_stability(plan.finalists, searched.clusters, bench, question.spec,
+                                     errors, question.stop);
     for (const Rival& rival : plan.stability.rivals) {
       if (!rival.told_apart()) {
         plan.finalists[rival.rank - 1].standing = Standing::tie;
@@ -423,11 +404,8 @@ void examine(const PlanQuestion& question,
   }
 }
 
-void finish(const PlanQuestion& question,
-            const Searched& searched,
-            const SimulatedPool& simulated,
-            const sweep::Sweep& points,
-            Plan& plan) {
+void finish(const PlanQuestion& question, const Searched& searched, const SimulatedPool& simulated,
+            const sweep::Sweep& points, Plan& plan) {
   const std::vector<std::size_t> order =
       ranking(simulated, searched.pool, question.spec.objective, !plan.searched_all);
   std::vector<std::size_t> chosen = order;
@@ -456,8 +434,8 @@ void finish(const PlanQuestion& question,
       plan.current->problem = simulated.points[*searched.pool.current].problem;
     }
   }
-  plan.published = place_published(
-      question, searched.stated, searched.pool, simulated, order, winner, evaluator);
+  plan.published = place_published(question, searched.stated, searched.pool, simulated, order,
+                                   winner, evaluator);
   try {
     examine(question, searched, bench, simulated, plan);
   } catch (const Error& error) {
@@ -482,12 +460,12 @@ SimulatedPool unsimulated(const Searched& searched, const PlanQuestion& question
     const Estimate estimate = (own ? as_stated : estimator).estimate(proposal.candidate);
     point.fits = estimate.verdict == Verdict::fits;
     const Bytes wanted = searched.bench.machines[proposal.candidate.gpu].headroom;
-    point.problem = point.fits ? ""
-                    : estimate.headroom < Bytes{}
-                        ? "does not fit"
-                        : fmt::format("{} of memory stay free, not {}",
-                                      format_bytes_binary(estimate.headroom),
-                                      format_bytes_binary(wanted));
+    point.problem =
+        point.fits ? ""
+        : estimate.headroom < Bytes{}
+            ? "does not fit"
+            : fmt::format("{} of memory stay free, not {}", format_bytes_binary(estimate.headroom),
+                          format_bytes_binary(wanted));
     point.step_time = in_seconds(to_seconds(estimate.step_time));
     point.memory_headroom = in_bytes(estimate.headroom);
     point.objective = question.spec.objective == Objective::fewest_gpus
@@ -526,8 +504,7 @@ std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
   return question;
 }
 
-std::optional<Plan> make_plan(const PlanQuestion& question,
-                              sweep::Team& team,
+std::optional<Plan> make_plan(const PlanQuestion& question, sweep::Team& team,
                               Diagnostics& diagnostics) {
   const auto scenario = base_of(question.base, {}, diagnostics);
   if (!scenario) {

@@ -56,14 +56,12 @@ struct PlanQuestion {
 // The question that the scenario itself asks: its `plan:` block with these of its keys changed, or
 // the defaults without one. Nothing after an error.
 [[nodiscard]] std::optional<PlanQuestion> question_of(
-    scenario::ScenarioTemplate base,
-    const std::vector<scenario::KeyValue>& changes,
+    scenario::ScenarioTemplate base, const std::vector<scenario::KeyValue>& changes,
     Diagnostics& diagnostics);
 
 // Nothing after an error in `diagnostics`. Members of the team that do not lead get nothing as
 // well: they only work. Throws Error(io), also for what the journal throws.
-[[nodiscard]] std::optional<Plan> make_plan(const PlanQuestion& question,
-                                            sweep::Team& team,
+[[nodiscard]] std::optional<Plan> make_plan(const PlanQuestion& question, sweep::Team& team,
                                             Diagnostics& diagnostics);
 
 // With the threads of this process.

@@ -31,10 +31,8 @@ double per_sequence(double step_time, const Candidate& candidate) {
 
 std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
                                              const std::vector<Candidate>& layouts,
-                                             const Workbench& bench,
-                                             Estimator& estimator,
-                                             const Finalist& winner,
-                                             const std::stop_token& stop) {
+                                             const Workbench& bench, Estimator& estimator,
+                                             const Finalist& winner, const std::stop_token& stop) {
   std::optional<Neighbour::Remedy> best;
   std::size_t tried = 0;
   for (const Candidate& candidate : layouts) {
@@ -49,8 +47,8 @@ std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
     }
     const double step_time = in_seconds(to_seconds(estimate.step_time));
     if (!best || step_time < best->step_time) {
-      best = {
-          *change, propose(candidate, bench), step_time, candidate == winner.proposal.candidate};
+      best = {*change, propose(candidate, bench), step_time,
+              candidate == winner.proposal.candidate};
     }
   }
   return best;
@@ -98,8 +96,7 @@ void keep_adjacent(const std::vector<Trait>& traits,
 
 }  // namespace
 
-std::optional<Trait> single_difference(const Candidate& one,
-                                       const Candidate& other,
+std::optional<Trait> single_difference(const Candidate& one, const Candidate& other,
                                        const Workbench& bench) {
   const std::string_view name = only_difference(one, other);
   if (name.empty()) {
@@ -108,10 +105,8 @@ std::optional<Trait> single_difference(const Candidate& one,
   return Trait{std::string(name), trait_text(traits_of(other, bench), name)};
 }
 
-std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
-                                        const Space& space,
-                                        const Workbench& bench,
-                                        const Finalist& winner,
+std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster, const Space& space,
+                                        const Workbench& bench, const Finalist& winner,
                                         const std::stop_token& stop) {
   const Candidate& own = winner.proposal.candidate;
   std::vector<std::pair<Trait, Candidate>> near;
@@ -149,12 +144,9 @@ std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
   return aside;
 }
 
-std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
-                                       const Space& space,
-                                       const Workbench& bench,
-                                       const Finalist& winner,
-                                       std::size_t most,
-                                       const std::stop_token& stop) {
+std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster, const Space& space,
+                                       const Workbench& bench, const Finalist& winner,
+                                       std::size_t most, const std::stop_token& stop) {
   std::vector<Neighbour> neighbours;
   if (cluster.found.misses.empty() || most == 0) {
     return neighbours;

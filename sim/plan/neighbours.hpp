@@ -20,24 +20,20 @@ namespace orrery::plan {
 // At most `most`, the one that is least short first. `winner` is of the same search. Throws
 // Error(interrupted).
 [[nodiscard]] std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster,
-                                                     const Space& space,
-                                                     const Workbench& bench,
-                                                     const Finalist& winner,
-                                                     std::size_t most,
+                                                     const Space& space, const Workbench& bench,
+                                                     const Finalist& winner, std::size_t most,
                                                      const std::stop_token& stop);
 
 // What the winner loses with one axis a step aside: of degrees the value below and the one above,
 // of words every other one; of each the best layout that differs in nothing else.
 [[nodiscard]] std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster,
-                                                      const Space& space,
-                                                      const Workbench& bench,
+                                                      const Space& space, const Workbench& bench,
                                                       const Finalist& winner,
                                                       const std::stop_token& stop);
 
 // The axis in which two candidates of one cluster differ, if it is a single one: its trait of
 // `other`. Nothing for equal candidates and for those that differ in more.
-[[nodiscard]] std::optional<Trait> single_difference(const Candidate& one,
-                                                     const Candidate& other,
+[[nodiscard]] std::optional<Trait> single_difference(const Candidate& one, const Candidate& other,
                                                      const Workbench& bench);
 
 }  // namespace orrery::plan

@@ -119,8 +119,8 @@ void add_alike(const Candidate& other, const Workbench& bench, Proposal& choice)
   const std::string other_name = sharding_name(other);
   const std::string name = sharding_name(choice.candidate);
   choice.alike.push_back({"sharding", other_name, propose(other, bench).changes});
-  choice.words.replace(
-      choice.words.find(name), name.size(), fmt::format("{} and {} alike", name, other_name));
+  choice.words.replace(choice.words.find(name), name.size(),
+                       fmt::format("{} and {} alike", name, other_name));
 }
 
 void add_near(const Ranked& best, const Ranked& other, const Workbench& bench, Proposal& choice) {
@@ -137,8 +137,7 @@ void add_near(const Ranked& best, const Ranked& other, const Workbench& bench, P
 }
 
 // The best `most` choices of a cluster; layouts alike, or nearly so, are one.
-std::vector<Proposal> best_choices(const std::vector<Ranked>& best,
-                                   std::size_t most,
+std::vector<Proposal> best_choices(const std::vector<Ranked>& best, std::size_t most,
                                    const Workbench& bench) {
   std::vector<Proposal> choices;
   std::vector<const Ranked*> first;
@@ -171,10 +170,8 @@ std::size_t layouts_per_cluster(const PlanSpec& spec, std::size_t clusters) {
 
 }  // namespace
 
-std::vector<ClusterSearch> search_clusters(const Workbench& bench,
-                                           const Space& space,
-                                           const PlanSpec& spec,
-                                           const PoolOptions& options) {
+std::vector<ClusterSearch> search_clusters(const Workbench& bench, const Space& space,
+                                           const PlanSpec& spec, const PoolOptions& options) {
   std::vector<ClusterSearch> clusters;
   const auto all = static_cast<std::int64_t>(space[Axis::gpu].size() * space[Axis::nodes].size());
   std::int64_t before = 0;
@@ -285,13 +282,12 @@ std::string words_of(const Candidate& candidate, const Workbench& bench) {
   if (candidate.pipeline > 1 || candidate.virtual_stages > 1) {
     const std::string chunks =
         candidate.virtual_stages > 1 ? fmt::format(", {} chunks", candidate.virtual_stages) : "";
-    add(fmt::format(
-        "pipeline {} ({}{})", candidate.pipeline, schedule::to_string(candidate.schedule), chunks));
+    add(fmt::format("pipeline {} ({}{})", candidate.pipeline,
+                    schedule::to_string(candidate.schedule), chunks));
   }
   degree("expert", candidate.expert);
   if (candidate.expert > 1) {
-    add(fmt::format("{} exchange{}",
-                    hardware::name_of(candidate.dispatcher),
+    add(fmt::format("{} exchange{}", hardware::name_of(candidate.dispatcher),
                     candidate.hides_exchange ? " behind compute" : ""));
   }
   if (bench.base.model.moe && candidate.expert_tensor != candidate.tensor) {
@@ -325,11 +321,8 @@ Proposal propose(const Candidate& candidate, const Workbench& bench) {
           .gpus = gpus_of(candidate, bench)};
 }
 
-Pool make_pool(const std::vector<ClusterSearch>& clusters,
-               const Space& space,
-               const Workbench& bench,
-               const Workbench& stated,
-               const PlanSpec& spec) {
+Pool make_pool(const std::vector<ClusterSearch>& clusters, const Space& space,
+               const Workbench& bench, const Workbench& stated, const PlanSpec& spec) {
   Pool pool;
   if (const auto own = candidate_of(bench.base, bench)) {
     pool.current = 0;
@@ -337,9 +330,8 @@ Pool make_pool(const std::vector<ClusterSearch>& clusters,
     pool.proposals.back().changes.clear();
   }
   const auto filled = static_cast<std::size_t>(
-      std::count_if(clusters.begin(), clusters.end(), [](const ClusterSearch& cluster) {
-        return !cluster.found.best.empty();
-      }));
+      std::count_if(clusters.begin(), clusters.end(),
+                    [](const ClusterSearch& cluster) { return !cluster.found.best.empty(); }));
   const std::size_t each = layouts_per_cluster(spec, filled);
   const auto combinations = run_combinations(spec);
   for (const ClusterSearch& cluster : clusters) {

@@ -47,8 +47,7 @@ struct PoolOptions {
 };
 
 // One search per cluster, in the order of the space; fewer after a stop request.
-[[nodiscard]] std::vector<ClusterSearch> search_clusters(const Workbench& bench,
-                                                         const Space& space,
+[[nodiscard]] std::vector<ClusterSearch> search_clusters(const Workbench& bench, const Space& space,
                                                          const PlanSpec& spec,
                                                          const PoolOptions& options);
 
@@ -72,10 +71,7 @@ struct Pool {
 };
 
 // `stated`: the workbench without switches.
-[[nodiscard]] Pool make_pool(const std::vector<ClusterSearch>& clusters,
-                             const Space& space,
-                             const Workbench& bench,
-                             const Workbench& stated,
-                             const PlanSpec& spec);
+[[nodiscard]] Pool make_pool(const std::vector<ClusterSearch>& clusters, const Space& space,
+                             const Workbench& bench, const Workbench& stated, const PlanSpec& spec);
 
 }  // namespace orrery::plan

@@ -40,79 +40,65 @@ bool needs_target(Objective objective) {
          objective == Objective::energy || objective == Objective::fewest_gpus;
 }
 
-void check_objective(const PlanSpec& spec,
-                     const scenario::Scenario& scenario,
+void check_objective(const PlanSpec& spec, const scenario::Scenario& scenario,
                      Diagnostics& diagnostics) {
   const SourceLocation where = scenario.where("plan.objective");
   const std::string_view name = to_string(spec.objective);
   if (spec.objective != Objective::step_time && !scenario.run) {
     diagnostics.error(
-        where,
-        "plan.objective",
+        where, "plan.objective",
         fmt::format("{} is a figure of a run, and the scenario has no `training`", name),
         "step_time, or training: {tokens: 1T}");
     return;
   }
   if (needs_target(spec.objective) && is_window(scenario)) {
-    diagnostics.error(where,
-                      "plan.objective",
+    diagnostics.error(where, "plan.objective",
                       fmt::format("{} is decided by training.duration, whatever the layout", name),
                       "cost_per_token or step_time, or training.tokens or steps as the target");
   }
   if (needs_price(spec.objective) && !is_priced(scenario) && spec.gpu_hours.empty()) {
-    diagnostics.error(where,
-                      "plan.objective",
-                      fmt::format("{} needs a price", name),
+    diagnostics.error(where, "plan.objective", fmt::format("{} needs a price", name),
                       "prices: {gpu_hour: $2.50/h, as_of: 2026-11-01}");
   }
   if (spec.objective == Objective::fewest_gpus && !spec.deadline) {
-    diagnostics.error(
-        where, "plan.objective", "fewest_gpus needs a deadline", "plan.deadline: 60d");
+    diagnostics.error(where, "plan.objective", "fewest_gpus needs a deadline",
+                      "plan.deadline: 60d");
   }
 }
 
-void check_constraints(const PlanSpec& spec,
-                       const scenario::Scenario& scenario,
+void check_constraints(const PlanSpec& spec, const scenario::Scenario& scenario,
                        Diagnostics& diagnostics) {
   if (spec.deadline && (!scenario.run || is_window(scenario))) {
-    diagnostics.error(scenario.where("plan.deadline"),
-                      "plan.deadline",
+    diagnostics.error(scenario.where("plan.deadline"), "plan.deadline",
                       scenario.run ? "says nothing beside training.duration: every run ends then"
                                    : "needs a run, and the scenario has no `training`",
                       "training.tokens or training.steps");
   }
   if (spec.constraints.budget && !is_priced(scenario) && spec.gpu_hours.empty()) {
-    diagnostics.error(scenario.where("plan.constraints.budget"),
-                      "plan.constraints.budget",
-                      "needs a price",
-                      "prices: {gpu_hour: $2.50/h, as_of: 2026-11-01}");
+    diagnostics.error(scenario.where("plan.constraints.budget"), "plan.constraints.budget",
+                      "needs a price", "prices: {gpu_hour: $2.50/h, as_of: 2026-11-01}");
   }
 }
 
-void check_gpus(const PlanSpec& spec,
-                const scenario::Scenario& scenario,
+void check_gpus(const PlanSpec& spec, const scenario::Scenario& scenario,
                 Diagnostics& diagnostics) {
   const AxisChoice& gpus = spec[Axis::gpu];
   const std::size_t listed = gpus.values.size();
   const bool money = needs_price(spec.objective) || spec.constraints.budget;
   if (listed > 1 && money && spec.gpu_hours.empty()) {
-    diagnostics.error(gpus.where,
-                      "plan.gpu_hours",
+    diagnostics.error(gpus.where, "plan.gpu_hours",
                       fmt::format("is needed to compare the cost of {} GPU types", listed),
                       "a price for each of plan.search.gpu, such as [$2.50/h, $3.20/h]");
   }
   if (!spec.gpu_hours.empty() && spec.gpu_hours.size() != listed) {
-    diagnostics.error(
-        scenario.where("plan.gpu_hours"),
-        "plan.gpu_hours",
-        fmt::format(
-            "has {} prices for {} GPU types in plan.search.gpu", spec.gpu_hours.size(), listed),
-        "a price for each");
+    diagnostics.error(scenario.where("plan.gpu_hours"), "plan.gpu_hours",
+                      fmt::format("has {} prices for {} GPU types in plan.search.gpu",
+                                  spec.gpu_hours.size(), listed),
+                      "a price for each");
   }
 }
 
-void check_run_axes(const PlanQuestion& question,
-                    const scenario::Scenario& scenario,
+void check_run_axes(const PlanQuestion& question, const scenario::Scenario& scenario,
                     Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < kRunAxes; ++i) {
     const AxisChoice& choice = question.spec.run[i];
@@ -120,15 +106,12 @@ void check_run_axes(const PlanQuestion& question,
       continue;
     }
     if (!scenario.run) {
-      diagnostics.error(choice.where,
-                        choice.key,
-                        "needs a run, and the scenario has no `training`",
+      diagnostics.error(choice.where, choice.key, "needs a run, and the scenario has no `training`",
                         "training: {tokens: 1T}");
       continue;
     }
     if (static_cast<RunAxis>(i) == RunAxis::spot_share && !scenario.run->capacity.spot) {
-      diagnostics.error(choice.where,
-                        choice.key,
+      diagnostics.error(choice.where, choice.key,
                         "needs spot nodes, and the scenario has no `capacity.spot`",
                         "capacity: {spot: {rate: 0.02/h, returns: 10min}}");
       continue;
@@ -139,8 +122,7 @@ void check_run_axes(const PlanQuestion& question,
   }
 }
 
-void warn_of_idle_choices(const PlanSpec& spec,
-                          const scenario::Scenario& scenario,
+void warn_of_idle_choices(const PlanSpec& spec, const scenario::Scenario& scenario,
                           Diagnostics& diagnostics) {
   const AxisChoice& nodes = spec[Axis::nodes];
   if (spec.objective == Objective::fewest_gpus && nodes.values.size() < 2) {
@@ -154,8 +136,7 @@ void warn_of_idle_choices(const PlanSpec& spec,
 
 }  // namespace
 
-void check_question(const PlanQuestion& question,
-                    const scenario::Scenario& scenario,
+void check_question(const PlanQuestion& question, const scenario::Scenario& scenario,
                     Diagnostics& diagnostics) {
   check_objective(question.spec, scenario, diagnostics);
   check_constraints(question.spec, scenario, diagnostics);

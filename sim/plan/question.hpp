@@ -14,8 +14,7 @@
 namespace orrery::plan {
 
 // What the objective and the constraints need of the scenario; reports what is missing.
-void check_question(const PlanQuestion& question,
-                    const scenario::Scenario& scenario,
+void check_question(const PlanQuestion& question, const scenario::Scenario& scenario,
                     Diagnostics& diagnostics);
 
 // Dollars per GPU-hour by machine; empty where all cost the same.

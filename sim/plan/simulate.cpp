@@ -82,8 +82,7 @@ std::string problem_of(const sweep::PointResult& result, const PlanSpec& spec, B
   }
   const double headroom = figure(result, Figure::headroom).value_or(0.0);
   if (headroom < in_bytes(wanted)) {
-    return fmt::format("{} of memory stay free, not {}",
-                       format_bytes_binary(bytes(headroom)),
+    return fmt::format("{} of memory stay free, not {}", format_bytes_binary(bytes(headroom)),
                        format_bytes_binary(wanted));
   }
   const auto kept = [&result](Figure which) {
@@ -94,8 +93,7 @@ std::string problem_of(const sweep::PointResult& result, const PlanSpec& spec, B
   };
   if (spec.deadline && !kept(Figure::in_time)) {
     return fmt::format("done by {} with a chance of {}, not 90%",
-                       format_time(*spec.deadline, {.trim = true}),
-                       percent(Figure::in_time));
+                       format_time(*spec.deadline, {.trim = true}), percent(Figure::in_time));
   }
   if (spec.constraints.budget && !kept(Figure::in_budget)) {
     return fmt::format("within {} with a chance of {}, not 90%",
@@ -123,9 +121,7 @@ std::optional<double> objective_of(const PoolPoint& point, Objective objective) 
   return std::nullopt;
 }
 
-PoolPoint point_of(const Proposal& proposal,
-                   const sweep::PointResult& result,
-                   const PlanSpec& spec,
+PoolPoint point_of(const Proposal& proposal, const sweep::PointResult& result, const PlanSpec& spec,
                    const Workbench& bench) {
   PoolPoint point;
   point.proposal = proposal;
@@ -176,21 +172,16 @@ sweep::Sweep sweep_of(const Pool& pool, const PlanQuestion& question) {
   return points;
 }
 
-SimulatedPool simulate(const Pool& pool,
-                       const sweep::Sweep& points,
-                       const PlanQuestion& question,
-                       const Workbench& bench,
-                       sweep::Team& team) {
+SimulatedPool simulate(const Pool& pool, const sweep::Sweep& points, const PlanQuestion& question,
+                       const Workbench& bench, sweep::Team& team) {
   std::unique_ptr<sweep::Journal> journal;
   if (question.journal) {
     journal = std::make_unique<sweep::Journal>(*question.journal,
                                                sweep::journal_header(points, question.version),
-                                               sweep::line_shape(points),
-                                               question.resume);
+                                               sweep::line_shape(points), question.resume);
   }
   const sweep::SweepOutcome outcome =
-      sweep::run_sweep(points,
-                       team,
+      sweep::run_sweep(points, team,
                        {.journal = journal.get(),
                         .threads = question.threads,
                         .stop = question.stop,
@@ -229,10 +220,8 @@ std::size_t stands_for_published(const SimulatedPool& simulated, const Pool& poo
   return own;
 }
 
-std::vector<std::size_t> ranking(const SimulatedPool& simulated,
-                                 const Pool& pool,
-                                 Objective objective,
-                                 bool cut_short) {
+std::vector<std::size_t> ranking(const SimulatedPool& simulated, const Pool& pool,
+                                 Objective objective, bool cut_short) {
   const auto is_found = [&pool](const Candidate& own) {
     const std::size_t end = pool.published.value_or(pool.proposals.size());
     return std::any_of(pool.proposals.begin() + 1,
@@ -259,9 +248,8 @@ std::vector<std::size_t> ranking(const SimulatedPool& simulated,
     const double second = by_gpus ? point.finish_time.value_or(0.0) : point.step_time.value_or(0.0);
     return std::tuple(first, second, i);
   };
-  std::sort(order.begin(), order.end(), [&rank](std::size_t a, std::size_t b) {
-    return rank(a) < rank(b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&rank](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   return order;
 }
 

@@ -35,10 +35,8 @@ struct SimulatedPool {
 
 // By the team, which calls together. The objective step_time is that of the scenario's batch: where
 // batches are searched, step time x batch of the scenario / batch.
-[[nodiscard]] SimulatedPool simulate(const Pool& pool,
-                                     const sweep::Sweep& points,
-                                     const PlanQuestion& question,
-                                     const Workbench& bench,
+[[nodiscard]] SimulatedPool simulate(const Pool& pool, const sweep::Sweep& points,
+                                     const PlanQuestion& question, const Workbench& bench,
                                      sweep::Team& team);
 
 // Where the published layout of the pool stands: itself, with its own switches, or the same layout
@@ -47,9 +45,7 @@ struct SimulatedPool {
 
 // Points that may win, best first: by objective, then step time, then their place in the pool. Of a
 // search that was cut short the scenario as it stands may be the best; a whole search has found it.
-[[nodiscard]] std::vector<std::size_t> ranking(const SimulatedPool& simulated,
-                                               const Pool& pool,
-                                               Objective objective,
-                                               bool cut_short);
+[[nodiscard]] std::vector<std::size_t> ranking(const SimulatedPool& simulated, const Pool& pool,
+                                               Objective objective, bool cut_short);
 
 }  // namespace orrery::plan

@@ -60,9 +60,7 @@ std::vector<Contender> contenders(const std::vector<Finalist>& finalists,
 
 // One coefficient of the stack moved by its error, and what the contenders take then.
 struct Moved {
-  Moved(const Workbench& as_known,
-        const hardware::StackKnob& knob,
-        double change,
+  Moved(const Workbench& as_known, const hardware::StackKnob& knob, double change,
         std::shared_ptr<step::StepSimulator> simulator)
       : bench(as_known), estimator(bench, std::move(simulator)) {
     knob.move(bench.software, 1.0 + change);
@@ -95,10 +93,8 @@ struct Moved {
 };
 
 // Contender by contender: the graph of its step is the same whatever moves.
-std::vector<Perturbation> perturb(const std::vector<Contender>& all,
-                                  const Workbench& bench,
-                                  double tie,
-                                  const std::stop_token& stop) {
+std::vector<Perturbation> perturb(const std::vector<Contender>& all, const Workbench& bench,
+                                  double tie, const std::stop_token& stop) {
   const auto simulator = evaluate::make_simulator();
   std::vector<std::unique_ptr<Moved>> every;
   for (const hardware::StackKnob& knob : hardware::stack_knobs()) {
@@ -132,8 +128,7 @@ std::optional<double> lead_over(const Finalist& other, const Finalist& winner) {
 }
 
 // Plans whose order is that of their figures; of a table that was not found every error is open.
-std::vector<Rival> rivals_of(const std::vector<Finalist>& finalists,
-                             const Workbench& bench,
+std::vector<Rival> rivals_of(const std::vector<Finalist>& finalists, const Workbench& bench,
                              const LayoutErrors& errors) {
   std::vector<Rival> rivals;
   scenario::Scenario winner = bench.base;
@@ -153,10 +148,8 @@ std::vector<Rival> rivals_of(const std::vector<Finalist>& finalists,
 }  // namespace
 
 Stability check_stability(const std::vector<Finalist>& finalists,
-                          const std::vector<ClusterSearch>& clusters,
-                          const Workbench& bench,
-                          const PlanSpec& spec,
-                          const std::optional<LayoutErrors>& errors,
+                          const std::vector<ClusterSearch>& clusters, const Workbench& bench,
+                          const PlanSpec& spec, const std::optional<LayoutErrors>& errors,
                           const std::stop_token& stop) {
   Stability stability;
   if (finalists.empty()) {
@@ -172,8 +165,7 @@ Stability check_stability(const std::vector<Finalist>& finalists,
   stability.stable = stability.errors_known;
   if (errors) {
     stability.rivals = rivals_of(finalists, bench, *errors);
-    stability.stable = std::all_of(stability.rivals.begin(),
-                                   stability.rivals.end(),
+    stability.stable = std::all_of(stability.rivals.begin(), stability.rivals.end(),
                                    [](const Rival& rival) { return rival.told_apart(); });
   }
   const bool by_gpus = spec.objective == Objective::fewest_gpus;
@@ -183,11 +175,10 @@ Stability check_stability(const std::vector<Finalist>& finalists,
   }
   const std::vector<Contender> all = contenders(finalists, clusters, bench);
   stability.perturbations = perturb(all, bench, spec.tie, stop);
-  stability.stable = stability.stable && std::none_of(stability.perturbations.begin(),
-                                                      stability.perturbations.end(),
-                                                      [](const Perturbation& one) {
-                                                        return one.overtaker.has_value();
-                                                      });
+  stability.stable =
+      stability.stable &&
+      std::none_of(stability.perturbations.begin(), stability.perturbations.end(),
+                   [](const Perturbation& one) { return one.overtaker.has_value(); });
   return stability;
 }
 

@@ -29,8 +29,7 @@ namespace orrery::plan {
 // Throws Error(interrupted).
 [[nodiscard]] Stability check_stability(const std::vector<Finalist>& finalists,
                                         const std::vector<ClusterSearch>& clusters,
-                                        const Workbench& bench,
-                                        const PlanSpec& spec,
+                                        const Workbench& bench, const PlanSpec& spec,
                                         const std::optional<LayoutErrors>& errors,
                                         const std::stop_token& stop);
 

@@ -9,8 +9,7 @@
 
 namespace orrery::plan {
 
-std::optional<TrialValues> trial_values(const run::RunPlan& plan,
-                                        int threads,
+std::optional<TrialValues> trial_values(const run::RunPlan& plan, int threads,
                                         const std::stop_token& stop) {
   const auto trials = static_cast<std::size_t>(plan.simulation.trials);
   TrialValues values;
@@ -32,18 +31,16 @@ std::optional<TrialValues> trial_values(const run::RunPlan& plan,
     }
   };
   constexpr std::int64_t kTrialsPerChunk = 16;
-  const bool complete = parallel_for(plan.simulation.trials,
-                                     {.threads = threads, .grain = kTrialsPerChunk, .stop = stop},
-                                     run_chunk);
+  const bool complete =
+      parallel_for(plan.simulation.trials,
+                   {.threads = threads, .grain = kTrialsPerChunk, .stop = stop}, run_chunk);
   return complete && !stop.stop_requested() ? std::optional(std::move(values)) : std::nullopt;
 }
 
 PairedDifference paired_difference(const std::vector<double>& first,
                                    const std::vector<double>& second) {
-  ORRERY_CHECK(first.size() == second.size() && !first.empty(),
-               "paired values: {} beside {}",
-               first.size(),
-               second.size());
+  ORRERY_CHECK(first.size() == second.size() && !first.empty(), "paired values: {} beside {}",
+               first.size(), second.size());
   std::vector<double> differences(first.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
     differences[i] = second[i] - first[i];

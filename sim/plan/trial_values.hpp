@@ -35,8 +35,7 @@ struct TrialValues {
 };
 
 // All trials of the plan again, which is what run::simulate reduces. Nothing after a stop request.
-[[nodiscard]] std::optional<TrialValues> trial_values(const run::RunPlan& plan,
-                                                      int threads,
+[[nodiscard]] std::optional<TrialValues> trial_values(const run::RunPlan& plan, int threads,
                                                       const std::stop_token& stop);
 
 struct PairedDifference {
@@ -44,9 +43,7 @@ struct PairedDifference {
   run::Interval ci95;
 
   // Whether the sign of the difference is open.
-  [[nodiscard]] bool holds_zero() const {
-    return ci95.low <= 0.0 && ci95.high >= 0.0;
-  }
+  [[nodiscard]] bool holds_zero() const { return ci95.low <= 0.0 && ci95.high >= 0.0; }
 };
 
 // second - first, trial by trial; both as long, at least one value.

@@ -91,9 +91,7 @@ struct ExpectationResult {
   std::optional<double> value;  // of the first comparison, base units
   SourceLocation where;
 
-  [[nodiscard]] bool passed() const {
-    return verdict == Verdict::pass;
-  }
+  [[nodiscard]] bool passed() const { return verdict == Verdict::pass; }
 };
 
 struct ExpectContext {

@@ -45,9 +45,7 @@ std::string_view words(Comparison comparison) {
   return {};
 }
 
-Estimate exactly(double value) {
-  return {value, {value, value}};
-}
+Estimate exactly(double value) { return {value, {value, value}}; }
 
 // Share of the trials for which the inner comparison holds.
 Estimate probability(const run::Distribution& trials, const Operand& operand) {
@@ -86,14 +84,12 @@ Judged judge_comparison(const ExpectNode& node, const ExpectContext& context) {
   const MetricValue* metric = context.metrics.find(node.operand.metric);
   const std::string name = operand_text(node.operand);
   if (metric == nullptr) {
-    return {Verdict::fail,
-            fmt::format("{} is not known: the scenario does not ask for it", name),
+    return {Verdict::fail, fmt::format("{} is not known: the scenario does not ask for it", name),
             std::nullopt};
   }
   if (context.gave_up > 0 && info(node.operand.metric).stochastic) {
     return {Verdict::undecided,
-            fmt::format("{} cannot be judged: {} trials gave up before the run was done",
-                        name,
+            fmt::format("{} cannot be judged: {} trials gave up before the run was done", name,
                         context.gave_up),
             std::nullopt};
   }
@@ -105,18 +101,14 @@ Judged judge_comparison(const ExpectNode& node, const ExpectContext& context) {
   Judged judged;
   judged.value = found.value;
   judged.verdict = point ? Verdict::pass : Verdict::fail;
-  judged.detail = fmt::format("{} is {}, {} {}",
-                              name,
-                              format_value(dimension, found.value),
-                              words(node.comparison),
-                              format_value(dimension, node.bound));
+  judged.detail = fmt::format("{} is {}, {} {}", name, format_value(dimension, found.value),
+                              words(node.comparison), format_value(dimension, node.bound));
   if (!context.decide_point && low != high) {
     judged.verdict = Verdict::undecided;
     judged.detail += fmt::format(
         " cannot be decided: 95 % interval {} to {}; more trials, or "
         "`decide: point`",
-        format_value(dimension, found.ci95.low),
-        format_value(dimension, found.ci95.high));
+        format_value(dimension, found.ci95.low), format_value(dimension, found.ci95.high));
   } else {
     judged.detail += " is needed";
   }
@@ -186,9 +178,7 @@ std::string operand_text(const Operand& operand) {
     case OperandKind::mean:
       return fmt::format("mean({})", metric.name);
     case OperandKind::probability:
-      return fmt::format("probability({} {} {})",
-                         metric.name,
-                         words(operand.inner),
+      return fmt::format("probability({} {} {})", metric.name, words(operand.inner),
                          format_value(metric.dimension, operand.inner_bound));
   }
   return {};

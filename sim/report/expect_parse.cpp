@@ -33,10 +33,8 @@ struct UnitSize {
   double size;
 };
 
-yaml::Parsed<double> parse_amount(std::string_view text,
-                                  std::span<const UnitSize> units,
-                                  std::string_view message,
-                                  std::string_view allowed) {
+yaml::Parsed<double> parse_amount(std::string_view text, std::span<const UnitSize> units,
+                                  std::string_view message, std::string_view allowed) {
   for (const auto& [unit, size] : units) {
     if (text.ends_with(unit)) {
       yaml::Parsed<double> number = yaml::parse_number(text.substr(0, text.size() - unit.size()));
@@ -51,8 +49,8 @@ yaml::Parsed<double> parse_amount(std::string_view text,
 
 // In kWh.
 yaml::Parsed<double> parse_energy(std::string_view text) {
-  constexpr std::array kUnits = {
-      UnitSize{"kWh", 1.0}, UnitSize{"MWh", kKilo}, UnitSize{"GWh", kMega}};
+  constexpr std::array kUnits = {UnitSize{"kWh", 1.0}, UnitSize{"MWh", kKilo},
+                                 UnitSize{"GWh", kMega}};
   return parse_amount(text, kUnits, "needs a unit of energy", "such as 250MWh, 1.2GWh or 800kWh");
 }
 
@@ -186,11 +184,8 @@ class Parser {
     return true;
   }
 
-  bool parse_chain(ExpectNode& out,
-                   std::size_t depth,
-                   std::string_view keyword,
-                   ExpectNode::Kind kind,
-                   bool (Parser::*parse_part)(ExpectNode&, std::size_t)) {
+  bool parse_chain(ExpectNode& out, std::size_t depth, std::string_view keyword,
+                   ExpectNode::Kind kind, bool (Parser::*parse_part)(ExpectNode&, std::size_t)) {
     ExpectNode first;
     if (!(this->*parse_part)(first, depth)) {
       return false;

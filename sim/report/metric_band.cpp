@@ -23,9 +23,7 @@ bool moves(Follows follows, bool window) {
   return false;
 }
 
-double laplace(double x) {
-  return x < 0.0 ? std::exp(x) / 2.0 : 1.0 - std::exp(-x) / 2.0;
-}
+double laplace(double x) { return x < 0.0 ? std::exp(x) / 2.0 : 1.0 - std::exp(-x) / 2.0; }
 
 // The share of the cases below a value: `logs` of the trials, `spread` of the step.
 double share_below(const std::vector<double>& logs, double spread, double log) {

@@ -30,8 +30,7 @@ struct MetricBand {
 [[nodiscard]] std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id);
 
 // Nothing where the metric has no band.
-[[nodiscard]] std::optional<double> share_at_most(const Evaluation& evaluation,
-                                                  MetricId id,
+[[nodiscard]] std::optional<double> share_at_most(const Evaluation& evaluation, MetricId id,
                                                   double bound);
 
 }  // namespace orrery::report

@@ -37,9 +37,7 @@ class Waterfall {
     }
   }
 
-  [[nodiscard]] std::vector<UtilisationRow> take() {
-    return std::move(rows_);
-  }
+  [[nodiscard]] std::vector<UtilisationRow> take() { return std::move(rows_); }
 
  private:
   std::vector<UtilisationRow> rows_;

@@ -30,13 +30,9 @@ std::uint64_t rounded_bits(double value) {
   return (std::bit_cast<std::uint64_t>(value) + kHalf) >> kDroppedBits;
 }
 
-double value_of(std::uint64_t bits) {
-  return std::bit_cast<double>(bits << kDroppedBits);
-}
+double value_of(std::uint64_t bits) { return std::bit_cast<double>(bits << kDroppedBits); }
 
-std::int64_t quotient_above(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
+std::int64_t quotient_above(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -77,19 +73,16 @@ Distribution::Distribution(std::vector<double> values) : values_(std::move(value
 
 Distribution::Distribution(std::vector<CountedValue> values, const Moments& moments)
     : mean_(moments.mean) {
-  std::sort(values.begin(), values.end(), [](const CountedValue& a, const CountedValue& b) {
-    return a.value < b.value;
-  });
+  std::sort(values.begin(), values.end(),
+            [](const CountedValue& a, const CountedValue& b) { return a.value < b.value; });
   std::int64_t before = 0;
   for (const CountedValue& counted : values) {
     before += counted.count;
     values_.push_back(counted.value);
     upto_.push_back(before);
   }
-  ORRERY_CHECK(before >= 1 && before == moments.count,
-               "{} counted values with the moments of {}",
-               before,
-               moments.count);
+  ORRERY_CHECK(before >= 1 && before == moments.count, "{} counted values with the moments of {}",
+               before, moments.count);
   if (before > 1) {
     standard_deviation_ = std::sqrt(moments.squares / static_cast<double>(before - 1));
   }
@@ -144,10 +137,8 @@ std::int64_t Distribution::count_below(double x) const {
 }
 
 Interval ci95_of_fraction(std::int64_t successes, std::int64_t trials) {
-  ORRERY_CHECK(trials >= 1 && successes >= 0 && successes <= trials,
-               "{} successes in {} trials",
-               successes,
-               trials);
+  ORRERY_CHECK(trials >= 1 && successes >= 0 && successes <= trials, "{} successes in {} trials",
+               successes, trials);
   const double k = static_cast<double>(successes);
   const double n = static_cast<double>(trials);
   Interval result{0.0, 1.0};

@@ -70,14 +70,10 @@ class Distribution {
   [[nodiscard]] double quantile(double q) const;
   [[nodiscard]] Interval ci95_of_quantile(double q) const;
 
-  [[nodiscard]] double mean() const {
-    return mean_;
-  }
+  [[nodiscard]] double mean() const { return mean_; }
 
   // Sample standard deviation, 0 for a single trial.
-  [[nodiscard]] double standard_deviation() const {
-    return standard_deviation_;
-  }
+  [[nodiscard]] double standard_deviation() const { return standard_deviation_; }
 
   [[nodiscard]] Interval ci95_of_mean() const;
 
@@ -118,18 +114,12 @@ class Distribution {
   }
 
   // The least and the greatest value; of at least one.
-  [[nodiscard]] double least() const {
-    return values_.front();
-  }
+  [[nodiscard]] double least() const { return values_.front(); }
 
-  [[nodiscard]] double greatest() const {
-    return values_.back();
-  }
+  [[nodiscard]] double greatest() const { return values_.back(); }
 
   // Ascending; a value that is held once for many trials stands here once.
-  [[nodiscard]] const std::vector<double>& sorted() const {
-    return values_;
-  }
+  [[nodiscard]] const std::vector<double>& sorted() const { return values_; }
 
   friend bool operator==(const Distribution&, const Distribution&) = default;
 
@@ -179,14 +169,10 @@ class TrialSpread {
 
   TrialSpread(std::int64_t trials, std::size_t quantities);
 
-  [[nodiscard]] std::int64_t chunks() const {
-    return chunks_;
-  }
+  [[nodiscard]] std::int64_t chunks() const { return chunks_; }
 
   // Trials of a chunk but the last.
-  [[nodiscard]] std::int64_t chunk_size() const {
-    return chunk_size_;
-  }
+  [[nodiscard]] std::int64_t chunk_size() const { return chunk_size_; }
 
   // The quantities of all trials of a chunk, one after the other; values are at least 0, or kNone.
   // From any thread.

@@ -22,9 +22,7 @@ struct Quantity {
   double (*value_of)(const RunResult& result);
 };
 
-double count(std::int64_t value) {
-  return static_cast<double>(value);
-}
+double count(std::int64_t value) { return static_cast<double>(value); }
 
 double gpu_time(const RunResult& result, RunCategory category) {
   return in_seconds(result.ledger.gpu_time(category));
@@ -142,13 +140,13 @@ std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOp
       options.progress(done, result.trials);
     }
   };
-  const bool complete = parallel_for(spread.chunks(),
-                                     {.threads = options.threads, .stop = options.stop},
-                                     [&](std::int64_t begin, std::int64_t end) {
-                                       for (std::int64_t i = begin; i < end; ++i) {
-                                         run_chunk(i);
-                                       }
-                                     });
+  const bool complete =
+      parallel_for(spread.chunks(), {.threads = options.threads, .stop = options.stop},
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       run_chunk(i);
+                     }
+                   });
   if (!complete || options.stop.stop_requested()) {
     return std::nullopt;
   }

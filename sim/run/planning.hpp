@@ -23,13 +23,9 @@ inline bool is_rate(PerSecond rate) {
   return std::isfinite(in_per_second(rate)) && rate >= PerSecond{};
 }
 
-inline bool is_positive(double value) {
-  return std::isfinite(value) && value > 0.0;
-}
+inline bool is_positive(double value) { return std::isfinite(value) && value > 0.0; }
 
-inline bool is_share(double value) {
-  return value >= 0.0 && value <= 1.0;
-}
+inline bool is_share(double value) { return value >= 0.0 && value <= 1.0; }
 
 class Findings {
  public:
@@ -76,9 +72,7 @@ class Findings {
     add(Severity::warning, key, std::move(message), {});
   }
 
-  [[nodiscard]] bool sound() const {
-    return sound_;
-  }
+  [[nodiscard]] bool sound() const { return sound_; }
 
  private:
   void add(Severity severity, std::string_view key, std::string message, std::string allowed) {
@@ -98,16 +92,12 @@ class Findings {
 
 // Fills `causes`, `mtbf` and `failures` of the plan, whose step is known. `start` is the
 // begin of the run (seconds since 1970-01-01T00:00Z).
-void plan_failures(const FailureSpec& spec,
-                   std::optional<std::int64_t> start,
-                   RunPlan& plan,
+void plan_failures(const FailureSpec& spec, std::optional<std::int64_t> start, RunPlan& plan,
                    Findings& findings);
 
 // Fills plan.capacity. Adds the cause "spot preemption" when nodes are on spot. `failures`: those
 // of the spec with what their preset says, such as the length of repairs.
-void plan_capacity(const RunSpec& spec,
-                   const FailureSpec& failures,
-                   RunPlan& plan,
+void plan_capacity(const RunSpec& spec, const FailureSpec& failures, RunPlan& plan,
                    Findings& findings);
 
 // How many nodes the first and the largest phase have; after plan_phases.
@@ -143,9 +133,7 @@ void plan_tiers(const CheckpointSpec& spec, RunPlan& plan, Findings& findings);
 //
 // Without prices of storage and of the job nothing is added. The newest checkpoints are as many
 // whatever their distance, so they do not enter.
-void plan_interval(const CheckpointSpec& spec,
-                   const TrainingSpec& training,
-                   RunPlan& plan,
+void plan_interval(const CheckpointSpec& spec, const TrainingSpec& training, RunPlan& plan,
                    Findings& findings);
 
 // Resolves the stages of a recovery into the plan: stated by the cause, else by the job, else from
@@ -164,10 +152,8 @@ void check_stages(const RecoveryStages& stages, std::string_view key, Findings& 
                                                                      Findings& findings);
 
 // Fills `plan.recovery` for all of `plan.causes`; `job`: see job_recovery.
-void plan_recovery(const RecoverySpec& recovery,
-                   const CheckpointSpec& checkpoint,
-                   const std::array<Duration, kRecoveryStageCount>& job,
-                   RunPlan& plan,
+void plan_recovery(const RecoverySpec& recovery, const CheckpointSpec& checkpoint,
+                   const std::array<Duration, kRecoveryStageCount>& job, RunPlan& plan,
                    Findings& findings);
 
 // Fills plan.pricing.
@@ -175,8 +161,7 @@ void plan_prices(const RunSpec& spec, RunPlan& plan, Findings& findings);
 
 // How long a budget lasts: money / (gpu_hour x GPUs of the nodes and of the spares that are
 // billed). Absent where the price of a GPU is not one number: owned, reserved, spot, changing.
-[[nodiscard]] std::optional<Seconds> budget_window(Dollars money,
-                                                   const RunSpec& spec,
+[[nodiscard]] std::optional<Seconds> budget_window(Dollars money, const RunSpec& spec,
                                                    const StepInput& step);
 
 }  // namespace orrery::run

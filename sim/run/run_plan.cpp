@@ -49,13 +49,9 @@ double steps_for(const std::vector<PlannedPhase>& phases, Amount wanted, Each ea
   return begin;
 }
 
-Tokens tokens_of(const PlannedPhase& phase) {
-  return phase.tokens_per_step;
-}
+Tokens tokens_of(const PlannedPhase& phase) { return phase.tokens_per_step; }
 
-Seconds time_of(const PlannedPhase& phase) {
-  return to_seconds(phase.step_time);
-}
+Seconds time_of(const PlannedPhase& phase) { return to_seconds(phase.step_time); }
 
 // Steps after which `progress` is reached, counted over the planned phases.
 double steps_at(const std::vector<PlannedPhase>& phases, const Progress& progress) {
@@ -80,16 +76,13 @@ PlannedPhase planned(const PhaseSpec& spec, const PhaseStep& step) {
 
 bool check_phase(const PhaseSpec& spec, const PhaseStep& step, bool last, Findings& findings) {
   const std::string key = "training.phases";
-  bool sound = findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime,
-                                key,
+  bool sound = findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime, key,
                                 "a step of every phase must take between 1 ns and 73 years");
   sound &= findings.require(in_range(spec.change), key, "restart must be between 0 s and 73 years");
-  sound &= findings.require(last || spec.until.has_value(),
-                            key,
+  sound &= findings.require(last || spec.until.has_value(), key,
                             fmt::format("phase {} has no end", spec.name),
                             "`until` in every phase but the last");
-  sound &= findings.require(!last || !spec.until.has_value(),
-                            key,
+  sound &= findings.require(!last || !spec.until.has_value(), key,
                             fmt::format("phase {} is the last and has an end", spec.name),
                             "no `until` in the last phase, which lasts to the end of the run");
   return sound && findings.require(step.nodes >= 1, key, "a phase needs at least one node");
@@ -106,8 +99,7 @@ void plan_phases(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
     return;
   }
   ORRERY_CHECK(spec.phases.size() == plan.step.phases.size(),
-               "{} phases, but {} of them have a step time",
-               spec.phases.size(),
+               "{} phases, but {} of them have a step time", spec.phases.size(),
                plan.step.phases.size());
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < spec.phases.size(); ++i) {
@@ -120,8 +112,7 @@ void plan_phases(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
       return;
     }
     const double until = steps_at(plan.phases, *wanted.until);
-    if (!findings.require(until <= static_cast<double>(kMostSteps),
-                          "training.phases",
+    if (!findings.require(until <= static_cast<double>(kMostSteps), "training.phases",
                           fmt::format("phase {} has more than 2^53 steps", wanted.name))) {
       return;
     }
@@ -132,8 +123,7 @@ void plan_phases(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
       plan.phases.pop_back();
     } else {
       findings.require(
-          false,
-          "training.phases",
+          false, "training.phases",
           fmt::format("phase {} ends before it begins, at step {}", wanted.name, begin),
           "ends in ascending order");
       return;
@@ -168,14 +158,12 @@ void plan_rework(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
             "training.rework",
             fmt::format("rework `{}` does not come after the one before", event.name),
             "events in order of their steps, the first at step 1 or later") &&
-        findings.require(
-            discard >= 1.0 && discard <= at,
-            "training.rework",
-            fmt::format(
-                "rework `{}` at step {:.0f} throws away {:.0f} steps", event.name, at, discard),
-            "between one step and all that were done") &&
-        findings.require(
-            in_range(event.stall), "training.rework", "the stall must be between 0 s and 73 years");
+        findings.require(discard >= 1.0 && discard <= at, "training.rework",
+                         fmt::format("rework `{}` at step {:.0f} throws away {:.0f} steps",
+                                     event.name, at, discard),
+                         "between one step and all that were done") &&
+        findings.require(in_range(event.stall), "training.rework",
+                         "the stall must be between 0 s and 73 years");
     if (!sound) {
       return;
     }
@@ -186,23 +174,19 @@ void plan_rework(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
 }
 
 void check_step(const StepInput& step, Findings& findings) {
-  findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime,
-                   "step.time",
+  findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime, "step.time",
                    fmt::format("a step must take between 1 ns and 73 years, and takes {}",
                                format_time(to_seconds(step.step_time))));
-  findings.require(
-      step.nodes >= 1 && step.gpus == step.nodes * step.gpus_per_node,
-      "cluster.nodes",
-      fmt::format(
-          "{} nodes of {} GPUs are not {} GPUs", step.nodes, step.gpus_per_node, step.gpus));
+  findings.require(step.nodes >= 1 && step.gpus == step.nodes * step.gpus_per_node, "cluster.nodes",
+                   fmt::format("{} nodes of {} GPUs are not {} GPUs", step.nodes,
+                               step.gpus_per_node, step.gpus));
 }
 
 void plan_evaluation(const std::optional<EvaluationSpec>& spec, RunPlan& plan, Findings& findings) {
   if (!spec) {
     return;
   }
-  findings.require(spec->every_steps >= 1 && spec->every_steps <= kMostSteps,
-                   "evaluation.every",
+  findings.require(spec->every_steps >= 1 && spec->every_steps <= kMostSteps, "evaluation.every",
                    "must be between 1 step and 2^53 steps");
   findings.require_time(spec->duration, "evaluation.duration");
   plan.evaluation_steps = spec->every_steps;
@@ -215,8 +199,7 @@ void plan_stops(const FailureSpec& spec, RunPlan& plan, Findings& findings) {
                         bounded_time(spec.maintenance->stall)};
     findings.require(
         in_range(spec.maintenance->stall) && plan.maintenance.stall < plan.maintenance.period,
-        "failures.maintenance",
-        "a planned stop must be shorter than the time between two of them");
+        "failures.maintenance", "a planned stop must be shorter than the time between two of them");
   } else if (spec.maintenance) {
     findings.require_rate(spec.maintenance->rate, "failures.maintenance");
   }
@@ -224,8 +207,7 @@ void plan_stops(const FailureSpec& spec, RunPlan& plan, Findings& findings) {
     plan.unitemised = {bounded_time(days(1.0)), bounded_time(*spec.unitemised_per_day)};
     findings.require(
         in_range(*spec.unitemised_per_day) && plan.unitemised.stall < plan.unitemised.period,
-        "failures.unitemised",
-        "must be less than a day per day");
+        "failures.unitemised", "must be less than a day per day");
   }
 }
 
@@ -252,16 +234,14 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   const int stated = static_cast<int>(spec.duration.has_value()) +
                      static_cast<int>(spec.tokens.has_value()) +
                      static_cast<int>(spec.steps.has_value());
-  if (!findings.require(stated == 1,
-                        "training",
+  if (!findings.require(stated == 1, "training",
                         fmt::format("{} of duration, tokens and steps are stated", stated),
                         "exactly one")) {
     return;
   }
   if (spec.duration) {
     findings.require(bounded_time(*spec.duration) > SimTime{} && in_range(*spec.duration),
-                     "training.duration",
-                     "must be at least 1 ns and below 73 years");
+                     "training.duration", "must be at least 1 ns and below 73 years");
     plan.end = bounded_time(*spec.duration);
     plan.fault_free_wall = plan.end;
     return;
@@ -269,11 +249,9 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   double steps = static_cast<double>(spec.steps.value_or(0));
   if (spec.tokens) {
     const bool positive =
-        std::all_of(plan.phases.begin(), plan.phases.end(), [](const PlannedPhase& phase) {
-          return phase.tokens_per_step > Tokens{};
-        });
-    if (!findings.require(positive && *spec.tokens > Tokens{},
-                          "training.tokens",
+        std::all_of(plan.phases.begin(), plan.phases.end(),
+                    [](const PlannedPhase& phase) { return phase.tokens_per_step > Tokens{}; });
+    if (!findings.require(positive && *spec.tokens > Tokens{}, "training.tokens",
                           "the tokens of the run and of a step must be positive")) {
       return;
     }
@@ -292,8 +270,7 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   if (plan.simulation.max_wall) {
     findings.require(
         bounded_time(*plan.simulation.max_wall) > SimTime{} && in_range(*plan.simulation.max_wall),
-        "simulation.max_wall",
-        "must be at least 1 ns and below 73 years");
+        "simulation.max_wall", "must be at least 1 ns and below 73 years");
     plan.end = bounded_time(*plan.simulation.max_wall);
   }
 }
@@ -304,8 +281,7 @@ void check_events(const RunPlan& plan, Findings& findings) {
   const double wall = in_seconds(to_seconds(plan.fault_free_wall));
   const auto require = [&](SimTime period, std::string_view key) {
     const double events = period > SimTime{} ? wall / in_seconds(to_seconds(period)) : 0.0;
-    findings.require(events <= kMostEvents,
-                     key,
+    findings.require(events <= kMostEvents, key,
                      fmt::format("happens {:.3g} times in the run, too often to simulate", events),
                      "at most 100 million times");
   };
@@ -335,8 +311,7 @@ void check_events(const RunPlan& plan, Findings& findings) {
 
 void plan_simulation(const SimulationSpec& spec, RunPlan& plan, Findings& findings) {
   constexpr std::int64_t kMostTrials = std::int64_t{1} << 31;
-  findings.require(spec.trials >= 1 && spec.trials <= kMostTrials,
-                   "simulation.trials",
+  findings.require(spec.trials >= 1 && spec.trials <= kMostTrials, "simulation.trials",
                    "must be between 1 and 2^31");
   plan.simulation = spec;
 }
@@ -347,8 +322,7 @@ TrainingSpec with_window(const RunSpec& spec, const StepInput& step, Findings& f
   const auto* money = training.budget ? std::get_if<Dollars>(&*training.budget) : nullptr;
   if (money != nullptr) {
     training.duration = budget_window(*money, spec, step);
-    findings.require(training.duration.has_value(),
-                     "training.budget",
+    findings.require(training.duration.has_value(), "training.budget",
                      "in money needs one price of a GPU: none owned, reserved, spot or later",
                      "prices.gpu_hour");
   }
@@ -374,15 +348,14 @@ double steps_for_time(const std::vector<PlannedPhase>& phases, Seconds time) {
 }
 
 std::size_t phase_of_step(const std::vector<PlannedPhase>& phases, std::int64_t step) {
-  const auto phase = std::upper_bound(
-      phases.begin(), phases.end(), step, [](std::int64_t value, const PlannedPhase& candidate) {
-        return value < candidate.until_step;
-      });
+  const auto phase = std::upper_bound(phases.begin(), phases.end(), step,
+                                      [](std::int64_t value, const PlannedPhase& candidate) {
+                                        return value < candidate.until_step;
+                                      });
   return static_cast<std::size_t>(phase - phases.begin());
 }
 
-std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
-                                 std::int64_t global_batch,
+std::vector<PhaseSpec> phases_of(const TrainingSpec& spec, std::int64_t global_batch,
                                  std::int64_t sequence_length) {
   if (!spec.batch_ramp) {
     return spec.phases;
@@ -410,8 +383,7 @@ SimTime bounded_time(Seconds value) {
   return std::clamp(to_sim_time(value), SimTime{}, kLongestTime);
 }
 
-std::optional<RunPlan> resolve_run(const RunSpec& spec,
-                                   const StepInput& step,
+std::optional<RunPlan> resolve_run(const RunSpec& spec, const StepInput& step,
                                    std::vector<RunProblem>& problems) {
   Findings findings(problems);
   RunPlan plan;

@@ -280,9 +280,7 @@ struct RunPlan {
   PricePlan pricing;
   SimulationSpec simulation;
 
-  [[nodiscard]] std::int64_t job_gpus() const {
-    return step.gpus;
-  }
+  [[nodiscard]] std::int64_t job_gpus() const { return step.gpus; }
 };
 
 // One finding about the specs, ready to become a diagnostic at the key that caused it.
@@ -294,8 +292,7 @@ struct RunProblem {
 };
 
 // The plan, or nothing when `problems` holds an error. Appends all findings, warnings included.
-[[nodiscard]] std::optional<RunPlan> resolve_run(const RunSpec& spec,
-                                                 const StepInput& step,
+[[nodiscard]] std::optional<RunPlan> resolve_run(const RunSpec& spec, const StepInput& step,
                                                  std::vector<RunProblem>& problems);
 
 // Tokens of the first `steps` steps, and the time they take without stops.

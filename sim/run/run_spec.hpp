@@ -147,8 +147,7 @@ struct TrainingSpec {
 };
 
 // The phases of the run, those of a batch ramp included; empty for a run of one phase.
-[[nodiscard]] std::vector<PhaseSpec> phases_of(const TrainingSpec& spec,
-                                               std::int64_t global_batch,
+[[nodiscard]] std::vector<PhaseSpec> phases_of(const TrainingSpec& spec, std::int64_t global_batch,
                                                std::int64_t sequence_length);
 
 struct EvaluationSpec {

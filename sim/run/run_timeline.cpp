@@ -8,22 +8,11 @@
 namespace orrery::run {
 
 std::string_view to_string(RunActivity activity) {
-  constexpr std::array<std::string_view, kRunActivityCount> kNames = {"training",
-                                                                      "lost work",
-                                                                      "checkpoint",
-                                                                      "evaluation",
-                                                                      "planned maintenance",
-                                                                      "unitemised",
-                                                                      "detection",
-                                                                      "diagnosis",
-                                                                      "waiting for nodes",
-                                                                      "scheduling",
-                                                                      "communicators",
-                                                                      "load",
-                                                                      "warm-up",
-                                                                      "failure",
-                                                                      "discarded work",
-                                                                      "rework"};
+  constexpr std::array<std::string_view, kRunActivityCount> kNames = {
+      "training",      "lost work", "checkpoint", "evaluation",        "planned maintenance",
+      "unitemised",    "detection", "diagnosis",  "waiting for nodes", "scheduling",
+      "communicators", "load",      "warm-up",    "failure",           "discarded work",
+      "rework"};
   return kNames[static_cast<std::size_t>(activity)];
 }
 

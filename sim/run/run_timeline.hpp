@@ -73,29 +73,21 @@ struct Holding {
 
 class RunTimeline {
  public:
-  void add(RunInterval interval) {
-    intervals_.push_back(interval);
-  }
+  void add(RunInterval interval) { intervals_.push_back(interval); }
 
   // Relabels the latest `lost` of training time as `kind`.
   void mark_lost(SimTime lost, RunActivity kind);
 
-  void hold(const Holding& holding) {
-    holdings_.push_back(holding);
-  }
+  void hold(const Holding& holding) { holdings_.push_back(holding); }
 
   void clear() {
     intervals_.clear();
     holdings_.clear();
   }
 
-  [[nodiscard]] const std::vector<RunInterval>& intervals() const {
-    return intervals_;
-  }
+  [[nodiscard]] const std::vector<RunInterval>& intervals() const { return intervals_; }
 
-  [[nodiscard]] const std::vector<Holding>& holdings() const {
-    return holdings_;
-  }
+  [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
 
  private:
   std::vector<RunInterval> intervals_;

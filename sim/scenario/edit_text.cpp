@@ -146,9 +146,7 @@ std::string flow_text(const std::vector<Part>& parts, std::size_t from, const st
                                   : text + "{" + flow_text(parts, from + 1, value) + "}";
 }
 
-std::string block_text(const std::vector<Part>& parts,
-                       std::size_t from,
-                       std::size_t indent,
+std::string block_text(const std::vector<Part>& parts, std::size_t from, std::size_t indent,
                        const std::string& value) {
   std::string text = std::string(indent, ' ') + parts[from].name + ":";
   return from + 1 == parts.size()
@@ -156,10 +154,8 @@ std::string block_text(const std::vector<Part>& parts,
              : text + "\n" + block_text(parts, from + 1, indent + kIndent, value);
 }
 
-std::optional<TextEdit> insert_into(std::string_view text,
-                                    const Value& mapping,
-                                    const std::vector<Part>& parts,
-                                    std::size_t from,
+std::optional<TextEdit> insert_into(std::string_view text, const Value& mapping,
+                                    const std::vector<Part>& parts, std::size_t from,
                                     const std::string& value) {
   const std::size_t begin = offset_of(text, mapping.where.line, mapping.where.column);
   if (is_flow(text, mapping)) {
@@ -186,14 +182,12 @@ std::optional<TextEdit> insert_into(std::string_view text,
     return TextEdit{*end, 0, "\n" + block_text(parts, from, indent, value)};
   }
   const std::string line = block_text(parts, from, indent, value).substr(indent);
-  return TextEdit{
-      offset_of(text, first.line, first.column), 0, line + "\n" + std::string(indent, ' ')};
+  return TextEdit{offset_of(text, first.line, first.column), 0,
+                  line + "\n" + std::string(indent, ' ')};
 }
 
-std::optional<TextEdit> replace_entry(std::string_view text,
-                                      const Entry& entry,
-                                      const std::vector<Part>& parts,
-                                      std::size_t at,
+std::optional<TextEdit> replace_entry(std::string_view text, const Entry& entry,
+                                      const std::vector<Part>& parts, std::size_t at,
                                       const std::string& value) {
   const bool here = at + 1 == parts.size();
   if (entry.value.kind == Value::Kind::null) {
@@ -202,37 +196,30 @@ std::optional<TextEdit> replace_entry(std::string_view text,
       return std::nullopt;
     }
     const auto indent = static_cast<std::size_t>(entry.key_where.column - 1) + kIndent;
-    return TextEdit{
-        *colon, 0, here ? " " + value : "\n" + block_text(parts, at + 1, indent, value)};
+    return TextEdit{*colon, 0,
+                    here ? " " + value : "\n" + block_text(parts, at + 1, indent, value)};
   }
   const auto span = here ? span_of(text, entry.value) : std::nullopt;
   return span ? std::optional(TextEdit{span->begin, span->length, value}) : std::nullopt;
 }
 
 // `software: nemo` becomes `software: {name: nemo, release: "25.04"}`.
-std::optional<TextEdit> spell_out(std::string_view text,
-                                  const Value& section,
-                                  const std::vector<Part>& parts,
-                                  std::size_t from,
+std::optional<TextEdit> spell_out(std::string_view text, const Value& section,
+                                  const std::vector<Part>& parts, std::size_t from,
                                   const std::string& value) {
   const std::string_view name = key_of_text(parts[from].row);
   const auto span = span_of(text, section);
   if (name.empty() || !span) {
     return std::nullopt;
   }
-  return TextEdit{span->begin,
-                  span->length,
-                  fmt::format("{{{}: {}, {}}}",
-                              name,
-                              text.substr(span->begin, span->length),
+  return TextEdit{span->begin, span->length,
+                  fmt::format("{{{}: {}, {}}}", name, text.substr(span->begin, span->length),
                               flow_text(parts, from, value))};
 }
 
 // The edit, unchecked.
-std::optional<TextEdit> find_edit(std::string_view text,
-                                  const Value& root,
-                                  const std::vector<Part>& parts,
-                                  const std::string& value) {
+std::optional<TextEdit> find_edit(std::string_view text, const Value& root,
+                                  const std::vector<Part>& parts, const std::string& value) {
   const Value* mapping = &root;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (mapping->kind == Value::Kind::scalar) {
@@ -265,8 +252,7 @@ bool is_below(std::string_view key, std::string_view parent) {
          (key.size() == parent.size() || key[parent.size()] == '.' || key[parent.size()] == '[');
 }
 
-std::vector<std::pair<std::string, std::string>> others(std::string_view text,
-                                                        std::string_view key,
+std::vector<std::pair<std::string, std::string>> others(std::string_view text, std::string_view key,
                                                         bool inside) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (StatedKey& stated : stated_keys(text)) {
@@ -337,8 +323,7 @@ std::optional<TextSpan> span_of(std::string_view text, const Value& value) {
   return end == std::string_view::npos ? std::nullopt : std::optional(TextSpan{begin, end - begin});
 }
 
-std::optional<TextEdit> set_key(std::string_view text,
-                                const KeyValue& change,
+std::optional<TextEdit> set_key(std::string_view text, const KeyValue& change,
                                 Diagnostics& diagnostics) {
   const auto facts = find_key(change.key, change.where, diagnostics);
   const auto root = yaml::parse(text, change.where.file, {}, diagnostics);
@@ -375,8 +360,7 @@ std::optional<TextEdit> set_key(std::string_view text,
   return std::nullopt;
 }
 
-std::optional<TextEdit> remove_key(std::string_view text,
-                                   std::string_view key,
+std::optional<TextEdit> remove_key(std::string_view text, std::string_view key,
                                    Diagnostics& diagnostics) {
   const auto facts = find_key(key, {}, diagnostics);
   const auto root = yaml::parse(text, {}, {}, diagnostics);
@@ -425,8 +409,7 @@ std::optional<TextEdit> remove_key(std::string_view text,
   return std::nullopt;
 }
 
-std::optional<std::string> with_keys(std::string_view text,
-                                     std::span<const KeyValue> changes,
+std::optional<std::string> with_keys(std::string_view text, std::span<const KeyValue> changes,
                                      Diagnostics& diagnostics) {
   std::string edited(text);
   for (const KeyValue& change : changes) {
@@ -439,10 +422,8 @@ std::optional<std::string> with_keys(std::string_view text,
   return edited;
 }
 
-void drop_outdated_data(std::string& text,
-                        std::span<const KeyValue> changes,
-                        const std::string& file_name,
-                        const ScenarioTemplate::Search& search,
+void drop_outdated_data(std::string& text, std::span<const KeyValue> changes,
+                        const std::string& file_name, const ScenarioTemplate::Search& search,
                         Diagnostics& diagnostics) {
   Diagnostics unused;
   const auto scenario = load_text(text, file_name, unused, search);

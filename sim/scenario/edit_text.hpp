@@ -43,8 +43,7 @@ struct TextSpan {
   std::size_t length = 0;
 };
 
-[[nodiscard]] std::optional<TextEdit> set_key(std::string_view text,
-                                              const KeyValue& change,
+[[nodiscard]] std::optional<TextEdit> set_key(std::string_view text, const KeyValue& change,
                                               Diagnostics& diagnostics);
 
 // The text with all of these keys set, in order; nothing after a diagnostic.
@@ -54,15 +53,12 @@ struct TextSpan {
 
 // Takes layout.data away where these changes of the text, made already, outdate it
 // (outdated_data), with that warning. `file_name`: presets are looked for as for that file.
-void drop_outdated_data(std::string& text,
-                        std::span<const KeyValue> changes,
-                        const std::string& file_name,
-                        const ScenarioTemplate::Search& search,
+void drop_outdated_data(std::string& text, std::span<const KeyValue> changes,
+                        const std::string& file_name, const ScenarioTemplate::Search& search,
                         Diagnostics& diagnostics);
 
 // Takes the line of the key away, so that its default holds.
-[[nodiscard]] std::optional<TextEdit> remove_key(std::string_view text,
-                                                 std::string_view key,
+[[nodiscard]] std::optional<TextEdit> remove_key(std::string_view text, std::string_view key,
                                                  Diagnostics& diagnostics);
 
 // Where the value stands; nothing for block collections and texts over several lines.

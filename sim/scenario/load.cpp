@@ -22,9 +22,7 @@ namespace {
 bool has_other_format(const yaml::Value& root, Diagnostics& diagnostics) {
   for (const yaml::Entry& entry : root.entries) {
     if (entry.key == "format" && entry.value.text.starts_with("orrery-jobs/")) {
-      diagnostics.error(entry.value.where,
-                        "format",
-                        "is a file of several jobs, not a scenario",
+      diagnostics.error(entry.value.where, "format", "is a file of several jobs, not a scenario",
                         "orrery jobs FILE, which checks its `expect` lines as well");
       return true;
     }
@@ -52,9 +50,8 @@ void add_sorted(const Diagnostics& found, Diagnostics& diagnostics) {
 Diagnostics told_of(const yaml::Value& root, const Diagnostics& found) {
   const bool says_format =
       root.kind != yaml::Value::Kind::mapping ||
-      std::any_of(root.entries.begin(), root.entries.end(), [](const yaml::Entry& entry) {
-        return entry.key == "format";
-      });
+      std::any_of(root.entries.begin(), root.entries.end(),
+                  [](const yaml::Entry& entry) { return entry.key == "format"; });
   if (says_format) {
     return found;
   }
@@ -82,15 +79,13 @@ void finish(Reading& reading) {
 
 }  // namespace
 
-std::optional<yaml::Value> parse_tree(std::string_view text,
-                                      const std::string& file_name,
+std::optional<yaml::Value> parse_tree(std::string_view text, const std::string& file_name,
                                       Diagnostics& diagnostics) {
   std::optional<yaml::Value> root = yaml::parse(text, file_name, yaml::Limits{}, diagnostics);
   return root && !has_other_format(*root, diagnostics) ? std::move(root) : std::nullopt;
 }
 
-std::optional<Scenario> read_tree(const yaml::Value& root,
-                                  const std::string& file_name,
+std::optional<Scenario> read_tree(const yaml::Value& root, const std::string& file_name,
                                   const std::string& sha256,
                                   std::shared_ptr<const PresetLibrary> presets,
                                   Diagnostics& diagnostics) {
@@ -124,25 +119,22 @@ std::shared_ptr<const PresetLibrary> presets_for(
                                                       : hardware::default_search(file_name));
 }
 
-std::optional<Scenario> load_text(std::string_view text,
-                                  const std::string& file_name,
+std::optional<Scenario> load_text(std::string_view text, const std::string& file_name,
                                   Diagnostics& diagnostics,
                                   const std::optional<hardware::ProfileSearch>& search) {
   const std::optional<yaml::Value> root = parse_tree(text, file_name, diagnostics);
-  return root ? read_tree(
-                    *root, file_name, sha256_hex(text), presets_for(file_name, search), diagnostics)
+  return root ? read_tree(*root, file_name, sha256_hex(text), presets_for(file_name, search),
+                          diagnostics)
               : std::nullopt;
 }
 
-std::optional<Scenario> load_file(const std::filesystem::path& path,
-                                  Diagnostics& diagnostics,
+std::optional<Scenario> load_file(const std::filesystem::path& path, Diagnostics& diagnostics,
                                   const std::optional<hardware::ProfileSearch>& search) {
   const std::optional<std::string> text = read_text_of(path.string(), diagnostics);
   return text ? load_text(*text, path.string(), diagnostics, search) : std::nullopt;
 }
 
-std::optional<Scenario> load_fragment(const yaml::Value& fragment,
-                                      const std::string& file_name,
+std::optional<Scenario> load_fragment(const yaml::Value& fragment, const std::string& file_name,
                                       std::shared_ptr<const PresetLibrary> presets,
                                       Diagnostics& diagnostics) {
   yaml::Value root = fragment;

@@ -22,14 +22,11 @@ namespace orrery::scenario {
 
 // `search`: where presets are found; default: hardware::default_search of the file.
 [[nodiscard]] std::optional<Scenario> load_file(
-    const std::filesystem::path& path,
-    Diagnostics& diagnostics,
+    const std::filesystem::path& path, Diagnostics& diagnostics,
     const std::optional<hardware::ProfileSearch>& search = {});
 
 [[nodiscard]] std::optional<Scenario> load_text(
-    std::string_view text,
-    const std::string& file_name,
-    Diagnostics& diagnostics,
+    std::string_view text, const std::string& file_name, Diagnostics& diagnostics,
     const std::optional<hardware::ProfileSearch>& search = {});
 
 // A scenario inside another document: a mapping with the keys of the format, without `format`.

@@ -22,10 +22,7 @@ UsualStack read_entry(MappingReader& reader, const std::string& name, Diagnostic
   if (auto when = reader.require_mapping("when")) {
     for (const yaml::Entry& entry : when->value().entries) {
       if (!entry.key.starts_with("layout.")) {
-        yaml::report(diagnostics,
-                     entry.key_where,
-                     entry.key,
-                     "is no key of the layout",
+        yaml::report(diagnostics, entry.key_where, entry.key, "is no key of the layout",
                      "layout.sharding, layout.pipeline, ...");
       } else if (find_key(entry.key, entry.key_where, diagnostics)) {
         usual.when.push_back({entry.key, condition_words(entry.value)});
@@ -41,9 +38,8 @@ bool holds(const UsualStack& usual, Draft& draft) {
   return std::all_of(
       usual.when.begin(), usual.when.end(), [&draft](const UsualCondition& condition) {
         return std::any_of(
-            condition.words.begin(), condition.words.end(), [&](const std::string& word) {
-              return has_value(draft, condition.key, word);
-            });
+            condition.words.begin(), condition.words.end(),
+            [&](const std::string& word) { return has_value(draft, condition.key, word); });
       });
 }
 
@@ -74,15 +70,12 @@ std::vector<UsualStack> read_default_for(const hardware::SoftwareProfile& profil
     return entries;
   }
   if (profile.default_for->kind != yaml::Value::Kind::sequence) {
-    yaml::report(diagnostics,
-                 profile.default_for->where,
-                 "default_for",
-                 "is no list",
+    yaml::report(diagnostics, profile.default_for->where, "default_for", "is no list",
                  "- {when: {layout.pipeline: 1}, other: megatron-core}");
   }
   for (std::size_t i = 0; i < profile.default_for->items.size(); ++i) {
-    MappingReader reader(
-        profile.default_for->items[i], diagnostics, fmt::format("default_for[{}]", i));
+    MappingReader reader(profile.default_for->items[i], diagnostics,
+                         fmt::format("default_for[{}]", i));
     entries.push_back(read_entry(reader, profile.name, diagnostics));
   }
   return entries;
@@ -116,15 +109,13 @@ void settle_stack(Reading& reading) {
     names.push_back(one.name);
   }
   if (!names.empty()) {
-    error(reading,
-          "software",
+    error(reading, "software",
           fmt::format("is required: the profiles of {} each claim to be the default for this "
                       "layout",
                       fmt::join(names, " and ")),
           fmt::format("{}", fmt::join(names, ", ")));
   } else if (!is_broken(reading.diagnostics, "software")) {
-    error(reading,
-          "software",
+    error(reading, "software",
           "is required: no profile of a stack says that it is the default for this layout",
           "the name of a profile, which `orrery list software` shows, or the path of a file");
   }

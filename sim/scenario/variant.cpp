@@ -73,9 +73,7 @@ std::string meant(std::string_view key) {
                       : fmt::format("did you mean `{}`?", near);
 }
 
-bool is_count(const Form& form) {
-  return form.kind == FormKind::integer;
-}
+bool is_count(const Form& form) { return form.kind == FormKind::integer; }
 
 bool takes_whole_numbers(const Key& key) {
   const bool any = std::any_of(key.forms.begin(), key.forms.end(), is_count);
@@ -148,8 +146,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
   for (const PathPart& part : path_parts(change.key)) {
     spell_out(*at, row);
     if (at->kind != Value::Kind::mapping) {
-      diagnostics.error(change.where,
-                        change.key,
+      diagnostics.error(change.where, change.key,
                         fmt::format("cannot be changed: the scenario states {} for `{}`",
                                     at->kind == Value::Kind::scalar ? yaml::display(at->text)
                                                                     : yaml::describe(at->kind),
@@ -162,8 +159,7 @@ bool apply(Value& root, const KeyValue& change, Diagnostics& diagnostics) {
     if (part.index) {
       if (*part.index >= at->items.size()) {
         diagnostics.error(
-            change.where,
-            change.key,
+            change.where, change.key,
             fmt::format("the scenario has {} items in `{}`", at->items.size(), key.path),
             "the first is [0]");
         return false;
@@ -182,8 +178,7 @@ void remove(Value& root, std::string_view key) {
   std::string row;
   for (const PathPart& part : path_parts(key)) {
     const Key& found = *row_below(row, part.name);
-    const auto entry = std::find_if(at->entries.begin(),
-                                    at->entries.end(),
+    const auto entry = std::find_if(at->entries.begin(), at->entries.end(),
                                     [&found](const Entry& one) { return found.is_named(one.key); });
     if (entry == at->entries.end()) {
       return;
@@ -198,12 +193,9 @@ void remove(Value& root, std::string_view key) {
 }
 
 bool is_degree(std::string_view path) {
-  constexpr std::array<std::string_view, 6> kDegrees = {"layout.tensor",
-                                                        "layout.context",
-                                                        "layout.pipeline",
-                                                        "cluster.nodes",
-                                                        "cluster.gpus",
-                                                        "cluster.gpus_per_node"};
+  constexpr std::array<std::string_view, 6> kDegrees = {"layout.tensor",   "layout.context",
+                                                        "layout.pipeline", "cluster.nodes",
+                                                        "cluster.gpus",    "cluster.gpus_per_node"};
   return std::find(kDegrees.begin(), kDegrees.end(), path) != kDegrees.end();
 }
 
@@ -230,8 +222,7 @@ std::optional<Diagnostic> outdated_data(const Scenario& changed,
                     .key = "layout.data",
                     .message = fmt::format("is taken as {}: {}, as stated, does not go with the "
                                            "changed keys",
-                                           gpus / replica,
-                                           *layout.data),
+                                           gpus / replica, *layout.data),
                     .allowed = "changed as well, it is held"};
 }
 
@@ -253,8 +244,7 @@ std::optional<KeyFacts> known_key(std::string_view key) {
   return facts;
 }
 
-std::optional<KeyFacts> find_key(std::string_view key,
-                                 const SourceLocation& where,
+std::optional<KeyFacts> find_key(std::string_view key, const SourceLocation& where,
                                  Diagnostics& diagnostics) {
   std::optional<KeyFacts> facts = known_key(key);
   if (!facts) {
@@ -284,8 +274,7 @@ std::optional<std::string> value_of(const Scenario& scenario, std::string_view k
   return found->print ? found->print(draft) : std::nullopt;
 }
 
-std::optional<Scenario> with_value(const Scenario& scenario,
-                                   const KeyValue& change,
+std::optional<Scenario> with_value(const Scenario& scenario, const KeyValue& change,
                                    Diagnostics& diagnostics) {
   const std::optional<Value> value = parse_value(change, diagnostics);
   if (!value) {
@@ -352,9 +341,7 @@ void ScenarioTemplate::check(const KeyValue& change, Diagnostics& diagnostics) c
   Value root;
   root.kind = root_->kind;
   root.where = root_->where;
-  std::copy_if(root_->entries.begin(),
-               root_->entries.end(),
-               std::back_inserter(root.entries),
+  std::copy_if(root_->entries.begin(), root_->entries.end(), std::back_inserter(root.entries),
                [&facts](const Entry& entry) {
                  const Key* row = row_below("", entry.key);
                  return row != nullptr && row->name() == facts->section;

@@ -43,8 +43,7 @@ struct KeyFacts {
 };
 
 // Nothing, and an error with the nearest key, when there is no such key.
-[[nodiscard]] std::optional<KeyFacts> find_key(std::string_view key,
-                                               const SourceLocation& where,
+[[nodiscard]] std::optional<KeyFacts> find_key(std::string_view key, const SourceLocation& where,
                                                Diagnostics& diagnostics);
 
 // The value of a key as the specs hold it, in the spelling of a scenario: with this value the key
@@ -52,8 +51,7 @@ struct KeyFacts {
 [[nodiscard]] std::optional<std::string> value_of(const Scenario& scenario, std::string_view key);
 
 // The specs with one key read from its text; keys that others derive from it stay as they are.
-[[nodiscard]] std::optional<Scenario> with_value(const Scenario& scenario,
-                                                 const KeyValue& change,
+[[nodiscard]] std::optional<Scenario> with_value(const Scenario& scenario, const KeyValue& change,
                                                  Diagnostics& diagnostics);
 
 // The data-parallel degree follows from the others. Where a change of one of them makes a stated
@@ -84,13 +82,9 @@ class ScenarioTemplate {
   // that stand at the value itself.
   void check(const KeyValue& change, Diagnostics& diagnostics) const;
 
-  [[nodiscard]] const std::string& file() const {
-    return file_;
-  }
+  [[nodiscard]] const std::string& file() const { return file_; }
 
-  [[nodiscard]] const std::string& sha256() const {
-    return sha256_;
-  }
+  [[nodiscard]] const std::string& sha256() const { return sha256_; }
 
  private:
   std::string file_;

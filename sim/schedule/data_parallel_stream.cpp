@@ -17,19 +17,15 @@ std::vector<int> chunks_by_place(const std::vector<std::size_t>& places) {
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     chunks[c] = static_cast<int>(c);
   }
-  std::sort(chunks.begin(), chunks.end(), [&places](int a, int b) {
-    return places[index(a)] < places[index(b)];
-  });
+  std::sort(chunks.begin(), chunks.end(),
+            [&places](int a, int b) { return places[index(a)] < places[index(b)]; });
   return chunks;
 }
 
 }  // namespace
 
-DataParallelStream::DataParallelStream(const Schedule& schedule,
-                                       const DataParallelComm& comm,
-                                       int device,
-                                       std::vector<int> buckets,
-                                       TaskWriter& writer)
+DataParallelStream::DataParallelStream(const Schedule& schedule, const DataParallelComm& comm,
+                                       int device, std::vector<int> buckets, TaskWriter& writer)
     : list_(schedule.lists[index(device)]),
       comm_(comm),
       device_(device),

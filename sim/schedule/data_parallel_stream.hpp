@@ -27,18 +27,13 @@ namespace orrery::schedule {
 class DataParallelStream {
  public:
   // `buckets`: by chunk of this device. Schedule and options must outlive the stream.
-  DataParallelStream(const Schedule& schedule,
-                     const DataParallelComm& comm,
-                     int device,
-                     std::vector<int> buckets,
-                     TaskWriter& writer);
+  DataParallelStream(const Schedule& schedule, const DataParallelComm& comm, int device,
+                     std::vector<int> buckets, TaskWriter& writer);
 
   // Must the operation at this place of the list run bucket by bucket?
   [[nodiscard]] bool splits(std::size_t place) const;
 
-  [[nodiscard]] int buckets(int chunk) const {
-    return buckets_[static_cast<std::size_t>(chunk)];
-  }
+  [[nodiscard]] int buckets(int chunk) const { return buckets_[static_cast<std::size_t>(chunk)]; }
 
   // Issues the gathers of time zero.
   void start();
@@ -54,9 +49,7 @@ class DataParallelStream {
   void finish(TaskId last);
 
   // The last reduction, if there is any; those before it end earlier.
-  [[nodiscard]] std::optional<TaskId> last_reduction() const {
-    return last_reduction_;
-  }
+  [[nodiscard]] std::optional<TaskId> last_reduction() const { return last_reduction_; }
 
  private:
   struct Use {

@@ -81,10 +81,9 @@ Refusal check_two_chunks(const ScheduleRequest& request) {
     return refusal;
   }
   if (request.chunks != 2) {
-    return ScheduleRefusal{
-        fmt::format(
-            "{} holds two chunks per rank: v = {}", to_string(request.kind), request.chunks),
-        "v = 2"};
+    return ScheduleRefusal{fmt::format("{} holds two chunks per rank: v = {}",
+                                       to_string(request.kind), request.chunks),
+                           "v = 2"};
   }
   return std::nullopt;
 }
@@ -131,10 +130,9 @@ Refusal validate_dualpipev(const ScheduleRequest& request) {
   }
   const int p = request.devices;
   if (request.micro_batches < 2 * p) {
-    return ScheduleRefusal{
-        fmt::format(
-            "m must be at least 2p (ranks): m = {}, 2 * {} = {}", request.micro_batches, p, 2 * p),
-        fmt::format("m = {}", 2 * p)};
+    return ScheduleRefusal{fmt::format("m must be at least 2p (ranks): m = {}, 2 * {} = {}",
+                                       request.micro_batches, p, 2 * p),
+                           fmt::format("m = {}", 2 * p)};
   }
   return std::nullopt;
 }

@@ -4,8 +4,8 @@ namespace orrery::schedule {
 
 namespace {
 
-void append_pass(
-    std::vector<PipelineOp>& list, OpKind kind, int chunk, int micro_batches, bool reversed) {
+void append_pass(std::vector<PipelineOp>& list, OpKind kind, int chunk, int micro_batches,
+                 bool reversed) {
   for (int i = 0; i < micro_batches; ++i) {
     const int micro_batch = reversed ? micro_batches - 1 - i : i;
     list.push_back({kind, false, static_cast<std::int16_t>(chunk), micro_batch});

@@ -74,11 +74,7 @@ Refusal check_groups(const ScheduleRequest& request) {
     return ScheduleRefusal{
         fmt::format(
             "last micro-batch group (m mod N = {}) is smaller than p: {} mod {} = {}, p = {}",
-            m % group,
-            m,
-            group,
-            m % group,
-            p),
+            m % group, m, group, m % group, p),
         allowed()};
   }
   return std::nullopt;
@@ -137,15 +133,12 @@ Refusal validate_combined(const ScheduleRequest& request) {
   if (request.devices > 1 && request.chunks < 2) {
     return ScheduleRefusal{
         fmt::format("combined 1F1B with p > 1 needs virtual stages (v >= 2): p = {}, v = {}",
-                    request.devices,
-                    request.chunks),
+                    request.devices, request.chunks),
         "v = 2"};
   }
   return check_groups(request);
 }
 
-Schedule generate_combined(const ScheduleRequest& request) {
-  return interleaved(request, 1, true);
-}
+Schedule generate_combined(const ScheduleRequest& request) { return interleaved(request, 1, true); }
 
 }  // namespace orrery::schedule

@@ -30,8 +30,7 @@ class LayerOverlapBuilder {
     auto finished = std::move(builder_).finish();
     ORRERY_CHECK(std::holds_alternative<engine::TaskGraph>(finished),
                  "the streams of a combined step of {} and {} layers wait for each other",
-                 options_.forward_layers,
-                 options_.backward_layers);
+                 options_.forward_layers, options_.backward_layers);
     overlap_.graph = std::get<engine::TaskGraph>(std::move(finished));
     return std::move(overlap_);
   }
@@ -92,8 +91,7 @@ class LayerOverlapBuilder {
 
 LayerOverlap build_layer_overlap(const LayerOverlapOptions& options) {
   ORRERY_CHECK(options.forward_layers >= 0 && options.backward_layers >= 0,
-               "a combined step of {} forward and {} backward layers",
-               options.forward_layers,
+               "a combined step of {} forward and {} backward layers", options.forward_layers,
                options.backward_layers);
   return LayerOverlapBuilder(options).build();
 }

@@ -13,8 +13,8 @@ void ListWriter::backward_weight() {
 }
 
 void ListWriter::backward_weight(int chunk) {
-  const auto oldest = std::find_if(
-      owed_.begin(), owed_.end(), [chunk](const PipelineOp& op) { return op.chunk == chunk; });
+  const auto oldest = std::find_if(owed_.begin(), owed_.end(),
+                                   [chunk](const PipelineOp& op) { return op.chunk == chunk; });
   ORRERY_CHECK(oldest != owed_.end(), "chunk {} owes no weight gradient", chunk);
   list_.push_back(*oldest);
   owed_.erase(oldest);
@@ -25,9 +25,7 @@ std::size_t ListWriter::owed(int chunk) const {
       owed_.begin(), owed_.end(), [chunk](const PipelineOp& op) { return op.chunk == chunk; }));
 }
 
-std::vector<PipelineOp> alternate(int passes,
-                                  int warm_up,
-                                  bool overlapped,
+std::vector<PipelineOp> alternate(int passes, int warm_up, bool overlapped,
                                   const std::function<Pass(int)>& forward,
                                   const std::function<Pass(int)>& backward) {
   std::vector<PipelineOp> list;

@@ -17,13 +17,9 @@ class ListWriter {
  public:
   explicit ListWriter(int chunks) : counters_(static_cast<std::size_t>(chunks)) {}
 
-  void forward(int chunk) {
-    add(OpKind::forward, chunk, at(chunk).forward++);
-  }
+  void forward(int chunk) { add(OpKind::forward, chunk, at(chunk).forward++); }
 
-  void backward(int chunk) {
-    add(OpKind::backward, chunk, at(chunk).backward++);
-  }
+  void backward(int chunk) { add(OpKind::backward, chunk, at(chunk).backward++); }
 
   // The input part only; its weight part is owed.
   void backward_input(int chunk) {
@@ -44,20 +40,14 @@ class ListWriter {
     backward(backward_chunk);
   }
 
-  [[nodiscard]] int forwards(int chunk) {
-    return at(chunk).forward;
-  }
+  [[nodiscard]] int forwards(int chunk) { return at(chunk).forward; }
 
   // Weight gradients that are owed, of all chunks and of one.
-  [[nodiscard]] std::size_t owed() const {
-    return owed_.size();
-  }
+  [[nodiscard]] std::size_t owed() const { return owed_.size(); }
 
   [[nodiscard]] std::size_t owed(int chunk) const;
 
-  [[nodiscard]] std::vector<PipelineOp> take() {
-    return std::move(list_);
-  }
+  [[nodiscard]] std::vector<PipelineOp> take() { return std::move(list_); }
 
  private:
   struct Counters {
@@ -65,13 +55,9 @@ class ListWriter {
     std::int32_t backward = 0;
   };
 
-  [[nodiscard]] static std::int16_t small(int chunk) {
-    return static_cast<std::int16_t>(chunk);
-  }
+  [[nodiscard]] static std::int16_t small(int chunk) { return static_cast<std::int16_t>(chunk); }
 
-  [[nodiscard]] Counters& at(int chunk) {
-    return counters_[static_cast<std::size_t>(chunk)];
-  }
+  [[nodiscard]] Counters& at(int chunk) { return counters_[static_cast<std::size_t>(chunk)]; }
 
   void add(OpKind kind, int chunk, std::int32_t micro_batch) {
     list_.push_back({kind, false, small(chunk), micro_batch});
@@ -90,9 +76,7 @@ struct Pass {
 
 // The frame of 1F1B: `warm_up` forwards, then one forward and one backward in turn (as one
 // overlapped step each if `overlapped`), then the remaining backwards; `passes` of each.
-[[nodiscard]] std::vector<PipelineOp> alternate(int passes,
-                                                int warm_up,
-                                                bool overlapped,
+[[nodiscard]] std::vector<PipelineOp> alternate(int passes, int warm_up, bool overlapped,
                                                 const std::function<Pass(int)>& forward,
                                                 const std::function<Pass(int)>& backward);
 

@@ -40,20 +40,15 @@ Refusal validate_2bw(const ScheduleRequest& request) {
     return refusal;
   }
   if (request.micro_batches < request.devices) {
-    return ScheduleRefusal{
-        fmt::format(
-            "pipedream-2bw needs m >= p: m = {}, p = {}", request.micro_batches, request.devices),
-        fmt::format("m = {}, or pipedream", request.devices)};
+    return ScheduleRefusal{fmt::format("pipedream-2bw needs m >= p: m = {}, p = {}",
+                                       request.micro_batches, request.devices),
+                           fmt::format("m = {}, or pipedream", request.devices)};
   }
   return std::nullopt;
 }
 
-Schedule generate_1f1b(const ScheduleRequest& request) {
-  return one_f_one_b(request, 1);
-}
+Schedule generate_1f1b(const ScheduleRequest& request) { return one_f_one_b(request, 1); }
 
-Schedule generate_eager_1f1b(const ScheduleRequest& request) {
-  return one_f_one_b(request, 2);
-}
+Schedule generate_eager_1f1b(const ScheduleRequest& request) { return one_f_one_b(request, 2); }
 
 }  // namespace orrery::schedule

@@ -78,8 +78,8 @@ std::optional<std::string> find_list_fault(const Schedule& schedule,
   for (const PipelineOp& op : list) {
     const std::string text = to_string(op, schedule.chunks);
     if (op.chunk < 0 || op.chunk >= schedule.chunks || op.micro_batch < 0 || op.micro_batch >= m) {
-      return fmt::format(
-          "{} does not exist: {} chunks of {} micro-batches", text, schedule.chunks, m);
+      return fmt::format("{} does not exist: {} chunks of {} micro-batches", text, schedule.chunks,
+                         m);
     }
     Progress& done = progress[static_cast<std::size_t>(op.chunk) * static_cast<std::size_t>(m) +
                               static_cast<std::size_t>(op.micro_batch)];
@@ -98,9 +98,8 @@ std::optional<std::string> find_list_fault(const Schedule& schedule,
       const OpKind missing = !done.forward ? OpKind::forward
                              : done.input  ? OpKind::backward_weight
                                            : OpKind::backward;
-      return fmt::format(
-          "{} is missing",
-          to_string(PipelineOp{missing, false, chunk, micro_batch}, schedule.chunks));
+      return fmt::format("{} is missing", to_string(PipelineOp{missing, false, chunk, micro_batch},
+                                                    schedule.chunks));
     }
   }
   return std::nullopt;

@@ -53,9 +53,7 @@ struct Schedule {
   std::vector<std::vector<PipelineOp>> lists;  // by device
   std::vector<int> warm_up;                    // by device: w_r; empty where it has no meaning
 
-  [[nodiscard]] StageMap stage_map() const {
-    return {placement, devices, chunks};
-  }
+  [[nodiscard]] StageMap stage_map() const { return {placement, devices, chunks}; }
 
   // Micro-batches that pass through every chunk: m, half of it when two directions share them.
   [[nodiscard]] int micro_batches_per_chunk() const {

@@ -149,8 +149,7 @@ inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames = [
 
 // Versions of its weights that a device keeps. Of n micro-batches in flight the oldest began before
 // (n - 1) / m updates, rounded up (PipeDream: m = 1); PipeDream-2BW keeps two everywhere.
-[[nodiscard]] constexpr std::int64_t weight_versions(ScheduleKind kind,
-                                                     std::int64_t in_flight,
+[[nodiscard]] constexpr std::int64_t weight_versions(ScheduleKind kind, std::int64_t in_flight,
                                                      std::int64_t micro_batches) {
   if (kind == ScheduleKind::pipedream) {
     return 1 + (in_flight - 1 + micro_batches - 1) / micro_batches;
@@ -159,8 +158,7 @@ inline constexpr std::array<std::string_view, kScheduleKinds> kScheduleNames = [
 }
 
 // Combined steps need no second chunk where there is no pipeline.
-[[nodiscard]] constexpr bool runs_chunks(ScheduleKind kind,
-                                         std::int64_t chunks,
+[[nodiscard]] constexpr bool runs_chunks(ScheduleKind kind, std::int64_t chunks,
                                          std::int64_t devices) {
   const ScheduleTraits& traits = traits_of(kind);
   switch (traits.chunks) {

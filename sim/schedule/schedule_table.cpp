@@ -33,9 +33,7 @@ constexpr std::array<ScheduleFamily, kScheduleKinds> kFamilies = {{
 
 }  // namespace
 
-std::span<const ScheduleFamily> schedule_families() {
-  return kFamilies;
-}
+std::span<const ScheduleFamily> schedule_families() { return kFamilies; }
 
 std::variant<Schedule, ScheduleRefusal> generate(const ScheduleRequest& request) {
   const ScheduleFamily& family = kFamilies[static_cast<std::size_t>(request.kind)];
@@ -61,13 +59,10 @@ Refusal check_sizes(const ScheduleRequest& request) {
   }
   const std::int64_t stages = std::int64_t{request.devices} * request.chunks;
   if (stages * request.micro_batches > kMostPasses) {
-    return ScheduleRefusal{fmt::format("p v m must not exceed {}: {} * {} * {} = {}",
-                                       kMostPasses,
-                                       request.devices,
-                                       request.chunks,
-                                       request.micro_batches,
-                                       stages * request.micro_batches),
-                           fmt::format("m = {}", kMostPasses / stages)};
+    return ScheduleRefusal{
+        fmt::format("p v m must not exceed {}: {} * {} * {} = {}", kMostPasses, request.devices,
+                    request.chunks, request.micro_batches, stages * request.micro_batches),
+        fmt::format("m = {}", kMostPasses / stages)};
   }
   return std::nullopt;
 }
@@ -77,10 +72,9 @@ Refusal check_one_chunk(const ScheduleRequest& request) {
     return refusal;
   }
   if (request.chunks != 1) {
-    return ScheduleRefusal{
-        fmt::format(
-            "{} runs one chunk per device: v = {}", to_string(request.kind), request.chunks),
-        fmt::format("v = 1, or interleaved for v = {}", request.chunks)};
+    return ScheduleRefusal{fmt::format("{} runs one chunk per device: v = {}",
+                                       to_string(request.kind), request.chunks),
+                           fmt::format("v = 1, or interleaved for v = {}", request.chunks)};
   }
   return std::nullopt;
 }

@@ -29,9 +29,7 @@ int virtual_stage(const StageMap& map, Position at) {
 }
 
 Position position_of_stage(const StageMap& map, int stage, int direction) {
-  ORRERY_CHECK(stage >= 0 && stage < stage_count(map),
-               "stage {} of a pipeline of {} stages",
-               stage,
+  ORRERY_CHECK(stage >= 0 && stage < stage_count(map), "stage {} of a pipeline of {} stages", stage,
                stage_count(map));
   switch (map.placement) {
     case Placement::loop:

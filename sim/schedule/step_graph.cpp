@@ -46,9 +46,7 @@ class Transfers {
 
   // What a device does between one step of its list and the next: sends the outputs of `done`,
   // receives the inputs of `next`. Either may be empty (first and last). `grouped`: concurrently.
-  void exchange(int device,
-                std::span<const PipelineOp> done,
-                std::span<const PipelineOp> next,
+  void exchange(int device, std::span<const PipelineOp> done, std::span<const PipelineOp> next,
                 bool grouped);
 
   // Notes the tasks of an operation of the device.
@@ -97,9 +95,7 @@ class Transfers {
   std::vector<TaskId> group_;
 };
 
-bool is_backward(OpKind kind) {
-  return kind == OpKind::backward || kind == OpKind::backward_input;
-}
+bool is_backward(OpKind kind) { return kind == OpKind::backward || kind == OpKind::backward_input; }
 
 Transfers::Transfers(const Schedule& schedule, P2pMode mode, TaskWriter& writer)
     : schedule_(schedule),
@@ -142,10 +138,8 @@ StepTask Transfers::transfer_task(const Hop& hop, std::int32_t micro_batch) {
           .message = writer_.message_class({hop.from.device, hop.to.device, hop.gradient})};
 }
 
-void Transfers::exchange(int device,
-                         std::span<const PipelineOp> done,
-                         std::span<const PipelineOp> next,
-                         bool grouped) {
+void Transfers::exchange(int device, std::span<const PipelineOp> done,
+                         std::span<const PipelineOp> next, bool grouped) {
   if (!is_rendezvous()) {
     for (const PipelineOp& op : done) {
       send(device, op);
@@ -246,20 +240,14 @@ void Transfers::connect() {
 void Transfers::connect_op(Position at, std::int32_t micro_batch) {
   const std::size_t here = index(at, micro_batch);
   ORRERY_CHECK(forward_[here].first != kNoTask && backward_[here].first != kNoTask,
-               "the list of device {} lacks a pass of micro-batch {} through chunk {}",
-               at.device,
-               micro_batch,
-               at.chunk);
+               "the list of device {} lacks a pass of micro-batch {} through chunk {}", at.device,
+               micro_batch, at.chunk);
   if (const auto from = upstream(map_, at)) {
-    connect({*from, at, false},
-            micro_batch,
-            forward_[index(*from, micro_batch)].last,
+    connect({*from, at, false}, micro_batch, forward_[index(*from, micro_batch)].last,
             forward_[here].first);
   }
   if (const auto from = downstream(map_, at)) {
-    connect({*from, at, true},
-            micro_batch,
-            backward_[index(*from, micro_batch)].last,
+    connect({*from, at, true}, micro_batch, backward_[index(*from, micro_batch)].last,
             backward_[here].first);
   } else {
     writer_.add_edge(forward_[here].last, backward_[here].first);
@@ -269,9 +257,7 @@ void Transfers::connect_op(Position at, std::int32_t micro_batch) {
   }
 }
 
-void Transfers::connect(const Hop& hop,
-                        std::int32_t micro_batch,
-                        TaskId producer,
+void Transfers::connect(const Hop& hop, std::int32_t micro_batch, TaskId producer,
                         TaskId consumer) {
   if (hop.from.device == hop.to.device) {
     writer_.add_edge(producer, consumer);
@@ -285,8 +271,7 @@ void Transfers::connect(const Hop& hop,
       writer_.add_edge(producer, consumer);
       return;
     case P2pMode::latency:
-      writer_.add_edge(producer,
-                       consumer,
+      writer_.add_edge(producer, consumer,
                        writer_.message_class({hop.from.device, hop.to.device, hop.gradient}));
       return;
     case P2pMode::link:
@@ -305,21 +290,15 @@ constexpr std::size_t kMostStopsShown = 8;
 
 void check_options(const Schedule& schedule, const StepGraphOptions& options) {
   ORRERY_CHECK(p2p_mode_applies(options.p2p, schedule.kind),
-               "p2p mode {} is not defined for schedule {}",
-               to_string(options.p2p),
+               "p2p mode {} is not defined for schedule {}", to_string(options.p2p),
                to_string(schedule.kind));
-  ORRERY_CHECK(schedule.lists.size() == index(schedule.devices),
-               "{} lists for {} devices",
-               schedule.lists.size(),
-               schedule.devices);
+  ORRERY_CHECK(schedule.lists.size() == index(schedule.devices), "{} lists for {} devices",
+               schedule.lists.size(), schedule.devices);
   ORRERY_CHECK(
       options.p2p != P2pMode::rendezvous_fused || schedule.warm_up.size() == schedule.lists.size(),
-      "p2p mode rendezvous_fused needs the warm-up of all {} devices",
-      schedule.devices);
+      "p2p mode rendezvous_fused needs the warm-up of all {} devices", schedule.devices);
   ORRERY_CHECK(options.buckets.empty() || options.buckets.size() == schedule.lists.size(),
-               "buckets of {} devices for {} devices",
-               options.buckets.size(),
-               schedule.devices);
+               "buckets of {} devices for {} devices", options.buckets.size(), schedule.devices);
   for (const std::vector<int>& chunks : options.buckets) {
     ORRERY_CHECK(chunks.size() == index(schedule.chunks) &&
                      *std::min_element(chunks.begin(), chunks.end()) >= 1,
@@ -506,18 +485,14 @@ class StepGraphBuilder {
     for (int device = 0; device < schedule_.devices; ++device) {
       const Deadlock::Stop stop = stop_of(device, cycle);
       if (!stop.waiting_at.empty() && ++waiting <= kMostStopsShown) {
-        places += fmt::format("{}device {} waits at {} after {} operations",
-                              places.empty() ? "" : ", ",
-                              device,
-                              stop.waiting_at,
-                              stop.completed_ops);
+        places +=
+            fmt::format("{}device {} waits at {} after {} operations", places.empty() ? "" : ", ",
+                        device, stop.waiting_at, stop.completed_ops);
       }
       deadlock.stops.push_back(stop);
     }
     deadlock.message = fmt::format("schedule {} with p2p mode {} deadlocks: {}",
-                                   to_string(schedule_.kind),
-                                   to_string(options_.p2p),
-                                   places);
+                                   to_string(schedule_.kind), to_string(options_.p2p), places);
     if (waiting > kMostStopsShown) {
       deadlock.message += fmt::format(", and {} more", waiting - kMostStopsShown);
     }

@@ -29,9 +29,7 @@ class Numbering {
     count_ = messages_ + graph.messages.size() + 1;
   }
 
-  [[nodiscard]] std::size_t count() const {
-    return count_;
-  }
+  [[nodiscard]] std::size_t count() const { return count_; }
 
   [[nodiscard]] std::size_t of(const StepTask& task) const {
     if (task.kind == TaskKind::send_receive) {
@@ -113,9 +111,7 @@ TaskId TaskWriter::add_collective(const StepTask& task) {
   return builder_.add_early_task(devices_ + task.device);
 }
 
-TaskId TaskWriter::add_free(const StepTask& task) {
-  return add(task, engine::kNoResource);
-}
+TaskId TaskWriter::add_free(const StepTask& task) { return add(task, engine::kNoResource); }
 
 TaskId TaskWriter::add_on_link(const StepTask& task) {
   return add(task, 2 * devices_ + hop(messages_[index(task.message)]));
@@ -130,10 +126,8 @@ TaskId TaskWriter::add(const StepTask& task, std::int32_t resource) {
 std::int32_t TaskWriter::hop(const Message& message) const {
   const bool to_next = message.to == (message.from + 1) % devices_;
   ORRERY_CHECK(to_next || message.from == (message.to + 1) % devices_,
-               "a message from device {} to {} of {}, which is no neighbour",
-               message.from,
-               message.to,
-               devices_);
+               "a message from device {} to {} of {}, which is no neighbour", message.from,
+               message.to, devices_);
   return 2 * message.from + (to_next ? 0 : 1);
 }
 

@@ -13,12 +13,8 @@ Refusal check_least(const ScheduleRequest& request, std::string_view bound, int 
   if (request.micro_batches >= least) {
     return std::nullopt;
   }
-  return ScheduleRefusal{fmt::format("m must be at least {}: m = {}, p = {}, {} = {}",
-                                     bound,
-                                     request.micro_batches,
-                                     request.devices,
-                                     bound,
-                                     least),
+  return ScheduleRefusal{fmt::format("m must be at least {}: m = {}, p = {}, {} = {}", bound,
+                                     request.micro_batches, request.devices, bound, least),
                          fmt::format("m = {}", least)};
 }
 
@@ -102,9 +98,7 @@ Refusal validate_zb_h1(const ScheduleRequest& request) {
   return check_least(request, "p", request.devices);
 }
 
-Schedule generate_zb_h1(const ScheduleRequest& request) {
-  return zb_h(request, 1);
-}
+Schedule generate_zb_h1(const ScheduleRequest& request) { return zb_h(request, 1); }
 
 Refusal validate_zb_h2(const ScheduleRequest& request) {
   if (Refusal refusal = check_one_chunk(request)) {
@@ -113,9 +107,7 @@ Refusal validate_zb_h2(const ScheduleRequest& request) {
   return check_least(request, "2p - 1", 2 * request.devices - 1);
 }
 
-Schedule generate_zb_h2(const ScheduleRequest& request) {
-  return zb_h(request, 2);
-}
+Schedule generate_zb_h2(const ScheduleRequest& request) { return zb_h(request, 2); }
 
 Refusal validate_zb_v(const ScheduleRequest& request) {
   if (Refusal refusal = check_sizes(request)) {
@@ -135,10 +127,9 @@ Schedule generate_zb_v(const ScheduleRequest& request) {
   const int m = request.micro_batches;
   for (int r = 0; r < p; ++r) {
     std::vector<PipelineOp> list = zb_v_list(p, r, std::max(2 * p - 1, m));
-    list.erase(
-        std::remove_if(
-            list.begin(), list.end(), [m](const PipelineOp& op) { return op.micro_batch >= m; }),
-        list.end());
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [m](const PipelineOp& op) { return op.micro_batch >= m; }),
+               list.end());
     schedule.lists.push_back(std::move(list));
   }
   return schedule;

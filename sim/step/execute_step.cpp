@@ -28,9 +28,7 @@ double beyond(double slowest, double jitter) {
 }
 
 // The group's own slowest GPUs against the mean of all; types that differ come on top.
-std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
-                                      std::size_t group,
-                                      double jitter,
+std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn, std::size_t group, double jitter,
                                       const StageCosts& stages) {
   std::vector<DeviceSpeed> speeds;
   for (std::size_t d = 0; d < drawn.mean.size(); ++d) {
@@ -41,8 +39,7 @@ std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn,
   return speeds;
 }
 
-std::vector<std::vector<DeviceSpeed>> all_speeds(const SpeedDraw& drawn,
-                                                 double jitter,
+std::vector<std::vector<DeviceSpeed>> all_speeds(const SpeedDraw& drawn, double jitter,
                                                  const StageCosts& stages) {
   std::vector<std::vector<DeviceSpeed>> speeds;
   for (std::size_t group = 0; group < drawn.groups.size(); ++group) {
@@ -81,10 +78,8 @@ Execution execute(const ExecutionInput& of, std::span<const DeviceSpeed> speeds)
   return run;
 }
 
-SlowestReplica find_slowest_replica(const StepInput& input,
-                                    const cost::CostModel& costs,
-                                    const ExecutionInput& of,
-                                    SpeedDraws& kept,
+SlowestReplica find_slowest_replica(const StepInput& input, const cost::CostModel& costs,
+                                    const ExecutionInput& of, SpeedDraws& kept,
                                     const ParallelOptions& parallel) {
   const VariationSpec& spec = input.spec.variation;
   if (!spec.any()) {
@@ -139,8 +134,8 @@ SlowestReplica find_slowest_replica(const StepInput& input,
   if (!complete) {
     stop_point(parallel.stop);
   }
-  std::stable_sort(
-      draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.time < b.time; });
+  std::stable_sort(draws.begin(), draws.end(),
+                   [](const Draw& a, const Draw& b) { return a.time < b.time; });
   SlowestReplica result;
   const Draw& median = draws[(draws.size() - 1) / 2];
   result.speeds = median.speeds;

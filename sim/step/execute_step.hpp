@@ -37,8 +37,7 @@ struct SlowestReplica {
 
 [[nodiscard]] SlowestReplica find_slowest_replica(const StepInput& input,
                                                   const cost::CostModel& costs,
-                                                  const ExecutionInput& of,
-                                                  SpeedDraws& kept,
+                                                  const ExecutionInput& of, SpeedDraws& kept,
                                                   const ParallelOptions& parallel);
 
 }  // namespace orrery::step

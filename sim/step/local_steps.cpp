@@ -18,11 +18,8 @@ std::optional<StepProblem> check_islands(const StepInput& input) {
   const layout::Layout& layout = input.layout;
   const auto problem = [islands](std::string_view what, std::int64_t value) {
     return StepProblem{"local_steps.islands",
-                       fmt::format("{} islands do not divide {} = {} (remainder {})",
-                                   islands,
-                                   what,
-                                   value,
-                                   value % islands),
+                       fmt::format("{} islands do not divide {} = {} (remainder {})", islands, what,
+                                   value, value % islands),
                        fmt::format("a divisor of {}", value)};
   };
   if (layout.data % islands != 0) {
@@ -72,8 +69,7 @@ void prolong(StepResult& result, StepCategory category, SimTime time) {
       longer->waits.push_back(
           {static_cast<std::int32_t>(d), category, result.step_time, result.step_time + time});
     }
-    std::stable_sort(longer->waits.begin(),
-                     longer->waits.end(),
+    std::stable_sort(longer->waits.begin(), longer->waits.end(),
                      [](const DeviceWait& a, const DeviceWait& b) { return a.device < b.device; });
     result.operation_timeline = std::move(longer);
   }

@@ -49,26 +49,19 @@ std::variant<std::unique_ptr<PreparedJob>, StepProblem> prepare_job(const Shared
   if (auto* problem = std::get_if<StepProblem>(&built)) {
     return std::move(*problem);
   }
-  return std::make_unique<PreparedJob>(
-      *std::move(alone), std::get<StepStructure>(std::move(built)), buckets);
+  return std::make_unique<PreparedJob>(*std::move(alone), std::get<StepStructure>(std::move(built)),
+                                       buckets);
 }
 
-FlowRun run_jobs(const FoldedFabric& fabric,
-                 std::span<const std::unique_ptr<PreparedJob>> prepared,
-                 std::span<const SharedJob> jobs,
-                 std::int64_t steps) {
+FlowRun run_jobs(const FoldedFabric& fabric, std::span<const std::unique_ptr<PreparedJob>> prepared,
+                 std::span<const SharedJob> jobs, std::int64_t steps) {
   std::vector<FlowJob> flows;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const PreparedJob& job = *prepared[j];
     for (const ReplicaClass& alike : fabric.classes[j]) {
-      flows.push_back({job.structure.graph,
-                       job.times.parts(),
-                       job.work,
-                       job.step.costs.software().communication_slowdown.value(),
-                       jobs[j].start,
-                       steps,
-                       &alike != fabric.classes[j].data(),
-                       alike.share});
+      flows.push_back({job.structure.graph, job.times.parts(), job.work,
+                       job.step.costs.software().communication_slowdown.value(), jobs[j].start,
+                       steps, &alike != fabric.classes[j].data(), alike.share});
     }
   }
   FlowRun run = FlowReplay(fabric, flows).run();
@@ -87,10 +80,7 @@ FoldedFabric fold_jobs(const hardware::ClusterSpec& cluster,
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const StepInput& input = prepared[j]->step.input;
     const bool ranks = cluster.network.detail == hardware::NetworkDetail::ranks;
-    placed.push_back({input.layout,
-                      input.cluster,
-                      prepared[j]->work.paths,
-                      jobs[j].nodes,
+    placed.push_back({input.layout, input.cluster, prepared[j]->work.paths, jobs[j].nodes,
                       ranks ? lockstep_replicas(input) : 0});
   }
   return fold_fabric(cluster, placed);
@@ -125,8 +115,7 @@ SharedJobResult result_of(const FlowRun& run, std::size_t job, SimTime start, Se
   return result;
 }
 
-std::vector<JobsLink> worst_links(const FoldedFabric& fabric,
-                                  const FlowRun& run,
+std::vector<JobsLink> worst_links(const FoldedFabric& fabric, const FlowRun& run,
                                   std::span<const SharedJob> jobs) {
   SimTime end;
   for (const JobRun& job : run.jobs) {
@@ -134,8 +123,7 @@ std::vector<JobsLink> worst_links(const FoldedFabric& fabric,
   }
   std::vector<std::pair<Seconds, JobsLink>> found;
   for (std::size_t link = 0; link < fabric.links.size(); ++link) {
-    JobsLink shared{fabric.links[link].name,
-                    fabric.links[link].alike,
+    JobsLink shared{fabric.links[link].name, fabric.links[link].alike,
                     run.carried[link] / (fabric.capacities[link] * to_seconds(end)),
                     std::vector<Seconds>(jobs.size())};
     Seconds all;
@@ -147,8 +135,8 @@ std::vector<JobsLink> worst_links(const FoldedFabric& fabric,
       found.emplace_back(all, std::move(shared));
     }
   }
-  std::stable_sort(
-      found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 10;
   std::vector<JobsLink> links;
   for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) {

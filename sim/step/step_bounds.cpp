@@ -36,10 +36,8 @@ ScheduleShape shape_of(const StepInput& input, bool combines) {
 Seconds certain(const Parts& parts, const ScheduleShape& shape) {
   Seconds sum = parts.total();
   if (shape.combined) {
-    for (const StepCategory hidden : {StepCategory::exposed_expert,
-                                      StepCategory::launch_gap,
-                                      StepCategory::offload,
-                                      StepCategory::idle}) {
+    for (const StepCategory hidden : {StepCategory::exposed_expert, StepCategory::launch_gap,
+                                      StepCategory::offload, StepCategory::idle}) {
       sum -= parts.by_category[static_cast<std::size_t>(hidden)];
     }
   }
@@ -63,8 +61,7 @@ struct DeviceTimes {
   Seconds gather_again;
 };
 
-ChunkTimes chunk_times(const StageCosts& stages,
-                       const ChunkCosts& chunk,
+ChunkTimes chunk_times(const StageCosts& stages, const ChunkCosts& chunk,
                        const ScheduleShape& shape) {
   ChunkTimes times;
   for (const std::uint32_t index : chunk.buckets) {
@@ -268,8 +265,7 @@ SimTime least(const StepInput& input, const cost::CostModel& costs, const StageC
 
 }  // namespace
 
-SimTime least_step_time(const StepInput& input,
-                        const cost::CostModel& costs,
+SimTime least_step_time(const StepInput& input, const cost::CostModel& costs,
                         const StageCosts& stages) {
   return has_bound(input) ? least(input, costs, stages) : SimTime{};
 }
@@ -283,8 +279,7 @@ SimTime least_time_of_passes(const StepInput& input, const cost::CostModel& cost
     whole.emplace_back(device.size(), 1);
   }
   if (const auto alone = unshared_step(input, costs)) {
-    return least(alone->input,
-                 alone->costs,
+    return least(alone->input, alone->costs,
                  stage_costs(alone->input, alone->costs, whole, memo, Replicas::free));
   }
   return least(input, costs, stage_costs(input, costs, whole, memo, Replicas::free));

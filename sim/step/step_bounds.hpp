@@ -33,14 +33,12 @@
 
 namespace orrery::step {
 
-[[nodiscard]] SimTime least_step_time(const StepInput& input,
-                                      const cost::CostModel& costs,
+[[nodiscard]] SimTime least_step_time(const StepInput& input, const cost::CostModel& costs,
                                       const StageCosts& stages);
 
 // Of any layout that differs from this one in sharding, its group or offload alone, as long as both
 // shard the parameters or neither does.
-[[nodiscard]] SimTime least_time_of_passes(const StepInput& input,
-                                           const cost::CostModel& costs,
+[[nodiscard]] SimTime least_time_of_passes(const StepInput& input, const cost::CostModel& costs,
                                            CostMemo* memo = nullptr);
 
 }  // namespace orrery::step

@@ -54,21 +54,9 @@ enum class StepCategory : std::uint8_t {
 inline constexpr std::size_t kStepCategories = static_cast<std::size_t>(StepCategory::count_);
 
 inline constexpr std::array<std::string_view, kStepCategories> kStepCategoryNames = {
-    "compute",
-    "recompute",
-    "launch_gap",
-    "host_between_steps",
-    "data_stall",
-    "offload",
-    "exposed_tensor",
-    "exposed_context",
-    "exposed_expert",
-    "exposed_pipeline",
-    "exposed_data",
-    "bubble",
-    "stage_imbalance",
-    "optimizer",
-    "idle"};
+    "compute",      "recompute",      "launch_gap",      "host_between_steps", "data_stall",
+    "offload",      "exposed_tensor", "exposed_context", "exposed_expert",     "exposed_pipeline",
+    "exposed_data", "bubble",         "stage_imbalance", "optimizer",          "idle"};
 
 [[nodiscard]] constexpr std::string_view to_string(StepCategory category) {
   return kStepCategoryNames[static_cast<std::size_t>(category)];
@@ -79,11 +67,9 @@ using StepLedger = Ledger<StepCategory>;
 // Share of GPU time in communication that nothing hides.
 [[nodiscard]] inline double exposed_share(const StepLedger& ledger) {
   double sum = 0.0;
-  for (const StepCategory category : {StepCategory::exposed_tensor,
-                                      StepCategory::exposed_context,
-                                      StepCategory::exposed_expert,
-                                      StepCategory::exposed_pipeline,
-                                      StepCategory::exposed_data}) {
+  for (const StepCategory category :
+       {StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert,
+        StepCategory::exposed_pipeline, StepCategory::exposed_data}) {
     sum += ledger.share(category);
   }
   return sum;

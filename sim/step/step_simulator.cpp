@@ -42,13 +42,9 @@ std::optional<StepProblem> step_too_long(const StageCosts& costs, std::size_t ta
   Seconds longest;
   const auto see = [&longest](const Parts& parts) { longest = std::max(longest, parts.total()); };
   for (const BucketCosts& bucket : costs.buckets) {
-    for (const Parts* parts : {&bucket.forward,
-                               &bucket.backward,
-                               &bucket.backward_input,
-                               &bucket.backward_weight,
-                               &bucket.gradient_reduce,
-                               &bucket.parameter_gather,
-                               &bucket.parameter_gather_again}) {
+    for (const Parts* parts :
+         {&bucket.forward, &bucket.backward, &bucket.backward_input, &bucket.backward_weight,
+          &bucket.gradient_reduce, &bucket.parameter_gather, &bucket.parameter_gather_again}) {
       see(*parts);
     }
   }
@@ -65,8 +61,7 @@ std::optional<StepProblem> step_too_long(const StageCosts& costs, std::size_t ta
   return StepProblem{
       "cluster",
       fmt::format("one task of the step takes {}: with {} tasks that is beyond {} years",
-                  format_time(longest),
-                  format_count(static_cast<double>(tasks)),
+                  format_time(longest), format_count(static_cast<double>(tasks)),
                   kLongestStepInYears),
       "faster network rates, a smaller model or batch"};
 }
@@ -105,15 +100,13 @@ void account_for_trust(StepResult& result, const StageCosts& costs, const StepIn
 // The device that waits least: its operations decide the step.
 std::int64_t busiest_device(const StepResult& result) {
   const auto& ledgers = result.stage_ledgers;
-  const auto least =
-      std::min_element(ledgers.begin(), ledgers.end(), [](const auto& a, const auto& b) {
-        return waiting_for_others(a) < waiting_for_others(b);
-      });
+  const auto least = std::min_element(
+      ledgers.begin(), ledgers.end(),
+      [](const auto& a, const auto& b) { return waiting_for_others(a) < waiting_for_others(b); });
   return least - ledgers.begin();
 }
 
-void keep_slices(StepResult& result,
-                 const schedule::StepGraph& graph,
+void keep_slices(StepResult& result, const schedule::StepGraph& graph,
                  const engine::Timing& timing) {
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     if (is_slice(graph.tasks[i], timing, i)) {
@@ -122,11 +115,8 @@ void keep_slices(StepResult& result,
   }
 }
 
-void take_ledgers(StepResult& result,
-                  const StepInput& input,
-                  const StepGraph& graph,
-                  const Execution& run,
-                  std::vector<DeviceWait>* waits) {
+void take_ledgers(StepResult& result, const StepInput& input, const StepGraph& graph,
+                  const Execution& run, std::vector<DeviceWait>* waits) {
   Attribution booked = attribute_step({.step = {.graph = graph,
                                                 .timing = run.timing,
                                                 .delays = run.times.delays(),
@@ -147,8 +137,7 @@ void wait_for_data(StepResult& result, const StepInput& input) {
   for (SimTime& draw : result.draws) {
     draw += to_sim_time(data_stall(input, to_seconds(draw)));
   }
-  prolong(result,
-          StepCategory::data_stall,
+  prolong(result, StepCategory::data_stall,
           to_sim_time(data_stall(input, to_seconds(result.step_time))));
 }
 
@@ -214,9 +203,7 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate(const StepInput& i
 }
 
 std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
-    const hardware::ClusterSpec* shared,
-    const StepInput& input,
-    const cost::CostModel& costs,
+    const hardware::ClusterSpec* shared, const StepInput& input, const cost::CostModel& costs,
     const StepOptions& options) {
   const std::vector<std::vector<int>> buckets = buckets_per_chunk(input);
   auto found = structure(schedule_request(input), graph_options(input, costs, buckets));
@@ -233,12 +220,10 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
   if (shared != nullptr) {
     network.emplace(SharedNetwork{input, costs, buckets, *shared, options.timeline});
   }
-  ExecutionInput execution{shape.graph,
-                           stages,
-                           costs.software().communication_slowdown.value(),
+  ExecutionInput execution{shape.graph, stages, costs.software().communication_slowdown.value(),
                            network ? &*network : nullptr};
-  SlowestReplica slowest = find_slowest_replica(
-      input, costs, execution, draws_->speeds, {.threads = options.threads, .stop = options.stop});
+  SlowestReplica slowest = find_slowest_replica(input, costs, execution, draws_->speeds,
+                                                {.threads = options.threads, .stop = options.stop});
   execution.replicas = slowest.replicas;
   const Execution run = execute(execution, slowest.speeds);
   if (!slowest.replicas.empty()) {
@@ -274,8 +259,7 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
   }
   wait_for_data(result, input);
   if (options.timeline) {
-    keep_slices(result,
-                shape.graph,
+    keep_slices(result, shape.graph,
                 options.ticks ? unit_timing(shape.graph, input.layout, buckets) : run.timing);
   }
   if (options.operations) {
@@ -307,8 +291,8 @@ std::variant<StepBound, StepProblem> StepSimulator::bound(const StepInput& input
                                                           const cost::CostModel& costs,
                                                           CostMemo* memo) {
   if (input.spec.local_steps.islands > 1 || !input.mixed.empty()) {
-    auto whole = simulate(
-        input, costs, {.timeline = false, .operations = false, .ledger = false, .memo = memo});
+    auto whole = simulate(input, costs,
+                          {.timeline = false, .operations = false, .ledger = false, .memo = memo});
     if (auto* problem = std::get_if<StepProblem>(&whole)) {
       return std::move(*problem);
     }

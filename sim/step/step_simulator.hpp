@@ -81,9 +81,7 @@ class StepSimulator {
       const schedule::ScheduleRequest& request);
   // `shared`: where flows share links; the costs are then those without sharing.
   [[nodiscard]] std::variant<StepResult, StepProblem> simulate_on(
-      const hardware::ClusterSpec* shared,
-      const StepInput& input,
-      const cost::CostModel& costs,
+      const hardware::ClusterSpec* shared, const StepInput& input, const cost::CostModel& costs,
       const StepOptions& options);
   [[nodiscard]] std::variant<StepBound, StepProblem> bound_of(const StepInput& input,
                                                               const cost::CostModel& costs,

@@ -96,9 +96,7 @@ struct VariationSpec {
     return gpu_sigma > 0.0 || node_sigma > 0.0 || slow_share > 0.0;
   }
 
-  [[nodiscard]] bool any() const {
-    return drawn() || !slow_gpus.empty();
-  }
+  [[nodiscard]] bool any() const { return drawn() || !slow_gpus.empty(); }
 
   friend bool operator==(const VariationSpec&, const VariationSpec&) = default;
 };

@@ -51,8 +51,7 @@ std::optional<StepProblem> graph_too_large(const schedule::Schedule& schedule,
   return StepProblem{
       "batch.micro",
       fmt::format("a step of {} passes with their communication has about {} tasks, more than {}",
-                  format_count(static_cast<double>(schedule.micro_batches)),
-                  format_count(tasks),
+                  format_count(static_cast<double>(schedule.micro_batches)), format_count(tasks),
                   format_count(kMostTasks)),
       "larger micro-batches, a smaller global batch, or a larger overlap.bucket"};
 }
@@ -76,8 +75,7 @@ std::variant<StepStructure, StepProblem> build_structure(
   return StepStructure{std::move(plan), std::get<schedule::StepGraph>(std::move(built))};
 }
 
-schedule::StepGraphOptions graph_options(const StepInput& input,
-                                         const cost::CostModel& costs,
+schedule::StepGraphOptions graph_options(const StepInput& input, const cost::CostModel& costs,
                                          const std::vector<std::vector<int>>& buckets) {
   return {.p2p = p2p_mode(input, costs),
           .buckets = buckets,

@@ -21,8 +21,7 @@ namespace orrery::step {
 [[nodiscard]] schedule::ScheduleRequest schedule_request(const StepInput& input);
 
 [[nodiscard]] schedule::StepGraphOptions graph_options(
-    const StepInput& input,
-    const cost::CostModel& costs,
+    const StepInput& input, const cost::CostModel& costs,
     const std::vector<std::vector<int>>& buckets);
 
 struct StepStructure {

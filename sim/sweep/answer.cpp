@@ -37,23 +37,19 @@ constexpr std::array<Entry, 7> kAnswers = {{
 std::span<const AnswerName> answer_names() {
   static const std::array<AnswerName, kAnswers.size()> names = [] {
     std::array<AnswerName, kAnswers.size()> result{};
-    std::transform(kAnswers.begin(), kAnswers.end(), result.begin(), [](const Entry& entry) {
-      return entry.name;
-    });
+    std::transform(kAnswers.begin(), kAnswers.end(), result.begin(),
+                   [](const Entry& entry) { return entry.name; });
     return result;
   }();
   return names;
 }
 
-bool shares_work(std::string_view answer) {
-  return answer != "fan" && answer != "spot";
-}
+bool shares_work(std::string_view answer) { return answer != "fan" && answer != "spot"; }
 
 std::optional<Answer> answer(const Question& question, Team& team, Diagnostics& diagnostics) {
-  const auto* entry =
-      std::find_if(kAnswers.begin(), kAnswers.end(), [&question](const Entry& candidate) {
-        return candidate.name.name == question.name;
-      });
+  const auto* entry = std::find_if(
+      kAnswers.begin(), kAnswers.end(),
+      [&question](const Entry& candidate) { return candidate.name.name == question.name; });
   ORRERY_CHECK(entry != kAnswers.end(), "there is no answer `{}`", question.name);
   return entry->find({question, team, diagnostics});
 }
@@ -121,8 +117,7 @@ void warn_of_memory(const Asking& asking) {
 
 }  // namespace
 
-std::optional<Rows> evaluate_rows(const Asking& asking,
-                                  std::vector<Axis> axes,
+std::optional<Rows> evaluate_rows(const Asking& asking, std::vector<Axis> axes,
                                   const std::vector<std::string>& operands) {
   Rows rows{asking.question.sweep, {}};
   rows.sweep.axes = std::move(axes);
@@ -138,8 +133,7 @@ std::optional<Rows> evaluate_rows(const Asking& asking,
   if (asking.diagnostics.has_errors()) {
     return std::nullopt;
   }
-  SweepOutcome outcome = run_sweep(rows.sweep,
-                                   asking.team,
+  SweepOutcome outcome = run_sweep(rows.sweep, asking.team,
                                    {.threads = asking.question.threads,
                                     .stop = asking.question.stop,
                                     .for_all = true,
@@ -149,16 +143,14 @@ std::optional<Rows> evaluate_rows(const Asking& asking,
   }
   rows.results = std::move(outcome.results);
   const bool none_fits =
-      std::all_of(rows.results.begin(), rows.results.end(), [](const PointResult& result) {
-        return result.status == Status::does_not_fit;
-      });
+      std::all_of(rows.results.begin(), rows.results.end(),
+                  [](const PointResult& result) { return result.status == Status::does_not_fit; });
   if (none_fits && !rows.results.empty()) {
     warn_of_memory(asking);
   }
   const bool usable =
-      std::any_of(rows.results.begin(), rows.results.end(), [](const PointResult& result) {
-        return result.status != Status::invalid;
-      });
+      std::any_of(rows.results.begin(), rows.results.end(),
+                  [](const PointResult& result) { return result.status != Status::invalid; });
   if (!usable) {
     PointEvaluator evaluator(rows.sweep);  // once more, for the places of what is wrong
     if (!evaluator.evaluation(0, 1, asking.question.stop, asking.diagnostics)) {
@@ -168,8 +160,7 @@ std::optional<Rows> evaluate_rows(const Asking& asking,
   return rows;
 }
 
-std::optional<Axis> axis_or(const Asking& asking,
-                            std::string_view key,
+std::optional<Axis> axis_or(const Asking& asking, std::string_view key,
                             std::vector<std::string> values) {
   for (const Axis& axis : asking.question.sweep.axes) {
     if (axis.key.path == key) {
@@ -205,8 +196,7 @@ bool states(const Asking& asking, std::string_view key) {
 }
 
 void no_answer(const Asking& asking, std::string_view key, std::string_view why) {
-  asking.diagnostics.error({asking.question.sweep.base.file(), 0, 0},
-                           key,
+  asking.diagnostics.error({asking.question.sweep.base.file(), 0, 0}, key,
                            fmt::format("{} has no answer here: {}", asking.question.name, why));
 }
 

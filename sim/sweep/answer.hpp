@@ -70,8 +70,7 @@ struct Answer : report::Table {
 [[nodiscard]] bool shares_work(std::string_view answer);
 
 // All processes ask, and get the answer; nothing after an error (an unfit question). Throws Error.
-[[nodiscard]] std::optional<Answer> answer(const Question& question,
-                                           Team& team,
+[[nodiscard]] std::optional<Answer> answer(const Question& question, Team& team,
                                            Diagnostics& diagnostics);
 
 [[nodiscard]] std::string to_text(const Answer& answer, report::TextStyle style);

@@ -39,16 +39,9 @@ std::optional<Rows> rows_for(const Asking& asking, std::vector<std::string> coun
   if (!axis) {
     return std::nullopt;
   }
-  return evaluate_rows(asking,
-                       {*std::move(axis)},
-                       {"p50(waiting)",
-                        "p90(waiting)",
-                        "p99(waiting)",
-                        "goodput",
-                        "finish_time",
-                        "tokens_trained",
-                        "cost",
-                        "cost_per_million_tokens"});
+  return evaluate_rows(asking, {*std::move(axis)},
+                       {"p50(waiting)", "p90(waiting)", "p99(waiting)", "goodput", "finish_time",
+                        "tokens_trained", "cost", "cost_per_million_tokens"});
 }
 
 void append(Rows& rows, Rows more) {
@@ -127,21 +120,16 @@ std::optional<std::size_t> cheapest(const Rows& rows) {
   return best;
 }
 
-void say(const Rows& rows,
-         const Bracket& bracket,
-         double longest,
-         const std::string& wait,
+void say(const Rows& rows, const Bracket& bracket, double longest, const std::string& wait,
          Answer& answer) {
-  answer.facts = {
-      {"longest_wait_s", longest},
-      {"spares",
-       bracket.enough ? report::Cell(static_cast<double>(*bracket.enough)) : report::Cell()}};
+  answer.facts = {{"longest_wait_s", longest},
+                  {"spares", bracket.enough ? report::Cell(static_cast<double>(*bracket.enough))
+                                            : report::Cell()}};
   answer.sentences.push_back(
       bracket.enough
           ? fmt::format("{} spare nodes: in 99 % of the trials the job then waits {} or less for "
                         "nodes, over the whole run.",
-                        *bracket.enough,
-                        wait)
+                        *bracket.enough, wait)
           : fmt::format("No number of spares that was tried keeps the wait for nodes at {} or less "
                         "in 99 % of the trials.",
                         wait));

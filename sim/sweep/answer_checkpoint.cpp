@@ -51,12 +51,10 @@ std::vector<std::size_t> by_interval(const Rows& rows) {
     }
   }
   const auto interval = [&rows](std::size_t i) { return *rows.at(i, kIntervalFound); };
-  std::stable_sort(order.begin(), order.end(), [&interval](std::size_t a, std::size_t b) {
-    return interval(a) < interval(b);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&interval](std::size_t a, std::size_t b) { return interval(a) < interval(b); });
   order.erase(
-      std::unique(order.begin(),
-                  order.end(),
+      std::unique(order.begin(), order.end(),
                   [&interval](std::size_t a, std::size_t b) { return interval(a) == interval(b); }),
       order.end());
   return order;
@@ -77,8 +75,7 @@ void say_best(const Rows& rows, std::size_t best, Answer& answer) {
   answer.facts = {{"best_interval_s", interval}, {"best_goodput", goodput}};
   answer.sentences.push_back(
       fmt::format("Best of these: a checkpoint every {}, with a goodput of {}.",
-                  format_time(seconds(interval)),
-                  format_percent(goodput)));
+                  format_time(seconds(interval)), format_percent(goodput)));
   double low = interval;
   double high = interval;
   for (std::size_t i = 0; i < rows.results.size(); ++i) {
@@ -94,8 +91,7 @@ void say_best(const Rows& rows, std::size_t best, Answer& answer) {
     answer.sentences.push_back(
         fmt::format("From {} to {} the mean lies within the 95 % interval of the best: there the "
                     "choice matters little.",
-                    format_time(seconds(low)),
-                    format_time(seconds(high))));
+                    format_time(seconds(low)), format_time(seconds(high))));
   }
 }
 
@@ -126,16 +122,10 @@ std::optional<Answer> best_checkpoint_interval(const Asking& asking) {
   if (!axis) {
     return std::nullopt;
   }
-  const auto rows = evaluate_rows(asking,
-                                  {*std::move(axis)},
-                                  {"checkpoint_interval",
-                                   "goodput",
-                                   "mean(goodput) low",
-                                   "mean(goodput) high",
-                                   "finish_time",
-                                   "tokens_trained",
-                                   "lost_work",
-                                   "cost"});
+  const auto rows =
+      evaluate_rows(asking, {*std::move(axis)},
+                    {"checkpoint_interval", "goodput", "mean(goodput) low", "mean(goodput) high",
+                     "finish_time", "tokens_trained", "lost_work", "cost"});
   if (!rows) {
     return std::nullopt;
   }
@@ -168,24 +158,17 @@ std::optional<Answer> best_checkpoint_interval(const Asking& asking) {
 std::optional<Answer> sync_against_async(const Asking& asking) {
   for (const std::string_view key : {"checkpoint.stall", "checkpoint.durable"}) {
     if (states(asking, key)) {
-      no_answer(asking,
-                key,
+      no_answer(asking, key,
                 "is stated, so that a save costs the same in both modes; without it both are "
                 "computed from the size of a checkpoint and the rates");
       return std::nullopt;
     }
   }
   auto axis = axis_of("checkpoint.mode", {"sync", "async"}, {"--answer", 0, 0}, asking.diagnostics);
-  const auto rows = evaluate_rows(asking,
-                                  {*std::move(axis)},
-                                  {"checkpoint_interval",
-                                   "checkpoint_stall",
-                                   "checkpoint_durable",
-                                   "goodput",
-                                   "finish_time",
-                                   "tokens_trained",
-                                   "cost",
-                                   "cost_per_million_tokens"});
+  const auto rows =
+      evaluate_rows(asking, {*std::move(axis)},
+                    {"checkpoint_interval", "checkpoint_stall", "checkpoint_durable", "goodput",
+                     "finish_time", "tokens_trained", "cost", "cost_per_million_tokens"});
   if (!rows) {
     return std::nullopt;
   }
@@ -209,8 +192,7 @@ std::optional<Answer> sync_against_async(const Asking& asking) {
   answer.sentences.push_back(fmt::format(
       "Goodput is {} with synchronous and {} with asynchronous checkpoints, each at the "
       "interval that the scenario asks for.",
-      format_percent(*sync),
-      format_percent(*async)));
+      format_percent(*sync), format_percent(*async)));
   answer.columns = {{"mode", "mode", std::nullopt},
                     {std::string(kIntervalFound), "interval", Dimension::time},
                     {"checkpoint_stall_s", "stall", Dimension::time},

@@ -33,8 +33,7 @@ std::vector<SimTime> dates_until(double wall) {
   return dates;
 }
 
-Progress progress_of(const Asking& asking,
-                     const run::RunPlan& plan,
+Progress progress_of(const Asking& asking, const run::RunPlan& plan,
                      const std::vector<SimTime>& dates) {
   const std::int64_t trials = plan.simulation.trials;
   std::vector<std::vector<double>> by_trial(static_cast<std::size_t>(trials));

@@ -29,8 +29,7 @@ std::optional<std::string> metric_for(const Asking& asking, bool has_start) {
   }
   const auto date = yaml::parse_date_time(*by);
   if (!date.value) {
-    no_answer(asking,
-              {},
+    no_answer(asking, {},
               fmt::format("--by: {} ({}, or a time such as 60d)", date.message, date.allowed));
     return std::nullopt;
   }
@@ -72,8 +71,7 @@ std::optional<Answer> done_by(const Asking& asking) {
     return std::nullopt;
   }
   if (!base->plan->target_steps) {
-    no_answer(asking,
-              "training.duration",
+    no_answer(asking, "training.duration",
               "the run lasts as long as is stated; state training.tokens or training.steps");
     return std::nullopt;
   }
@@ -118,8 +116,7 @@ std::optional<Answer> done_by(const Asking& asking) {
   if (const auto probability = rows->at(0, chance); probability && rows->results.size() == 1) {
     answer.facts = {{"probability", *probability}};
     std::string sentence = fmt::format("It is done by {} in {} of the trials, by chance alone",
-                                       *asking.question.by,
-                                       format_percent(*probability));
+                                       *asking.question.by, format_percent(*probability));
     if (const auto all = chance_with_error(asking, *metric)) {
       answer.facts.push_back({"probability_with_step_error", *all});
       sentence += fmt::format("; with the error of the predicted step, in {} of the cases",

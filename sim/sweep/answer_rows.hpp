@@ -34,13 +34,11 @@ struct Rows {
 
 // The question's sweep with these axes, all combinations, and these figures. Nothing after an
 // error; throws Error(interrupted) after a stop request.
-[[nodiscard]] std::optional<Rows> evaluate_rows(const Asking& asking,
-                                                std::vector<Axis> axes,
+[[nodiscard]] std::optional<Rows> evaluate_rows(const Asking& asking, std::vector<Axis> axes,
                                                 const std::vector<std::string>& operands);
 
 // The axis of the question for this key, or these values.
-[[nodiscard]] std::optional<Axis> axis_or(const Asking& asking,
-                                          std::string_view key,
+[[nodiscard]] std::optional<Axis> axis_or(const Asking& asking, std::string_view key,
                                           std::vector<std::string> values);
 
 // The end of the run where it differs, what was trained in the window where that does.

@@ -52,10 +52,10 @@ void scale_stage(RunPlan& plan, run::RecoveryStage stage, double factor) {
 }
 
 bool has_stage(const RunPlan& plan, run::RecoveryStage stage) {
-  return std::any_of(
-      plan.recovery.stages.begin(), plan.recovery.stages.end(), [stage](const auto& stages) {
-        return run::mean(stages[static_cast<std::size_t>(stage)]) > Seconds{};
-      });
+  return std::any_of(plan.recovery.stages.begin(), plan.recovery.stages.end(),
+                     [stage](const auto& stages) {
+                       return run::mean(stages[static_cast<std::size_t>(stage)]) > Seconds{};
+                     });
 }
 
 void scale_prices(RunPlan& plan, double factor) {
@@ -173,9 +173,7 @@ struct BothDeltas {
   std::pair<double, double> high;
 };
 
-std::optional<BothDeltas> deltas_of(const Asking& asking,
-                                    const RunPlan& plan,
-                                    const Outcome& base,
+std::optional<BothDeltas> deltas_of(const Asking& asking, const RunPlan& plan, const Outcome& base,
                                     const Lever& lever) {
   const double share = asking.question.percent / 100.0;
   BothDeltas both;
@@ -193,10 +191,7 @@ std::optional<BothDeltas> deltas_of(const Asking& asking,
 
 // As processes tell each other, bit for bit; empty: the run does not end.
 std::string to_text(const std::optional<BothDeltas>& both) {
-  return both ? fmt::format("{} {} {} {} ",
-                            both->low.first,
-                            both->low.second,
-                            both->high.first,
+  return both ? fmt::format("{} {} {} {} ", both->low.first, both->low.second, both->high.first,
                             both->high.second)
               : std::string();
 }
@@ -229,8 +224,8 @@ std::optional<Swing> swing_of(const Asking& asking, const Axis& axis, const Outc
     no_answer(asking, axis.key.path, "a low and a high value are needed");
     return std::nullopt;
   }
-  auto ends = axis_of(
-      axis.key.path, {axis.values.front(), axis.values.back()}, axis.where, asking.diagnostics);
+  auto ends = axis_of(axis.key.path, {axis.values.front(), axis.values.back()}, axis.where,
+                      asking.diagnostics);
   const auto rows =
       evaluate_rows(asking, {*std::move(ends)}, {"finish_time", "tokens_trained", "cost"});
   if (!rows) {
@@ -281,12 +276,9 @@ Answer show(const Asking& asking, const Outcome& base, bool priced, std::vector<
   }
   const auto share = [](double part, double whole) { return whole > 0.0 ? part / whole : 0.0; };
   for (const Swing& swing : swings) {
-    std::vector<report::Cell> line = {swing.name,
-                                      swing.low,
-                                      swing.high,
-                                      swing.finish.first,
-                                      swing.finish.second,
-                                      share(swing.finish_width(), widest)};
+    std::vector<report::Cell> line = {swing.name,          swing.low,
+                                      swing.high,          swing.finish.first,
+                                      swing.finish.second, share(swing.finish_width(), widest)};
     if (priced) {
       line.emplace_back(swing.cost.first);
       line.emplace_back(swing.cost.second);

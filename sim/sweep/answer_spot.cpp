@@ -39,13 +39,9 @@ using run::RunPlan;
 constexpr std::string_view kShare = "capacity.spot.share";
 constexpr std::string_view kRate = "capacity.spot.rate";
 
-double per_hour(PerSecond rate) {
-  return in_per_second(rate) * in_seconds(hours(1.0));
-}
+double per_hour(PerSecond rate) { return in_per_second(rate) * in_seconds(hours(1.0)); }
 
-std::string rate_text(double per_hour) {
-  return fmt::format("{:.6g}/h", per_hour);
-}
+std::string rate_text(double per_hour) { return fmt::format("{:.6g}/h", per_hour); }
 
 // Means over the trials of one run.
 struct Side {
@@ -55,9 +51,7 @@ struct Side {
   double goodput = 0.0;
   double preemptions = 0.0;
 
-  [[nodiscard]] double per_token() const {
-    return cost / tokens;
-  }
+  [[nodiscard]] double per_token() const { return cost / tokens; }
 };
 
 // Nothing when trials give up or train nothing.
@@ -65,10 +59,7 @@ std::optional<Side> side_of(const run::MonteCarloResult& run) {
   if (run.finished < run.trials || run.tokens.mean() <= 0.0) {
     return std::nullopt;
   }
-  return Side{run.cost.mean(),
-              run.tokens.mean(),
-              run.wall.mean(),
-              run.goodput.mean(),
+  return Side{run.cost.mean(), run.tokens.mean(), run.wall.mean(), run.goodput.mean(),
               static_cast<double>(run.happened.preemptions) / static_cast<double>(run.trials)};
 }
 
@@ -117,9 +108,7 @@ std::optional<Side> at_spot_price(const Asking& asking, const RunPlan& plan, dou
 }
 
 // `spot`: what the plan's own price gives.
-std::optional<double> break_even(const Asking& asking,
-                                 const RunPlan& plan,
-                                 const Side& spot,
+std::optional<double> break_even(const Asking& asking, const RunPlan& plan, const Side& spot,
                                  const Side& held) {
   const auto free = at_spot_price(asking, plan, 0.0);
   const bool priced = plan.pricing.spot && !plan.pricing.traced_spot;
@@ -169,9 +158,8 @@ class Comparison {
  private:
   [[nodiscard]] std::vector<Axis> held_axes() const {
     std::vector<Axis> axes;
-    std::copy_if(axes_.begin(), axes_.end(), std::back_inserter(axes), [](const Axis& axis) {
-      return !is_about_spot(axis);
-    });
+    std::copy_if(axes_.begin(), axes_.end(), std::back_inserter(axes),
+                 [](const Axis& axis) { return !is_about_spot(axis); });
     axes.push_back(axis_with(asking_, kShare, {"0"}));
     return axes;
   }
@@ -221,9 +209,7 @@ double excess_of(const std::optional<Side>& spot, const Side& held) {
 }
 
 // Between the rates that are known; beyond them by doubling or halving. Nothing after an error.
-std::optional<BreakEvenRate> find_rate(const Asking& asking,
-                                       double stated,
-                                       const Side& held,
+std::optional<BreakEvenRate> find_rate(const Asking& asking, double stated, const Side& held,
                                        Excess known) {
   constexpr int kDoublings = 12;
   constexpr int kMostSteps = 10;
@@ -240,8 +226,8 @@ std::optional<BreakEvenRate> find_rate(const Asking& asking,
   }
   BreakEvenRate found;
   const auto first_dearer = [&known] {
-    return std::find_if(
-        known.begin(), known.end(), [](const auto& one) { return one.second > 0.0; });
+    return std::find_if(known.begin(), known.end(),
+                        [](const auto& one) { return one.second > 0.0; });
   };
   const auto crossed = [&] {
     return first_dearer() != known.end() && first_dearer() != known.begin();
@@ -296,9 +282,7 @@ Axis rates_around(const Asking& asking, double stated) {
   return axis_with(asking, kRate, std::move(values));
 }
 
-bool is_priced(const RunPlan& plan) {
-  return plan.pricing.spot || plan.pricing.traced_spot;
-}
+bool is_priced(const RunPlan& plan) { return plan.pricing.spot || plan.pricing.traced_spot; }
 
 void say_price(const RunPlan& plan, const Pair& base, Answer& answer) {
   const double even = *base.break_even;
@@ -315,8 +299,7 @@ void say_price(const RunPlan& plan, const Pair& base, Answer& answer) {
       even > 0.0
           ? fmt::format("At {} for a GPU on spot{} a token costs as much as without spot nodes; "
                         "below that price spot is cheaper.",
-                        format_price_rate(dollars_per_hour(even)),
-                        beside)
+                        format_price_rate(dollars_per_hour(even)), beside)
           : std::string("A token costs less without spot nodes, even if those cost nothing."));
 }
 
@@ -328,10 +311,8 @@ void say_difference(const Pair& base, Answer& answer) {
   answer.sentences.push_back(
       fmt::format("At the price of the scenario a token on spot costs {} {} than without, and the "
                   "same work ends {} {}.",
-                  format_percent(std::abs(saving)),
-                  saving < 0.0 ? "more" : "less",
-                  format_time(seconds(std::abs(later))),
-                  later < 0.0 ? "earlier" : "later"));
+                  format_percent(std::abs(saving)), saving < 0.0 ? "more" : "less",
+                  format_time(seconds(std::abs(later))), later < 0.0 ? "earlier" : "later"));
 }
 
 void say_rate(const BreakEvenRate& rate, Answer& answer) {
@@ -340,13 +321,11 @@ void say_rate(const BreakEvenRate& rate, Answer& answer) {
     answer.sentences.push_back(
         fmt::format("At that price spot pays up to {:.3g} preemptions per node and hour, one every "
                     "{} of a node.",
-                    *rate.per_hour,
-                    format_time(hours(1.0 / *rate.per_hour))));
+                    *rate.per_hour, format_time(hours(1.0 / *rate.per_hour))));
   } else {
     answer.sentences.push_back(fmt::format(
         "At that price spot {} at every rate of preemptions {} {:.3g} per node and hour.",
-        rate.always_cheaper ? "is cheaper" : "is dearer",
-        rate.always_cheaper ? "up to" : "down to",
+        rate.always_cheaper ? "is cheaper" : "is dearer", rate.always_cheaper ? "up to" : "down to",
         rate.last_tried));
   }
 }
@@ -395,11 +374,8 @@ std::vector<report::Column> columns_for(const std::vector<Axis>& axes) {
 
 // What a token costs more, by rates around the stated one; none where `stated` is 0. Nothing after
 // an error.
-std::optional<Excess> add_rows(const Asking& asking,
-                               const std::vector<Axis>& axes,
-                               const std::vector<Point>& points,
-                               double stated,
-                               const Side& held,
+std::optional<Excess> add_rows(const Asking& asking, const std::vector<Axis>& axes,
+                               const std::vector<Point>& points, double stated, const Side& held,
                                Answer& answer) {
   Comparison comparison(asking, axes);
   Excess excess;
@@ -433,8 +409,7 @@ std::optional<Answer> spot_break_even(const Asking& asking) {
     return std::nullopt;
   }
   if (!base->break_even) {
-    no_answer(asking,
-              "capacity.spot",
+    no_answer(asking, "capacity.spot",
               !base->held   ? "without spot nodes trials give up"
               : !base->spot ? "trials give up"
                             : "no spot node is ever had");

@@ -61,15 +61,12 @@ std::optional<double> unit_ratio(const Amount& a, const Amount& b) {
   if (a.prefix == b.prefix && a.suffix == b.suffix) {
     return 1.0;
   }
-  for (const auto& ratio : {ratio_by(yaml::parse_time, a, b),
-                            ratio_by(yaml::parse_bytes, a, b),
-                            ratio_by(yaml::parse_bandwidth, a, b),
-                            ratio_by(yaml::parse_price_rate, a, b),
-                            ratio_by(yaml::parse_event_rate, a, b),
-                            ratio_by(yaml::parse_flop_rate, a, b),
-                            ratio_by(yaml::parse_money, a, b),
-                            ratio_by(yaml::parse_fraction, a, b),
-                            ratio_by(yaml::parse_count, a, b)}) {
+  for (const auto& ratio :
+       {ratio_by(yaml::parse_time, a, b), ratio_by(yaml::parse_bytes, a, b),
+        ratio_by(yaml::parse_bandwidth, a, b), ratio_by(yaml::parse_price_rate, a, b),
+        ratio_by(yaml::parse_event_rate, a, b), ratio_by(yaml::parse_flop_rate, a, b),
+        ratio_by(yaml::parse_money, a, b), ratio_by(yaml::parse_fraction, a, b),
+        ratio_by(yaml::parse_count, a, b)}) {
     if (ratio) {
       return ratio;
     }
@@ -195,8 +192,8 @@ bool has_twins(const Axis& axis, Diagnostics& diagnostics) {
   std::set<std::string_view> seen;
   for (const std::string& value : axis.values) {
     if (!seen.insert(value).second) {
-      diagnostics.error(
-          axis.where, axis.key.path, fmt::format("`{}` stands twice", value), "every value once");
+      diagnostics.error(axis.where, axis.key.path, fmt::format("`{}` stands twice", value),
+                        "every value once");
       return true;
     }
   }
@@ -213,10 +210,8 @@ std::string OpenRange::at(double share) const {
   return fmt::format("{}{:.6g}{}", prefix, value, suffix);
 }
 
-std::optional<Axis> axis_of(std::string_view key,
-                            std::vector<std::string> values,
-                            const SourceLocation& where,
-                            Diagnostics& diagnostics) {
+std::optional<Axis> axis_of(std::string_view key, std::vector<std::string> values,
+                            const SourceLocation& where, Diagnostics& diagnostics) {
   const auto facts = scenario::find_key(key, where, diagnostics);
   if (!facts) {
     return std::nullopt;
@@ -229,10 +224,8 @@ std::optional<Axis> axis_of(std::string_view key,
   return has_twins(axis, diagnostics) ? std::nullopt : std::optional(std::move(axis));
 }
 
-std::optional<Axis> parse_axis(std::string_view key,
-                               std::string_view text,
-                               const SourceLocation& where,
-                               Diagnostics& diagnostics) {
+std::optional<Axis> parse_axis(std::string_view key, std::string_view text,
+                               const SourceLocation& where, Diagnostics& diagnostics) {
   const auto facts = scenario::find_key(key, where, diagnostics);
   if (!facts) {
     return std::nullopt;
@@ -252,14 +245,12 @@ std::optional<Axis> parse_vary(std::string_view argument, Diagnostics& diagnosti
   const SourceLocation where{"--vary", 0, 0};
   const std::size_t equals = argument.find('=');
   if (equals == std::string_view::npos) {
-    diagnostics.error(where,
-                      argument,
-                      "has no values",
+    diagnostics.error(where, argument, "has no values",
                       "KEY=V1,V2,... or KEY=from:to:steps, such as capacity.spares=0:32:9");
     return std::nullopt;
   }
-  return parse_axis(
-      trimmed(argument.substr(0, equals)), argument.substr(equals + 1), where, diagnostics);
+  return parse_axis(trimmed(argument.substr(0, equals)), argument.substr(equals + 1), where,
+                    diagnostics);
 }
 
 }  // namespace orrery::sweep

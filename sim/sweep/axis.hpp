@@ -49,16 +49,12 @@ struct Axis {
 };
 
 // `text` stands behind `KEY=`. Nothing after an error.
-[[nodiscard]] std::optional<Axis> parse_axis(std::string_view key,
-                                             std::string_view text,
-                                             const SourceLocation& where,
-                                             Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Axis> parse_axis(std::string_view key, std::string_view text,
+                                             const SourceLocation& where, Diagnostics& diagnostics);
 
 // The same with a list of values that are not split.
-[[nodiscard]] std::optional<Axis> axis_of(std::string_view key,
-                                          std::vector<std::string> values,
-                                          const SourceLocation& where,
-                                          Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Axis> axis_of(std::string_view key, std::vector<std::string> values,
+                                          const SourceLocation& where, Diagnostics& diagnostics);
 
 // "KEY=..." of the command line.
 [[nodiscard]] std::optional<Axis> parse_vary(std::string_view argument, Diagnostics& diagnostics);

@@ -75,8 +75,8 @@ std::optional<std::vector<Column>> parse_columns(const std::vector<std::string>&
   for (const std::string& text : texts) {
     const auto parsed = report::parse_operand(text);
     if (const auto* error = std::get_if<report::ExpectError>(&parsed)) {
-      diagnostics.error(
-          where, "metrics", fmt::format("{} in `{}`", error->message, text), error->allowed);
+      diagnostics.error(where, "metrics", fmt::format("{} in `{}`", error->message, text),
+                        error->allowed);
       valid = false;
       continue;
     }

@@ -27,8 +27,7 @@ std::string profiles_hash(const hardware::ProfileSearch& search) {
     std::vector<std::filesystem::path> files;
     std::error_code error;
     for (std::filesystem::recursive_directory_iterator it(directory, error), end;
-         !error && it != end;
-         it.increment(error)) {
+         !error && it != end; it.increment(error)) {
       if (it->path().extension() == ".yaml" && it->is_regular_file(error)) {
         files.push_back(it->path());
       }
@@ -185,18 +184,14 @@ JournalFile::Rules Journal::rules(const std::string& header, const LineShape& sh
               }};
 }
 
-Journal::Journal(std::filesystem::path path,
-                 const std::string& header,
-                 const LineShape& shape,
-                 bool resume,
-                 const FileSystem& files)
+Journal::Journal(std::filesystem::path path, const std::string& header, const LineShape& shape,
+                 bool resume, const FileSystem& files)
     : file_(std::move(path), header, rules(header, shape), files) {
   if (!finished_.empty() && !resume) {
     throw Error(ErrorKind::io,
                 fmt::format("{}: holds {} points of a sweep that did not end: --resume continues "
                             "it, or remove it",
-                            file_.path().string(),
-                            finished_.size()));
+                            file_.path().string(), finished_.size()));
   }
   check_files();
 }
@@ -214,8 +209,7 @@ void Journal::check_files() const {
         throw Error(
             ErrorKind::io,
             fmt::format("{}: belongs to another sweep ({} {}): remove it, or choose another",
-                        file_.path().string(),
-                        file.path,
+                        file_.path().string(), file.path,
                         at->second.empty() ? "cannot be read" : "has changed"));
       }
     }
@@ -226,8 +220,6 @@ void Journal::append(const Point& point, const PointResult& result) {
   file_.append(journal_line(point, result));
 }
 
-void Journal::close() {
-  file_.close();
-}
+void Journal::close() { file_.close(); }
 
 }  // namespace orrery::sweep

@@ -54,15 +54,10 @@ struct JournalEntry {
 class Journal {
  public:
   // Opens or creates it. An existing one is read when `resume`, and refused otherwise.
-  Journal(std::filesystem::path path,
-          const std::string& header,
-          const LineShape& shape,
-          bool resume,
-          const FileSystem& files = real_files());
+  Journal(std::filesystem::path path, const std::string& header, const LineShape& shape,
+          bool resume, const FileSystem& files = real_files());
 
-  [[nodiscard]] const std::map<Point, PointResult>& finished() const {
-    return finished_;
-  }
+  [[nodiscard]] const std::map<Point, PointResult>& finished() const { return finished_; }
 
   // One thread at a time.
   void append(const Point& point, const PointResult& result);
@@ -70,9 +65,7 @@ class Journal {
   // Waits until all lines are on the disk.
   void close();
 
-  [[nodiscard]] const std::filesystem::path& path() const {
-    return file_.path();
-  }
+  [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
 
  private:
   [[nodiscard]] JournalFile::Rules rules(const std::string& header, const LineShape& shape);

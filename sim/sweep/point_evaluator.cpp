@@ -22,9 +22,8 @@ evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std:
   options.trials = sweep.trials;
   options.seed = sweep.seed;
   options.levers = false;
-  options.band = std::any_of(sweep.columns.begin(), sweep.columns.end(), [](const Column& column) {
-    return column.with_error;
-  });
+  options.band = std::any_of(sweep.columns.begin(), sweep.columns.end(),
+                             [](const Column& column) { return column.with_error; });
   options.search = sweep.search;
   options.stop = stop;
   return options;
@@ -33,9 +32,8 @@ evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std:
 // The place is told where it is in a file that is not the scenario: a profile.
 std::string place_of(const Diagnostic& problem, const Sweep& sweep) {
   const std::string& file = problem.where.file;
-  const bool known = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&file](const Axis& axis) {
-    return axis.where.file == file;
-  });
+  const bool known = std::any_of(sweep.axes.begin(), sweep.axes.end(),
+                                 [&file](const Axis& axis) { return axis.where.file == file; });
   return known || file.empty() || file == sweep.base.file()
              ? std::string()
              : fmt::format("{}:{}: ", file, problem.where.line);
@@ -44,11 +42,8 @@ std::string place_of(const Diagnostic& problem, const Sweep& sweep) {
 std::string first_error(const Diagnostics& diagnostics, const Sweep& sweep) {
   for (const Diagnostic& problem : diagnostics.all()) {
     if (problem.severity == Severity::error) {
-      return fmt::format("{}{}{}{}{}",
-                         place_of(problem, sweep),
-                         problem.key,
-                         problem.key.empty() ? "" : ": ",
-                         problem.message,
+      return fmt::format("{}{}{}{}{}", place_of(problem, sweep), problem.key,
+                         problem.key.empty() ? "" : ": ", problem.message,
                          problem.allowed.empty() ? "" : fmt::format(" ({})", problem.allowed));
     }
   }
@@ -139,8 +134,7 @@ std::vector<std::size_t> PointEvaluator::good_order(std::vector<std::size_t> poi
   return points;
 }
 
-std::optional<report::Evaluation> PointEvaluator::evaluation(std::size_t point,
-                                                             int threads,
+std::optional<report::Evaluation> PointEvaluator::evaluation(std::size_t point, int threads,
                                                              const std::stop_token& stop,
                                                              Diagnostics& diagnostics) {
   const auto scenario = sweep_.base.with(sweep_.changes(point), diagnostics);
@@ -148,8 +142,7 @@ std::optional<report::Evaluation> PointEvaluator::evaluation(std::size_t point,
 }
 
 std::optional<report::Evaluation> PointEvaluator::answer_to(const scenario::Scenario& scenario,
-                                                            std::size_t point,
-                                                            int threads,
+                                                            std::size_t point, int threads,
                                                             const std::stop_token& stop,
                                                             Diagnostics& diagnostics) {
   evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
@@ -180,11 +173,9 @@ PointResult PointEvaluator::result(std::size_t point, int threads, const std::st
   }
   if (answer->run && answer->run->finished < answer->run->trials) {
     result.status = Status::gave_up;
-    result.reason =
-        fmt::format("{} of {} trials: {}",
-                    answer->run->trials - answer->run->finished,
-                    answer->run->trials,
-                    run::to_string(answer->run->gave_up.value_or(run::StopReason::horizon)));
+    result.reason = fmt::format(
+        "{} of {} trials: {}", answer->run->trials - answer->run->finished, answer->run->trials,
+        run::to_string(answer->run->gave_up.value_or(run::StopReason::horizon)));
   }
   if (!answer->feasible) {
     result.status = Status::does_not_fit;

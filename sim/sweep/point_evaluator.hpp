@@ -33,24 +33,20 @@ class PointEvaluator {
   [[nodiscard]] PointResult result(std::size_t point, int threads, const std::stop_token& stop);
 
   // The whole evaluation of a point, or nothing after errors.
-  [[nodiscard]] std::optional<report::Evaluation> evaluation(std::size_t point,
-                                                             int threads,
+  [[nodiscard]] std::optional<report::Evaluation> evaluation(std::size_t point, int threads,
                                                              const std::stop_token& stop,
                                                              Diagnostics& diagnostics);
 
   // The points in an order that meets every step once: equal steps stand together.
   [[nodiscard]] std::vector<std::size_t> good_order(std::vector<std::size_t> points) const;
 
-  [[nodiscard]] const Sweep& sweep() const {
-    return sweep_;
-  }
+  [[nodiscard]] const Sweep& sweep() const { return sweep_; }
 
  private:
   struct KeptStep;
 
   [[nodiscard]] std::optional<report::Evaluation> answer_to(const scenario::Scenario& scenario,
-                                                            std::size_t point,
-                                                            int threads,
+                                                            std::size_t point, int threads,
                                                             const std::stop_token& stop,
                                                             Diagnostics& diagnostics);
 

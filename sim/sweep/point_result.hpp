@@ -21,8 +21,8 @@ namespace orrery::sweep {
 
 enum class Status { ok, does_not_fit, gave_up, invalid };
 
-inline constexpr std::array<std::string_view, 4> kStatusNames = {
-    "ok", "does not fit", "gave up", "invalid"};
+inline constexpr std::array<std::string_view, 4> kStatusNames = {"ok", "does not fit", "gave up",
+                                                                 "invalid"};
 
 [[nodiscard]] constexpr std::string_view to_string(Status status) {
   return kStatusNames[static_cast<std::size_t>(status)];

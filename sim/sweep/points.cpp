@@ -23,8 +23,7 @@ bool check_axes(const std::vector<Axis>& axes, Mode mode, Diagnostics& diagnosti
       valid = false;
     }
     if (mode != Mode::random && axes[i].values.empty()) {
-      diagnostics.error(axes[i].where,
-                        axes[i].key.path,
+      diagnostics.error(axes[i].where, axes[i].key.path,
                         "the range does not say how many values it has",
                         "from:to:steps, or random points (--random N)");
       valid = false;
@@ -40,9 +39,7 @@ std::optional<std::vector<Point>> grid(const std::vector<Axis>& axes, Diagnostic
   }
   if (count > static_cast<double>(kMostPoints)) {
     diagnostics.error(
-        axes.front().where,
-        {},
-        fmt::format("the grid has {:.3g} points", count),
+        axes.front().where, {}, fmt::format("the grid has {:.3g} points", count),
         fmt::format("at most {}; --random N takes a sample", format_integer(kMostPoints)));
     return std::nullopt;
   }
@@ -64,12 +61,9 @@ std::optional<std::vector<Point>> grid(const std::vector<Axis>& axes, Diagnostic
 std::optional<std::vector<Point>> zip(const std::vector<Axis>& axes, Diagnostics& diagnostics) {
   for (const Axis& axis : axes) {
     if (axis.values.size() != axes.front().values.size()) {
-      diagnostics.error(axis.where,
-                        axis.key.path,
-                        fmt::format("has {} values where {} has {}",
-                                    axis.values.size(),
-                                    axes.front().key.path,
-                                    axes.front().values.size()),
+      diagnostics.error(axis.where, axis.key.path,
+                        fmt::format("has {} values where {} has {}", axis.values.size(),
+                                    axes.front().key.path, axes.front().values.size()),
                         "as many for every key with --zip");
       return std::nullopt;
     }

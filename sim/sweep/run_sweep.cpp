@@ -39,11 +39,8 @@ using Take = std::function<void(std::size_t point, PointResult result)>;
 
 // The points on `threads` threads; few points leave threads for their trials. False when a stop
 // request came before all were done.
-bool work_on(PointEvaluator& evaluator,
-             const std::vector<std::size_t>& points,
-             int threads,
-             const Take& take,
-             const std::stop_token& stop) {
+bool work_on(PointEvaluator& evaluator, const std::vector<std::size_t>& points, int threads,
+             const Take& take, const std::stop_token& stop) {
   const int count = static_cast<int>(std::min<std::size_t>(points.size(), 1'000'000));
   const int for_trials = std::max(1, threads / std::max(1, count));
   std::atomic<bool> interrupted{false};
@@ -62,8 +59,7 @@ bool work_on(PointEvaluator& evaluator,
   };
   const bool complete =
       parallel_for(static_cast<std::int64_t>(points.size()),
-                   {.threads = std::min(threads, std::max(1, count)), .stop = stop},
-                   evaluate);
+                   {.threads = std::min(threads, std::max(1, count)), .stop = stop}, evaluate);
   return complete && !interrupted;
 }
 

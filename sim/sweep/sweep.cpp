@@ -30,16 +30,9 @@ void check_values(const Sweep& sweep, Diagnostics& diagnostics) {
 }
 
 bool is_run_section(std::string_view section) {
-  constexpr std::array<std::string_view, 10> kSections = {"name",
-                                                          "training",
-                                                          "evaluation",
-                                                          "failures",
-                                                          "checkpoint",
-                                                          "recovery",
-                                                          "capacity",
-                                                          "prices",
-                                                          "simulation",
-                                                          "expect"};
+  constexpr std::array<std::string_view, 10> kSections = {
+      "name",     "training", "evaluation", "failures",   "checkpoint",
+      "recovery", "capacity", "prices",     "simulation", "expect"};
   return std::find(kSections.begin(), kSections.end(), section) != kSections.end();
 }
 

@@ -27,8 +27,8 @@ std::optional<Axis> read_axis(const yaml::Entry& entry, Diagnostics& diagnostics
     values.push_back(yaml::flow_text(item));
   }
   if (value.kind != Value::Kind::sequence) {
-    diagnostics.error(
-        value.where, entry.key, "has no list of values", "[V1, V2], or from:to:steps");
+    diagnostics.error(value.where, entry.key, "has no list of values",
+                      "[V1, V2], or from:to:steps");
     return std::nullopt;
   }
   return axis_of(entry.key, std::move(values), value.where, diagnostics);
@@ -36,9 +36,7 @@ std::optional<Axis> read_axis(const yaml::Entry& entry, Diagnostics& diagnostics
 
 void read_vary(const Value& vary, SweepFile& file, Diagnostics& diagnostics) {
   if (vary.kind != Value::Kind::mapping) {
-    diagnostics.error(vary.where,
-                      "vary",
-                      "is no mapping of keys to values",
+    diagnostics.error(vary.where, "vary", "is no mapping of keys to values",
                       "such as {capacity.spares: [0, 8, 16]}");
     return;
   }
@@ -81,8 +79,7 @@ bool is_sweep_file(std::string_view text) {
   return false;
 }
 
-std::optional<SweepFile> read_sweep_file(std::string_view text,
-                                         const std::string& file_name,
+std::optional<SweepFile> read_sweep_file(std::string_view text, const std::string& file_name,
                                          Diagnostics& diagnostics) {
   const auto root = yaml::parse(text, file_name, {}, diagnostics);
   if (!root) {

@@ -58,9 +58,7 @@ bool is_headline(const Column& column) {
 
 // The values of the keys, the status and the reason where they are asked for, and the figures: all,
 // or those chosen, or the headlines where they differ.
-report::Table table_of(const Sweep& sweep,
-                       const std::vector<PointResult>& results,
-                       bool status,
+report::Table table_of(const Sweep& sweep, const std::vector<PointResult>& results, bool status,
                        bool all) {
   report::Table table;
   for (const Axis& axis : sweep.axes) {
@@ -142,8 +140,7 @@ std::string to_json(const Sweep& sweep, const std::vector<PointResult>& results)
                     {"points", std::move(points)}});
 }
 
-std::string to_text(const Sweep& sweep,
-                    const std::vector<PointResult>& results,
+std::string to_text(const Sweep& sweep, const std::vector<PointResult>& results,
                     report::TextStyle style) {
   std::string reasons;
   std::set<std::string> known;
@@ -152,10 +149,9 @@ std::string to_text(const Sweep& sweep,
     all_ok = all_ok && result.status == Status::ok;
     if (result.status != Status::ok && known.insert(result.reason).second) {
       constexpr std::size_t kMostReasons = 10;
-      reasons +=
-          known.size() > kMostReasons
-              ? ""
-              : fmt::format("{}: {}\n", to_string(result.status), report::printable(result.reason));
+      reasons += known.size() > kMostReasons ? ""
+                                             : fmt::format("{}: {}\n", to_string(result.status),
+                                                           report::printable(result.reason));
     }
   }
   report::Table table = table_of(sweep, results, !all_ok, false);

@@ -25,8 +25,7 @@ inline constexpr std::string_view kResultSchema = "orrery-sweep-result/1";
 
 [[nodiscard]] std::string to_csv(const Sweep& sweep, const std::vector<PointResult>& results);
 [[nodiscard]] std::string to_json(const Sweep& sweep, const std::vector<PointResult>& results);
-[[nodiscard]] std::string to_text(const Sweep& sweep,
-                                  const std::vector<PointResult>& results,
+[[nodiscard]] std::string to_text(const Sweep& sweep, const std::vector<PointResult>& results,
                                   report::TextStyle style);
 
 }  // namespace orrery::sweep

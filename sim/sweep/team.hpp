@@ -54,13 +54,9 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  [[nodiscard]] bool leads() const {
-    return mail_ == nullptr || mail_->number() == 0;
-  }
+  [[nodiscard]] bool leads() const { return mail_ == nullptr || mail_->number() == 0; }
 
-  [[nodiscard]] int members() const {
-    return mail_ == nullptr ? 1 : mail_->processes();
-  }
+  [[nodiscard]] int members() const { return mail_ == nullptr ? 1 : mail_->processes(); }
 
   // All processes call it together. False when a stop request in any of them came before all items
   // were done. The Error of one is thrown by all.

@@ -69,8 +69,8 @@ std::uint32_t ActivityCollector::name_of(const std::string& name) {
 }
 
 std::uint32_t ActivityCollector::group_of(const TraceEvent& event) {
-  CommunicationGroup group{
-      event.group, event.group_description, event.group_ranks, event.group_size};
+  CommunicationGroup group{event.group, event.group_description, event.group_ranks,
+                           event.group_size};
   if (group == CommunicationGroup{}) {
     return kNoGroup;
   }
@@ -139,13 +139,11 @@ GpuTrace ActivityCollector::finish(std::string file, TraceFacts facts) {
   }
   launches_ = {};
   std::stable_sort(
-      trace_.activities.begin(),
-      trace_.activities.end(),
+      trace_.activities.begin(), trace_.activities.end(),
       [](const GpuActivity& a, const GpuActivity& b) { return a.span.begin < b.span.begin; });
   std::stable_sort(
-      trace_.marks.begin(), trace_.marks.end(), [](const Annotation& a, const Annotation& b) {
-        return a.span.begin < b.span.begin;
-      });
+      trace_.marks.begin(), trace_.marks.end(),
+      [](const Annotation& a, const Annotation& b) { return a.span.begin < b.span.begin; });
   return std::move(trace_);
 }
 

@@ -19,13 +19,9 @@ class ActivityCollector {
  public:
   void add(const TraceEvent& event);
 
-  [[nodiscard]] std::size_t activities() const {
-    return trace_.activities.size();
-  }
+  [[nodiscard]] std::size_t activities() const { return trace_.activities.size(); }
 
-  [[nodiscard]] std::size_t launches() const {
-    return launches_.size();
-  }
+  [[nodiscard]] std::size_t launches() const { return launches_.size(); }
 
   // Joins launches and activities, and sorts. The collector is used up.
   [[nodiscard]] GpuTrace finish(std::string file, TraceFacts facts);

@@ -25,21 +25,17 @@ class EventParser : public nlohmann::json_sax<Json> {
   EventParser(const TraceFile& file, const ReadLimits& limits, const TakeEvent& take)
       : file_(file), limits_(limits), take_(take) {}
 
-  bool null() override {
-    return true;
-  }
+  bool null() override { return true; }
 
-  bool boolean(bool /*value*/) override {
-    return true;
-  }
+  bool boolean(bool /*value*/) override { return true; }
 
   bool number_integer(number_integer_t value) override {
     return number(value, fmt::format_int(value).str(), static_cast<double>(value));
   }
 
   bool number_unsigned(number_unsigned_t value) override {
-    return number(
-        static_cast<std::int64_t>(value), fmt::format_int(value).str(), static_cast<double>(value));
+    return number(static_cast<std::int64_t>(value), fmt::format_int(value).str(),
+                  static_cast<double>(value));
   }
 
   bool number_float(number_float_t value, const string_t& text) override {
@@ -73,9 +69,7 @@ class EventParser : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  bool binary(binary_t& /*value*/) override {
-    return true;
-  }
+  bool binary(binary_t& /*value*/) override { return true; }
 
   bool start_object(std::size_t /*elements*/) override {
     ++depth_;
@@ -135,8 +129,7 @@ class EventParser : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  bool parse_error(std::size_t position,
-                   const std::string& /*token*/,
+  bool parse_error(std::size_t position, const std::string& /*token*/,
                    const Json::exception& error) override {
     const std::string what = error.what();
     constexpr std::string_view kStart = "parse error at ";
@@ -156,30 +149,18 @@ class EventParser : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  [[nodiscard]] bool found_events() const {
-    return found_;
-  }
+  [[nodiscard]] bool found_events() const { return found_; }
 
-  [[nodiscard]] EventReading& reading() {
-    return reading_;
-  }
+  [[nodiscard]] EventReading& reading() { return reading_; }
 
  private:
-  [[nodiscard]] int event_depth() const {
-    return array_ ? 2 : 3;
-  }
+  [[nodiscard]] int event_depth() const { return array_ ? 2 : 3; }
 
-  [[nodiscard]] bool in_event() const {
-    return events_ && depth_ == event_depth();
-  }
+  [[nodiscard]] bool in_event() const { return events_ && depth_ == event_depth(); }
 
-  [[nodiscard]] bool in_arguments_object() const {
-    return events_ && depth_ == event_depth() + 1;
-  }
+  [[nodiscard]] bool in_arguments_object() const { return events_ && depth_ == event_depth() + 1; }
 
-  [[nodiscard]] bool in_arguments() const {
-    return in_arguments_object() && arguments_;
-  }
+  [[nodiscard]] bool in_arguments() const { return in_arguments_object() && arguments_; }
 
   // Inside of an array of the arguments, or of arrays in it.
   [[nodiscard]] bool in_operands(int level) const {
@@ -316,8 +297,7 @@ class EventParser : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-EventReading read_events(const std::filesystem::path& path,
-                         const ReadLimits& limits,
+EventReading read_events(const std::filesystem::path& path, const ReadLimits& limits,
                          const TakeEvent& take) {
   TraceFile file(path, limits.most_bytes, limits.stop);
   EventParser parser(file, limits, take);

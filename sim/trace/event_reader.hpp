@@ -52,8 +52,7 @@ struct EventReading {
 // False ends the reading.
 using TakeEvent = std::function<bool(const TraceEvent& event)>;
 
-[[nodiscard]] EventReading read_events(const std::filesystem::path& path,
-                                       const ReadLimits& limits,
+[[nodiscard]] EventReading read_events(const std::filesystem::path& path, const ReadLimits& limits,
                                        const TakeEvent& take);
 
 // Whether it looks like a trace by its first bytes: an object or array with `traceEvents`, `ph` or

@@ -6,8 +6,8 @@
 namespace orrery::trace {
 
 bool is_gpu_category(std::string_view category) {
-  constexpr std::array<std::string_view, 6> kCategories = {
-      "kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"};
+  constexpr std::array<std::string_view, 6> kCategories = {"kernel", "gpu_memcpy", "gpu_memset",
+                                                           "Kernel", "Memcpy",     "Memset"};
   return std::find(kCategories.begin(), kCategories.end(), category) != kCategories.end();
 }
 

@@ -37,9 +37,8 @@ constexpr std::array<Axis, 3> kMessageAxes = {Axis::pipeline, Axis::expert, Axis
 constexpr std::array<Axis, 1> kRest = {Axis::data};
 
 bool has_word(std::string_view text, std::string_view word) {
-  return std::search(text.begin(), text.end(), word.begin(), word.end(), [](char a, char b) {
-           return lower_case(a) == lower_case(b);
-         }) != text.end();
+  return std::search(text.begin(), text.end(), word.begin(), word.end(),
+                     [](char a, char b) { return lower_case(a) == lower_case(b); }) != text.end();
 }
 
 std::int64_t degree(const Degrees& degrees, Axis axis) {
@@ -54,9 +53,7 @@ std::optional<Axis> axis_named(std::string_view name) {
                                    : std::optional(static_cast<Axis>(found - kAxisNames.begin()));
 }
 
-std::span<const GroupRule> group_rules() {
-  return kGroupRules;
-}
+std::span<const GroupRule> group_rules() { return kGroupRules; }
 
 std::span<const Axis> axes_of(Operation operation) {
   switch (operation) {
@@ -74,10 +71,8 @@ std::span<const Axis> axes_of(Operation operation) {
   }
 }
 
-AxisAnswer axis_of(Operation operation,
-                   const CommunicationGroup& group,
-                   const std::optional<Degrees>& degrees,
-                   std::span<const GroupChoice> choices) {
+AxisAnswer axis_of(Operation operation, const CommunicationGroup& group,
+                   const std::optional<Degrees>& degrees, std::span<const GroupChoice> choices) {
   for (const GroupChoice& choice : choices) {
     if (group.name == choice.word || has_word(group.description, choice.word)) {
       return {choice.axis, false};

@@ -33,8 +33,8 @@ enum class Axis : std::uint8_t { tensor, context, expert, pipeline, data, count_
 
 inline constexpr std::size_t kAxes = static_cast<std::size_t>(Axis::count_);
 
-inline constexpr std::array<std::string_view, kAxes> kAxisNames = {
-    "tensor", "context", "expert", "pipeline", "data"};
+inline constexpr std::array<std::string_view, kAxes> kAxisNames = {"tensor", "context", "expert",
+                                                                   "pipeline", "data"};
 
 [[nodiscard]] constexpr std::string_view to_string(Axis axis) {
   return kAxisNames[static_cast<std::size_t>(axis)];
@@ -78,8 +78,7 @@ struct AxisAnswer {
   bool guessed = false;
 };
 
-[[nodiscard]] AxisAnswer axis_of(Operation operation,
-                                 const CommunicationGroup& group,
+[[nodiscard]] AxisAnswer axis_of(Operation operation, const CommunicationGroup& group,
                                  const std::optional<Degrees>& degrees,
                                  std::span<const GroupChoice> choices);
 

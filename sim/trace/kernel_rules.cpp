@@ -124,9 +124,7 @@ constexpr std::array<KernelRule, 100> kKernelRules = {{
 
 }  // namespace
 
-std::span<const KernelRule> kernel_rules() {
-  return kKernelRules;
-}
+std::span<const KernelRule> kernel_rules() { return kKernelRules; }
 
 KernelKind kind_of_kernel(std::string_view name) {
   const std::string lower = lower_case(name);

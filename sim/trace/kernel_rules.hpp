@@ -62,14 +62,9 @@ enum class Operation : std::uint8_t {
 
 inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::count_);
 
-inline constexpr std::array<std::string_view, kOperations> kOperationNames = {"",
-                                                                              "all_reduce",
-                                                                              "reduce_scatter",
-                                                                              "all_gather",
-                                                                              "all_to_all",
-                                                                              "send_receive",
-                                                                              "broadcast",
-                                                                              "other"};
+inline constexpr std::array<std::string_view, kOperations> kOperationNames = {
+    "",           "all_reduce",   "reduce_scatter", "all_gather",
+    "all_to_all", "send_receive", "broadcast",      "other"};
 
 [[nodiscard]] constexpr std::string_view to_string(Operation operation) {
   return kOperationNames[static_cast<std::size_t>(operation)];

@@ -13,20 +13,14 @@ using step::StepCategory;
 // Longer gaps are not the launch of a kernel that is ready.
 constexpr std::int64_t kShortGap = 10'000;  // ns
 
-constexpr std::array<Work, 5> kCompute = {
-    Work::gemm, Work::attention, Work::experts, Work::memory, Work::unknown};
+constexpr std::array<Work, 5> kCompute = {Work::gemm, Work::attention, Work::experts, Work::memory,
+                                          Work::unknown};
 
-std::size_t at(Work work) {
-  return static_cast<std::size_t>(work);
-}
+std::size_t at(Work work) { return static_cast<std::size_t>(work); }
 
-std::size_t at(StepCategory category) {
-  return static_cast<std::size_t>(category);
-}
+std::size_t at(StepCategory category) { return static_cast<std::size_t>(category); }
 
-std::size_t at(Axis axis) {
-  return static_cast<std::size_t>(axis);
-}
+std::size_t at(Axis axis) { return static_cast<std::size_t>(axis); }
 
 // Waiting for the last peer: of a pipeline it is bubble, as in the predicted ledger.
 StepCategory waiting_category(Axis axis) {
@@ -36,16 +30,13 @@ StepCategory waiting_category(Axis axis) {
 }  // namespace
 
 StepCategory exposed_category(Axis axis) {
-  constexpr std::array<StepCategory, kAxes> kCategories = {StepCategory::exposed_tensor,
-                                                           StepCategory::exposed_context,
-                                                           StepCategory::exposed_expert,
-                                                           StepCategory::exposed_pipeline,
-                                                           StepCategory::exposed_data};
+  constexpr std::array<StepCategory, kAxes> kCategories = {
+      StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert,
+      StepCategory::exposed_pipeline, StepCategory::exposed_data};
   return kCategories[at(axis)];
 }
 
-StepMeter::StepMeter(const GpuTrace& trace,
-                     std::uint32_t device,
+StepMeter::StepMeter(const GpuTrace& trace, std::uint32_t device,
                      const std::vector<Communication>& communication)
     : trace_(&trace) {
   for (const GpuActivity& activity : trace.activities) {
@@ -142,10 +133,7 @@ MeasuredStep StepMeter::measure(const StepWindow& window) const {
     const auto first = std::lower_bound(one.begins.begin(), one.begins.end(), window.span.begin);
     const auto last = std::lower_bound(first, one.begins.end(), window.span.end);
     if (busy.length() > 0) {
-      step.operations.push_back({one.operation,
-                                 one.axis,
-                                 last - first,
-                                 busy.length(),
+      step.operations.push_back({one.operation, one.axis, last - first, busy.length(),
                                  busy.common(hiding_.within(window.span)).length()});
     }
   }

@@ -65,8 +65,7 @@ struct Communication {
 class StepMeter {
  public:
   // `communication` by index of the activity; only that of communication is looked at.
-  StepMeter(const GpuTrace& trace,
-            std::uint32_t device,
+  StepMeter(const GpuTrace& trace, std::uint32_t device,
             const std::vector<Communication>& communication);
 
   [[nodiscard]] MeasuredStep measure(const StepWindow& window) const;

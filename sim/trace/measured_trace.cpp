@@ -56,9 +56,8 @@ struct Sequence {
 
 const StepWindow* window_at(const std::vector<StepWindow>& windows, std::int64_t time) {
   const auto after =
-      std::partition_point(windows.begin(), windows.end(), [time](const StepWindow& window) {
-        return window.span.begin <= time;
-      });
+      std::partition_point(windows.begin(), windows.end(),
+                           [time](const StepWindow& window) { return window.span.begin <= time; });
   if (after == windows.begin() || std::prev(after)->span.end <= time) {
     return nullptr;
   }
@@ -91,10 +90,9 @@ PeerWaiting waiting_for_peers(const std::vector<Peer>& peers) {
   }
   for (const auto& [key, sequences] : all) {
     const std::size_t count = sequences.front().activities.size();
-    const bool same =
-        std::all_of(sequences.begin(), sequences.end(), [count](const Sequence& sequence) {
-          return sequence.activities.size() == count;
-        });
+    const bool same = std::all_of(
+        sequences.begin(), sequences.end(),
+        [count](const Sequence& sequence) { return sequence.activities.size() == count; });
     for (std::size_t n = 0; same && sequences.size() > 1 && n < count; ++n) {
       ++result.collectives;
       const auto duration = [&peers, n](const Sequence& sequence) {
@@ -165,8 +163,7 @@ class Measurement {
     for (std::size_t p = 0; p < peers_.size(); ++p) {
       measure_peer(p, waiting.waiting[p]);
     }
-    std::stable_sort(result_.ranks.begin(),
-                     result_.ranks.end(),
+    std::stable_sort(result_.ranks.begin(), result_.ranks.end(),
                      [](const MeasuredRank& a, const MeasuredRank& b) { return a.rank < b.rank; });
     finish_unknown();
     write_notes(waiting);
@@ -221,8 +218,8 @@ class Measurement {
     std::set<std::string> words;
     for (const auto& [asked, answer] : axes_.answers()) {
       if (answer.guessed) {
-        words.insert(fmt::format(
-            "{} as {}-parallel communication", to_string(asked.first), to_string(answer.axis)));
+        words.insert(fmt::format("{} as {}-parallel communication", to_string(asked.first),
+                                 to_string(answer.axis)));
       }
     }
     return words;
@@ -246,8 +243,7 @@ class Measurement {
       result_.unknown.push_back(kernel);
     }
     std::stable_sort(
-        result_.unknown.begin(),
-        result_.unknown.end(),
+        result_.unknown.begin(), result_.unknown.end(),
         [](const UnknownKernel& a, const UnknownKernel& b) { return a.time > b.time; });
   }
 
@@ -344,8 +340,7 @@ GpuReading read_gpu_trace(const std::filesystem::path& path, const ReadLimits& l
   if (!reading.problem.empty()) {
     result.problem = fmt::format("{}: {}", name, reading.problem);
   } else if (reading.refused) {
-    result.problem = fmt::format("{}: the trace holds more than {} activities or launches",
-                                 name,
+    result.problem = fmt::format("{}: the trace holds more than {} activities or launches", name,
                                  format_integer(static_cast<std::int64_t>(kMostActivities)));
   } else if (!reading.cancelled && collector.activities() == 0) {
     result.problem =
@@ -417,11 +412,9 @@ std::optional<MeasuredMean> mean_of(const MeasuredTrace& measured,
     mean.work[w] = mean_time(sums.work[w], steps);
   }
   for (const auto& [key, sum] : sums.operations) {
-    mean.operations.push_back({sum.operation,
-                               sum.axis,
+    mean.operations.push_back({sum.operation, sum.axis,
                                static_cast<double>(sum.count) / static_cast<double>(steps),
-                               mean_time(sum.busy, steps),
-                               mean_time(sum.hidden, steps)});
+                               mean_time(sum.busy, steps), mean_time(sum.hidden, steps)});
   }
   return mean;
 }

@@ -7,8 +7,8 @@ namespace orrery::trace {
 
 SpanSet SpanSet::of(std::vector<Span> spans) {
   std::erase_if(spans, [](const Span& span) { return span.end <= span.begin; });
-  std::sort(
-      spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.begin < b.begin; });
   SpanSet set;
   for (const Span& span : spans) {
     if (!set.spans_.empty() && span.begin <= set.spans_.back().end) {
@@ -21,10 +21,8 @@ SpanSet SpanSet::of(std::vector<Span> spans) {
 }
 
 std::int64_t SpanSet::length() const {
-  return std::accumulate(
-      spans_.begin(), spans_.end(), std::int64_t{0}, [](std::int64_t sum, const Span& span) {
-        return sum + span.length();
-      });
+  return std::accumulate(spans_.begin(), spans_.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Span& span) { return sum + span.length(); });
 }
 
 SpanSet SpanSet::unite(const SpanSet& other) const {

@@ -23,9 +23,7 @@ struct Span {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 
-  [[nodiscard]] std::int64_t length() const {
-    return end - begin;
-  }
+  [[nodiscard]] std::int64_t length() const { return end - begin; }
 
   friend bool operator==(const Span&, const Span&) = default;
 };
@@ -37,9 +35,7 @@ class SpanSet {
   // Spans in any order, which may overlap; those without length are left out.
   [[nodiscard]] static SpanSet of(std::vector<Span> spans);
 
-  [[nodiscard]] const std::vector<Span>& spans() const {
-    return spans_;
-  }
+  [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
 
   [[nodiscard]] std::int64_t length() const;
   [[nodiscard]] SpanSet unite(const SpanSet& other) const;

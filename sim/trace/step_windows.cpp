@@ -67,8 +67,7 @@ MarkedWork work_of(const Annotation& mark, const Activities& activities, bool la
 
 std::vector<StepWindow> windows_of_marks(const std::vector<const Annotation*>& marks,
                                          const Activities& activities) {
-  const bool launches = std::any_of(activities.begin(),
-                                    activities.end(),
+  const bool launches = std::any_of(activities.begin(), activities.end(),
                                     [](const GpuActivity* one) { return one->launch.has_value(); });
   std::vector<StepWindow> windows;
   for (const Annotation* mark : marks) {
@@ -95,8 +94,7 @@ std::vector<StepWindow> windows_between(const std::vector<std::int64_t>& bounds)
   return windows;
 }
 
-std::vector<StepWindow> windows_of_kernels(const GpuTrace& trace,
-                                           const Activities& activities,
+std::vector<StepWindow> windows_of_kernels(const GpuTrace& trace, const Activities& activities,
                                            std::string_view marker) {
   std::vector<std::int64_t> bounds;
   for (const GpuActivity* activity : activities) {

@@ -44,8 +44,7 @@ struct FoundSteps {
 };
 
 // Of one device. Nothing when it has no activities, or none with the user's marker.
-[[nodiscard]] FoundSteps find_steps(const GpuTrace& trace,
-                                    std::uint32_t device,
+[[nodiscard]] FoundSteps find_steps(const GpuTrace& trace, std::uint32_t device,
                                     const StepSearch& search);
 
 }  // namespace orrery::trace

@@ -56,26 +56,12 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds) {
 
 void TraceEvent::clear() {
   phase = 0;
-  for (std::string* text : {&name,
-                            &category,
-                            &process,
-                            &thread,
-                            &id,
-                            &argument_name,
-                            &collective,
-                            &group,
-                            &group_description,
-                            &group_ranks}) {
+  for (std::string* text : {&name, &category, &process, &thread, &id, &argument_name, &collective,
+                            &group, &group_description, &group_ranks}) {
     text->clear();
   }
-  for (std::optional<std::int64_t>* number : {&time,
-                                              &duration,
-                                              &argument_order,
-                                              &correlation,
-                                              &device,
-                                              &stream,
-                                              &group_size,
-                                              &external_id}) {
+  for (std::optional<std::int64_t>* number : {&time, &duration, &argument_order, &correlation,
+                                              &device, &stream, &group_size, &external_id}) {
     number->reset();
   }
   numbers.clear();

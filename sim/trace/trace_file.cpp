@@ -24,9 +24,7 @@ constexpr std::size_t kMostLevels = 256;
 constexpr double kMostRatio = 200.0;
 constexpr std::uint64_t kSmall = std::uint64_t{64} << 20U;  // below it no ratio harms
 
-std::string shown(std::uint64_t count) {
-  return format_bytes(bytes(static_cast<double>(count)));
-}
+std::string shown(std::uint64_t count) { return format_bytes(bytes(static_cast<double>(count))); }
 
 bool starts_as_gzip(std::ifstream& file) {
   constexpr int kGzip1 = 0x1f;
@@ -126,8 +124,7 @@ struct TraceFile::Handle {
 
 #endif
 
-TraceFile::TraceFile(const std::filesystem::path& path,
-                     std::uint64_t most_bytes,
+TraceFile::TraceFile(const std::filesystem::path& path, std::uint64_t most_bytes,
                      std::stop_token stop)
     : most_bytes_(most_bytes), stop_(std::move(stop)), buffer_(kBuffer) {
   std::error_code error;
@@ -144,16 +141,14 @@ TraceFile::TraceFile(const std::filesystem::path& path,
   if (size_ == 0) {
     problem_ = "the file is empty";
   } else if (size_ > most_bytes) {
-    problem_ = fmt::format(
-        "the file has {}, more than the {} that are read", shown(size_), shown(most_bytes));
+    problem_ = fmt::format("the file has {}, more than the {} that are read", shown(size_),
+                           shown(most_bytes));
   }
 }
 
 TraceFile::~TraceFile() = default;
 
-std::uint64_t TraceFile::consumed() const {
-  return handle_->plain ? text_ : handle_->taken;
-}
+std::uint64_t TraceFile::consumed() const { return handle_->plain ? text_ : handle_->taken; }
 
 std::size_t TraceFile::fill() {
   if (handle_->plain) {
@@ -185,12 +180,11 @@ void TraceFile::look_at(const char* text, std::size_t count) {
     }
     if (token_ > kLongestToken || level_ > kMostLevels) {
       const auto at = format_integer(static_cast<std::int64_t>(text_ - count + i));
-      problem_ =
-          token_ > kLongestToken
-              ? fmt::format(
-                    "no trace: a word of more than {} ends at byte {}", shown(kLongestToken), at)
-              : fmt::format(
-                    "no trace: more than {} levels of brackets at byte {}", kMostLevels, at);
+      problem_ = token_ > kLongestToken
+                     ? fmt::format("no trace: a word of more than {} ends at byte {}",
+                                   shown(kLongestToken), at)
+                     : fmt::format("no trace: more than {} levels of brackets at byte {}",
+                                   kMostLevels, at);
       return;
     }
   }

@@ -34,29 +34,19 @@ class TraceFile : public std::streambuf {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  [[nodiscard]] std::uint64_t size() const {
-    return size_;
-  }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  [[nodiscard]] bool packed() const {
-    return packed_;
-  }
+  [[nodiscard]] bool packed() const { return packed_; }
 
   [[nodiscard]] std::uint64_t consumed() const;
 
-  [[nodiscard]] std::uint64_t text() const {
-    return text_;
-  }
+  [[nodiscard]] std::uint64_t text() const { return text_; }
 
   // It ended at a stop request.
-  [[nodiscard]] bool stopped() const {
-    return stopped_;
-  }
+  [[nodiscard]] bool stopped() const { return stopped_; }
 
   // Empty: all is well so far.
-  [[nodiscard]] const std::string& problem() const {
-    return problem_;
-  }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
  protected:
   int_type underflow() override;

@@ -13,8 +13,7 @@ const Profile* pointer_to(const std::optional<Profile>& profile) {
 
 }  // namespace
 
-const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name,
-                                              Diagnostics& diagnostics,
+const hardware::GpuProfile* ProfileShelf::gpu(const std::string& name, Diagnostics& diagnostics,
                                               const SourceLocation& where) {
   const auto [it, is_new] = gpus_.try_emplace(name);
   if (is_new) {

@@ -26,14 +26,12 @@ class ProfileShelf {
 
   // nullptr when there is no such profile or it has errors: then in `diagnostics`, once.
   // `where`: what names it.
-  const hardware::GpuProfile* gpu(const std::string& name,
-                                  Diagnostics& diagnostics,
+  const hardware::GpuProfile* gpu(const std::string& name, Diagnostics& diagnostics,
                                   const SourceLocation& where = {});
   // The profile that a data set names in words; nullptr when no profile has that name.
   const hardware::GpuProfile* gpu_named(std::string_view words, Diagnostics& diagnostics);
 
-  const hardware::SoftwareProfile* software(const std::string& name,
-                                            Diagnostics& diagnostics,
+  const hardware::SoftwareProfile* software(const std::string& name, Diagnostics& diagnostics,
                                             const SourceLocation& where = {});
 
   // The shipped tables of measured collectives; nullptr when there are none or one has errors.

@@ -12,9 +12,8 @@ using Rows = std::vector<const ValidationRow*>;
 
 Rows trusted(const Rows& rows) {
   Rows kept;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), [](const ValidationRow* row) {
-    return row->suspicious.empty();
-  });
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept),
+               [](const ValidationRow* row) { return row->suspicious.empty(); });
   return kept;
 }
 
@@ -49,9 +48,8 @@ std::vector<GroupRows> by_group(const std::vector<ValidationRow>& rows) {
     const auto at = std::find(formats.begin(), formats.end(), group.first->format);
     return std::pair(at - formats.begin(), group.first->secondary);
   };
-  std::stable_sort(groups.begin(), groups.end(), [&rank](const GroupRows& a, const GroupRows& b) {
-    return rank(a) < rank(b);
-  });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&rank](const GroupRows& a, const GroupRows& b) { return rank(a) < rank(b); });
   return groups;
 }
 

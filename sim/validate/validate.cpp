@@ -31,8 +31,8 @@ constexpr std::array<DataFormat, 7> kFormats = {{
 }};
 
 const DataFormat* find_format(std::string_view name) {
-  const auto found = std::find_if(
-      kFormats.begin(), kFormats.end(), [name](const DataFormat& f) { return f.name == name; });
+  const auto found = std::find_if(kFormats.begin(), kFormats.end(),
+                                  [name](const DataFormat& f) { return f.name == name; });
   return found == kFormats.end() ? nullptr : &*found;
 }
 
@@ -43,8 +43,7 @@ void refuse_format(const yaml::Value& document, const std::string& name, Diagnos
     known.push_back(format.name);
   }
   diagnostics.error(
-      value == nullptr ? document.where : value->where,
-      "format",
+      value == nullptr ? document.where : value->where, "format",
       name.empty() ? std::string("is missing") : fmt::format("`{}` cannot be validated", name),
       fmt::format("{}", fmt::join(known, ", ")));
 }
@@ -60,11 +59,8 @@ void apply_remarks(Validation& validation, const Remarks& remarks) {
   validation.notes = remarks.notes;
 }
 
-void add_rows(const fs::path& file,
-              const yaml::Value& document,
-              const ValidateOptions& options,
-              Validation& validation,
-              Diagnostics& diagnostics) {
+void add_rows(const fs::path& file, const yaml::Value& document, const ValidateOptions& options,
+              Validation& validation, Diagnostics& diagnostics) {
   const std::string name = DataRow(document).text("format");
   const DataFormat* format = find_format(name);
   if (name == kRemarksFormat) {
@@ -113,8 +109,7 @@ report::Trust trust_of(const cost::Cost& cost) {
 }
 
 std::optional<Validation> validate_files(const std::vector<fs::path>& files,
-                                         const ValidateOptions& options,
-                                         Diagnostics& diagnostics) {
+                                         const ValidateOptions& options, Diagnostics& diagnostics) {
   Validation validation;
   Remarks remarks;
   for (const fs::path& file : files) {
@@ -136,8 +131,7 @@ std::optional<Validation> validate_files(const std::vector<fs::path>& files,
 
 namespace {
 
-std::optional<std::string> explain_run(const MeasuredRun& run,
-                                       std::string_view metric,
+std::optional<std::string> explain_run(const MeasuredRun& run, std::string_view metric,
                                        const hardware::ProfileSearch& search,
                                        Diagnostics& diagnostics) {
   evaluate::EvaluateOptions options;
@@ -159,10 +153,8 @@ std::optional<std::string> explain_run(const MeasuredRun& run,
 
 }  // namespace
 
-std::optional<std::string> explain_row(const std::vector<fs::path>& files,
-                                       std::string_view id,
-                                       std::string_view metric,
-                                       const ValidateOptions& options,
+std::optional<std::string> explain_row(const std::vector<fs::path>& files, std::string_view id,
+                                       std::string_view metric, const ValidateOptions& options,
                                        Diagnostics& diagnostics) {
   for (const fs::path& file : files) {
     const auto document = yaml::parse_file(file, data_limits(), diagnostics);
@@ -184,8 +176,7 @@ std::optional<std::string> explain_row(const std::vector<fs::path>& files,
       }
     }
   }
-  diagnostics.error({files.empty() ? "" : files.front().string()},
-                    "",
+  diagnostics.error({files.empty() ? "" : files.front().string()}, "",
                     fmt::format("no measured run has the id `{}`", id));
   return std::nullopt;
 }

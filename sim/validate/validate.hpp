@@ -20,17 +20,13 @@ namespace orrery::validate {
 // Nothing when `diagnostics` holds an error: no YAML, an unknown format, a broken profile. Throws
 // Error(io) when a file cannot be read.
 [[nodiscard]] std::optional<Validation> validate_files(
-    const std::vector<std::filesystem::path>& files,
-    const ValidateOptions& options,
+    const std::vector<std::filesystem::path>& files, const ValidateOptions& options,
     Diagnostics& diagnostics);
 
 // Why the row of a measured-runs data set has the step time that is predicted: its scenario and the
 // explanation of `metric`. Nothing after an error.
 [[nodiscard]] std::optional<std::string> explain_row(
-    const std::vector<std::filesystem::path>& files,
-    std::string_view id,
-    std::string_view metric,
-    const ValidateOptions& options,
-    Diagnostics& diagnostics);
+    const std::vector<std::filesystem::path>& files, std::string_view id, std::string_view metric,
+    const ValidateOptions& options, Diagnostics& diagnostics);
 
 }  // namespace orrery::validate

@@ -20,9 +20,8 @@ constexpr std::string_view kAllowed =
 // `0` in the pattern stands for any digit, every other character for itself.
 bool matches(std::string_view text, std::string_view pattern) {
   return std::equal(
-      text.begin(), text.end(), pattern.begin(), pattern.end(), [](char have, char want) {
-        return want == '0' ? have >= '0' && have <= '9' : have == want;
-      });
+      text.begin(), text.end(), pattern.begin(), pattern.end(),
+      [](char have, char want) { return want == '0' ? have >= '0' && have <= '9' : have == want; });
 }
 
 unsigned digits(std::string_view text, std::size_t start, std::size_t length) {
@@ -53,8 +52,8 @@ std::string shape_problem(std::string_view text) {
 
 Parsed<DateTime> parse_date_time(std::string_view text) {
   const auto fail = [&](std::string_view problem) {
-    return Parsed<DateTime>{
-        std::nullopt, fmt::format("{} {}", display(text), problem), std::string(kAllowed)};
+    return Parsed<DateTime>{std::nullopt, fmt::format("{} {}", display(text), problem),
+                            std::string(kAllowed)};
   };
   const bool day_only = matches(text, "0000-00-00");
   const bool with_minutes = matches(text, "0000-00-00T00:00Z");

@@ -44,13 +44,9 @@ class GuardedText : public std::streambuf {
     setg(text_.data(), text_.data(), text_.data());
   }
 
-  void note_event() {
-    last_event_ = gptr();
-  }
+  void note_event() { last_event_ = gptr(); }
 
-  [[nodiscard]] bool stalled() const {
-    return stalled_;
-  }
+  [[nodiscard]] bool stalled() const { return stalled_; }
 
  private:
   int_type underflow() override {
@@ -73,9 +69,7 @@ class GuardedText : public std::streambuf {
   bool stalled_ = false;
 };
 
-Mark to_mark(const YAML::Mark& mark) {
-  return {mark.line, mark.column};
-}
+Mark to_mark(const YAML::Mark& mark) { return {mark.line, mark.column}; }
 
 // Thrown at the first event after the text was cut short: what follows is made up.
 struct TextCutShort {};
@@ -89,13 +83,9 @@ class Adapter : public YAML::EventHandler {
  public:
   Adapter(GuardedText& source, TreeBuilder& builder) : source_(source), builder_(builder) {}
 
-  [[nodiscard]] Mark last_mark() const {
-    return last_;
-  }
+  [[nodiscard]] Mark last_mark() const { return last_; }
 
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    builder_.begin_document(note(mark));
-  }
+  void OnDocumentStart(const YAML::Mark& mark) override { builder_.begin_document(note(mark)); }
 
   void OnDocumentEnd() override {}
 
@@ -107,36 +97,26 @@ class Adapter : public YAML::EventHandler {
     builder_.alias(note(mark), anchor);
   }
 
-  void OnScalar(const YAML::Mark& mark,
-                const std::string& tag,
-                YAML::anchor_t anchor,
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     const bool quoted = tag == "!";
-    builder_.scalar(
-        note(mark), quoted ? std::string_view() : visible_tag(tag), quoted, anchor, value);
+    builder_.scalar(note(mark), quoted ? std::string_view() : visible_tag(tag), quoted, anchor,
+                    value);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark,
-                       const std::string& tag,
-                       YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
     builder_.begin_sequence(note(mark), visible_tag(tag), anchor);
   }
 
-  void OnSequenceEnd() override {
-    builder_.end_sequence();
-  }
+  void OnSequenceEnd() override { builder_.end_sequence(); }
 
-  void OnMapStart(const YAML::Mark& mark,
-                  const std::string& tag,
-                  YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
     builder_.begin_mapping(note(mark), visible_tag(tag), anchor);
   }
 
-  void OnMapEnd() override {
-    builder_.end_mapping();
-  }
+  void OnMapEnd() override { builder_.end_mapping(); }
 
  private:
   Mark note(const YAML::Mark& mark) {
@@ -165,68 +145,43 @@ struct Explanation {
 
 // The library's messages in the words of a user who has never read a grammar.
 const std::array kExplanations = {
-    Explanation{YAML::ErrorMsg::END_OF_SEQ_FLOW,
-                Place::last_value,
-                "a comma or the closing `]` is missing after this",
-                "[a, b]"},
-    Explanation{YAML::ErrorMsg::END_OF_MAP_FLOW,
-                Place::last_value,
-                "a comma or the closing `}` is missing after this",
-                "{a: 1, b: 2}"},
-    Explanation{YAML::ErrorMsg::END_OF_MAP,
-                Place::error,
+    Explanation{YAML::ErrorMsg::END_OF_SEQ_FLOW, Place::last_value,
+                "a comma or the closing `]` is missing after this", "[a, b]"},
+    Explanation{YAML::ErrorMsg::END_OF_MAP_FLOW, Place::last_value,
+                "a comma or the closing `}` is missing after this", "{a: 1, b: 2}"},
+    Explanation{YAML::ErrorMsg::END_OF_MAP, Place::error,
                 "this does not continue the mapping above",
                 "`key: value` with the same indentation as the other keys"},
-    Explanation{YAML::ErrorMsg::END_OF_SEQ,
-                Place::error,
-                "this does not continue the list above",
+    Explanation{YAML::ErrorMsg::END_OF_SEQ, Place::error, "this does not continue the list above",
                 "`- item` with the same indentation as the other items"},
-    Explanation{YAML::ErrorMsg::MAP_VALUE,
-                Place::error,
-                "a `:` where no key can be",
+    Explanation{YAML::ErrorMsg::MAP_VALUE, Place::error, "a `:` where no key can be",
                 "one `key: value` per line, no deeper than its neighbours; quotes around text "
                 "that holds `: `"},
-    Explanation{
-        YAML::ErrorMsg::MAP_KEY, Place::error, "a key where none can be", "a line of its own"},
-    Explanation{YAML::ErrorMsg::BLOCK_ENTRY,
-                Place::error,
-                "a `-` where no list item can be",
+    Explanation{YAML::ErrorMsg::MAP_KEY, Place::error, "a key where none can be",
                 "a line of its own"},
-    Explanation{
-        YAML::ErrorMsg::TAB_IN_INDENTATION, Place::error, "a tab in the indentation", "spaces"},
-    Explanation{YAML::ErrorMsg::EOF_IN_SCALAR,
-                Place::last_value,
-                "a quote opened after this is not closed",
-                "\"...\" or '...'"},
-    Explanation{YAML::ErrorMsg::DOC_IN_SCALAR,
-                Place::last_value,
-                "a quote opened after this is not closed",
-                "\"...\" or '...'"},
-    Explanation{YAML::ErrorMsg::FLOW_END,
-                Place::error,
-                "a closing bracket without its opening one",
+    Explanation{YAML::ErrorMsg::BLOCK_ENTRY, Place::error, "a `-` where no list item can be",
+                "a line of its own"},
+    Explanation{YAML::ErrorMsg::TAB_IN_INDENTATION, Place::error, "a tab in the indentation",
+                "spaces"},
+    Explanation{YAML::ErrorMsg::EOF_IN_SCALAR, Place::last_value,
+                "a quote opened after this is not closed", "\"...\" or '...'"},
+    Explanation{YAML::ErrorMsg::DOC_IN_SCALAR, Place::last_value,
+                "a quote opened after this is not closed", "\"...\" or '...'"},
+    Explanation{YAML::ErrorMsg::FLOW_END, Place::error, "a closing bracket without its opening one",
                 "quotes around text that begins with one"},
-    Explanation{YAML::ErrorMsg::UNKNOWN_TOKEN,
-                Place::error,
-                "a character that no value can begin with",
-                "quotes around the text"},
-    Explanation{YAML::ErrorMsg::UNKNOWN_ANCHOR,
-                Place::error,
+    Explanation{YAML::ErrorMsg::UNKNOWN_TOKEN, Place::error,
+                "a character that no value can begin with", "quotes around the text"},
+    Explanation{YAML::ErrorMsg::UNKNOWN_ANCHOR, Place::error,
                 "an alias of an anchor that is not defined above",
                 "quotes around text that begins with `*`"},
-    Explanation{YAML::ErrorMsg::INVALID_ESCAPE,
-                Place::error,
+    Explanation{YAML::ErrorMsg::INVALID_ESCAPE, Place::error,
                 "an unknown escape inside double quotes",
                 "\\n \\t \\\" \\\\ and the like; single quotes take everything as it stands"},
-    Explanation{YAML::ErrorMsg::INVALID_UNICODE,
-                Place::error,
-                "an escape that is no Unicode character",
-                "\\u00e9"},
-    Explanation{
-        YAML::ErrorMsg::YAML_VERSION, Place::error, "an unreadable %YAML version", "%YAML 1.2"},
-    Explanation{YAML::ErrorMsg::YAML_MAJOR_VERSION,
-                Place::error,
-                "a %YAML version that is too new",
+    Explanation{YAML::ErrorMsg::INVALID_UNICODE, Place::error,
+                "an escape that is no Unicode character", "\\u00e9"},
+    Explanation{YAML::ErrorMsg::YAML_VERSION, Place::error, "an unreadable %YAML version",
+                "%YAML 1.2"},
+    Explanation{YAML::ErrorMsg::YAML_MAJOR_VERSION, Place::error, "a %YAML version that is too new",
                 "%YAML 1.2"},
     Explanation{YAML::ErrorMsg::BAD_FILE, Place::error, "nested too deeply", "fewer levels"},
 };
@@ -266,8 +221,7 @@ bool read_all(std::string_view text, const Limits& limits, TreeBuilder& builder)
     }
   }
   if (source.stalled()) {
-    builder.problem(builder.locate(adapter.last_mark()),
-                    {},
+    builder.problem(builder.locate(adapter.last_mark()), {},
                     fmt::format("the value after this one does not end within {} bytes",
                                 limits.max_pending_bytes),
                     "close the bracket or quote, or split the value");
@@ -299,15 +253,12 @@ void add_in_file_order(const Diagnostics& found, Diagnostics& diagnostics) {
 }
 
 void report_size(const std::string& file, const Limits& limits, Diagnostics& diagnostics) {
-  diagnostics.error(
-      {file, 0, 0}, {}, "the file is too large", fmt::format("at most {} bytes", limits.max_bytes));
+  diagnostics.error({file, 0, 0}, {}, "the file is too large",
+                    fmt::format("at most {} bytes", limits.max_bytes));
 }
 
-std::optional<Value> parse_as(bool foreign,
-                              std::string_view text,
-                              std::string file_name,
-                              const Limits& limits,
-                              Diagnostics& diagnostics) {
+std::optional<Value> parse_as(bool foreign, std::string_view text, std::string file_name,
+                              const Limits& limits, Diagnostics& diagnostics) {
   if (text.size() > limits.max_bytes) {
     report_size(file_name, limits, diagnostics);
     return std::nullopt;
@@ -335,24 +286,18 @@ std::optional<Value> parse_as(bool foreign,
 
 }  // namespace
 
-std::optional<Value> parse(std::string_view text,
-                           std::string file_name,
-                           const Limits& limits,
+std::optional<Value> parse(std::string_view text, std::string file_name, const Limits& limits,
                            Diagnostics& diagnostics) {
   return parse_as(false, text, std::move(file_name), limits, diagnostics);
 }
 
-std::optional<Value> parse_foreign(std::string_view text,
-                                   std::string file_name,
-                                   const Limits& limits,
-                                   Diagnostics& diagnostics) {
+std::optional<Value> parse_foreign(std::string_view text, std::string file_name,
+                                   const Limits& limits, Diagnostics& diagnostics) {
   return parse_as(true, text, std::move(file_name), limits, diagnostics);
 }
 
-std::optional<Value> parse_file(const std::filesystem::path& path,
-                                const Limits& limits,
-                                Diagnostics& diagnostics,
-                                std::string shown_name) {
+std::optional<Value> parse_file(const std::filesystem::path& path, const Limits& limits,
+                                Diagnostics& diagnostics, std::string shown_name) {
   std::string name = shown_name.empty() ? path.string() : std::move(shown_name);
   std::error_code unknown_size;
   const auto size = std::filesystem::file_size(path, unknown_size);

@@ -70,16 +70,13 @@ struct Limits {
 
 // The tree of `text`, or nothing after at least one error in `diagnostics`. `file_name` is what the
 // diagnostics print. Never throws for bad input.
-[[nodiscard]] std::optional<Value> parse(std::string_view text,
-                                         std::string file_name,
-                                         const Limits& limits,
-                                         Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Value> parse(std::string_view text, std::string file_name,
+                                         const Limits& limits, Diagnostics& diagnostics);
 
 // The same for a file; `shown_name` is what diagnostics print, the path itself when empty. Throws
 // Error(ErrorKind::io) when the file cannot be read; a file above max_bytes is a diagnostic.
 [[nodiscard]] std::optional<Value> parse_file(const std::filesystem::path& path,
-                                              const Limits& limits,
-                                              Diagnostics& diagnostics,
+                                              const Limits& limits, Diagnostics& diagnostics,
                                               std::string shown_name = {});
 
 // "a mapping", "a sequence", "a text", "empty": what a diagnostic calls this kind of value.

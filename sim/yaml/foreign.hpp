@@ -8,9 +8,7 @@
 
 namespace orrery::yaml {
 
-[[nodiscard]] std::optional<Value> parse_foreign(std::string_view text,
-                                                 std::string file_name,
-                                                 const Limits& limits,
-                                                 Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Value> parse_foreign(std::string_view text, std::string file_name,
+                                                 const Limits& limits, Diagnostics& diagnostics);
 
 }  // namespace orrery::yaml

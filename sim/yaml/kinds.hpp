@@ -49,15 +49,13 @@ template <typename T>
 
 namespace kind {
 
-#define ORRERY_SCALAR_KIND(Name, CppType, what, example, parser)  \
-  struct Name {                                                   \
-    using Type = CppType;                                         \
-    static constexpr std::string_view kWhat = what;               \
-    static constexpr std::string_view kExample = example;         \
-    [[nodiscard]] static Parsed<Type> parse(std::string_view t) { \
-      return parser(t);                                           \
-    }                                                             \
-    [[nodiscard]] static std::string format(const Type& value);   \
+#define ORRERY_SCALAR_KIND(Name, CppType, what, example, parser)                      \
+  struct Name {                                                                       \
+    using Type = CppType;                                                             \
+    static constexpr std::string_view kWhat = what;                                   \
+    static constexpr std::string_view kExample = example;                             \
+    [[nodiscard]] static Parsed<Type> parse(std::string_view t) { return parser(t); } \
+    [[nodiscard]] static std::string format(const Type& value);                       \
   }
 
 ORRERY_SCALAR_KIND(Count, std::int64_t, "a whole number", "8 or 15.6T", parse_count);
@@ -66,21 +64,18 @@ ORRERY_SCALAR_KIND(Boolean, bool, "true or false", "true", parse_bool);
 ORRERY_SCALAR_KIND(Fraction, double, "a fraction", "0.38 or 38%", parse_fraction);
 ORRERY_SCALAR_KIND(Size, Bytes, "a size in bytes", "80GiB", parse_bytes);
 ORRERY_SCALAR_KIND(Time, Seconds, "a time", "30min", parse_time);
-ORRERY_SCALAR_KIND(
-    Bandwidth, BytesPerSecond, "a bandwidth", "400Gbps or 3.35TB/s", parse_bandwidth);
+ORRERY_SCALAR_KIND(Bandwidth, BytesPerSecond, "a bandwidth", "400Gbps or 3.35TB/s",
+                   parse_bandwidth);
 ORRERY_SCALAR_KIND(FlopRate, FlopPerSecond, "a FLOP rate", "989TFLOP/s", parse_flop_rate);
 ORRERY_SCALAR_KIND(Money, Dollars, "an amount of money", "$46.1M", parse_money);
 ORRERY_SCALAR_KIND(PriceRate, DollarsPerSecond, "a price per time", "$2.50/h", parse_price_rate);
 ORRERY_SCALAR_KIND(EventRate, PerSecond, "a rate of events", "0.0065/d", parse_event_rate);
 ORRERY_SCALAR_KIND(Power, double, "a power", "10.2kW", parse_power);
-ORRERY_SCALAR_KIND(
-    CarbonIntensity, double, "carbon per energy", "400g/kWh", parse_carbon_intensity);
+ORRERY_SCALAR_KIND(CarbonIntensity, double, "carbon per energy", "400g/kWh",
+                   parse_carbon_intensity);
 ORRERY_SCALAR_KIND(Date, DateTime, "a date in UTC", "2024-04-01T00:00Z", parse_date_time);
-ORRERY_SCALAR_KIND(StepsOrDuration,
-                   StepsOrTime,
-                   "a number of steps or a time",
-                   "1000 steps or 30min",
-                   parse_steps_or_time);
+ORRERY_SCALAR_KIND(StepsOrDuration, StepsOrTime, "a number of steps or a time",
+                   "1000 steps or 30min", parse_steps_or_time);
 
 #undef ORRERY_SCALAR_KIND
 

@@ -40,8 +40,8 @@ std::size_t exponent_length(std::string_view text) {
 }
 
 bool is_not_finite(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kWords = {
-      "nan", ".nan", "inf", ".inf", "infinity", "-.inf"};
+  constexpr std::array<std::string_view, 6> kWords = {"nan",  ".nan",     "inf",
+                                                      ".inf", "infinity", "-.inf"};
   std::string word = lower_case(text);
   if (word.starts_with('+') || word == "-inf" || word == "-infinity" || word == "-nan") {
     word.erase(0, 1);

@@ -36,17 +36,10 @@ struct Rule {
   std::string_view allowed;
 };
 
-constexpr std::array kByteUnits = {Unit{"B", 1.0},
-                                   Unit{"kB", kKilo},
-                                   Unit{"MB", kMega},
-                                   Unit{"GB", kGiga},
-                                   Unit{"TB", kTera},
-                                   Unit{"PB", kPeta},
-                                   Unit{"KiB", kKibi},
-                                   Unit{"MiB", kMebi},
-                                   Unit{"GiB", kGibi},
-                                   Unit{"TiB", kTebi},
-                                   Unit{"PiB", kTebi* kKibi}};
+constexpr std::array kByteUnits = {Unit{"B", 1.0},     Unit{"kB", kKilo},        Unit{"MB", kMega},
+                                   Unit{"GB", kGiga},  Unit{"TB", kTera},        Unit{"PB", kPeta},
+                                   Unit{"KiB", kKibi}, Unit{"MiB", kMebi},       Unit{"GiB", kGibi},
+                                   Unit{"TiB", kTebi}, Unit{"PiB", kTebi* kKibi}};
 constexpr std::array kByteHints = {Hint{"KB", "write `kB` (decimal) or `KiB` (binary)"},
                                    Hint{"K", "write `kB` or `KiB`"},
                                    Hint{"M", "write `MB` or `MiB`"},
@@ -57,8 +50,8 @@ constexpr std::array kByteHints = {Hint{"KB", "write `kB` (decimal) or `KiB` (bi
                                    Hint{"Tb", "a lower-case b is bits; write `TB` or `TiB`"},
                                    Hint{"bytes", "write `B`"},
                                    Hint{"byte", "write `B`"}};
-constexpr Rule kByteRule = {
-    kByteUnits, kByteHints, "bytes in B kB MB GB TB PB or KiB MiB GiB TiB PiB, such as 80GiB"};
+constexpr Rule kByteRule = {kByteUnits, kByteHints,
+                            "bytes in B kB MB GB TB PB or KiB MiB GiB TiB PiB, such as 80GiB"};
 
 constexpr std::array kTimeUnits = {Unit{"ns", kNano},
                                    Unit{"us", kMicro},
@@ -125,49 +118,38 @@ constexpr std::array kBandwidthHints = {Hint{"Mb/s", "write `Mbps` for bits or `
                                         Hint{"G", "write `Gbps` for bits or `GB/s` for bytes"},
                                         Hint{"GB", "write `GB/s`"},
                                         Hint{"TB", "write `TB/s`"}};
-constexpr Rule kBandwidthRule = {kBandwidthUnits,
-                                 kBandwidthHints,
+constexpr Rule kBandwidthRule = {kBandwidthUnits, kBandwidthHints,
                                  "bits in Mbps Gbps Tbps or bytes in MB/s GB/s TB/s and GiB/s, "
                                  "such as 400Gbps or 3.35TB/s"};
 
-constexpr std::array kFlopRateUnits = {Unit{"FLOP/s", 1.0},
-                                       Unit{"MFLOP/s", kMega},
-                                       Unit{"GFLOP/s", kGiga},
-                                       Unit{"TFLOP/s", kTera},
-                                       Unit{"PFLOP/s", kPeta},
-                                       Unit{"EFLOP/s", kExa}};
-constexpr std::array kFlopRateHints = {Hint{"TFLOPS", "write `TFLOP/s`"},
-                                       Hint{"TFLOPs", "write `TFLOP/s`"},
-                                       Hint{"TFLOP", "write `TFLOP/s`"},
-                                       Hint{"TFlops", "write `TFLOP/s`"},
-                                       Hint{"TF", "write `TFLOP/s`"},
-                                       Hint{"PFLOPS", "write `PFLOP/s`"},
-                                       Hint{"PFLOPs", "write `PFLOP/s`"},
-                                       Hint{"GFLOPS", "write `GFLOP/s`"},
-                                       Hint{"GFLOPs", "write `GFLOP/s`"},
-                                       Hint{"TOPS", "write `TFLOP/s`"}};
-constexpr Rule kFlopRateRule = {
-    kFlopRateUnits, kFlopRateHints, "FLOP/s with M G T P or E, such as 989TFLOP/s"};
+constexpr std::array kFlopRateUnits = {Unit{"FLOP/s", 1.0},    Unit{"MFLOP/s", kMega},
+                                       Unit{"GFLOP/s", kGiga}, Unit{"TFLOP/s", kTera},
+                                       Unit{"PFLOP/s", kPeta}, Unit{"EFLOP/s", kExa}};
+constexpr std::array kFlopRateHints = {
+    Hint{"TFLOPS", "write `TFLOP/s`"}, Hint{"TFLOPs", "write `TFLOP/s`"},
+    Hint{"TFLOP", "write `TFLOP/s`"},  Hint{"TFlops", "write `TFLOP/s`"},
+    Hint{"TF", "write `TFLOP/s`"},     Hint{"PFLOPS", "write `PFLOP/s`"},
+    Hint{"PFLOPs", "write `PFLOP/s`"}, Hint{"GFLOPS", "write `GFLOP/s`"},
+    Hint{"GFLOPs", "write `GFLOP/s`"}, Hint{"TOPS", "write `TFLOP/s`"}};
+constexpr Rule kFlopRateRule = {kFlopRateUnits, kFlopRateHints,
+                                "FLOP/s with M G T P or E, such as 989TFLOP/s"};
 
-constexpr std::array kEventRateUnits = {Unit{"/s", 1.0},
-                                        Unit{"/min", 1.0 / kSecondsPerMinute},
+constexpr std::array kEventRateUnits = {Unit{"/s", 1.0}, Unit{"/min", 1.0 / kSecondsPerMinute},
                                         Unit{"/h", 1.0 / kSecondsPerHour},
                                         Unit{"/d", 1.0 / kSecondsPerDay}};
 constexpr std::array kEventRateHints = {Hint{"/m", "`m` could be minutes or months; write `/min`"},
-                                        Hint{"/hour", "write `/h`"},
-                                        Hint{"/day", "write `/d`"},
+                                        Hint{"/hour", "write `/h`"}, Hint{"/day", "write `/d`"},
                                         Hint{"/year", "write per day, divided by 365"}};
-constexpr Rule kEventRateRule = {
-    kEventRateUnits, kEventRateHints, "events per time in /s /min /h or /d, such as 0.0065/d"};
+constexpr Rule kEventRateRule = {kEventRateUnits, kEventRateHints,
+                                 "events per time in /s /min /h or /d, such as 0.0065/d"};
 
-constexpr std::array kMoneyUnits = {
-    Unit{"", 1.0}, Unit{"k", kKilo}, Unit{"M", kMega}, Unit{"B", kGiga}, Unit{"T", kTera}};
-constexpr std::array kMoneyHints = {Hint{"K", "write `k`"},
-                                    Hint{"m", "write `M` for a million"},
+constexpr std::array kMoneyUnits = {Unit{"", 1.0}, Unit{"k", kKilo}, Unit{"M", kMega},
+                                    Unit{"B", kGiga}, Unit{"T", kTera}};
+constexpr std::array kMoneyHints = {Hint{"K", "write `k`"}, Hint{"m", "write `M` for a million"},
                                     Hint{"bn", "write `B` for 10^9"},
                                     Hint{"USD", "write `$` before the number"}};
-constexpr Rule kMoneyRule = {
-    kMoneyUnits, kMoneyHints, "dollars with k M B or T, such as $46.1M or $12"};
+constexpr Rule kMoneyRule = {kMoneyUnits, kMoneyHints,
+                             "dollars with k M B or T, such as $46.1M or $12"};
 constexpr std::string_view kPriceAllowed = "dollars per time in /s /min /h or /d, such as $2.50/h";
 
 constexpr std::array kPowerUnits = {Unit{"W", 1.0}, Unit{"kW", kKilo}, Unit{"MW", kMega}};
@@ -176,13 +158,12 @@ constexpr Rule kPowerRule = {kPowerUnits, kPowerHints, "a power in W kW or MW, s
 
 constexpr std::array kCarbonUnits = {Unit{"kg/kWh", 1.0}, Unit{"g/kWh", kMilli}};
 constexpr std::array kCarbonHints = {Hint{"g", "write `g/kWh`"}, Hint{"kg", "write `kg/kWh`"}};
-constexpr Rule kCarbonRule = {
-    kCarbonUnits, kCarbonHints, "mass per energy in g/kWh or kg/kWh, such as 400g/kWh"};
+constexpr Rule kCarbonRule = {kCarbonUnits, kCarbonHints,
+                              "mass per energy in g/kWh or kg/kWh, such as 400g/kWh"};
 
 bool equal_but_for_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return lower_case(x) == lower_case(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower_case(x) == lower_case(y); });
 }
 
 // What is wrong with a unit that is not in the table, with the nearest right one.
@@ -244,9 +225,7 @@ Parsed<Q> parse_quantity(std::string_view text, const Rule& rule, Q (*factory)(d
   return {factory(magnitude.value), {}, {}};
 }
 
-double plain_number(double value) {
-  return value;
-}
+double plain_number(double value) { return value; }
 
 // An amount such as $46.1M or a bare 0.
 Magnitude read_money(std::string_view text) {

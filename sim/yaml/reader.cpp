@@ -30,11 +30,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 }  // namespace
 
-void report(Diagnostics& diagnostics,
-            const SourceLocation& where,
-            std::string_view path,
-            std::string_view message,
-            std::string_view allowed) {
+void report(Diagnostics& diagnostics, const SourceLocation& where, std::string_view path,
+            std::string_view message, std::string_view allowed) {
   const std::size_t count = diagnostics.all().size();
   if (count < kMaxReaderProblems) {
     diagnostics.error(where, path, message, allowed);
@@ -43,11 +40,8 @@ void report(Diagnostics& diagnostics,
   }
 }
 
-const std::string* read_text(const Value& value,
-                             std::string_view path,
-                             std::string_view what,
-                             std::string_view example,
-                             Diagnostics& diagnostics) {
+const std::string* read_text(const Value& value, std::string_view path, std::string_view what,
+                             std::string_view example, Diagnostics& diagnostics) {
   if (value.kind == Value::Kind::scalar) {
     return &value.text;
   }
@@ -55,17 +49,13 @@ const std::string* read_text(const Value& value,
   if (value.kind == Value::Kind::null) {
     report(diagnostics, value.where, path, "has no value", allowed);
   } else {
-    report(diagnostics,
-           value.where,
-           path,
-           fmt::format("is {} where {} is needed", describe(value.kind), what),
-           allowed);
+    report(diagnostics, value.where, path,
+           fmt::format("is {} where {} is needed", describe(value.kind), what), allowed);
   }
   return nullptr;
 }
 
-std::optional<std::size_t> read_word(const Value& value,
-                                     std::string_view path,
+std::optional<std::size_t> read_word(const Value& value, std::string_view path,
                                      std::span<const std::string_view> words,
                                      Diagnostics& diagnostics) {
   const std::string_view example = words.empty() ? std::string_view() : words.front();
@@ -89,10 +79,7 @@ std::optional<std::size_t> read_word(const Value& value,
   } else if (!guess.empty()) {
     message += fmt::format(", did you mean `{}`?", guess);
   }
-  report(diagnostics,
-         value.where,
-         path,
-         message,
+  report(diagnostics, value.where, path, message,
          words.empty() ? "none was found" : "allowed: " + join(words));
   return std::nullopt;
 }
@@ -109,9 +96,7 @@ MappingReader::MappingReader(const Value& value, Diagnostics& diagnostics, std::
       used_(value.entries.size(), false) {
   if (!valid_) {
     const bool null = value.kind == Value::Kind::null;
-    report(diagnostics,
-           value.where,
-           path_,
+    report(diagnostics, value.where, path_,
            null ? std::string("has no value")
                 : fmt::format("is {} where a mapping is needed", describe(value.kind)),
            "a mapping of keys to values");
@@ -168,9 +153,7 @@ const Value* MappingReader::take(const KeyNames& names) {
     used_[i] = true;
     if (!again) {
       report(
-          *diagnostics_,
-          other.key_where,
-          path_of(other.key),
+          *diagnostics_, other.key_where, path_of(other.key),
           fmt::format("is another name of `{}`, given in line {}", entry.key, entry.key_where.line),
           "give one of them");
     }
@@ -178,15 +161,11 @@ const Value* MappingReader::take(const KeyNames& names) {
   return &entry.value;
 }
 
-const Value* MappingReader::take_required(const KeyNames& names,
-                                          std::string_view what,
+const Value* MappingReader::take_required(const KeyNames& names, std::string_view what,
                                           std::string_view example) {
   const Value* value = take(names);
   if (value == nullptr && valid_) {
-    report(*diagnostics_,
-           value_->where,
-           path_of(names.primary()),
-           "is required but missing",
+    report(*diagnostics_, value_->where, path_of(names.primary()), "is required but missing",
            fmt::format("{} such as {}", what, example));
   }
   return value;
@@ -197,29 +176,23 @@ bool MappingReader::take_word(const KeyNames& names, std::string_view word) {
   return found && is_word(value_->entries[*found].value, word) && take(names) != nullptr;
 }
 
-void MappingReader::allow(const KeyNames& names) {
-  static_cast<void>(take(names));
-}
+void MappingReader::allow(const KeyNames& names) { static_cast<void>(take(names)); }
 
-bool MappingReader::has(const KeyNames& names) const {
-  return find(names).has_value();
-}
+bool MappingReader::has(const KeyNames& names) const { return find(names).has_value(); }
 
 SourceLocation MappingReader::where(const KeyNames& names) const {
   const std::optional<std::size_t> found = find(names);
   return found ? value_->entries[*found].value.where : value_->where;
 }
 
-void MappingReader::error(const KeyNames& names,
-                          std::string_view message,
+void MappingReader::error(const KeyNames& names, std::string_view message,
                           std::string_view allowed) const {
   report(*diagnostics_, where(names), path_of(names.primary()), message, allowed);
 }
 
 namespace {
 
-std::optional<std::string> text_of(const Value* value,
-                                   const std::string& path,
+std::optional<std::string> text_of(const Value* value, const std::string& path,
                                    Diagnostics& diagnostics) {
   if (value == nullptr) {
     return std::nullopt;
@@ -253,9 +226,7 @@ const std::vector<Value>* MappingReader::optional_sequence(const KeyNames& names
   }
   if (value->kind != Value::Kind::sequence) {
     const bool null = value->kind == Value::Kind::null;
-    report(*diagnostics_,
-           value->where,
-           path_of(names.primary()),
+    report(*diagnostics_, value->where, path_of(names.primary()),
            null ? std::string("has no value")
                 : fmt::format("is {} where a list is needed", describe(value->kind)),
            "a list such as [a, b]");
@@ -301,8 +272,8 @@ std::vector<MappingReader> MappingReader::optional_mappings(const KeyNames& name
   std::vector<MappingReader> readers;
   const std::vector<Value>* items = optional_sequence(names);
   for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
-    MappingReader reader(
-        (*items)[i], *diagnostics_, fmt::format("{}[{}]", path_of(names.primary()), i));
+    MappingReader reader((*items)[i], *diagnostics_,
+                         fmt::format("{}[{}]", path_of(names.primary()), i));
     if (reader.valid()) {
       readers.push_back(std::move(reader));
     }
@@ -323,10 +294,7 @@ void MappingReader::finish(const std::function<std::string_view(std::string_view
     }
     const std::string_view other = elsewhere ? elsewhere(entry.key) : std::string_view();
     const std::string_view guess = nearest(entry.key, known_);
-    report(*diagnostics_,
-           entry.key_where,
-           path_of(entry.key),
-           "unknown key",
+    report(*diagnostics_, entry.key_where, path_of(entry.key), "unknown key",
            !other.empty()  ? fmt::format("it is `{}`; here: {}", other, join(known_first_))
            : guess.empty() ? "allowed: " + join(known_first_)
                            : fmt::format("did you mean `{}`?", guess));

@@ -58,9 +58,7 @@ class KeyNames {
     return names_.empty() ? std::string_view() : names_.front();
   }
 
-  [[nodiscard]] const std::vector<std::string_view>& all() const {
-    return names_;
-  }
+  [[nodiscard]] const std::vector<std::string_view>& all() const { return names_; }
 
  private:
   std::vector<std::string_view> names_;
@@ -70,22 +68,16 @@ class KeyNames {
 inline constexpr std::size_t kMaxReaderProblems = 200;
 
 // Adds an error at `where` for the dotted `path`, unless kMaxReaderProblems are already there.
-void report(Diagnostics& diagnostics,
-            const SourceLocation& where,
-            std::string_view path,
-            std::string_view message,
-            std::string_view allowed = {});
+void report(Diagnostics& diagnostics, const SourceLocation& where, std::string_view path,
+            std::string_view message, std::string_view allowed = {});
 
 // The text of a scalar, or nothing after a diagnostic "is a mapping where <what> is needed".
-[[nodiscard]] const std::string* read_text(const Value& value,
-                                           std::string_view path,
-                                           std::string_view what,
-                                           std::string_view example,
+[[nodiscard]] const std::string* read_text(const Value& value, std::string_view path,
+                                           std::string_view what, std::string_view example,
                                            Diagnostics& diagnostics);
 
 // The index of the word in `words`; otherwise a diagnostic with the nearest and all allowed words.
-[[nodiscard]] std::optional<std::size_t> read_word(const Value& value,
-                                                   std::string_view path,
+[[nodiscard]] std::optional<std::size_t> read_word(const Value& value, std::string_view path,
                                                    std::span<const std::string_view> words,
                                                    Diagnostics& diagnostics);
 
@@ -94,8 +86,7 @@ void report(Diagnostics& diagnostics,
 
 // One scalar of kind K inside the range, or nothing after a diagnostic.
 template <typename K>
-[[nodiscard]] std::optional<typename K::Type> read_value(const Value& value,
-                                                         std::string_view path,
+[[nodiscard]] std::optional<typename K::Type> read_value(const Value& value, std::string_view path,
                                                          Diagnostics& diagnostics,
                                                          const Range<typename K::Type>& range = {});
 
@@ -106,9 +97,7 @@ class MappingReader {
   MappingReader(const Value& value, Diagnostics& diagnostics, std::string path = {});
 
   // False when the value is no mapping.
-  [[nodiscard]] bool valid() const {
-    return valid_;
-  }
+  [[nodiscard]] bool valid() const { return valid_; }
 
   template <typename K>
   [[nodiscard]] std::optional<typename K::Type> optional(
@@ -161,8 +150,7 @@ class MappingReader {
 
   // The value as it stands, marked as read; nullptr when absent. For values of several forms.
   [[nodiscard]] const Value* take(const KeyNames& names);
-  [[nodiscard]] const Value* take_required(const KeyNames& names,
-                                           std::string_view what,
+  [[nodiscard]] const Value* take_required(const KeyNames& names, std::string_view what,
                                            std::string_view example);
 
   // True, and marked as read, when the value is exactly this word (auto, none).
@@ -180,17 +168,11 @@ class MappingReader {
   // Dotted path of a key of this mapping, and of the mapping itself.
   [[nodiscard]] std::string path_of(std::string_view key) const;
 
-  [[nodiscard]] const std::string& path() const {
-    return path_;
-  }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
-  [[nodiscard]] const Value& value() const {
-    return *value_;
-  }
+  [[nodiscard]] const Value& value() const { return *value_; }
 
-  [[nodiscard]] Diagnostics& diagnostics() const {
-    return *diagnostics_;
-  }
+  [[nodiscard]] Diagnostics& diagnostics() const { return *diagnostics_; }
 
   // An error at the key's value (at the mapping when absent), for checks across keys.
   void error(const KeyNames& names, std::string_view message, std::string_view allowed = {}) const;
@@ -204,8 +186,7 @@ class MappingReader {
   [[nodiscard]] std::optional<std::size_t> find(const KeyNames& names) const;
 
   template <typename E, std::size_t N>
-  std::optional<E> choose(const Value* value,
-                          const KeyNames& names,
+  std::optional<E> choose(const Value* value, const KeyNames& names,
                           const std::array<Choice<E>, N>& choices) const;
 
   const Value* value_;
@@ -218,8 +199,7 @@ class MappingReader {
 };
 
 template <typename K>
-std::optional<typename K::Type> read_value(const Value& value,
-                                           std::string_view path,
+std::optional<typename K::Type> read_value(const Value& value, std::string_view path,
                                            Diagnostics& diagnostics,
                                            const Range<typename K::Type>& range) {
   const std::string* text = read_text(value, path, K::kWhat, K::kExample, diagnostics);
@@ -234,18 +214,12 @@ std::optional<typename K::Type> read_value(const Value& value,
   if constexpr (!std::is_same_v<typename K::Type, StepsOrTime>) {  // steps and times do not compare
     if (range.min &&
         (*parsed.value < *range.min || (range.min_exclusive && !(*range.min < *parsed.value)))) {
-      report(diagnostics,
-             value.where,
-             path,
-             display(*text) + " is too small",
+      report(diagnostics, value.where, path, display(*text) + " is too small",
              (range.min_exclusive ? "above " : "at least ") + K::format(*range.min));
       return std::nullopt;
     }
     if (range.max && *range.max < *parsed.value) {
-      report(diagnostics,
-             value.where,
-             path,
-             display(*text) + " is too large",
+      report(diagnostics, value.where, path, display(*text) + " is too large",
              "at most " + K::format(*range.max));
       return std::nullopt;
     }
@@ -274,8 +248,7 @@ std::optional<std::vector<typename K::Type>> MappingReader::optional_list(
 }
 
 template <typename E, std::size_t N>
-std::optional<E> MappingReader::choose(const Value* value,
-                                       const KeyNames& names,
+std::optional<E> MappingReader::choose(const Value* value, const KeyNames& names,
                                        const std::array<Choice<E>, N>& choices) const {
   if (value == nullptr) {
     return std::nullopt;

@@ -15,8 +15,7 @@
 namespace orrery::yaml {
 
 template <typename T>
-[[nodiscard]] Parsed<T> refuse(std::string_view text,
-                               std::string_view problem,
+[[nodiscard]] Parsed<T> refuse(std::string_view text, std::string_view problem,
                                std::string_view allowed) {
   return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
 }

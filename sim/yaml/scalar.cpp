@@ -142,8 +142,8 @@ Parsed<double> parse_number(std::string_view text) {
     return refuse<double>(text, split.problem, kNumberAllowed);
   }
   if (!split.rest.empty()) {
-    return refuse<double>(
-        text, fmt::format("has {} after the number", display(split.rest)), kNumberAllowed);
+    return refuse<double>(text, fmt::format("has {} after the number", display(split.rest)),
+                          kNumberAllowed);
   }
   const NumberValue number = number_value(split.number);
   if (!number.problem.empty()) {

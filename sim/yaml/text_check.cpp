@@ -61,9 +61,7 @@ SourceLocation LineIndex::location_of(const std::string& file, std::size_t offse
   return {file, static_cast<int>(line), static_cast<int>(column)};
 }
 
-bool check_text(std::string_view text,
-                const std::string& file,
-                const LineIndex& lines,
+bool check_text(std::string_view text, const std::string& file, const LineIndex& lines,
                 Diagnostics& diagnostics) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -71,16 +69,14 @@ bool check_text(std::string_view text,
     const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) {
       diagnostics.error(
-          lines.location_of(file, i),
-          {},
+          lines.location_of(file, i), {},
           fmt::format("byte 0x{:02X} is not valid UTF-8", static_cast<unsigned char>(c)),
           "save the file as UTF-8");
       return false;
     }
     const bool line_end = c == '\n' || (c == '\r' && text.substr(i + 1, 1) == "\n");
     if (is_control(c) && c != '\t' && !line_end) {
-      diagnostics.error(lines.location_of(file, i),
-                        {},
+      diagnostics.error(lines.location_of(file, i), {},
                         fmt::format("control character 0x{:02X}", static_cast<unsigned char>(c)),
                         c == '\r'
                             ? "end lines with a line feed"
@@ -89,8 +85,7 @@ bool check_text(std::string_view text,
     }
     if (is_c1_control(text.substr(i, length))) {
       diagnostics.error(
-          lines.location_of(file, i),
-          {},
+          lines.location_of(file, i), {},
           fmt::format("control character U+00{:02X}", static_cast<unsigned char>(text[i + 1])),
           "remove it");
       return false;

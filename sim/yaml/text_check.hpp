@@ -34,10 +34,8 @@ class LineIndex {
 };
 
 // Adds one error for the first unclean byte and returns false; true when there is none.
-[[nodiscard]] bool check_text(std::string_view text,
-                              const std::string& file,
-                              const LineIndex& lines,
-                              Diagnostics& diagnostics);
+[[nodiscard]] bool check_text(std::string_view text, const std::string& file,
+                              const LineIndex& lines, Diagnostics& diagnostics);
 
 // True for a byte that must not stand in a key: below space, or DEL.
 [[nodiscard]] constexpr bool is_control(char c) {

@@ -16,12 +16,8 @@ constexpr std::string_view kStandardTags = "tag:yaml.org,2002:";  // written !! 
 
 }  // namespace
 
-TreeBuilder::TreeBuilder(std::string_view text,
-                         std::string file,
-                         const LineIndex& lines,
-                         const Limits& limits,
-                         bool foreign,
-                         Diagnostics& diagnostics)
+TreeBuilder::TreeBuilder(std::string_view text, std::string file, const LineIndex& lines,
+                         const Limits& limits, bool foreign, Diagnostics& diagnostics)
     : text_(text),
       file_(std::move(file)),
       lines_(lines),
@@ -38,10 +34,8 @@ bool TreeBuilder::is_indented_by_tab(Mark mark) const {
   return line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
 }
 
-void TreeBuilder::problem(const SourceLocation& where,
-                          std::string_view path,
-                          std::string_view message,
-                          std::string_view allowed) {
+void TreeBuilder::problem(const SourceLocation& where, std::string_view path,
+                          std::string_view message, std::string_view allowed) {
   diagnostics_.error(where, path, message, allowed);
   if (diagnostics_.all().size() >= limits_.max_problems) {
     diagnostics_.error(where, {}, "too many problems, reading stops here");
@@ -49,8 +43,7 @@ void TreeBuilder::problem(const SourceLocation& where,
   }
 }
 
-void TreeBuilder::stop(const SourceLocation& where,
-                       std::string_view message,
+void TreeBuilder::stop(const SourceLocation& where, std::string_view message,
                        std::string_view allowed) {
   diagnostics_.error(where, path(), message, allowed);
   throw StopReading{};
@@ -90,9 +83,7 @@ void TreeBuilder::refuse_tag(std::string_view tag, const SourceLocation& where) 
     const std::string written = tag.starts_with(kStandardTags)
                                     ? "!!" + std::string(tag.substr(kStandardTags.size()))
                                     : std::string(tag);
-    problem(where,
-            path(),
-            fmt::format("tag {} is not accepted", display(written)),
+    problem(where, path(), fmt::format("tag {} is not accepted", display(written)),
             "remove it; the key decides the type");
   }
 }
@@ -114,18 +105,15 @@ void TreeBuilder::count_alias(const Weight& weight, const SourceLocation& where)
   alias_nodes_ += weight.nodes;
   alias_bytes_ += weight.bytes;
   if (alias_nodes_ > limits_.max_alias_nodes || alias_bytes_ > limits_.max_alias_bytes) {
-    stop(where,
-         "anchors and aliases expand to too much",
-         fmt::format("at most {} values and {} bytes of text in a file",
-                     limits_.max_alias_nodes,
+    stop(where, "anchors and aliases expand to too much",
+         fmt::format("at most {} values and {} bytes of text in a file", limits_.max_alias_nodes,
                      limits_.max_alias_bytes));
   }
 }
 
 void TreeBuilder::take_key(std::string text, bool quoted, const SourceLocation& where) {
   if (text.size() > limits_.max_key_bytes) {
-    stop(where,
-         fmt::format("a key of {} bytes", text.size()),
+    stop(where, fmt::format("a key of {} bytes", text.size()),
          fmt::format("at most {}", limits_.max_key_bytes));
   }
   if (text.empty()) {
@@ -135,9 +123,7 @@ void TreeBuilder::take_key(std::string text, bool quoted, const SourceLocation& 
     stop(where, fmt::format("key {} holds a control character", display(text)), "plain text");
   }
   if (!quoted && text == kMergeKey && !foreign_) {
-    problem(where,
-            path_to(text),
-            "merge keys are not accepted",
+    problem(where, path_to(text), "merge keys are not accepted",
             "write the keys out, or use an alias for the whole value");
   }
   frames_.back().weight.bytes += text.size();
@@ -179,15 +165,14 @@ void TreeBuilder::alias(Mark mark, std::size_t anchor) {
   count_alias(weight, where);
   count_nodes(weight.nodes, where);
   if (static_cast<int>(frames_.size()) + weight.height > limits_.max_depth) {
-    stop(where,
-         "nested too deeply once the alias is expanded",
+    stop(where, "nested too deeply once the alias is expanded",
          fmt::format("at most {} levels", limits_.max_depth));
   }
   complete(found->second.value, weight, 0);
 }
 
-void TreeBuilder::scalar(
-    Mark mark, std::string_view tag, bool quoted, std::size_t anchor, std::string text) {
+void TreeBuilder::scalar(Mark mark, std::string_view tag, bool quoted, std::size_t anchor,
+                         std::string text) {
   const SourceLocation where = locate(mark);
   refuse_tag(tag, where);
   const Weight weight{1, text.size(), 0};
@@ -209,9 +194,7 @@ void TreeBuilder::scalar(
   take_key(std::move(text), quoted, where);
 }
 
-void TreeBuilder::begin_collection(Value::Kind kind,
-                                   Mark mark,
-                                   std::string_view tag,
+void TreeBuilder::begin_collection(Value::Kind kind, Mark mark, std::string_view tag,
                                    std::size_t anchor) {
   SourceLocation where = locate(mark);
   refuse_tag(tag, where);
@@ -239,9 +222,7 @@ void TreeBuilder::begin_mapping(Mark mark, std::string_view tag, std::size_t anc
   begin_collection(Value::Kind::mapping, mark, tag, anchor);
 }
 
-void TreeBuilder::end_sequence() {
-  end_collection();
-}
+void TreeBuilder::end_sequence() { end_collection(); }
 
 void TreeBuilder::end_mapping() {
   if (foreign_) {
@@ -254,8 +235,8 @@ void TreeBuilder::end_mapping() {
 // What the mapping itself has counts, then the first of those that it merges.
 void TreeBuilder::merge(Value& mapping) {
   std::vector<Entry> all = std::exchange(mapping.entries, {});
-  const auto own = std::stable_partition(
-      all.begin(), all.end(), [](const Entry& entry) { return entry.key != kMergeKey; });
+  const auto own = std::stable_partition(all.begin(), all.end(),
+                                         [](const Entry& entry) { return entry.key != kMergeKey; });
   std::set<std::string, std::less<>> known;
   for (auto entry = all.begin(); entry != own; ++entry) {
     known.insert(entry->key);
@@ -310,8 +291,7 @@ void TreeBuilder::report_duplicates(const Value& mapping) {
         original.value.kind == Value::Kind::scalar && entry.value.text == original.value.text) {
       continue;
     }
-    problem(entry.key_where,
-            path_to(entry.key),
+    problem(entry.key_where, path_to(entry.key),
             fmt::format("duplicate key, first given in line {}", original.key_where.line),
             "give it once");
   }
@@ -339,8 +319,6 @@ void TreeBuilder::complete(Value value, Weight weight, std::size_t anchor) {
   parent.key.reset();
 }
 
-std::optional<Value> TreeBuilder::take_root() {
-  return std::exchange(root_, std::nullopt);
-}
+std::optional<Value> TreeBuilder::take_root() { return std::exchange(root_, std::nullopt); }
 
 }  // namespace orrery::yaml

@@ -27,12 +27,8 @@ struct StopReading {};
 
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text,
-              std::string file,
-              const LineIndex& lines,
-              const Limits& limits,
-              bool foreign,
-              Diagnostics& diagnostics);
+  TreeBuilder(std::string_view text, std::string file, const LineIndex& lines, const Limits& limits,
+              bool foreign, Diagnostics& diagnostics);
 
   // Anchors are numbered from 1; 0 means none. An empty tag is none.
   void begin_document(Mark mark);
@@ -48,9 +44,7 @@ class TreeBuilder {
   [[nodiscard]] std::optional<Value> take_root();
 
   // Adds an error; throws StopReading when the number of problems is exhausted.
-  void problem(const SourceLocation& where,
-               std::string_view path,
-               std::string_view message,
+  void problem(const SourceLocation& where, std::string_view path, std::string_view message,
                std::string_view allowed = {});
 
   [[nodiscard]] SourceLocation locate(Mark mark) const;
@@ -94,8 +88,7 @@ class TreeBuilder {
   [[nodiscard]] bool null_is_written(Mark mark) const;
   [[nodiscard]] std::string path() const;
   [[nodiscard]] std::string path_to(std::string_view key) const;
-  [[noreturn]] void stop(const SourceLocation& where,
-                         std::string_view message,
+  [[noreturn]] void stop(const SourceLocation& where, std::string_view message,
                          std::string_view allowed);
 
   std::string_view text_;

@@ -43,9 +43,7 @@ class DelayTable {
     }
   }
 
-  SimTime next() {
-    return delays_[position_++ % kSize];
-  }
+  SimTime next() { return delays_[position_++ % kSize]; }
 
  private:
   static constexpr std::size_t kSize = std::size_t{1} << 16;
@@ -93,9 +91,7 @@ struct StandardQueue {
       priority_queue::push({time.ns, sequence++, payload});
     }
 
-    void reserve(std::size_t count) {
-      c.reserve(count);
-    }
+    void reserve(std::size_t count) { c.reserve(count); }
   };
 
   Queue queue;
@@ -216,9 +212,8 @@ void packed_pass(benchmark::State& state) {
   engine::pack_durations(graph, jittered_durations(graph), durations);
   engine::pack_delays(graph, message_delays(), delays);
   std::vector<SimTime> end(graph.nodes().size());
-  replay(state, graph.task_count(), [&] {
-    benchmark::DoNotOptimize(engine::replay_packed(graph, durations, delays, end));
-  });
+  replay(state, graph.task_count(),
+         [&] { benchmark::DoNotOptimize(engine::replay_packed(graph, durations, delays, end)); });
 }
 
 void linear_pass(benchmark::State& state) {

@@ -21,9 +21,7 @@ namespace {
 constexpr double kLinkRate = 50e9;
 constexpr int kAll = 10'000;  // messages of a run, about
 
-std::int32_t hosts_of(std::int32_t radix) {
-  return radix * radix;
-}
+std::int32_t hosts_of(std::int32_t radix) { return radix * radix; }
 
 Traffic random_traffic(std::int32_t radix, int messages) {
   const std::int32_t hosts = hosts_of(radix);

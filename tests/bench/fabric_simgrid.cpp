@@ -18,10 +18,8 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 PeerRun simulate(const Traffic& traffic) {
-  std::array<std::string, 5> words = {"bench",
-                                      "--cfg=network/model:CM02",
-                                      "--cfg=network/crosstraffic:0",
-                                      "--cfg=network/TCP-gamma:0",
+  std::array<std::string, 5> words = {"bench", "--cfg=network/model:CM02",
+                                      "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0",
                                       "--log=root.thres:critical"};
   std::array<char*, 6> arguments{};
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -36,13 +34,9 @@ PeerRun simulate(const Traffic& traffic) {
         return std::pair(host->get_netpoint(),
                          static_cast<simgrid::kernel::routing::NetPoint*>(nullptr));
       });
-  s4u::NetZone* zone = s4u::create_fatTree_zone("tree",
-                                                nullptr,
-                                                {2, {radix, radix}, {1, radix}, {1, 1}},
-                                                callbacks,
-                                                traffic.link_rate,
-                                                0.0,
-                                                s4u::Link::SharingPolicy::SPLITDUPLEX);
+  s4u::NetZone* zone =
+      s4u::create_fatTree_zone("tree", nullptr, {2, {radix, radix}, {1, radix}, {1, 1}}, callbacks,
+                               traffic.link_rate, 0.0, s4u::Link::SharingPolicy::SPLITDUPLEX);
   zone->seal();
   std::vector<s4u::Host*> hosts;
   for (std::size_t i = 0; i < traffic.messages.size(); ++i) {
@@ -51,8 +45,7 @@ PeerRun simulate(const Traffic& traffic) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     s4u::Actor::create("sender", hosts[i], [&hosts, &traffic, i] {
       for (const Message& message : traffic.messages[i]) {
-        s4u::Comm::sendto(hosts[i],
-                          hosts[static_cast<std::size_t>(message.to)],
+        s4u::Comm::sendto(hosts[i], hosts[static_cast<std::size_t>(message.to)],
                           static_cast<std::uint64_t>(message.bytes));
       }
     });

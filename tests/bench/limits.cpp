@@ -67,8 +67,7 @@ double Triad::sample(std::size_t sweeps) {
   return (thread_cpu_ns() - begin) / (kBytesPerElement * static_cast<double>(a_.size() * sweeps));
 }
 
-void compare_with_limit(benchmark::State& state,
-                        const std::function<double()>& subject,
+void compare_with_limit(benchmark::State& state, const std::function<double()>& subject,
                         const std::function<double()>& limit) {
   std::vector<double> subjects;
   std::vector<double> limits;

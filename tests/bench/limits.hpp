@@ -62,8 +62,7 @@ class Triad {
 // Runs `subject` and `limit` in turn once per iteration; both return ns per unit of work. Sets the
 // counters ns, limit_ns and x_limit (their ratio) to medians over the iterations. For benchmarks
 // registered with UseManualTime(): the time shown is the mean of the subject, per unit of work.
-void compare_with_limit(benchmark::State& state,
-                        const std::function<double()>& subject,
+void compare_with_limit(benchmark::State& state, const std::function<double()>& subject,
                         const std::function<double()>& limit);
 
 }  // namespace orrery::bench

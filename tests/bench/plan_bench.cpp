@@ -90,9 +90,7 @@ void run(benchmark::State& state, const Question& question, int threads, bool pr
   plan::SearchCounts counts;
   const double before = cpu_seconds();
   for (auto _ : state) {
-    counts = plan::search(question.bench,
-                          question.space,
-                          question.spec,
+    counts = plan::search(question.bench, question.space, question.spec,
                           {.threads = threads, .keep = 32, .prune = prune})
                  .counts;
   }
@@ -107,13 +105,9 @@ void run(benchmark::State& state, const Question& question, int threads, bool pr
   state.counters["x_bar"] = used * kLayoutsPerSecond / layouts;
 }
 
-void gpt3_64_a100(benchmark::State& state) {
-  run(state, ask_text(gpt3()), 1, true);
-}
+void gpt3_64_a100(benchmark::State& state) { run(state, ask_text(gpt3()), 1, true); }
 
-void every_gpt3_64_a100(benchmark::State& state) {
-  run(state, ask_text(gpt3()), 1, false);
-}
+void every_gpt3_64_a100(benchmark::State& state) { run(state, ask_text(gpt3()), 1, false); }
 
 void llama3_16384(benchmark::State& state) {
   run(state, ask_file("llama3-405b-16k.yaml"), 2, true);

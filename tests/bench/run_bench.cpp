@@ -32,8 +32,7 @@ run::RunPlan plan_of(const run::RunSpec& spec, double parameters) {
                             .parameters = parameters};
   std::vector<run::RunProblem> problems;
   const std::optional<run::RunPlan> plan = resolve_run(spec, step, problems);
-  ORRERY_CHECK(plan.has_value(),
-               "the plan of the benchmark is wrong: {}",
+  ORRERY_CHECK(plan.has_value(), "the plan of the benchmark is wrong: {}",
                problems.empty() ? "" : problems.front().message);
   return *plan;
 }
@@ -53,9 +52,9 @@ void report(benchmark::State& state, double events, double goodput) {
   state.counters["goodput"] = goodput / trials;
   state.counters["events_per_trial"] = events / trials;
   // Inverted rate: seconds / (iterations * kTrials / 10,000).
-  state.counters["s_per_10k_trials"] = benchmark::Counter(
-      1.0 / kTenThousandTrials,
-      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["s_per_10k_trials"] =
+      benchmark::Counter(1.0 / kTenThousandTrials, benchmark::Counter::kIsIterationInvariantRate |
+                                                       benchmark::Counter::kInvert);
 }
 
 void run_trials(benchmark::State& state, bool event_by_event) {
@@ -78,13 +77,9 @@ void run_trials(benchmark::State& state, bool event_by_event) {
   report(state, events, goodput);
 }
 
-void run_54_days_event_by_event(benchmark::State& state) {
-  run_trials(state, true);
-}
+void run_54_days_event_by_event(benchmark::State& state) { run_trials(state, true); }
 
-void run_54_days_skipping_cycles(benchmark::State& state) {
-  run_trials(state, false);
-}
+void run_54_days_skipping_cycles(benchmark::State& state) { run_trials(state, false); }
 
 // The least that any simulation by events must do: compare two times, add, draw at a failure.
 double two_timers(std::uint32_t trial, double& events) {
@@ -223,13 +218,9 @@ void run_tiers(benchmark::State& state, bool event_by_event) {
   }
 }
 
-void run_three_tiers_event_by_event(benchmark::State& state) {
-  run_tiers(state, true);
-}
+void run_three_tiers_event_by_event(benchmark::State& state) { run_tiers(state, true); }
 
-void run_three_tiers(benchmark::State& state) {
-  run_tiers(state, false);
-}
+void run_three_tiers(benchmark::State& state) { run_tiers(state, false); }
 
 BENCHMARK(limit_two_timers)->Unit(benchmark::kMillisecond);
 BENCHMARK(run_54_days_event_by_event)->Unit(benchmark::kMillisecond);

@@ -103,8 +103,8 @@ step::StepInput resolve(const LayoutCase& what, const cost::CostModel& costs) {
   model::ModelSpec model = model::resolve(what.model);
   auto layout = layout::resolve_layout(what.layout, what.batch, model, shape);
   ORRERY_CHECK(std::holds_alternative<layout::Layout>(layout), "the layout breaks a rule");
-  step::StepInput input = {
-      std::move(model), std::get<layout::Layout>(std::move(layout)), shape, what.step};
+  step::StepInput input = {std::move(model), std::get<layout::Layout>(std::move(layout)), shape,
+                           what.step};
   step::settle(input, costs.software());
   return input;
 }
@@ -138,28 +138,19 @@ void estimate_70b_as_planned(benchmark::State& state) {
   step::CostMemo memo;
   for (auto _ : state) {
     const auto result = simulator.simulate(
-        resolve(what, costs),
-        costs,
+        resolve(what, costs), costs,
         {.timeline = false, .operations = false, .ledger = false, .memo = &memo});
     benchmark::DoNotOptimize(std::get<step::StepResult>(result).step_time);
   }
 }
 
-void estimate_70b(benchmark::State& state) {
-  estimate(state, llama_70b(), false);
-}
+void estimate_70b(benchmark::State& state) { estimate(state, llama_70b(), false); }
 
-void estimate_70b_kept(benchmark::State& state) {
-  estimate(state, llama_70b(), true);
-}
+void estimate_70b_kept(benchmark::State& state) { estimate(state, llama_70b(), true); }
 
-void estimate_405b(benchmark::State& state) {
-  estimate(state, llama_405b(), false);
-}
+void estimate_405b(benchmark::State& state) { estimate(state, llama_405b(), false); }
 
-void estimate_405b_kept(benchmark::State& state) {
-  estimate(state, llama_405b(), true);
-}
+void estimate_405b_kept(benchmark::State& state) { estimate(state, llama_405b(), true); }
 
 // --- every rank and link ---
 
@@ -229,17 +220,16 @@ struct Parts {
   }
 
   [[nodiscard]] schedule::StepGraph make_graph() const {
-    auto built =
-        schedule::build_step_graph(plan,
-                                   {.p2p = input.spec.schedule == ScheduleKind::one_f_one_b
-                                               ? schedule::P2pMode::rendezvous_fused
-                                               : schedule::P2pMode::latency,
-                                    .buckets = buckets,
-                                    .comm = {.gradients = schedule::GradientReduction::per_step,
-                                             .overlap_gradients = true,
-                                             .parameters = schedule::ParameterGather::per_step,
-                                             .overlap_parameters = true},
-                                    .optimizer = true});
+    auto built = schedule::build_step_graph(
+        plan, {.p2p = input.spec.schedule == ScheduleKind::one_f_one_b
+                          ? schedule::P2pMode::rendezvous_fused
+                          : schedule::P2pMode::latency,
+               .buckets = buckets,
+               .comm = {.gradients = schedule::GradientReduction::per_step,
+                        .overlap_gradients = true,
+                        .parameters = schedule::ParameterGather::per_step,
+                        .overlap_parameters = true},
+               .optimizer = true});
     return std::get<schedule::StepGraph>(std::move(built));
   }
 
@@ -262,25 +252,17 @@ void time_part(benchmark::State& state, const LayoutCase& what, PartOfStep part)
   state.counters["tasks"] = static_cast<double>(parts.graph.tasks.size());
 }
 
-void run_rules(const Parts& parts) {
-  benchmark::DoNotOptimize(resolve(parts.what, parts.costs));
-}
+void run_rules(const Parts& parts) { benchmark::DoNotOptimize(resolve(parts.what, parts.costs)); }
 
-void run_placements(const Parts& parts) {
-  benchmark::DoNotOptimize(step::placements(parts.input));
-}
+void run_placements(const Parts& parts) { benchmark::DoNotOptimize(step::placements(parts.input)); }
 
 void run_stage_costs(const Parts& parts) {
   benchmark::DoNotOptimize(step::stage_costs(parts.input, parts.costs, parts.buckets));
 }
 
-void run_schedule(const Parts& parts) {
-  benchmark::DoNotOptimize(parts.make_plan());
-}
+void run_schedule(const Parts& parts) { benchmark::DoNotOptimize(parts.make_plan()); }
 
-void run_graph(const Parts& parts) {
-  benchmark::DoNotOptimize(parts.make_graph());
-}
+void run_graph(const Parts& parts) { benchmark::DoNotOptimize(parts.make_graph()); }
 
 void run_replay(const Parts& parts) {
   step::TaskTimes times(parts.graph, parts.stages);

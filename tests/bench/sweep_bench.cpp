@@ -38,9 +38,7 @@ void run_points(benchmark::State& state, const std::string& vary) {
 }
 
 // The step is the same at every point.
-void BM_SweepOfTheRun(benchmark::State& state) {
-  run_points(state, "recovery.load=1s:1000s:1000");
-}
+void BM_SweepOfTheRun(benchmark::State& state) { run_points(state, "recovery.load=1s:1000s:1000"); }
 
 // Every point has a step of its own.
 void BM_SweepOfTheStep(benchmark::State& state) {

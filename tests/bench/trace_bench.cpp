@@ -75,17 +75,11 @@ void write_with(benchmark::State& state, std::string (*write)(const report::Trac
   state.counters["x_chrome"] = chrome / bytes;
 }
 
-void write_perfetto(benchmark::State& state) {
-  write_with(state, report::to_perfetto_trace);
-}
+void write_perfetto(benchmark::State& state) { write_with(state, report::to_perfetto_trace); }
 
-void write_chrome(benchmark::State& state) {
-  write_with(state, report::to_chrome_trace);
-}
+void write_chrome(benchmark::State& state) { write_with(state, report::to_chrome_trace); }
 
-void write_json_lines(benchmark::State& state) {
-  write_with(state, report::to_json_lines);
-}
+void write_json_lines(benchmark::State& state) { write_with(state, report::to_json_lines); }
 
 // From a million slices to 200,000.
 void choose(benchmark::State& state) {

@@ -79,9 +79,7 @@ class CalibrationFile : public ::testing::Test {
     std::filesystem::create_directories(folder_);
   }
 
-  void TearDown() override {
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::filesystem::path write(const std::string& name, const std::string& text) const {
     write_file_atomically(folder_ / name, text);

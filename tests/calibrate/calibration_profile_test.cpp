@@ -101,8 +101,8 @@ TEST_F(CalibrationFile, AMeasuredShapeIsAnExactHitAndOthersSayHowFarTheyReach) {
   EXPECT_NEAR(in_microseconds(hit->time), line("gemm fprop bf16 m=4096 n=14336 k=4096"), 1e-6);
   const auto inside = cost::predict_gemm(product(5120, 10240, 8192), *gpu);
   EXPECT_EQ(inside->reach, cost::Reach::interpolated);
-  EXPECT_NEAR(
-      in_microseconds(inside->time) / line("gemm fprop bf16 m=5120 n=10240 k=8192"), 1.0, 1e-3);
+  EXPECT_NEAR(in_microseconds(inside->time) / line("gemm fprop bf16 m=5120 n=10240 k=8192"), 1.0,
+              1e-3);
   const auto edge = cost::predict_gemm(product(32768, 10240, 8192), *gpu);
   EXPECT_EQ(edge->reach, cost::Reach::interpolated);
   const auto outside = cost::predict_gemm(product(65536, 10240, 8192), *gpu);
@@ -241,15 +241,9 @@ TEST_F(CalibrationFile, TheCommandComparesTwoProfiles) {
   const std::string after = write("after.yaml", yaml_of(slower)).string();
   const std::string output = (folder_ / "comparison.json").string();
   const auto compare = [&](const std::string& second, const char* tolerance) {
-    const std::array<const char*, 9> words = {"orrery",
-                                              "compare",
-                                              before.c_str(),
-                                              second.c_str(),
-                                              "--json",
-                                              "-o",
-                                              output.c_str(),
-                                              "--tolerance",
-                                              tolerance};
+    const std::array<const char*, 9> words = {"orrery",       "compare",     before.c_str(),
+                                              second.c_str(), "--json",      "-o",
+                                              output.c_str(), "--tolerance", tolerance};
     return cli::run_cli(static_cast<int>(words.size()), words.data());
   };
   EXPECT_EQ(compare(after, "5"), 1);

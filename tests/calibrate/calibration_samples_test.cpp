@@ -15,14 +15,14 @@ TEST_F(CalibrationFile, CollectivesOfTheSameMachineComeFirstAndFunctionalOnesNev
   PlantedJournal journal(kSeed, 0.0);
   for (const std::int64_t size : {1048576, 16777216, 268435456}) {
     const std::string tail = " bytes=" + std::to_string(size) + " in_place=0";
-    journal.add(
-        "all_reduce bf16 ranks=8 nodes=1" + tail, 20.0 + static_cast<double>(size) * 5e-6, "nccl");
+    journal.add("all_reduce bf16 ranks=8 nodes=1" + tail, 20.0 + static_cast<double>(size) * 5e-6,
+                "nccl");
     journal.add("all_reduce bf16 ranks=2 nodes=1" + tail, 500.0, "nccl");
     journal.measurements.samples.back().functional = true;
   }
   auto& samples = measurements.samples;
-  samples.insert(
-      samples.end(), journal.measurements.samples.begin(), journal.measurements.samples.end());
+  samples.insert(samples.end(), journal.measurements.samples.begin(),
+                 journal.measurements.samples.end());
   ProfileRequest request;
   request.rig = CollectiveRig{.rig = "here", .nvlink_domain = 8};
   Diagnostics diagnostics;
@@ -32,8 +32,8 @@ TEST_F(CalibrationFile, CollectivesOfTheSameMachineComeFirstAndFunctionalOnesNev
   ASSERT_EQ(gpu->collectives->tables.size(), 1U);
   EXPECT_EQ(gpu->collectives->tables[0].ranks, 8);
   hardware::NetworkSpec network;
-  ASSERT_TRUE(hardware::load_collective_tables(
-      network, shipped_profiles(), kWhere, "collectives", diagnostics, gpu->collectives));
+  ASSERT_TRUE(hardware::load_collective_tables(network, shipped_profiles(), kWhere, "collectives",
+                                               diagnostics, gpu->collectives));
   EXPECT_EQ(network.tables->tables.front().rig, "here");
   EXPECT_EQ(network.rig, "here");
   EXPECT_GT(network.tables->tables.size(), 1U);
@@ -55,8 +55,8 @@ TEST_F(CalibrationFile, EveryPlannedCollectiveComesBackFromTheProfile) {
     }
   }
   auto& samples = measurements.samples;
-  samples.insert(
-      samples.end(), journal.measurements.samples.begin(), journal.measurements.samples.end());
+  samples.insert(samples.end(), journal.measurements.samples.begin(),
+                 journal.measurements.samples.end());
   ProfileRequest request;
   request.rig = CollectiveRig{.rig = "here", .nvlink_domain = 8};
   Diagnostics diagnostics;
@@ -129,8 +129,8 @@ TEST_F(CalibrationFile, TheSlowdownBesideCollectivesIsThatOfTheMachine) {
     ASSERT_TRUE(gpu) << to_string(diagnostics);
     ASSERT_TRUE(gpu->collective_slowdown);
     EXPECT_NEAR(gpu->collective_slowdown->value(), us / 8000.0 - 1.0, 1e-9);
-    const auto stack = hardware::load_software_profile(
-        "megatron-core", shipped_profiles(), kWhere, "software", diagnostics);
+    const auto stack = hardware::load_software_profile("megatron-core", shipped_profiles(), kWhere,
+                                                       "software", diagnostics);
     ASSERT_TRUE(stack) << to_string(diagnostics);
     const cost::CostModel costs(*gpu, *stack, {});
     EXPECT_NEAR(costs.software().communication_slowdown.value(), us / 8000.0 - 1.0, 1e-9);

@@ -33,19 +33,8 @@ std::string run_text(int index, int hidden, int layers, int tp, int pp, int dp, 
       "zero1}}\n"
       "    batch: {{global: {11}, micro: {12}}}\n    recompute: full\n    software: megatron-core\n"
       "  measured: {{step_time: 1s}}\n",
-      index,
-      hidden,
-      layers,
-      hidden / 128,
-      hidden == 2048 ? "small" : "large",
-      hidden * 3,
-      tp * pp * dp / 8,
-      tp,
-      pp,
-      dp,
-      pp > 1 ? "1f1b" : "none",
-      dp * micro * 8,
-      micro);
+      index, hidden, layers, hidden / 128, hidden == 2048 ? "small" : "large", hidden * 3,
+      tp * pp * dp / 8, tp, pp, dp, pp > 1 ? "1f1b" : "none", dp * micro * 8, micro);
 }
 
 std::string data_set() {

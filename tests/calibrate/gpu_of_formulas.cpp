@@ -137,9 +137,7 @@ class TimedStepBench final : public StepBench {
  public:
   explicit TimedStepBench(SimulatedClock& clock) : clock_(clock), kernels_(clock) {}
 
-  [[nodiscard]] Bench& kernels() override {
-    return kernels_;
-  }
+  [[nodiscard]] Bench& kernels() override { return kernels_; }
 
   [[nodiscard]] StepTiming time_step(const StepProgram& program,
                                      const StepTimingRules& rules) override {
@@ -170,12 +168,11 @@ int main(int argc, char** argv) {
       return *clock;
     };
     if (asks_to_validate(argc, argv)) {
-      return validate_command(
-          argc, argv, [&](int) { return std::make_unique<TimedStepBench>(started()); });
+      return validate_command(argc, argv,
+                              [&](int) { return std::make_unique<TimedStepBench>(started()); });
     }
     return calibrate_command(
-        argc,
-        argv,
+        argc, argv,
         {.bench = [&](int) { return std::make_unique<TimedBench>(started()); },
          .collectives = {},
          .parts = {.cuda = "13.0", .collectives = false, .cudnn_attention = true}});

@@ -29,10 +29,8 @@ hardware::GpuProfile machine(const std::string& gpu) {
   return hardware::load_gpu_profile(profile, shipped_profiles(), {}, "gpu", diagnostics).value();
 }
 
-std::optional<KernelEvidence> evidence_for(const hardware::GpuProfile& gpu,
-                                           const std::string& role,
-                                           const std::array<std::int64_t, 3>& mnk,
-                                           double us) {
+std::optional<KernelEvidence> evidence_for(const hardware::GpuProfile& gpu, const std::string& role,
+                                           const std::array<std::int64_t, 3>& mnk, double us) {
   kernels::KernelCase call;
   call.operation = kernels::Operation::gemm;
   call.role = role == "fprop"              ? kernels::Role::fprop
@@ -59,8 +57,7 @@ std::vector<KernelEvidence> published(const std::string& gpu) {
   Diagnostics diagnostics;
   const auto root =
       yaml::parse_file(std::string(kSourceDir) + "/scenarios/published/kernel_measurements.yaml",
-                       yaml::Limits{},
-                       diagnostics);
+                       yaml::Limits{}, diagnostics);
   EXPECT_EQ(to_string(diagnostics), "");
   const hardware::GpuProfile profile = machine(gpu);
   std::vector<KernelEvidence> all;
@@ -129,8 +126,7 @@ hardware::FitResidual errors_of(const Split& data) {
     hardware::KernelLine line = fit_line(points, true).line;
     line.trust = trust;
     tables.series.push_back(series_of({kernels::Operation::gemm, kernels::Precision::bf16, role},
-                                      {.implementation = "published", .points = points},
-                                      line));
+                                      {.implementation = "published", .points = points}, line));
   }
   std::vector<double> errors;
   for (const KernelEvidence& one : data.held_out) {
@@ -140,23 +136,17 @@ hardware::FitResidual errors_of(const Split& data) {
       ADD_FAILURE() << one.point.id << ": no point of its role was chosen";
       continue;
     }
-    const auto prediction = cost::predict_kernel(*series,
-                                                 one.point.call,
-                                                 one.moved,
-                                                 cost::line_time(series->line, one.work, one.moved),
-                                                 Seconds{});
+    const auto prediction =
+        cost::predict_kernel(*series, one.point.call, one.moved,
+                             cost::line_time(series->line, one.work, one.moved), Seconds{});
     errors.push_back(std::abs(prediction.time / one.point.time - 1.0));
   }
   return residual_of(errors);
 }
 
 void report(const std::string& what, const hardware::FitResidual& residual) {
-  fmt::print("{}: {} held out, mean {:.2f} %, median {:.2f} %, p90 {:.2f} %\n",
-             what,
-             residual.points,
-             100.0 * residual.mean,
-             100.0 * residual.median,
-             100.0 * residual.p90);
+  fmt::print("{}: {} held out, mean {:.2f} %, median {:.2f} %, p90 {:.2f} %\n", what,
+             residual.points, 100.0 * residual.mean, 100.0 * residual.median, 100.0 * residual.p90);
 }
 
 // The rows of this repository: few, and far apart by choice, so the hardest to predict from others.
@@ -213,8 +203,7 @@ std::vector<KernelEvidence> whole_table(const std::string& path) {
     }
     const bool sums = cells[5] == "fp32";
     const bool wgrad = cells[0].starts_with("wgrad");
-    auto one = evidence_for(profile,
-                            wgrad ? (sums ? "wgrad_accumulate" : "wgrad") : cells[0],
+    auto one = evidence_for(profile, wgrad ? (sums ? "wgrad_accumulate" : "wgrad") : cells[0],
                             {std::stoll(cells[1]), std::stoll(cells[2]), std::stoll(cells[3])},
                             std::stod(cells[6]));
     if (one) {

@@ -46,14 +46,10 @@ TEST(DerivedFigures, LaunchesComeFromTheLineOverGraphs) {
 TEST(DerivedFigures, SlowdownsAreRatiosToTheSameCallAlone) {
   std::vector<Sample> samples;
   for (const int removed : {8, 16, 32}) {
-    samples.push_back(under(kAnchor,
-                            "multiprocessors removed=" + std::to_string(removed),
-                            1000.0 * (1.0 + 0.004 * removed),
-                            1000.0));
-    samples.push_back(under(kAnchor,
-                            "multiprocessors streaming=" + std::to_string(removed),
-                            1000.0 * (1.0 + 0.009 * removed),
-                            1000.0));
+    samples.push_back(under(kAnchor, "multiprocessors removed=" + std::to_string(removed),
+                            1000.0 * (1.0 + 0.004 * removed), 1000.0));
+    samples.push_back(under(kAnchor, "multiprocessors streaming=" + std::to_string(removed),
+                            1000.0 * (1.0 + 0.009 * removed), 1000.0));
   }
   samples.push_back(under(kAnchor, "beside copy bytes=268435456", 1400.0, 1000.0));
   const std::string all_reduce =
@@ -135,8 +131,7 @@ Machine throttled() {
   }
   for (const std::int64_t rows : {1024, 4096, 16384}) {
     journal.add("rms_norm forward bf16 rows=" + std::to_string(rows) + " columns=8192",
-                static_cast<double>(rows) * 0.01,
-                "own");
+                static_cast<double>(rows) * 0.01, "own");
     journal.measurements.samples.back().state = {.sm_clock = 1980.0, .power = 400.0};
   }
   machine.measurements = journal.measurements;
@@ -163,8 +158,8 @@ TEST(StepClock, TimesOfProductsStandAtTheClockOfAStep) {
   ASSERT_NE(products, nullptr);
   const Sample& first = machine.measurements.samples.front();
   EXPECT_EQ(products->points.front().call, first.kernel);
-  EXPECT_NEAR(
-      in_microseconds(products->points.front().time), first.times.front() * 1400.0 / clock, 1e-9);
+  EXPECT_NEAR(in_microseconds(products->points.front().time), first.times.front() * 1400.0 / clock,
+              1e-9);
   EXPECT_NEAR(1.0 / products->line.b / kTera, 700.0 * clock / 1400.0, 1e-3);
   const auto* norms =
       tables.find(kernels::Operation::rms_norm, kernels::Role::forward, kernels::Precision::bf16);

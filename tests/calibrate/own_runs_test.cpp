@@ -37,8 +37,7 @@ std::string own_run_text(const std::string& measured, const std::string& more = 
       "infiniband-400g}}}}\n"
       "layout: {{tensor: 2, data: 8, sharding: zero1, sequence_parallel: true}}\n"
       "batch: {{global: 64, micro: 1}}\nsoftware: megatron-core\n{}{}",
-      more,
-      measured);
+      more, measured);
 }
 
 struct Loaded {
@@ -115,9 +114,7 @@ TEST(OwnRuns, AreRefusedAtTheirKey) {
 TEST(OwnRuns, ComeFromALogOfTraining) {
   Diagnostics diagnostics;
   const Observations observations =
-      load_observations({log_file()},
-                        {shipped()},
-                        diagnostics,
+      load_observations({log_file()}, {shipped()}, diagnostics,
                         {.name = "mine", .gpu = "h100-sxm-80gb", .software = {}});
   EXPECT_FALSE(diagnostics.has_errors()) << to_string(diagnostics);
   ASSERT_EQ(observations.rows.size(), 1U);

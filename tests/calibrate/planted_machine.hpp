@@ -88,9 +88,7 @@ class PlantedJournal {
 };
 
 // A sample of a known case under a condition, compared with the case alone.
-inline Sample under(const std::string& kernel,
-                    const std::string& condition,
-                    double us,
+inline Sample under(const std::string& kernel, const std::string& condition, double us,
                     double alone_us) {
   PlantedJournal journal(1, 0.0);
   journal.add(kernel, us);

@@ -57,9 +57,7 @@ class Rehearsal : public testing::Test {
         << screen();
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] int shell(const std::string& command) const {
     const std::string all =
@@ -72,8 +70,7 @@ class Rehearsal : public testing::Test {
   [[nodiscard]] int on_node(const std::string& words, double cut = 1e6) const {
     const std::string time =
         fmt::format("BASH_ENV={}/tests/calibrate/simulated_time.bash CLOCK=$PWD/clock CUT={:.0f} ",
-                    kSourceDir,
-                    cut * 1e3);
+                    kSourceDir, cut * 1e3);
     return shell(time + "PATH=$PWD/path:$PATH setsid --wait node/run_on_gpu.sh run out " + words);
   }
 
@@ -83,9 +80,7 @@ class Rehearsal : public testing::Test {
                  kBinaryDir + "/bin/" + program + " " + words);
   }
 
-  [[nodiscard]] std::string screen() const {
-    return read_file(folder_ / "screen", kMostBytes);
-  }
+  [[nodiscard]] std::string screen() const { return read_file(folder_ / "screen", kMostBytes); }
 
   [[nodiscard]] double now() const {
     double milliseconds = 0.0;
@@ -98,9 +93,7 @@ class Rehearsal : public testing::Test {
   }
 
   // With the times of the files, by which the script knows which profile is current.
-  void keep(const std::string& name) const {
-    ASSERT_EQ(shell("cp -a out " + name), 0);
-  }
+  void keep(const std::string& name) const { ASSERT_EQ(shell("cp -a out " + name), 0); }
 
   void bring_back(const std::string& name) const {
     fs::remove_all(folder_ / "out");
@@ -123,10 +116,8 @@ class Rehearsal : public testing::Test {
   void expect_a_profile_and_a_validation() const {
     const std::string file = profile();
     const std::string text = read_file(file, kMostBytes);
-    for (const char* figure : {"graph_node_us",
-                               "gemm_slowdown_per_sm_removed",
-                               "gemm_slowdown_per_sm_streaming",
-                               "d2h_gemm_slowdown"}) {
+    for (const char* figure : {"graph_node_us", "gemm_slowdown_per_sm_removed",
+                               "gemm_slowdown_per_sm_streaming", "d2h_gemm_slowdown"}) {
       EXPECT_NE(text.find(figure), std::string::npos) << figure;
     }
     EXPECT_GE(steps(), 1U);
@@ -139,8 +130,8 @@ class Rehearsal : public testing::Test {
   // Of the validation that is kept.
   [[nodiscard]] std::size_t steps() const {
     Diagnostics diagnostics;
-    const auto record = read_record(
-        read_file(folder_ / "out" / "validation.yaml", kMostBytes), "record", diagnostics);
+    const auto record = read_record(read_file(folder_ / "out" / "validation.yaml", kMostBytes),
+                                    "record", diagnostics);
     EXPECT_TRUE(record) << to_string(diagnostics);
     return record ? record->steps.size() : 0;
   }

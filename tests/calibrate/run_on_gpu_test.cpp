@@ -83,13 +83,9 @@ class RunOnGpu : public testing::Test {
     write(folder_ / "clock", "0\n");
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
-  static void write(const fs::path& path, const std::string& text) {
-    std::ofstream(path) << text;
-  }
+  static void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
   void program(const std::string& name, const std::string& text) const {
     const fs::path path = folder_ / "packed" / "bin" / name;
@@ -119,9 +115,7 @@ class RunOnGpu : public testing::Test {
                : -1;
   }
 
-  [[nodiscard]] std::string screen() const {
-    return read_file(folder_ / "screen", kMostBytes);
-  }
+  [[nodiscard]] std::string screen() const { return read_file(folder_ / "screen", kMostBytes); }
 
   [[nodiscard]] std::set<std::string> files() const {
     std::set<std::string> names;
@@ -137,14 +131,9 @@ class RunOnGpu : public testing::Test {
 // A machine may give back few files with plain names: at most eight, nothing in folders.
 TEST_F(RunOnGpu, LeavesEightFilesAtMost) {
   ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 600"), 0) << screen();
-  const std::set<std::string> expected = {"again.samples.jsonl",
-                                          "check.json",
-                                          "collectives.samples.jsonl",
-                                          "measured.samples.jsonl",
-                                          "measured.yaml",
-                                          "report.txt",
-                                          "torch_step.json",
-                                          "validation.yaml"};
+  const std::set<std::string> expected = {
+      "again.samples.jsonl", "check.json", "collectives.samples.jsonl", "measured.samples.jsonl",
+      "measured.yaml",       "report.txt", "torch_step.json",           "validation.yaml"};
   EXPECT_EQ(files(), expected);
   EXPECT_TRUE(std::regex_search(screen(), std::regex("sweep +[0-9]+ s  exit 0")));
   EXPECT_NE(screen().find("700 TFLOP/s"), std::string::npos) << screen();
@@ -194,12 +183,8 @@ TEST_F(RunOnGpu, ALaterSweepReplacesAProfileAndDoesNotRemoveIt) {
 TEST_F(RunOnGpu, ASecondCallGoesOnInTheSameFolder) {
   ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only check sweep profile validate"), 0)
       << screen();
-  EXPECT_EQ(files(),
-            (std::set<std::string>{"check.json",
-                                   "measured.samples.jsonl",
-                                   "measured.yaml",
-                                   "report.txt",
-                                   "validation.yaml"}));
+  EXPECT_EQ(files(), (std::set<std::string>{"check.json", "measured.samples.jsonl", "measured.yaml",
+                                            "report.txt", "validation.yaml"}));
   ASSERT_EQ(run("CHECK=fine SWEEP=fine", "within 570 only torch again collectives"), 0) << screen();
   EXPECT_EQ(read_file(folder_ / "out" / "measured.samples.jsonl", kMostBytes), "sample\n")
       << "nothing was measured again";
@@ -242,9 +227,9 @@ TEST_F(RunOnGpu, FindsLibrariesBehindALink) {
 
 TEST_F(RunOnGpu, WithoutAGpuEndsWithOneSentence) {
   EXPECT_EQ(run("CHECK=absent SWEEP=fine", "only check sweep"), 5);
-  EXPECT_TRUE(std::regex_match(screen(),
-                               std::regex("check +[0-9]+ s  exit 5\n"
-                                          "orrery: no NVIDIA GPU is visible on this machine\n")))
+  EXPECT_TRUE(
+      std::regex_match(screen(), std::regex("check +[0-9]+ s  exit 5\n"
+                                            "orrery: no NVIDIA GPU is visible on this machine\n")))
       << screen();
   EXPECT_EQ(files(), std::set<std::string>{"report.txt"});
 }

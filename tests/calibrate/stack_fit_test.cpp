@@ -82,8 +82,8 @@ TEST(StackFit, SaysWhenRowsCannotTellACoefficient) {
   auto start = testing::start_profile();
   set_value(start, "host_layer_time", 1.0e-6);
   measure_with(runs, start);
-  const StackFit fit = fit_stack(
-      pointers_to(runs), start, start, settings_for({"gemm_efficiency", "host_layer_time"}));
+  const StackFit fit = fit_stack(pointers_to(runs), start, start,
+                                 settings_for({"gemm_efficiency", "host_layer_time"}));
   EXPECT_FALSE(coefficient(fit, "host_layer_time").identified);
   EXPECT_TRUE(coefficient(fit, "gemm_efficiency").identified);
 }
@@ -95,8 +95,8 @@ TEST(StackFit, GivesTheSameForAnyNumberOfThreads) {
   set_value(truth, "gemm_efficiency", 0.8);
   set_value(truth, "fixed_step_time", 0.05);
   measure_with(runs, truth);
-  const std::vector<std::string> keys = {
-      "gemm_efficiency", "memory_efficiency", "fixed_step_time", "communication_slowdown"};
+  const std::vector<std::string> keys = {"gemm_efficiency", "memory_efficiency", "fixed_step_time",
+                                         "communication_slowdown"};
   const StackFit one = fit_stack(pointers_to(runs), start, start, settings_for(keys, 1));
   for (const int threads : {2, 5}) {
     const StackFit many = fit_stack(pointers_to(runs), start, start, settings_for(keys, threads));

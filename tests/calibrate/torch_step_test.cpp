@@ -41,9 +41,7 @@ class TorchStep : public testing::Test {
     std::ofstream(folder_ / "torch.py") << kTorch;
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
   // The exit code of a script of calibrate/; the screen is in `out`.
   [[nodiscard]] int run(const std::string& words) const {

@@ -70,11 +70,9 @@ TEST_F(CheckTest, UpdatingAcceptsWhatMovedAndKeepsTolerances) {
   write("a.yaml", small_scenario());
   ASSERT_EQ(run("check --write-baseline base.yaml a.yaml").code, 0);
   write("base.yaml",
-        replaced(replaced(read("base.yaml"),
-                          "  exact: 0.1%\n",
+        replaced(replaced(read("base.yaml"), "  exact: 0.1%\n",
                           "  exact: 0.3%\n  mfu: {relative: 1%, absolute: 0.002}\n  cost: any\n"),
-                 "    metrics:\n",
-                 "    tolerances:\n      step_time: 7%\n    metrics:\n"));
+                 "    metrics:\n", "    tolerances:\n      step_time: 7%\n    metrics:\n"));
   write("a.yaml", moved_scenario());
   const Finished finished = run("check --baseline base.yaml --update-baseline a.yaml");
   EXPECT_EQ(finished.code, 0) << finished.err;

@@ -20,9 +20,7 @@ constexpr std::size_t kMaxBytes = 100'000'000;
 constexpr std::string_view kOut = ".stdout";
 constexpr std::string_view kErr = ".stderr";
 
-std::string quoted(const std::string& text) {
-  return "'" + text + "'";
-}
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 }  // namespace
 
@@ -36,17 +34,11 @@ CliTest::~CliTest() {
   fs::remove_all(folder_, ignored);
 }
 
-Finished CliTest::run(const std::string& arguments,
-                      const std::string& before,
+Finished CliTest::run(const std::string& arguments, const std::string& before,
                       const std::string& after) const {
-  const std::string command = fmt::format("cd {} && {{ {} {} {} {} ; }} >{} 2>{}",
-                                          quoted(folder_.string()),
-                                          before,
-                                          quoted(program()),
-                                          arguments,
-                                          after,
-                                          kOut,
-                                          kErr);
+  const std::string command =
+      fmt::format("cd {} && {{ {} {} {} {} ; }} >{} 2>{}", quoted(folder_.string()), before,
+                  quoted(program()), arguments, after, kOut, kErr);
   const int status = std::system(command.c_str());
   Finished finished;
   constexpr int kSignalBase = 128;
@@ -108,9 +100,7 @@ precision: bf16
   return expect.empty() ? text : text + "expect:\n" + expect;
 }
 
-std::string program() {
-  return std::string(kBinaryDir) + "/bin/orrery";
-}
+std::string program() { return std::string(kBinaryDir) + "/bin/orrery"; }
 
 bool has_mpi() {
   return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&

@@ -23,8 +23,7 @@ class CliTest : public ::testing::Test {
 
   // The arguments as a shell reads them; `before` stands before the command (VAR=1, cat x |),
   // `after` behind it and before the redirections of stdout and stderr.
-  [[nodiscard]] Finished run(const std::string& arguments,
-                             const std::string& before = "",
+  [[nodiscard]] Finished run(const std::string& arguments, const std::string& before = "",
                              const std::string& after = "") const;
 
   // Writes a file into the folder of the test and returns its path.

@@ -59,14 +59,10 @@ TEST_F(CommandsTest, ExplainNamesTheFormulaOfEveryMetric) {
 }
 
 TEST_F(CommandsTest, ListKnowsEveryKind) {
-  const std::pair<std::string, std::string> samples[] = {{"models", "llama3-405b"},
-                                                         {"gpus", "h100-sxm-80gb"},
-                                                         {"software", "megatron-core"},
-                                                         {"networks", "clos-400g"},
-                                                         {"schedules", "interleaved"},
-                                                         {"failures", "llama3-2024"},
-                                                         {"recovery", "megascale-2024"},
-                                                         {"metrics", "goodput"}};
+  const std::pair<std::string, std::string> samples[] = {
+      {"models", "llama3-405b"},      {"gpus", "h100-sxm-80gb"},    {"software", "megatron-core"},
+      {"networks", "clos-400g"},      {"schedules", "interleaved"}, {"failures", "llama3-2024"},
+      {"recovery", "megascale-2024"}, {"metrics", "goodput"}};
   const std::string kinds = run("list").out;
   for (const auto& [kind, name] : samples) {
     const Finished finished = run("list " + kind);

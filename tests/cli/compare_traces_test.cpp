@@ -16,9 +16,7 @@ using Json = nlohmann::json;
 
 class CompareTraces : public CliTest {
  protected:
-  CompareTraces() {
-    scenario_ = write("scenario.yaml", small_scenario());
-  }
+  CompareTraces() { scenario_ = write("scenario.yaml", small_scenario()); }
 
   // Two steps of 2 ms, half of it a GEMM.
   std::string trace_of(int rank) {

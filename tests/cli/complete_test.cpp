@@ -254,9 +254,9 @@ TEST_F(CompleteTest, ManualPagesAreSoundTroff) {
     EXPECT_TRUE(text.starts_with(".TH ORRERY")) << page;
     EXPECT_NE(text.find(".SH NAME\norrery"), std::string::npos) << page;
     if (groff) {
-      const Finished formatted = run(
-          "--version >/dev/null",
-          "groff -man -Tutf8 -ww -K utf8 -P -cbou pages/" + page.path().filename().string() + " ;");
+      const Finished formatted =
+          run("--version >/dev/null", "groff -man -Tutf8 -ww -K utf8 -P -cbou pages/" +
+                                          page.path().filename().string() + " ;");
       EXPECT_EQ(formatted.err, "") << page;
       EXPECT_NE(formatted.out.find("SYNOPSIS"), std::string::npos) << page;
     }

@@ -107,15 +107,8 @@ TEST(Doctor, ReadsTheLimitOfTheControlGroup) {
 TEST_F(DoctorTest, IsHealthyHereAndSaysWhatItIsBuiltFrom) {
   const Finished finished = run("doctor");
   EXPECT_EQ(finished.code, 0) << finished.out;
-  for (const auto* part : {"Orrery     ",
-                           "fmt ",
-                           "CLI11 ",
-                           "PROGRAMS   ",
-                           "PROFILES   ",
-                           "GPU ",
-                           "SCENARIOS  ",
-                           "MACHINE    ",
-                           "scenarios/profiles: "}) {
+  for (const auto* part : {"Orrery     ", "fmt ", "CLI11 ", "PROGRAMS   ", "PROFILES   ", "GPU ",
+                           "SCENARIOS  ", "MACHINE    ", "scenarios/profiles: "}) {
     EXPECT_TRUE(has(finished.out, part)) << part << "\n" << finished.out;
   }
   const Json json = Json::parse(run("doctor --json").out);
@@ -135,8 +128,7 @@ TEST_F(DoctorTest, LinesFitThePage) {
   report.scenarios = "/opt/somebody/projects/simulators/orrery/scenarios";
   report.machine = {.asked = true, .absence = "libnvidia-ml.so.1 is not on this machine"};
   report.findings = {{true, std::string(30, 'a') + ":1:2: error: k: " + std::string(60, 'b'), "c"},
-                     {false,
-                      "text",
+                     {false, "text",
                       "remedy that is long enough to go on in a second line, which "
                       "stands below the words of the first and not its blanks"}};
   const std::string text = to_text(report);

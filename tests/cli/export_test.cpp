@@ -53,8 +53,7 @@ TEST_F(ExportTest, AllFormatsSayTheSameCountsAndTheirSize) {
 TEST_F(ExportTest, PrometheusHasAGaugeForEveryMetric) {
   write("a.yaml", small_scenario());
   const std::string text = run("export -q --format prometheus a.yaml").out;
-  for (const char* line : {"# TYPE orrery_step_time_s gauge\n",
-                           "\norrery_step_time_s{scenario=\"",
+  for (const char* line : {"# TYPE orrery_step_time_s gauge\n", "\norrery_step_time_s{scenario=\"",
                            "\",quantile=\"0.9\"} "}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
   }
@@ -123,13 +122,9 @@ TEST_F(ExportTest, TheRunHasFailuresSparesAndDollars) {
       tracks.insert(line["track"]);
     }
   }
-  for (const std::string track : {"job/training",
-                                  "job/checkpoints",
-                                  "job/recovery",
-                                  "job/failures",
-                                  "job/spare nodes",
-                                  "job/nodes in repair",
-                                  "job/dollars per hour"}) {
+  for (const std::string track :
+       {"job/training", "job/checkpoints", "job/recovery", "job/failures", "job/spare nodes",
+        "job/nodes in repair", "job/dollars per hour"}) {
     EXPECT_TRUE(tracks.contains(track)) << track;
   }
   EXPECT_GT(count(lines, "mark"), 0U);

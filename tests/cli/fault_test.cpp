@@ -25,17 +25,14 @@ class FaultTest : public CliTest {
     GTEST_SKIP() << "a sanitizer has to be loaded first";
 #endif
     write("a.yaml", small_scenario());
-    write("a.log",
-          read_file(std::string(kSourceDir) +
-                        "/tests/unit/import_config/configs/torchtitan-llama3-8b-8gpu.log",
-                    std::size_t{1} << 20U));
+    write("a.log", read_file(std::string(kSourceDir) +
+                                 "/tests/unit/import_config/configs/torchtitan-llama3-8b-8gpu.log",
+                             std::size_t{1} << 20U));
   }
 
   [[nodiscard]] Finished run_with(const std::string& command, const std::string& fault) const {
-    return run(command,
-               fmt::format("LD_PRELOAD='{}' ORRERY_FAULT={} ORRERY_FAULT_COUNT=count ",
-                           ORRERY_FAULTS_LIBRARY,
-                           fault));
+    return run(command, fmt::format("LD_PRELOAD='{}' ORRERY_FAULT={} ORRERY_FAULT_COUNT=count ",
+                                    ORRERY_FAULTS_LIBRARY, fault));
   }
 
   [[nodiscard]] long calls(const std::string& command, const std::string& kind) const {
@@ -60,9 +57,8 @@ class FaultTest : public CliTest {
         }
         const Finished finished = run_with(command, fmt::format("{}:{}", kind, call));
         EXPECT_LT(finished.code, kFirstSignal);
-        EXPECT_EQ(finished.code == 0,
-                  finished.err.find("orrery: ") == std::string::npos &&
-                      finished.err.find("error: ") == std::string::npos)
+        EXPECT_EQ(finished.code == 0, finished.err.find("orrery: ") == std::string::npos &&
+                                          finished.err.find("error: ") == std::string::npos)
             << finished.code << ": " << finished.err;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
           const std::string now = read(outputs[i]);

@@ -26,8 +26,7 @@ std::string titan_log() {
     text += fmt::format(
         "[rank0]:2025-02-13 11:33:{},026 - root - INFO - step:  {}  loss: 12.2417  memory: "
         "42.08GiB(30.10%)  tps: 7,000  mfu: 8.65%\n",
-        10 + step,
-        step);
+        10 + step, step);
   }
   return text;
 }

@@ -43,9 +43,8 @@ TEST_F(HostileFilesTest, AJournalOfOtherFilesIsNotContinued) {
   write("trace.csv", "time,available\n0,2\n600,0\n7200,2\n90000,2\n");
   const Finished other = run(sweep + " --resume");
   EXPECT_EQ(other.code, 6);
-  EXPECT_EQ(other.err,
-            "orrery: j: belongs to another sweep (" + path("trace.csv") +
-                " has changed): remove it, or choose another\n");
+  EXPECT_EQ(other.err, "orrery: j: belongs to another sweep (" + path("trace.csv") +
+                           " has changed): remove it, or choose another\n");
   EXPECT_EQ(read("t.csv"), table);
 }
 
@@ -134,9 +133,8 @@ TEST_F(HostileFilesTest, MessagesDoNotShowFilesOfAnotherKind) {
         "{gpu: h100-sxm-80gb, nodes: 2, gpus_per_node: 8, network: {preset: infiniband-400g, "
         "collectives: ./FILE}}");
   for (const char* file : {"secret.txt", "secret.yaml"}) {
-    write("sweep.yaml",
-          std::string("format: orrery-sweep/1\nscenario: ") + file +
-              "\nvary: {capacity.spares: [1, 2]}\n");
+    write("sweep.yaml", std::string("format: orrery-sweep/1\nscenario: ") + file +
+                            "\nvary: {capacity.spares: [1, 2]}\n");
     const Finished finished = run("sweep sweep.yaml");
     EXPECT_NE(finished.code, 0);
     EXPECT_EQ(finished.err.find("hunter"), std::string::npos) << finished.err;
@@ -178,8 +176,7 @@ TEST_F(HostileFilesTest, AnInputIsNeverTheOutput) {
   EXPECT_EQ(run("check s.yaml -o a --junit a").code, 2);
   write_scenario("spot.yaml", "capacity", kSpot);
   write("trace.csv", kTrace);
-  for (const char* command : {"run spot.yaml --trials 2",
-                              "plan spot.yaml --trials 2",
+  for (const char* command : {"run spot.yaml --trials 2", "plan spot.yaml --trials 2",
                               "compare spot.yaml s.yaml --trials 2"}) {
     const Finished named = run(std::string(command) + " -o trace.csv");
     EXPECT_EQ(named.code, 2) << command << named.err;
@@ -212,8 +209,8 @@ TEST_F(HostileFilesTest, MessagesHaveAPlace) {
   const std::string place = "batch.yaml:5:36: error: layout.schedule: p v m must not exceed";
   EXPECT_EQ(batch.err.substr(0, place.size()), place);
   write("plain.yaml", small_scenario());
-  fs::copy(
-      fs::path(kSourceDir) / "scenarios/profiles", path("profiles"), fs::copy_options::recursive);
+  fs::copy(fs::path(kSourceDir) / "scenarios/profiles", path("profiles"),
+           fs::copy_options::recursive);
   fs::remove_all(path("profiles/software"));
   fs::create_directories(path("bin"));
   fs::copy_file(program(), path("bin/orrery"));

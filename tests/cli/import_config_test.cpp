@@ -73,9 +73,7 @@ TEST_F(ImportConfig, RestartsInALogAreReplayed) {
       "  seq_length ..................... 2048\n  global_batch_size .............. 64\n"
       "  micro_batch_size ............... 1\n  world_size ..................... 8\n"
       "  train_iters .................... 1000\n  bf16 ........................... True\n";
-  for (const char* step : {"00:10] iteration 10",
-                           "00:20] iteration 20",
-                           "10:30] iteration 20",
+  for (const char* step : {"00:10] iteration 10", "00:20] iteration 20", "10:30] iteration 20",
                            "10:40] iteration 30"}) {
     log += " [2025-10-06 03:" + std::string(step) +
            "/ 1000 | elapsed time per iteration (ms): 1000.0 | global batch size: 64 |\n";
@@ -153,21 +151,15 @@ TEST_F(ImportConfig, UnknownClassesNeedAs) {
 
 TEST_F(ImportConfig, LogsBecomeAScenarioThatIsComparedWithThem) {
   std::string log;
-  for (const char* line : {"bf16 ........... True",
-                           "ffn_hidden_size ........... 11008",
-                           "global_batch_size ........... 128",
-                           "hidden_size ........... 4096",
-                           "micro_batch_size ........... 1",
-                           "num_attention_heads ........... 32",
-                           "num_layers ........... 32",
-                           "position_embedding_type ........... rope",
-                           "recompute_granularity ........... selective",
-                           "seq_length ........... 4096",
-                           "swiglu ........... True",
-                           "tensor_model_parallel_size ........... 2",
-                           "use_distributed_optimizer ........... True",
-                           "vocab_size ........... 32000",
-                           "world_size ........... 16"}) {
+  for (const char* line :
+       {"bf16 ........... True", "ffn_hidden_size ........... 11008",
+        "global_batch_size ........... 128", "hidden_size ........... 4096",
+        "micro_batch_size ........... 1", "num_attention_heads ........... 32",
+        "num_layers ........... 32", "position_embedding_type ........... rope",
+        "recompute_granularity ........... selective", "seq_length ........... 4096",
+        "swiglu ........... True", "tensor_model_parallel_size ........... 2",
+        "use_distributed_optimizer ........... True", "vocab_size ........... 32000",
+        "world_size ........... 16"}) {
     log += std::string("  ") + line + "\n";
   }
   for (int i = 0; i < 3; ++i) {

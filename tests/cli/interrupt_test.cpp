@@ -116,8 +116,7 @@ TEST_F(PhaseTest, ARampUpToAMillionMicroBatchesEndsWithinASecond) {
   std::string text = small_scenario();
   text.replace(text.find("global: 64"), 10, "global: 1048576");
   const std::string training = "training: {steps: 200000}";
-  text.replace(text.find(training),
-               training.size(),
+  text.replace(text.find(training), training.size(),
                "training: {steps: 200000, batch_ramp: {start: 8192, increment: 8192, samples: "
                "100000000}}");
   write("a.yaml", text);
@@ -133,20 +132,16 @@ TEST_F(PhaseTest, CommandsThatReadOrJudgeEndWithinASecond) {
     expect_soon({command, path("never")}, SIGINT, "orrery: interrupted\n");
   }
   close(writer);
-  expect_soon({"validate",
-               "--layouts",
-               "--tuned",
+  expect_soon({"validate", "--layouts", "--tuned",
                std::string(kSourceDir) + "/scenarios/published/measured_runs.yaml"},
-              SIGTERM,
-              "orrery: told to end (SIGTERM)\norrery: interrupted\n");
+              SIGTERM, "orrery: told to end (SIGTERM)\norrery: interrupted\n");
 }
 
 TEST_F(PhaseTest, SigtermIsCtrlCWithALineOfItsOwn) {
   write("small.yaml", long_scenario());
   expect_soon(
       {"run", path("small.yaml"), "--trials", "200000", "--json", "-o", path("result.json")},
-      SIGTERM,
-      "orrery: told to end (SIGTERM)\norrery: interrupted\n");
+      SIGTERM, "orrery: told to end (SIGTERM)\norrery: interrupted\n");
   EXPECT_EQ(files(), (std::vector<std::string>{"small.yaml"}));
 }
 

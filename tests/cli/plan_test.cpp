@@ -242,10 +242,8 @@ TEST_F(PlanTest, ResumesFromAJournal) {
 }
 
 // What the program says, on both streams, when Ctrl-C comes so long after its start.
-std::string said_at_ctrl_c(const std::string& out,
-                           const std::string& scenario,
-                           const std::string& option,
-                           const std::string& value,
+std::string said_at_ctrl_c(const std::string& out, const std::string& scenario,
+                           const std::string& option, const std::string& value,
                            std::chrono::seconds after) {
   const pid_t child = fork();
   EXPECT_GE(child, 0);
@@ -254,13 +252,8 @@ std::string said_at_ctrl_c(const std::string& out,
     dup2(descriptor, STDOUT_FILENO);
     dup2(descriptor, STDERR_FILENO);
     std::signal(SIGINT, SIG_DFL);
-    execl(program().c_str(),
-          program().c_str(),
-          "plan",
-          scenario.c_str(),
-          option.c_str(),
-          value.c_str(),
-          static_cast<char*>(nullptr));
+    execl(program().c_str(), program().c_str(), "plan", scenario.c_str(), option.c_str(),
+          value.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   std::this_thread::sleep_for(after);
@@ -278,8 +271,8 @@ TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
   text.replace(text.find("200000"), 6, "5000000");
   text.replace(text.find("0.05/d"), 6, "2/d");
   write("small.yaml", text);
-  const std::string said = said_at_ctrl_c(
-      path("out"), path("small.yaml"), "--trials", "200000", std::chrono::seconds(3));
+  const std::string said = said_at_ctrl_c(path("out"), path("small.yaml"), "--trials", "200000",
+                                          std::chrono::seconds(3));
   EXPECT_NE(said.find("interrupted"), std::string::npos) << said;
   EXPECT_NE(said.find("Small: the plan with"), std::string::npos) << said;
 }

@@ -12,13 +12,9 @@ using ScenarioNamesTest = CliTest;
 using Json = nlohmann::json;
 
 TEST_F(ScenarioNamesTest, EveryCommandThatReadsAScenarioTakesItsName) {
-  for (const char* command : {"run",
-                              "check",
-                              "explain mfu",
-                              "export --format csv",
-                              "compare one-gpu",
-                              "sweep --vary batch.global=8,16",
-                              "plan --finalists 1"}) {
+  for (const char* command :
+       {"run", "check", "explain mfu", "export --format csv", "compare one-gpu",
+        "sweep --vary batch.global=8,16", "plan --finalists 1"}) {
     const Finished finished = run(std::string(command) + " one-gpu");
     EXPECT_EQ(finished.code, 0) << command << "\n" << finished.err;
     EXPECT_TRUE(has(finished.err, "orrery: one-gpu is ")) << command << "\n" << finished.err;

@@ -126,15 +126,11 @@ TEST_F(SweepTest, RefusesAKeyThatAnOptionOverrules) {
 // Rates, sizes and times beyond all reason end in a status, soon.
 TEST_F(SweepTest, EndsWithAnAnswerForAbsurdValues) {
   write("small.yaml", small_scenario());
-  for (const char* vary : {"failures.node_rate=1e4/d,1e6/d,1e15/d,1e300/d",
-                           "checkpoint.stall=0s,20000d",
-                           "capacity.repair_time=0s,20000d",
-                           "recovery.load=20000d,1ns",
-                           "step.time=1ns,1000d",
-                           "training.steps=1,9000000000000000",
-                           "checkpoint.interval='1 steps',20000d",
-                           "capacity.spares=1000000",
-                           "cluster.nodes=1000000"}) {
+  for (const char* vary :
+       {"failures.node_rate=1e4/d,1e6/d,1e15/d,1e300/d", "checkpoint.stall=0s,20000d",
+        "capacity.repair_time=0s,20000d", "recovery.load=20000d,1ns", "step.time=1ns,1000d",
+        "training.steps=1,9000000000000000", "checkpoint.interval='1 steps',20000d",
+        "capacity.spares=1000000", "cluster.nodes=1000000"}) {
     const Finished done =
         run(std::string("sweep --trials 3 --vary ") + vary + " small.yaml", "timeout 60");
     EXPECT_TRUE(done.code == 0 || done.code == 3) << vary << ": " << done.code << done.err;
@@ -214,12 +210,8 @@ TEST_F(SweepTest, ContinuesWhereAFullDiskEndedIt) {
 
 TEST_F(SweepTest, AnswersQuestions) {
   write("small.yaml", small_scenario());
-  for (const std::string question : {"checkpoint-interval",
-                                     "spares",
-                                     "sync-async",
-                                     "sensitivity",
-                                     "finish-by --by 60d",
-                                     "fan"}) {
+  for (const std::string question : {"checkpoint-interval", "spares", "sync-async", "sensitivity",
+                                     "finish-by --by 60d", "fan"}) {
     SCOPED_TRACE(question);
     const std::string command = "sweep small.yaml --trials 20 --answer " + question;
     const Finished text = run(command, "LC_ALL=C");

@@ -46,8 +46,8 @@ void check_metrics(const report::Evaluation& evaluation) {
     const report::MetricValue* metric = evaluation.metrics.find(id);
     const double value = metric == nullptr ? 0.0 : metric->value;
     constexpr double kRounding = 1e-9;
-    ORRERY_CHECK(
-        value >= -kRounding && value <= 1.0 + kRounding, "{} is {}", report::info(id).name, value);
+    ORRERY_CHECK(value >= -kRounding && value <= 1.0 + kRounding, "{} is {}", report::info(id).name,
+                 value);
   };
   share(report::MetricId::goodput);
   share(report::MetricId::bubble_fraction);

@@ -68,8 +68,7 @@ void exercise_kineto(std::string_view text) {
   for (const trace::MeasuredRank& rank : measured.ranks) {
     for (const trace::MeasuredStep& step : rank.steps) {
       ORRERY_CHECK(step.ledger.total() == Int128{step.span.length()},
-                   "the ledger of step {} is not its length",
-                   printable(step.name));
+                   "the ledger of step {} is not its length", printable(step.name));
     }
   }
   if (const auto mean = trace::mean_of(measured)) {

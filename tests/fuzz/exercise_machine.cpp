@@ -29,8 +29,8 @@ const hardware::ProfileSearch& shipped() {
 bool reads_tables(const std::string& path, Diagnostics& diagnostics) {
   hardware::NetworkSpec network;
   network.collectives = path;
-  const bool read = hardware::load_collective_tables(
-      network, {}, {"s.yaml", 1, 1}, "cluster.network.collectives", diagnostics);
+  const bool read = hardware::load_collective_tables(network, {}, {"s.yaml", 1, 1},
+                                                     "cluster.network.collectives", diagnostics);
   ORRERY_CHECK(read != diagnostics.has_errors(), "tables or errors, not both");
   return read;
 }

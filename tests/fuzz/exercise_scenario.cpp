@@ -23,8 +23,7 @@ void check_diagnostics(const Diagnostics& diagnostics, int lines) {
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     ORRERY_CHECK(!diagnostic.message.empty(), "a diagnostic says nothing");
     ORRERY_CHECK(diagnostic.where.file == kName, "a diagnostic names another file");
-    ORRERY_CHECK(diagnostic.where.line <= lines,
-                 "line {} lies behind the end of the file",
+    ORRERY_CHECK(diagnostic.where.line <= lines, "line {} lies behind the end of the file",
                  diagnostic.where.line);
     for (const char c : to_string(diagnostic)) {
       const auto byte = static_cast<unsigned char>(c);

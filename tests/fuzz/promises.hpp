@@ -53,13 +53,9 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  ~MemoryFile() {
-    ::close(descriptor_);
-  }
+  ~MemoryFile() { ::close(descriptor_); }
 
-  [[nodiscard]] std::string path() const {
-    return "/proc/self/fd/" + std::to_string(descriptor_);
-  }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
  private:
   int descriptor_;

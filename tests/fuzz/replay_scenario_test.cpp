@@ -21,9 +21,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20U;
 
 std::vector<std::string> texts() {
   std::vector<fs::path> files;
-  for (const char* folder : {"scenarios",
-                             "tests/negative/scenario",
-                             "tests/fuzz/scenario_corpus",
+  for (const char* folder : {"scenarios", "tests/negative/scenario", "tests/fuzz/scenario_corpus",
                              "tests/fuzz/corpus"}) {
     for (const auto& entry : fs::directory_iterator(fs::path(kSourceDir) / folder)) {
       if (entry.is_regular_file() && entry.path().extension() == ".yaml") {

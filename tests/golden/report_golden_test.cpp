@@ -28,9 +28,8 @@ TEST(GoldenReport, ScreenInAscii) {
 }
 
 TEST(GoldenReport, ScreenOfAStepAlone) {
-  golden::expect_golden(
-      "report_step.txt",
-      to_text(testing::sample_step_evaluation(), {.colour = false, .unicode = true}));
+  golden::expect_golden("report_step.txt", to_text(testing::sample_step_evaluation(),
+                                                   {.colour = false, .unicode = true}));
 }
 
 TEST(GoldenReport, ScreenOfWhatDoesNotFit) {

@@ -31,9 +31,7 @@ class ChromeReader : public ::testing::Test {
     fs::create_directories(folder_);
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] fs::path file(const std::string& text) const {
     const fs::path path = folder_ / "trace.json";
@@ -173,11 +171,8 @@ TEST_F(ChromeReader, StopsWhenAsked) {
 
 report::Evaluation with_slices() {
   report::Evaluation evaluation = report::testing::sample_evaluation();
-  const auto slice = [](schedule::TaskKind kind,
-                        schedule::Stream stream,
-                        int device,
-                        std::int64_t start,
-                        std::int64_t end) {
+  const auto slice = [](schedule::TaskKind kind, schedule::Stream stream, int device,
+                        std::int64_t start, std::int64_t end) {
     schedule::StepTask task;
     task.kind = kind;
     task.stream = stream;
@@ -214,8 +209,7 @@ TEST_F(ChromeReader, ReadsTheTracesThatTheProgramWrites) {
 
 TEST(TraceWords, LeadBackToTasksAndActivities) {
   for (auto i = static_cast<int>(schedule::TaskKind::forward);
-       i <= static_cast<int>(schedule::TaskKind::join);
-       ++i) {
+       i <= static_cast<int>(schedule::TaskKind::join); ++i) {
     const auto kind = static_cast<schedule::TaskKind>(i);
     EXPECT_EQ(report::task_named(report::task_name({.kind = kind, .micro_batch = 12})), kind);
   }

@@ -180,15 +180,14 @@ report::Evaluation combined_step() {
   };
   timeline->sequences = {compute(0, 60.0), compute(1, 80.0), compute(2, 20.0), compute(3, 30.0)};
   const auto part = [](std::uint32_t sequence, step::PartPass pass, step::PartTime time) {
-    return step::TaskPart{
-        sequence, pass == step::PartPass::forward ? 1 : 9, pass, std::optional(time)};
+    return step::TaskPart{sequence, pass == step::PartPass::forward ? 1 : 9, pass,
+                          std::optional(time)};
   };
   const auto us = [](std::int64_t value) { return SimTime{value * kMicrosecond}; };
   step::TaskKindOperations kind;
   kind.parts = {
       part(0, step::PartPass::forward, {.start = us(0), .end = us(60)}),
-      part(1,
-           step::PartPass::backward,
+      part(1, step::PartPass::backward,
            {.start = us(0), .end = us(80), .exposed = us(20), .exchange = true}),
       part(2, step::PartPass::backward, {.start = us(80), .end = us(100)}),
       part(3, step::PartPass::backward, {.start = us(100), .end = us(130)}),
@@ -277,8 +276,8 @@ TEST(OperationLevel, KnowsTheRanksThatShareTheRowsOfAStage) {
   layout.tensor = 2;
   layout.pipeline = 2;
   layout.data = 2;
-  layout.order = {
-      layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline, layout::Axis::data};
+  layout.order = {layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline,
+                  layout::Axis::data};
   EXPECT_EQ(ranks_of(evaluation, 0), (std::vector<std::int32_t>{0, 1, 4, 5}));
   EXPECT_FALSE(are_unequal(evaluation, 0));
   EXPECT_TRUE(are_unequal(evaluation, 1)) << "no rank is said to have the rows of the mean";

@@ -44,14 +44,8 @@ TEST(SideBySide, PutsStoresBelowOneAnotherFromZero) {
   sides.add({"B", store, {200, 400}});
   const auto both = sides.build();
   EXPECT_EQ(row_names(*both),
-            (std::vector<std::string>{"A",
-                                      "  stage 0",
-                                      "    compute",
-                                      "    memory",
-                                      "B",
-                                      "  stage 0",
-                                      "    compute",
-                                      "    memory"}));
+            (std::vector<std::string>{"A", "  stage 0", "    compute", "    memory", "B",
+                                      "  stage 0", "    compute", "    memory"}));
   ASSERT_EQ(both->slices().size(), 4U);
   EXPECT_EQ(both->slices_of(0)[0].begin(), 0);
   EXPECT_EQ(both->end_of(both->slices_of(0)[1]), 400);
@@ -108,10 +102,9 @@ TEST(SideBySide, AMeasuredRankHasTheRowsOfASimulatedStep) {
   SideBySide sides;
   sides.add({"measured", writer.trace(), 0, {10'000, 80'000}}, axes);
   const auto store = sides.build();
-  EXPECT_EQ(
-      row_names(*store),
-      (std::vector<std::string>{
-          "measured", "  compute", "  tensor communication", "  data communication", "  copies"}));
+  EXPECT_EQ(row_names(*store),
+            (std::vector<std::string>{"measured", "  compute", "  tensor communication",
+                                      "  data communication", "  copies"}));
   EXPECT_EQ(store->slices_of(0)[0].begin(), 0);
   EXPECT_EQ(store->duration_of(store->slices_of(0)[0]), 20'000);
   EXPECT_EQ(store->slices_of(1)[0].category(), Category::tensor);

@@ -15,14 +15,9 @@ constexpr std::size_t kDraws = std::size_t{1} << 16U;
 constexpr std::uint64_t kNames = 200;
 constexpr std::uint64_t kGapEvery = 5;
 
-constexpr std::array<Category, 8> kUsed = {Category::forward,
-                                           Category::backward,
-                                           Category::optimizer,
-                                           Category::tensor,
-                                           Category::pipeline,
-                                           Category::data_reduce,
-                                           Category::expert,
-                                           Category::copy};
+constexpr std::array<Category, 8> kUsed = {
+    Category::forward,  Category::backward,    Category::optimizer, Category::tensor,
+    Category::pipeline, Category::data_reduce, Category::expert,    Category::copy};
 
 std::vector<std::int64_t> durations(RandomStream& random) {
   constexpr double kMedianMicroseconds = 50.0;
@@ -55,11 +50,8 @@ void fill_synthetic(StoreBuilder& builder, const SyntheticSpec& spec) {
       const auto pick = static_cast<std::uint64_t>(duration) + i;
       const bool abnormal = spec.abnormal > 0.0 && own.uniform01() < spec.abnormal;
       builder.add(row,
-                  {time,
-                   time + duration,
-                   names[pick % kNames],
-                   kUsed[static_cast<std::size_t>(pick / kUsed.size() % kUsed.size())],
-                   abnormal});
+                  {time, time + duration, names[pick % kNames],
+                   kUsed[static_cast<std::size_t>(pick / kUsed.size() % kUsed.size())], abnormal});
       time += duration + (pick % kGapEvery == 0 ? draws[place % kDraws] : 0);
     }
   }

@@ -43,14 +43,8 @@ class TimelineWidget : public ::testing::Test {
   }
 
   void wheel(QPoint at, int delta, Qt::KeyboardModifiers modifiers) {
-    QWheelEvent event(at,
-                      widget_.mapToGlobal(at),
-                      {},
-                      {0, delta},
-                      Qt::NoButton,
-                      modifiers,
-                      Qt::NoScrollPhase,
-                      false);
+    QWheelEvent event(at, widget_.mapToGlobal(at), {}, {0, delta}, Qt::NoButton, modifiers,
+                      Qt::NoScrollPhase, false);
     QApplication::sendEvent(&widget_, &event);
   }
 
@@ -58,8 +52,8 @@ class TimelineWidget : public ::testing::Test {
     QTest::mousePress(&widget_, Qt::LeftButton, modifiers, from);
     const QPoint half = (from + to) / 2;
     for (const QPoint at : {half, to}) {
-      QMouseEvent move(
-          QEvent::MouseMove, at, widget_.mapToGlobal(at), Qt::NoButton, Qt::LeftButton, modifiers);
+      QMouseEvent move(QEvent::MouseMove, at, widget_.mapToGlobal(at), Qt::NoButton, Qt::LeftButton,
+                       modifiers);
       QApplication::sendEvent(&widget_, &move);
     }
     QTest::mouseRelease(&widget_, Qt::LeftButton, modifiers, to);
@@ -143,8 +137,8 @@ TEST_F(TimelineWidget, CtrlWheelZoomsAtTheCursor) {
   wheel(at, 120, Qt::ControlModifier);
   EXPECT_LT(widget_.view().window().length(), length);
   const double pixel = static_cast<double>(length) / widget_.view().columns();
-  EXPECT_NEAR(
-      static_cast<double>(widget_.view().time_at(column)), static_cast<double>(before), pixel);
+  EXPECT_NEAR(static_cast<double>(widget_.view().time_at(column)), static_cast<double>(before),
+              pixel);
   wheel(at, -120, Qt::ShiftModifier);
   EXPECT_GT(widget_.view().time_at(column), before);
 }
@@ -210,8 +204,8 @@ TEST_F(TimelineWidget, NamesFoldGroupsAndPinRows) {
   EXPECT_TRUE(widget_.view().rows().is_collapsed(0));
   QTest::mouseClick(&widget_, Qt::LeftButton, Qt::NoModifier, {names.left() + 30, names.top() + 8});
   EXPECT_FALSE(widget_.view().rows().is_collapsed(0));
-  QTest::mouseClick(
-      &widget_, Qt::LeftButton, Qt::NoModifier, {names.right() - 8, names.top() + 45});
+  QTest::mouseClick(&widget_, Qt::LeftButton, Qt::NoModifier,
+                    {names.right() - 8, names.top() + 45});
   EXPECT_TRUE(widget_.view().rows().is_pinned(2));
 }
 
@@ -219,12 +213,8 @@ TEST_F(TimelineWidget, HoverTellsNameAndDurationAtOnce) {
   show(plain_store());
   QSignalSpy spy(&widget_, &TimelineView::hovered);
   QTest::mouseMove(&widget_, in_rows(0.7, 27));
-  QMouseEvent move(QEvent::MouseMove,
-                   in_rows(0.7, 27),
-                   widget_.mapToGlobal(in_rows(0.7, 27)),
-                   Qt::NoButton,
-                   Qt::NoButton,
-                   Qt::NoModifier);
+  QMouseEvent move(QEvent::MouseMove, in_rows(0.7, 27), widget_.mapToGlobal(in_rows(0.7, 27)),
+                   Qt::NoButton, Qt::NoButton, Qt::NoModifier);
   QApplication::sendEvent(&widget_, &move);
   ASSERT_GE(spy.count(), 1);
   EXPECT_EQ(spy.back()[0].toString(),

@@ -200,20 +200,13 @@ TEST(RowLayout, AGroupOpensToTheRanksThatShareItsRows) {
     }
     return all;
   };
-  const std::vector<std::string> closed = {
-      "stage 0", "  compute", "  memory", "  4 ranks", "after"};
+  const std::vector<std::string> closed = {"stage 0", "  compute", "  memory", "  4 ranks",
+                                           "after"};
   EXPECT_EQ(names(), closed);
   rows.toggle(rows.scrolled()[3].place());
   EXPECT_EQ(names(),
-            (std::vector<std::string>{"stage 0",
-                                      "  compute",
-                                      "  memory",
-                                      "  4 ranks",
-                                      "    rank 4",
-                                      "    rank 5",
-                                      "    rank 12",
-                                      "    rank 13",
-                                      "after"}));
+            (std::vector<std::string>{"stage 0", "  compute", "  memory", "  4 ranks", "    rank 4",
+                                      "    rank 5", "    rank 12", "    rank 13", "after"}));
   rows.toggle(rows.scrolled()[6].place());
   ASSERT_EQ(rows.scrolled().size(), 11U);
   EXPECT_EQ(names()[6], "    rank 12");

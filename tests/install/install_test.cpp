@@ -48,8 +48,7 @@ class InstallTest : public ::testing::Test {
     const std::string line = fmt::format(
         "cd '{0}' && env -i PATH=/usr/bin:/bin HOME='{0}' sh -c \"$(cat <<'END'\n{1}\nEND\n)\" "
         "> out 2> err",
-        folder_.string(),
-        command);
+        folder_.string(), command);
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
   }
@@ -59,25 +58,19 @@ class InstallTest : public ::testing::Test {
     return read_file(folder_ / name, kMostBytes);
   }
 
-  [[nodiscard]] fs::path folder() const {
-    return folder_;
-  }
+  [[nodiscard]] fs::path folder() const { return folder_; }
 
  private:
   fs::path folder_;
 };
 
-std::string quoted(const fs::path& path) {
-  return "'" + path.string() + "'";
-}
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
 std::string program(const fs::path& prefix = kInstalled) {
   return quoted(prefix / "bin" / "orrery");
 }
 
-fs::path scenarios() {
-  return kInstalled / "share" / "orrery" / "scenarios";
-}
+fs::path scenarios() { return kInstalled / "share" / "orrery" / "scenarios"; }
 
 TEST_F(InstallTest, MainScenarioGivesTheSameAnswerFromThere) {
   const std::string name = "llama3-405b-16k.yaml";
@@ -139,19 +132,17 @@ TEST_F(InstallTest, EveryCommandHasItsPageAndShellsTheirScripts) {
     const fs::path file = kInstalled / "share" / "man" / "man1" / (page + ".1");
     EXPECT_TRUE(fs::exists(file) || fs::exists(file.string() + ".gz")) << page;
   }
-  for (const std::string script : {"bash-completion/completions/orrery",
-                                   "zsh/vendor-completions/_orrery",
-                                   "fish/vendor_completions.d/orrery.fish"}) {
+  for (const std::string script :
+       {"bash-completion/completions/orrery", "zsh/vendor-completions/_orrery",
+        "fish/vendor_completions.d/orrery.fish"}) {
     EXPECT_TRUE(fs::exists(kInstalled / "share" / script)) << script;
   }
 }
 
 TEST_F(InstallTest, NoTextNamesTheFolderOfTheBuild) {
-  const Finished found = run(fmt::format("grep -rl -e '{}' -e '{}' {} {}",
-                                         kSource.string(),
-                                         kBuild.string(),
-                                         quoted(kInstalled / "share"),
-                                         quoted(kInstalled / "lib" / "cmake")));
+  const Finished found =
+      run(fmt::format("grep -rl -e '{}' -e '{}' {} {}", kSource.string(), kBuild.string(),
+                      quoted(kInstalled / "share"), quoted(kInstalled / "lib" / "cmake")));
   EXPECT_EQ(found.out, "");
 }
 
@@ -208,11 +199,8 @@ TEST_F(InstallTest, AnotherProjectUsesTheLibraries) {
   }
   const std::string build =
       fmt::format("'{}' -S {} -B build {} -DCMAKE_PREFIX_PATH={} && '{}' --build build",
-                  ORRERY_CMAKE,
-                  quoted(kSource / "tests" / "install" / "downstream"),
-                  ORRERY_CONFIGURE,
-                  quoted(kInstalled),
-                  ORRERY_CMAKE);
+                  ORRERY_CMAKE, quoted(kSource / "tests" / "install" / "downstream"),
+                  ORRERY_CONFIGURE, quoted(kInstalled), ORRERY_CMAKE);
   const Finished built = run(build);
   ASSERT_EQ(built.code, 0) << built.out << built.err;
   const Finished asked = run("build/downstream");

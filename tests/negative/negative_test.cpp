@@ -81,8 +81,8 @@ TEST(Negative, EveryFileGivesItsExactDiagnostics) {
 TEST(Negative, EveryFileBelongsToAStageAndEveryExpectationToAFile) {
   for (const fs::path& file : files_with_extension(kRoot, ".yaml")) {
     const std::string folder = fs::relative(file, kRoot).begin()->string();
-    const bool known = std::any_of(
-        kStages.begin(), kStages.end(), [&](const Stage& stage) { return stage.folder == folder; });
+    const bool known = std::any_of(kStages.begin(), kStages.end(),
+                                   [&](const Stage& stage) { return stage.folder == folder; });
     EXPECT_TRUE(known) << file << " lies in no stage's folder";
   }
   for (fs::path file : files_with_extension(kRoot, ".expected")) {

@@ -39,11 +39,8 @@ void expect_run_time(const std::string& name, const RunPlan& plan, Seconds expec
   const double goodput = seconds(1.0) / expected;
   const double error = standard_error(result.goodput);
   const double edge = 2.0 * (1.0 - goodput) / mtbfs;
-  fmt::print("{}: goodput {:.5f} expected, {:.5f} simulated, z = {:+.2f}\n",
-             name,
-             goodput,
-             result.goodput.mean(),
-             (result.goodput.mean() - goodput) / error);
+  fmt::print("{}: goodput {:.5f} expected, {:.5f} simulated, z = {:+.2f}\n", name, goodput,
+             result.goodput.mean(), (result.goodput.mean() - goodput) / error);
   EXPECT_NEAR(result.goodput.mean(), goodput, 3.0 * error + edge) << name;
 }
 
@@ -63,12 +60,8 @@ TEST(CheckpointOracle, DalysRunTimeForAnyRatioOfSaveRestartAndMtbf) {
       const Seconds expected = daly_run_time(
           {static_cast<double>(kSegments) * interval, interval, save * mtbf, restart * mtbf, mtbf});
       const double z = (result.wall.mean() - in_seconds(expected)) / standard_error(result.wall);
-      fmt::print("C/M = {}, R/M = {}: {:.2f} h expected, {:.2f} h simulated, z = {:+.2f}\n",
-                 save,
-                 restart,
-                 in_hours(expected),
-                 in_hours(seconds(result.wall.mean())),
-                 z);
+      fmt::print("C/M = {}, R/M = {}: {:.2f} h expected, {:.2f} h simulated, z = {:+.2f}\n", save,
+                 restart, in_hours(expected), in_hours(seconds(result.wall.mean())), z);
       EXPECT_EQ(result.finished, kTrials);
       EXPECT_LT(std::abs(z), 3.5) << save << " " << restart;  // one of nine may pass 3
     }
@@ -89,9 +82,7 @@ TEST(CheckpointOracle, AsynchronousSavesProtectFromTheirDurableTimeOn) {
     const Seconds expected = async_run_time(
         {seconds(1.0), seconds(600.0), seconds(20.0), seconds(durable), seconds(300.0), mtbf});
     expect_run_time(fmt::format("durable after {} s", durable),
-                    plan_of(spec, steps_of(seconds(10.0))),
-                    expected,
-                    kWindow);
+                    plan_of(spec, steps_of(seconds(10.0))), expected, kWindow);
   }
 }
 
@@ -171,11 +162,8 @@ void expect_placement(std::int64_t lost, double survival) {
   const double from_memory = (kFromStorage - load) / (kFromStorage - kFromMemory);
   const double count = result.failures.mean() * static_cast<double>(result.trials);
   const double error = std::sqrt(survival * (1.0 - survival) / count);
-  fmt::print("{} of 16 nodes: {:.4f} of {:.0f} recoveries from memory, {:.4f} expected\n",
-             lost,
-             from_memory,
-             count,
-             survival);
+  fmt::print("{} of 16 nodes: {:.4f} of {:.0f} recoveries from memory, {:.4f} expected\n", lost,
+             from_memory, count, survival);
   EXPECT_NEAR(from_memory, survival, 3.0 * error + 2e-3);  // failures before the next save
 }
 

@@ -191,8 +191,7 @@ TEST(Schedules, OfOneModelCompareAsTabulated) {
     const Schedule schedule =
         generated({.kind = kind, .devices = 8, .chunks = v, .micro_batches = 32});
     const Int part = schedule.placement == Placement::bidirectional ? 4 : 4 / v;
-    return must_run(schedule,
-                    message == 0 ? P2pMode::none : P2pMode::latency,
+    return must_run(schedule, message == 0 ? P2pMode::none : P2pMode::latency,
                     equal_costs(schedule, part, part, part, message))
         .makespan;
   };
@@ -233,11 +232,8 @@ TEST(Schedules, AreMonotoneAndScaleInTheirCosts) {
       const auto draw = [&random] { return 1 + static_cast<Int>(random.uniform_int(6)); };
       TickCosts costs = equal_costs(schedule, draw(), draw(), draw(), draw() - 1);
       const Int before = must_run(schedule, P2pMode::latency, costs).makespan;
-      TickCosts scaled = equal_costs(schedule,
-                                     7 * costs.forward[0],
-                                     7 * costs.input[0],
-                                     7 * costs.weight[0],
-                                     7 * costs.message);
+      TickCosts scaled = equal_costs(schedule, 7 * costs.forward[0], 7 * costs.input[0],
+                                     7 * costs.weight[0], 7 * costs.message);
       EXPECT_EQ(must_run(schedule, P2pMode::latency, scaled).makespan, 7 * before)
           << to_string(family.kind);
       costs.message += 1;

@@ -21,10 +21,7 @@ constexpr double kHuge = 256.0;  // GiB
 hardware::GpuProfile ring_only(const char* name) {
   Diagnostics diagnostics;
   auto gpu = hardware::load_gpu_profile(
-      std::string(kSourceDir) + "/scenarios/profiles/gpu/" + name + ".yaml",
-      {},
-      {},
-      "gpu",
+      std::string(kSourceDir) + "/scenarios/profiles/gpu/" + name + ".yaml", {}, {}, "gpu",
       diagnostics);
   gpu.value().nvlink->nvls = false;
   return *std::move(gpu);
@@ -47,10 +44,8 @@ hardware::ClusterSpec hosts(std::int64_t nodes) {
   return cluster;
 }
 
-double seconds_of(CollectiveKind kind,
-                  const layout::GroupPlacement& group,
-                  const hardware::GpuProfile& gpu,
-                  const hardware::ClusterSpec& cluster) {
+double seconds_of(CollectiveKind kind, const layout::GroupPlacement& group,
+                  const hardware::GpuProfile& gpu, const hardware::ClusterSpec& cluster) {
   const Bytes size = gibibytes(kHuge);
   return in_seconds(
       collective_time(kind, size, size, model::Dtype::bf16, group, gpu, cluster).total());
@@ -98,10 +93,9 @@ TEST(CollectiveOracle, TwoLevelSendsLessOverTheNicsThanTheFlatRing) {
   const auto cluster = hosts(4);
   const double flat = seconds_of(CollectiveKind::all_reduce, spread(32, 4), gpu, cluster);
   const Bytes shard = gibibytes(kHuge / 8.0);
-  const double rails = in_seconds(
-      collective_time(
-          CollectiveKind::all_reduce, shard, shard, model::Dtype::bf16, spread(4, 4), gpu, cluster)
-          .total());
+  const double rails = in_seconds(collective_time(CollectiveKind::all_reduce, shard, shard,
+                                                  model::Dtype::bf16, spread(4, 4), gpu, cluster)
+                                      .total());
   // (2 * 3/4 / 8) / (2 * 31/32 / 8) = 24/31.
   EXPECT_NEAR(rails / flat, 24.0 / 31.0, 5e-3);
 }

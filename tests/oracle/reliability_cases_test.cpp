@@ -43,9 +43,7 @@ class Inputs {
  public:
   explicit Inputs(const DataRow& row) : row_(row) {}
 
-  [[nodiscard]] bool has(const char* key) const {
-    return row_.has(key);
-  }
+  [[nodiscard]] bool has(const char* key) const { return row_.has(key); }
 
   [[nodiscard]] std::string text(const char* key) const {
     EXPECT_TRUE(row_.has(key)) << key;
@@ -68,9 +66,7 @@ class Inputs {
     return yaml::parse_event_rate(text(key)).value.value_or(per_second(std::nan("")));
   }
 
-  [[nodiscard]] CheckpointCost cost() const {
-    return {time("checkpoint"), time("mtbf")};
-  }
+  [[nodiscard]] CheckpointCost cost() const { return {time("checkpoint"), time("mtbf")}; }
 
  private:
   DataRow row_;
@@ -79,15 +75,12 @@ class Inputs {
 using Values = std::vector<double>;
 using Function = std::function<Values(const Inputs&)>;
 
-Values seconds_of(Seconds time) {
-  return {in_seconds(time)};
-}
+Values seconds_of(Seconds time) { return {in_seconds(time)}; }
 
 Values interval_errors(const Inputs& in) {
   const CheckpointCost cost{seconds(in.number("checkpoint_over_mtbf")), seconds(1.0)};
   const Seconds exact = optimal_interval(cost);
-  return {young_interval(cost) / exact - 1.0,
-          daly_first_order_interval(cost) / exact - 1.0,
+  return {young_interval(cost) / exact - 1.0, daly_first_order_interval(cost) / exact - 1.0,
           daly_higher_order_interval(cost) / exact - 1.0};
 }
 
@@ -160,10 +153,8 @@ Values scripted_run(const Inputs& in) {
     }
   }
   const auto times = validate::run_case(run);
-  return times ? Values{in_seconds(times->wall),
-                        in_seconds(times->lost),
-                        in_seconds(times->checkpoint),
-                        in_seconds(times->restart)}
+  return times ? Values{in_seconds(times->wall), in_seconds(times->lost),
+                        in_seconds(times->checkpoint), in_seconds(times->restart)}
                : Values{};
 }
 
@@ -189,8 +180,8 @@ const std::map<std::string, Function>& functions() {
        }},
       {"effective_time",
        [](const Inputs& in) {
-         return Values{effective_time(
-             in.time("mtbf"), in.time("stall"), in.time("degraded"), in.number("lost"))};
+         return Values{effective_time(in.time("mtbf"), in.time("stall"), in.time("degraded"),
+                                      in.number("lost"))};
        }},
       {"replica_survival",
        [](const Inputs& in) {

@@ -43,32 +43,20 @@ void expect_daly_run_time(double mtbf_minutes, double interval_minutes) {
   const Seconds interval = minutes(interval_minutes);
   const RunPlan plan = plan_of(spec, steps_of(interval));
   const MonteCarloResult result = run_all(plan, true);
-  const Seconds expected = daly_run_time({static_cast<double>(kSegments) * interval,
-                                          interval,
-                                          minutes(5.0),
-                                          minutes(10.0),
-                                          minutes(mtbf_minutes)});
+  const Seconds expected = daly_run_time({static_cast<double>(kSegments) * interval, interval,
+                                          minutes(5.0), minutes(10.0), minutes(mtbf_minutes)});
   EXPECT_EQ(result.finished, kTrials);
   const double z = (result.wall.mean() - in_seconds(expected)) / standard_error(result.wall);
-  fmt::print("M = {} min: {:.3f} h expected, {:.3f} h simulated, z = {:+.2f}\n",
-             mtbf_minutes,
-             in_hours(expected),
-             in_hours(seconds(result.wall.mean())),
-             z);
+  fmt::print("M = {} min: {:.3f} h expected, {:.3f} h simulated, z = {:+.2f}\n", mtbf_minutes,
+             in_hours(expected), in_hours(seconds(result.wall.mean())), z);
   EXPECT_LT(std::abs(z), 3.0);
 }
 
-TEST(RunOracle, DalysRunTimeAtAnMtbfOf24Hours) {
-  expect_daly_run_time(1440.0, 116.69);
-}
+TEST(RunOracle, DalysRunTimeAtAnMtbfOf24Hours) { expect_daly_run_time(1440.0, 116.69); }
 
-TEST(RunOracle, DalysRunTimeAtAnMtbfOf6Hours) {
-  expect_daly_run_time(360.0, 56.71);
-}
+TEST(RunOracle, DalysRunTimeAtAnMtbfOf6Hours) { expect_daly_run_time(360.0, 56.71); }
 
-TEST(RunOracle, DalysRunTimeAtAnMtbfOf15Minutes) {
-  expect_daly_run_time(15.0, 9.14);
-}
+TEST(RunOracle, DalysRunTimeAtAnMtbfOf15Minutes) { expect_daly_run_time(15.0, 9.14); }
 
 TEST(RunOracle, FiftyFourDaysAtAnMtbfOf3HoursKeepDalysGoodput) {
   // Interval 600 s, save 20 s, restart 480 s, M = 3 h. The window ends in the middle of a segment,
@@ -79,9 +67,8 @@ TEST(RunOracle, FiftyFourDaysAtAnMtbfOf3HoursKeepDalysGoodput) {
   restart_after(spec, seconds(480.0));
   fail_every(spec, hours(3.0));
   const MonteCarloResult result = run_all(plan_of(spec, steps_of(seconds(100.0))));
-  const double expected =
-      seconds(1.0) /
-      daly_run_time({seconds(1.0), seconds(600.0), seconds(20.0), seconds(480.0), hours(3.0)});
+  const double expected = seconds(1.0) / daly_run_time({seconds(1.0), seconds(600.0), seconds(20.0),
+                                                        seconds(480.0), hours(3.0)});
   fmt::print("goodput {:.6f} expected, {:.6f} simulated\n", expected, result.goodput.mean());
   EXPECT_NEAR(result.goodput.mean(), expected, 3.0 * standard_error(result.goodput) + 1.3e-5);
 }
@@ -114,11 +101,8 @@ TEST(RunOracle, Llama3RatesGive419FailuresIn54Days) {
   EXPECT_NEAR(result.failures_by_cause[1], 72.0, 3.0 * std::sqrt(0.072));
   EXPECT_NEAR(result.failures_by_cause[2], 54.0, 3.0 * std::sqrt(0.054));
   fmt::print("{:.1f} failures, goodput p10 {:.4f} p50 {:.4f} p90 {:.4f}, interval {} steps\n",
-             result.failures.mean(),
-             result.goodput.quantile(0.1),
-             result.goodput.quantile(0.5),
-             result.goodput.quantile(0.9),
-             *plan.checkpoint_steps);
+             result.failures.mean(), result.goodput.quantile(0.1), result.goodput.quantile(0.5),
+             result.goodput.quantile(0.9), *plan.checkpoint_steps);
   EXPECT_GT(result.ettr.quantile(0.1), 0.90);  // the paper: more than 90 % effective training time
 }
 
@@ -196,11 +180,8 @@ void expect_poisson_repairs(const Duration& repair) {
       static_cast<double>(count.count_below(static_cast<double>(load.p99) + 0.5)) /
       static_cast<double>(kTrials);
   EXPECT_NEAR(below_p99, 0.99, 0.007);
-  fmt::print("in repair: mean {:.3f} ({:.3f}), P(X <= {}) {:.4f}\n",
-             count.mean(),
-             load.mean,
-             load.p99,
-             below_p99);
+  fmt::print("in repair: mean {:.3f} ({:.3f}), P(X <= {}) {:.4f}\n", count.mean(), load.mean,
+             load.p99, below_p99);
 }
 
 TEST(RunOracle, NodesInRepairArePoissonForAFixedRepair) {

@@ -82,8 +82,7 @@ inline Seconds just_in_time_run_time(const JustInTimeRun& run) {
 
 // `intervals` by tier.
 inline double first_order_tiered_waste(std::span<const TierCost> tiers,
-                                       std::span<const Seconds> intervals,
-                                       Seconds mtbf) {
+                                       std::span<const Seconds> intervals, Seconds mtbf) {
   double waste = 0.0;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     waste += tiers[i].stall / intervals[i] +

@@ -41,8 +41,8 @@ inline std::vector<Costs> cost_grid(bool with_messages) {
 
 inline Int makespan(const ScheduleRequest& request, P2pMode mode, const Costs& costs) {
   const Schedule schedule = generated(request);
-  return must_run(
-             schedule, mode, equal_costs(schedule, costs.forward, costs.backward, 0, costs.message))
+  return must_run(schedule, mode,
+                  equal_costs(schedule, costs.forward, costs.backward, 0, costs.message))
       .makespan;
 }
 
@@ -53,12 +53,8 @@ inline std::string where(const ScheduleRequest& r, const Costs& c) {
          " B=" + std::to_string(c.backward) + " t=" + std::to_string(c.message);
 }
 
-inline Int positive(Int value) {
-  return std::max<Int>(0, value);
-}
+inline Int positive(Int value) { return std::max<Int>(0, value); }
 
-inline Int ceil_divide(Int value, Int by) {
-  return (value + by - 1) / by;
-}
+inline Int ceil_divide(Int value, Int by) { return (value + by - 1) / by; }
 
 }  // namespace orrery::schedule

@@ -26,10 +26,7 @@ using schedule::ScheduleKind;
 
 constexpr double kTolerance = 1e-4;
 
-StepResult ideal_pipeline(ScheduleKind kind,
-                          std::int64_t p,
-                          std::int64_t v,
-                          std::int64_t m,
+StepResult ideal_pipeline(ScheduleKind kind, std::int64_t p, std::int64_t v, std::int64_t m,
                           hardware::PipelineTransfer transfer) {
   Ideal ideal;
   ideal.gpus_per_node = p;
@@ -61,13 +58,12 @@ void expect_bubble(ScheduleKind kind, const std::vector<Size>& sizes) {
       const StepResult result = ideal_pipeline(kind, at.p, at.v, at.m, transfer);
       const std::string where = std::string(to_string(kind)) + " p=" + std::to_string(at.p) +
                                 " v=" + std::to_string(at.v) + " m=" + std::to_string(at.m);
-      EXPECT_NEAR(
-          result.ledger.share(StepCategory::bubble), closed_form(at.p, at.v, at.m), kTolerance)
+      EXPECT_NEAR(result.ledger.share(StepCategory::bubble), closed_form(at.p, at.v, at.m),
+                  kTolerance)
           << where;
       EXPECT_NEAR(
           result.ledger.share(StepCategory::bubble) + result.ledger.share(StepCategory::compute),
-          1.0,
-          kTolerance)
+          1.0, kTolerance)
           << where;
     }
   }

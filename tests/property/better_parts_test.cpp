@@ -99,9 +99,7 @@ bool better_links(const GpuProfile& a, const GpuProfile& b) {
 }
 
 // Launch time of the CPUs it is sold with.
-double host_of(const GpuProfile& gpu) {
-  return gpu.host_factor ? gpu.host_factor->value() : 1.0;
-}
+double host_of(const GpuProfile& gpu) { return gpu.host_factor ? gpu.host_factor->value() : 1.0; }
 
 // Graham's exceptions: more SMs can leave the last wave emptier, and switches that reduce can lead
 // NCCL to another algorithm than the fastest, so both must be the same.
@@ -258,12 +256,11 @@ TEST(BetterParts, LessJitterAndShorterLatencyAreNeverWorse) {
                         with_software(step.costs,
                                       [&](auto& s) { scaled(s.jitter_per_doubling, factor); })),
                 before + slack);
-      EXPECT_LE(time_of(step.input,
-                        with_software(step.costs,
-                                      [&](auto& s) {
-                                        scaled(s.transfer_overhead, factor);
-                                        scaled(s.collective_overhead, factor);
-                                      })),
+      EXPECT_LE(time_of(step.input, with_software(step.costs,
+                                                  [&](auto& s) {
+                                                    scaled(s.transfer_overhead, factor);
+                                                    scaled(s.collective_overhead, factor);
+                                                  })),
                 before + slack);
       EXPECT_LE(
           time_of(step.input,

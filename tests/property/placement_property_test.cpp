@@ -18,23 +18,14 @@ namespace {
 
 constexpr std::uint64_t kPlacementSeed = 20261121;
 
-constexpr std::array<GroupKind, 12> kKinds = {GroupKind::tensor,
-                                              GroupKind::context,
-                                              GroupKind::pipeline,
-                                              GroupKind::data,
-                                              GroupKind::data_context,
-                                              GroupKind::expert,
-                                              GroupKind::expert_tensor,
-                                              GroupKind::expert_data,
-                                              GroupKind::expert_shard,
-                                              GroupKind::expert_replica,
-                                              GroupKind::shard,
-                                              GroupKind::replica};
+constexpr std::array<GroupKind, 12> kKinds = {
+    GroupKind::tensor,         GroupKind::context,      GroupKind::pipeline,
+    GroupKind::data,           GroupKind::data_context, GroupKind::expert,
+    GroupKind::expert_tensor,  GroupKind::expert_data,  GroupKind::expert_shard,
+    GroupKind::expert_replica, GroupKind::shard,        GroupKind::replica};
 
 // Do two ranks belong to the same group? As the header of placement.hpp and the layout rules say.
-bool same_group(const Layout& layout,
-                GroupKind kind,
-                const RankCoordinates& a,
+bool same_group(const Layout& layout, GroupKind kind, const RankCoordinates& a,
                 const RankCoordinates& b) {
   if (kind == GroupKind::pipeline) {
     return a.tensor == b.tensor && a.context == b.context && a.data == b.data;
@@ -125,21 +116,14 @@ std::string describe(const Layout& layout, GroupKind kind) {
   for (const Axis axis : layout.order) {
     text += " " + std::to_string(static_cast<int>(axis));
   }
-  for (const std::int64_t value : {layout.tensor,
-                                   layout.context,
-                                   layout.pipeline,
-                                   layout.data,
-                                   layout.expert_tensor,
-                                   layout.expert,
-                                   layout.shard_group}) {
+  for (const std::int64_t value : {layout.tensor, layout.context, layout.pipeline, layout.data,
+                                   layout.expert_tensor, layout.expert, layout.shard_group}) {
     text += " " + std::to_string(value);
   }
   return text;
 }
 
-std::vector<RankId> literal_group(const RankMap& map,
-                                  const Layout& layout,
-                                  GroupKind kind,
+std::vector<RankId> literal_group(const RankMap& map, const Layout& layout, GroupKind kind,
                                   RankId member) {
   std::vector<RankId> ranks;
   for (std::int32_t rank = 0; rank < layout.gpus; ++rank) {

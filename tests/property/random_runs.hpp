@@ -20,15 +20,11 @@ struct RandomRun {
   RunSpec spec;
   StepInput step;
 
-  [[nodiscard]] RunPlan plan() const {
-    return plan_of(spec, step);
-  }
+  [[nodiscard]] RunPlan plan() const { return plan_of(spec, step); }
 
   [[nodiscard]] std::string describe() const {
     return fmt::format("{} nodes, {} spares, {} steps of {} s, a node fails every {} h{}",
-                       step.nodes,
-                       spec.capacity.spares,
-                       spec.training.steps.value_or(0),
+                       step.nodes, spec.capacity.spares, spec.training.steps.value_or(0),
                        in_seconds(to_seconds(step.step_time)),
                        in_hours(1.0 / *spec.failures.node_rate),
                        spec.capacity.spot ? ", on spot" : "");

@@ -56,13 +56,9 @@ class RandomSteps {
     return static_cast<std::int64_t>(random_.uniform_int(bound));
   }
 
-  bool coin() {
-    return below(2) == 1;
-  }
+  bool coin() { return below(2) == 1; }
 
-  std::int64_t power_of_two(std::uint64_t exponents) {
-    return std::int64_t{1} << below(exponents);
-  }
+  std::int64_t power_of_two(std::uint64_t exponents) { return std::int64_t{1} << below(exponents); }
 
   template <typename T>
   T one_of(std::initializer_list<T> choices) {
@@ -88,17 +84,13 @@ class RandomSteps {
 
   void draw_step(Case& what) {
     using schedule::ScheduleKind;
-    what.step.schedule = what.layout.pipeline == 1
-                             ? ScheduleKind::none
-                             : one_of<ScheduleKind>({ScheduleKind::gpipe,
-                                                     ScheduleKind::one_f_one_b,
-                                                     ScheduleKind::interleaved,
-                                                     ScheduleKind::interleaved,
-                                                     ScheduleKind::looped_bfs,
-                                                     ScheduleKind::eager_1f1b,
-                                                     ScheduleKind::zb_h1,
-                                                     ScheduleKind::zb_h2,
-                                                     ScheduleKind::interleaved_combined});
+    what.step.schedule =
+        what.layout.pipeline == 1
+            ? ScheduleKind::none
+            : one_of<ScheduleKind>(
+                  {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved,
+                   ScheduleKind::interleaved, ScheduleKind::looped_bfs, ScheduleKind::eager_1f1b,
+                   ScheduleKind::zb_h1, ScheduleKind::zb_h2, ScheduleKind::interleaved_combined});
     const bool chunks = what.step.schedule == ScheduleKind::interleaved ||
                         what.step.schedule == ScheduleKind::looped_bfs ||
                         what.step.schedule == ScheduleKind::interleaved_combined;
@@ -122,22 +114,14 @@ class RandomSteps {
 
   Case draw() {
     Case what;
-    what.model = std::string(one_of<std::string_view>({"llama3-8b",
-                                                       "llama2-70b",
-                                                       "gpt3-175b",
-                                                       "bloom-176b",
-                                                       "qwen2.5-1.5b",
-                                                       "mixtral-8x7b",
-                                                       "deepseek-v2",
-                                                       "deepseek-v3"}));
+    what.model = std::string(
+        one_of<std::string_view>({"llama3-8b", "llama2-70b", "gpt3-175b", "bloom-176b",
+                                  "qwen2.5-1.5b", "mixtral-8x7b", "deepseek-v2", "deepseek-v3"}));
     what.gpu = std::string(one_of<std::string_view>(
         {"h100-sxm-80gb", "a100-sxm-80gb", "b200-sxm", "rtx-4090", "v100-sxm-32gb"}));
-    what.software = std::string(one_of<std::string_view>({"megatron-core",
-                                                          "megatron-lm",
-                                                          "megatron-core-no-overlap",
-                                                          "torchtitan-fsdp2",
-                                                          "pytorch-ddp",
-                                                          "internevo"}));
+    what.software = std::string(
+        one_of<std::string_view>({"megatron-core", "megatron-lm", "megatron-core-no-overlap",
+                                  "torchtitan-fsdp2", "pytorch-ddp", "internevo"}));
     what.network =
         std::string(one_of<std::string_view>({"infiniband-400g", "ethernet-100g", "clos-400g"}));
     what.gpus_per_node = one_of<std::int64_t>({8, 8, 4});

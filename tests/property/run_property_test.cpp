@@ -126,8 +126,7 @@ TEST(RunMetamorphic, LongerNoticeOfSpotNodesNeverCostsTime) {
         SpotSpec& spot = *run.spec.capacity.spot;
         spot.notice = spot.notice * (1.5 + 8.0 * random.uniform01());
       },
-      "longer notice",
-      [](RandomRun& run, RandomStream& random) { run.make_spot(random); });
+      "longer notice", [](RandomRun& run, RandomStream& random) { run.make_spot(random); });
 }
 
 // More work takes longer in every single trial: the draws are the same, and the run with more

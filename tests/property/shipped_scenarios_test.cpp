@@ -102,9 +102,7 @@ TEST(ShippedSteps, NamesChangeNothing) {
   }
 }
 
-void rename(std::string& name) {
-  name += name.empty() ? "" : " by another name";
-}
+void rename(std::string& name) { name += name.empty() ? "" : " by another name"; }
 
 template <typename Named>
 void rename_all(std::vector<Named>& items) {
@@ -117,8 +115,7 @@ void rename_parts(run::RunSpec& run) {
   run::FailureSpec& failures = run.failures;
   if (failures.log_lines) {
     for (run::LoggedFailure& line : *failures.log_lines) {
-      const bool own = std::any_of(failures.causes.begin(),
-                                   failures.causes.end(),
+      const bool own = std::any_of(failures.causes.begin(), failures.causes.end(),
                                    [&line](const auto& cause) { return cause.name == line.cause; });
       line.cause += own ? " by another name" : "";
     }

@@ -27,9 +27,7 @@ namespace {
 constexpr std::uint64_t kSeed = 20261121;
 constexpr int kRounds = 300;
 
-Int128 gpu_time(std::int64_t gpus, SimTime time) {
-  return Int128{gpus} * Int128{time.ns};
-}
+Int128 gpu_time(std::int64_t gpus, SimTime time) { return Int128{gpus} * Int128{time.ns}; }
 
 TEST(StepProperty, LedgersAddUpToGpusTimesStepToTheNanosecond) {
   RandomSteps steps(kSeed);
@@ -108,10 +106,8 @@ schedule::DataParallelComm random_comm(RandomStream& random, const StepInput& in
 
 // A pass is longer by the slow-down of just the time that collectives of its device run beside it.
 // Returns whether any is.
-bool is_stretched_by_what_it_shares(const schedule::StepGraph& graph,
-                                    const engine::Timing& timing,
-                                    const TaskTimes& times,
-                                    double slowdown) {
+bool is_stretched_by_what_it_shares(const schedule::StepGraph& graph, const engine::Timing& timing,
+                                    const TaskTimes& times, double slowdown) {
   bool stretched = false;
   for (std::size_t i = 0; i < times.stretch().size(); ++i) {
     const schedule::StepTask& task = graph.tasks[i];
@@ -148,11 +144,10 @@ TEST(StepProperty, LinearAndEventDrivenPassAgreeOnRealStepGraphs) {
                             .micro_batches = static_cast<int>(layout.micro_batches),
                             .group_size = {}}));
     const auto buckets = buckets_per_chunk(step.input);
-    const auto built = schedule::build_step_graph(plan,
-                                                  {.p2p = random_mode(random, step.input),
-                                                   .buckets = buckets,
-                                                   .comm = random_comm(random, step.input),
-                                                   .optimizer = true});
+    const auto built = schedule::build_step_graph(plan, {.p2p = random_mode(random, step.input),
+                                                         .buckets = buckets,
+                                                         .comm = random_comm(random, step.input),
+                                                         .optimizer = true});
     if (!std::holds_alternative<schedule::StepGraph>(built)) {
       continue;  // blocking transfers deadlock in some schedules
     }
@@ -253,10 +248,8 @@ TEST(StepProperty, PeakMemoryFallsWithShardingAndRecomputation) {
     input.layout.shard_group = input.layout.data * input.layout.context;
     input.choices.reduction = hardware::GradientReduction::per_micro_batch;
     std::vector<StageMemory> before;
-    for (const layout::Sharding sharding : {layout::Sharding::none,
-                                            layout::Sharding::zero1,
-                                            layout::Sharding::zero2,
-                                            layout::Sharding::zero3}) {
+    for (const layout::Sharding sharding : {layout::Sharding::none, layout::Sharding::zero1,
+                                            layout::Sharding::zero2, layout::Sharding::zero3}) {
       input.layout.sharding = sharding;
       const auto memory = memory_of(input);
       for (std::size_t device = 0; device < before.size(); ++device) {

@@ -46,9 +46,7 @@ Case bloom(const Topology& topology) {
   return what;
 }
 
-double seconds_of(const Topology& topology) {
-  return step_seconds(simulate(bloom(topology)));
-}
+double seconds_of(const Topology& topology) { return step_seconds(simulate(bloom(topology))); }
 
 void expect_ratio(double predicted, double measured, double tolerance) {
   EXPECT_NEAR(predicted / measured, 1.0, tolerance)

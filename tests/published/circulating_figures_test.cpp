@@ -58,10 +58,10 @@ TEST(CirculatingFigures, Llama3SharesAreThoseOfTheCounts) {
   EXPECT_NEAR(counts[FailureCategory::gpu] / all, 0.640, 5e-4);  // claimed: 58 %
   EXPECT_NEAR(counts[FailureCategory::network] / all, 0.084, 5e-4);
   EXPECT_NEAR(counts[FailureCategory::host] / all, 0.050, 5e-4);  // claimed: 16 %
-  EXPECT_NEAR(
-      (counts[FailureCategory::host] + counts[FailureCategory::maintenance]) / all, 0.126, 1e-3);
-  EXPECT_NEAR(
-      (counts[FailureCategory::software] + counts[FailureCategory::dependency]) / all, 0.134, 5e-4);
+  EXPECT_NEAR((counts[FailureCategory::host] + counts[FailureCategory::maintenance]) / all, 0.126,
+              1e-3);
+  EXPECT_NEAR((counts[FailureCategory::software] + counts[FailureCategory::dependency]) / all,
+              0.134, 5e-4);
   EXPECT_EQ(cpu, 2.0);  // claimed: 4.1 % of all, which is the GPU system processor
 }
 
@@ -90,8 +90,8 @@ TEST(CirculatingFigures, Llama3CheckpointFiguresContradictOneAnother) {
   EXPECT_NEAR(in_hours(1'000.0 * step), 1.73, 5e-3);
   EXPECT_NEAR(minutes(10.0) / step, 96.0, 0.5);
   // Half an interval lost at every failure: 28 % of the window, against more than 90 % printed.
-  EXPECT_NEAR(
-      run::first_order_waste({Seconds{}, llama_mtbf(kLlamaGpus)}, 1'000.0 * step), 0.28, 5e-3);
+  EXPECT_NEAR(run::first_order_waste({Seconds{}, llama_mtbf(kLlamaGpus)}, 1'000.0 * step), 0.28,
+              5e-3);
 }
 
 TEST(CirculatingFigures, YoungsIntervalIsFirstOrder) {
@@ -145,8 +145,7 @@ TEST(CirculatingFigures, Fp8GivesLessThan1Point7) {
   Diagnostics diagnostics;
   const auto document = yaml::parse_file(
       std::filesystem::path(kSourceDir) / "scenarios" / "published" / "measured_runs.yaml",
-      data_limits(),
-      diagnostics);
+      data_limits(), diagnostics);
   ASSERT_TRUE(document.has_value()) << to_string(diagnostics);
   std::map<std::string, std::map<std::string, double>> pairs;
   for (const DataRow& row : data_rows(*document, "runs")) {

@@ -33,8 +33,8 @@ Standing stand(const std::string& file, const PlanSpec& spec) {
   Diagnostics diagnostics;
   const std::string folder = std::string(kSourceDir) + "/scenarios/";
   const auto scenario = scenario::load_file(folder + file, diagnostics);
-  const auto bench = make_workbench(
-      scenario.value(), spec, hardware::ProfileSearch{{folder + "profiles"}}, diagnostics);
+  const auto bench = make_workbench(scenario.value(), spec,
+                                    hardware::ProfileSearch{{folder + "profiles"}}, diagnostics);
   const auto space = make_space(bench.value(), spec, diagnostics);
   EXPECT_FALSE(diagnostics.has_errors()) << to_string(diagnostics);
   const SearchResult found = search(*bench, space.value(), spec, {.keep = 64});
@@ -44,11 +44,8 @@ Standing stand(const std::string& file, const PlanSpec& spec) {
   standing.rank = 1 + std::count_if(found.best.begin(), found.best.end(), [&](const Ranked& other) {
                     return other.estimate.step_time < standing.own.step_time;
                   });
-  fmt::print("{}: rank {} of {} layouts, {:.2f} s; best {:.2f} s, {}\n",
-             file,
-             standing.rank,
-             standing.layouts,
-             in_seconds(to_seconds(standing.own.step_time)),
+  fmt::print("{}: rank {} of {} layouts, {:.2f} s; best {:.2f} s, {}\n", file, standing.rank,
+             standing.layouts, in_seconds(to_seconds(standing.own.step_time)),
              in_seconds(to_seconds(standing.best.estimate.step_time)),
              tag(standing.best.candidate, *bench));
   return standing;

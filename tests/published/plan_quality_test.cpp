@@ -35,16 +35,9 @@ recompute: full
 overlap: {{data: false}}
 software: megatron-deepspeed
 )",
-                     sweep.layers,
-                     sweep.hidden,
-                     sweep.heads,
-                     sweep.heads,
-                     sweep.hidden / sweep.heads,
-                     4 * sweep.hidden,
-                     sweep.nodes,
-                     sweep.nodes == 1 ? 1 : 2,
-                     sweep.batch,
-                     sweep.precision);
+                     sweep.layers, sweep.hidden, sweep.heads, sweep.heads,
+                     sweep.hidden / sweep.heads, 4 * sweep.hidden, sweep.nodes,
+                     sweep.nodes == 1 ? 1 : 2, sweep.batch, sweep.precision);
 }
 
 Workbench bench_of(const std::string& text) {
@@ -52,11 +45,9 @@ Workbench bench_of(const std::string& text) {
   const auto scenario = scenario::load_text(text, "sweep.yaml", diagnostics);
   EXPECT_TRUE(scenario) << to_string(diagnostics);
   PlanSpec spec;
-  auto bench =
-      make_workbench(scenario.value(),
-                     spec,
-                     hardware::ProfileSearch{{std::string(kSourceDir) + "/scenarios/profiles"}},
-                     diagnostics);
+  auto bench = make_workbench(
+      scenario.value(), spec,
+      hardware::ProfileSearch{{std::string(kSourceDir) + "/scenarios/profiles"}}, diagnostics);
   EXPECT_TRUE(bench) << to_string(diagnostics);
   return std::move(bench).value();
 }
@@ -83,14 +74,9 @@ std::vector<Point> estimate(const Sweep& sweep) {
     candidate.shard_group = candidate.data;
     const Estimate found = estimator.estimate(candidate);
     EXPECT_NE(found.verdict, Verdict::breaks_rule) << found.message;
-    points.push_back({fmt::format("{} layers of {}, {} heads: {}",
-                                  sweep.layers,
-                                  sweep.hidden,
-                                  sweep.heads,
-                                  tag(candidate, bench)),
-                      in_seconds(to_seconds(found.step_time)),
-                      row.mean(),
-                      found.headroom});
+    points.push_back({fmt::format("{} layers of {}, {} heads: {}", sweep.layers, sweep.hidden,
+                                  sweep.heads, tag(candidate, bench)),
+                      in_seconds(to_seconds(found.step_time)), row.mean(), found.headroom});
   }
   return points;
 }
@@ -109,23 +95,16 @@ double rank_correlation(const std::vector<Point>& points) {
 // How much longer the layout with the least predicted time took than the fastest that was measured.
 double regret(const std::vector<Point>& points) {
   const auto chosen =
-      std::min_element(points.begin(), points.end(), [](const Point& a, const Point& b) {
-        return a.predicted < b.predicted;
-      });
+      std::min_element(points.begin(), points.end(),
+                       [](const Point& a, const Point& b) { return a.predicted < b.predicted; });
   const auto best =
-      std::min_element(points.begin(), points.end(), [](const Point& a, const Point& b) {
-        return a.measured < b.measured;
-      });
+      std::min_element(points.begin(), points.end(),
+                       [](const Point& a, const Point& b) { return a.measured < b.measured; });
   fmt::print(
       "{} layouts: rank correlation {:.3f}, chosen {} ({:.2f} s predicted, {:.2f} s measured, "
       "best {:.2f} s), {:.1f} % slower\n",
-      points.size(),
-      rank_correlation(points),
-      chosen->name,
-      chosen->predicted,
-      chosen->measured,
-      best->measured,
-      (chosen->measured / best->measured - 1.0) * 100.0);
+      points.size(), rank_correlation(points), chosen->name, chosen->predicted, chosen->measured,
+      best->measured, (chosen->measured / best->measured - 1.0) * 100.0);
   return chosen->measured / best->measured - 1.0;
 }
 
@@ -193,8 +172,7 @@ precision: bf16
 overlap: {{data: true}}
 software: internevo
 )",
-                     gpus / 8,
-                     8 * gpus);
+                     gpus / 8, 8 * gpus);
 }
 
 // Sharding over all ranks or inside groups, tensor 1 or 2: what is chosen at each size, and the
@@ -214,9 +192,7 @@ TEST(PlanQuality, ChoosesTheShardGroupsOfInternEvo) {
       candidate.shard_group = row.shard_group;
       const Estimate found = estimator.estimate(candidate);
       EXPECT_NE(found.verdict, Verdict::breaks_rule) << found.message;
-      points.push_back({tag(candidate, bench),
-                        in_seconds(to_seconds(found.step_time)),
-                        row.seconds,
+      points.push_back({tag(candidate, bench), in_seconds(to_seconds(found.step_time)), row.seconds,
                         found.headroom});
     }
     EXPECT_LE(regret(points), kRegretBar);

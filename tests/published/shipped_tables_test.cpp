@@ -36,8 +36,7 @@ TEST(ShippedTables, StepsOfTheBandsAreThoseOfTheCommand) {
                                           kScenarios / "published/fresh/measured_runs.yaml",
                                           kScenarios / "published/third/measured_runs.yaml",
                                           kScenarios / "published/hybrid/measured_runs.yaml"},
-                                         {},
-                                         diagnostics);
+                                         {}, diagnostics);
   ASSERT_TRUE(validation) << to_string(diagnostics);
   EXPECT_EQ(evaluate::to_yaml(evidence_of(*validation)), shipped("evidence/steps.yaml"))
       << "orrery validate --evidence makes it anew";

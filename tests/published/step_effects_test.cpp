@@ -284,8 +284,8 @@ double piped_175b(std::int64_t nodes) {
 // 1,536 sequences on 384, 768 and 1,536 A100. ZeRO-3: 144, 88 and 44 TFLOP/s a GPU: once the
 // traffic decides, twice the GPUs gain nothing. Tensor and pipeline parallelism: 153, 149 and 141.
 TEST(PublishedEffects, StrongScalingOfShardedParametersFades) {
-  const double rates[] = {
-      1.0 / sharded_175b(48, 4), 0.5 / sharded_175b(96, 2), 0.25 / sharded_175b(192, 1)};
+  const double rates[] = {1.0 / sharded_175b(48, 4), 0.5 / sharded_175b(96, 2),
+                          0.25 / sharded_175b(192, 1)};
   show("175B ZeRO-3, rate on 768 against 384 GPUs", rates[1] / rates[0], 88.0 / 144.0);
   show("175B ZeRO-3, rate on 1,536 against 384 GPUs", rates[2] / rates[0], 44.0 / 144.0);
   EXPECT_NEAR(rates[1] / rates[0], 88.0 / 144.0, 0.06);
@@ -314,8 +314,8 @@ TEST(PublishedEffects, Llama405BOn16384GpusTakesSixToSevenSeconds) {
   what.layout.sequence_parallel = true;
   what.layout.pipeline = 16;
   what.layout.virtual_stages = 8;
-  what.layout.order = {
-      layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline, layout::Axis::data};
+  what.layout.order = {layout::Axis::tensor, layout::Axis::context, layout::Axis::pipeline,
+                       layout::Axis::data};
   what.layout.sharding = Sharding::zero2;
   what.batch = {.global = 2048, .micro = 1};
   what.step.schedule = ScheduleKind::interleaved;

@@ -14,26 +14,21 @@ namespace orrery::validate::test {
 namespace {
 
 const ValidationRow* find(const Validation& validation, const std::string& id) {
-  const auto found = std::find_if(validation.rows.begin(),
-                                  validation.rows.end(),
+  const auto found = std::find_if(validation.rows.begin(), validation.rows.end(),
                                   [&](const ValidationRow& row) { return row.id == id; });
   return found == validation.rows.end() ? nullptr : &*found;
 }
 
 class WholeRuns : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    validation_ = new Validation(published("whole_runs.yaml"));
-  }
+  static void SetUpTestSuite() { validation_ = new Validation(published("whole_runs.yaml")); }
 
   static void TearDownTestSuite() {
     delete validation_;
     validation_ = nullptr;
   }
 
-  static const Validation& validation() {
-    return *validation_;
-  }
+  static const Validation& validation() { return *validation_; }
 
  private:
   static Validation* validation_;

@@ -6,8 +6,7 @@
 
 namespace orrery::gui {
 
-AnswerPtr answer_text(const AnswerRequest& request,
-                      const std::stop_token& stop,
+AnswerPtr answer_text(const AnswerRequest& request, const std::stop_token& stop,
                       const LatestTask::Report& report) {
   auto outcome = std::make_shared<AnswerOutcome>();
   outcome->request = request;
@@ -23,8 +22,7 @@ AnswerPtr answer_text(const AnswerRequest& request,
                      .search = evaluate::profile_search(request.file_name, {})};
   sweep::Team team;
   auto answer = sweep::answer(
-      {.name = request.answer, .sweep = std::move(sweep), .stop = stop, .progress = report},
-      team,
+      {.name = request.answer, .sweep = std::move(sweep), .stop = stop, .progress = report}, team,
       outcome->diagnostics);
   if (answer) {
     outcome->answer = std::make_shared<const sweep::Answer>(*std::move(answer));

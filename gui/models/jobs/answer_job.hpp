@@ -27,8 +27,7 @@ struct AnswerOutcome {
 using AnswerPtr = std::shared_ptr<const AnswerOutcome>;
 
 // On the calling thread. Throws Error.
-[[nodiscard]] AnswerPtr answer_text(const AnswerRequest& request,
-                                    const std::stop_token& stop = {},
+[[nodiscard]] AnswerPtr answer_text(const AnswerRequest& request, const std::stop_token& stop = {},
                                     const LatestTask::Report& report = {});
 
 }  // namespace orrery::gui

@@ -10,8 +10,7 @@
 
 namespace orrery::gui {
 
-OutcomePtr evaluate_text(const EvaluationRequest& request,
-                         const std::stop_token& stop,
+OutcomePtr evaluate_text(const EvaluationRequest& request, const std::stop_token& stop,
                          const LatestTask::Report& report) {
   auto outcome = std::make_shared<EvaluationOutcome>();
   outcome->text = request.text;

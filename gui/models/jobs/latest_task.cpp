@@ -81,8 +81,7 @@ void LatestTask::perform(Request& request) {
     failure = QString::fromUtf8(error.what());
   }
   QMetaObject::invokeMethod(
-      this,
-      [this, number, delivery, failure] { deliver(number, delivery, failure); },
+      this, [this, number, delivery, failure] { deliver(number, delivery, failure); },
       Qt::QueuedConnection);
 }
 

@@ -33,9 +33,7 @@ class LatestTask : public QObject {
   void start(Work work);
   void cancel();
 
-  [[nodiscard]] bool running() const {
-    return running_;
-  }
+  [[nodiscard]] bool running() const { return running_; }
 
  signals:
   void running_changed(bool running);

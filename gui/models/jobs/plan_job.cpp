@@ -100,8 +100,7 @@ QString progress_text(const PlanProgress& progress) {
   return text;
 }
 
-PlanPtr plan_text(const PlanRequest& request,
-                  const std::stop_token& stop,
+PlanPtr plan_text(const PlanRequest& request, const std::stop_token& stop,
                   const std::function<void(const PlanProgress&)>& report) {
   auto outcome = std::make_shared<PlanOutcome>();
   outcome->request = request;
@@ -145,9 +144,7 @@ void PlanJob::request(PlanRequest request) {
       [this](const PlanPtr& outcome) { emit finished(outcome); });
 }
 
-void PlanJob::keep_best() {
-  keep_.request_stop();
-}
+void PlanJob::keep_best() { keep_.request_stop(); }
 
 PlanFile plan_file(const PlanFileRequest& request) {
   const PlanRequest& asked = request.outcome->request;
@@ -156,12 +153,8 @@ PlanFile plan_file(const PlanFileRequest& request) {
   const plan::Finalist* finalist = finalist_of(plan, request.proposal);
   const auto text =
       finalist != nullptr
-          ? plan::winner_file(asked.text,
-                              plan,
-                              *finalist,
-                              asked.file_name,
-                              hardware::default_search(asked.file_name),
-                              diagnostics)
+          ? plan::winner_file(asked.text, plan, *finalist, asked.file_name,
+                              hardware::default_search(asked.file_name), diagnostics)
           : plan::proposal_file(asked.text, plan, request.proposal, asked.file_name, diagnostics);
   if (text) {
     return {qt(*text), {}};
@@ -173,10 +166,9 @@ QString save_plan_file(const plan::Plan& plan, const QString& path) {
   const std::filesystem::path file(path.toStdString());
   const std::string ending = file.extension().string();
   try {
-    write_file_atomically(file,
-                          ending == ".csv"   ? plan::to_csv(plan)
-                          : ending == ".txt" ? plan::to_text(plan, {})
-                                             : plan::to_json(plan));
+    write_file_atomically(file, ending == ".csv"   ? plan::to_csv(plan)
+                                : ending == ".txt" ? plan::to_text(plan, {})
+                                                   : plan::to_json(plan));
   } catch (const Error& error) {
     return QString::fromUtf8(error.what());
   }

@@ -49,8 +49,7 @@ struct PlanProgress {
 [[nodiscard]] QString progress_text(const PlanProgress& progress);
 
 // On the calling thread. Throws Error.
-[[nodiscard]] PlanPtr plan_text(const PlanRequest& request,
-                                const std::stop_token& stop = {},
+[[nodiscard]] PlanPtr plan_text(const PlanRequest& request, const std::stop_token& stop = {},
                                 const std::function<void(const PlanProgress&)>& report = {});
 
 class PlanJob : public LatestTask {

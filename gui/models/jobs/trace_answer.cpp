@@ -19,9 +19,7 @@ namespace {
 
 using report::Dimension;
 
-Cell time_cell(Seconds time) {
-  return {.text = qt(format_time(time)), .order = in_seconds(time)};
-}
+Cell time_cell(Seconds time) { return {.text = qt(format_time(time)), .order = in_seconds(time)}; }
 
 Cell change_cell(Seconds change) {
   return {.text = change_shown(Dimension::time, in_seconds(change)),
@@ -33,10 +31,8 @@ Cell share_cell(double share) {
   return {.text = shown(Dimension::fraction, share), .order = share};
 }
 
-Table rows_table(const QString& title,
-                 const std::vector<evaluate::MeasuredRow>& rows,
-                 const evaluate::MeasuredComparison& comparison,
-                 bool total) {
+Table rows_table(const QString& title, const std::vector<evaluate::MeasuredRow>& rows,
+                 const evaluate::MeasuredComparison& comparison, bool total) {
   Table table{
       title, {"one GPU, one step", "predicted", "measured", "difference", "of the step"}, {}};
   const Seconds whole = comparison.measured.step_time;
@@ -58,10 +54,8 @@ Table rows_table(const QString& title,
 }
 
 // The measured step without anything to compare it with: one table by category, one by kernel.
-Table measured_table(const QString& title,
-                     const std::function<QString(std::size_t)>& name_of,
-                     std::span<const Seconds> times,
-                     Seconds step) {
+Table measured_table(const QString& title, const std::function<QString(std::size_t)>& name_of,
+                     std::span<const Seconds> times, Seconds step) {
   Table table{title, {"one GPU, one step", "measured", "share", ""}, {}};
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (const double share = times[i] / step; share > 0.0) {
@@ -138,9 +132,7 @@ QString step_to_draw(const trace::MeasuredTrace& measured, const std::optional<s
     return step ? qt(*step) : QString();
   }
   const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(),
-                   middle,
-                   steps.end(),
+  std::nth_element(steps.begin(), middle, steps.end(),
                    [](const trace::MeasuredStep* a, const trace::MeasuredStep* b) {
                      return a->span.length() < b->span.length();
                    });
@@ -151,10 +143,9 @@ const timeline::Level* level_of(const OutcomePtr& prediction, std::string_view n
   if (!prediction) {
     return nullptr;
   }
-  const auto found = std::find_if(
-      prediction->levels.begin(), prediction->levels.end(), [name](const timeline::Level& level) {
-        return level.name == name;
-      });
+  const auto found =
+      std::find_if(prediction->levels.begin(), prediction->levels.end(),
+                   [name](const timeline::Level& level) { return level.name == name; });
   return found == prediction->levels.end() ? nullptr : &*found;
 }
 
@@ -178,18 +169,15 @@ std::shared_ptr<const timeline::Store> ranks_beside(const TraceQuestion& questio
     }
   }
   if (predicted != nullptr) {
-    sides.add({"predicted, " + question.prediction_title.toStdString(),
-               predicted->store,
+    sides.add({"predicted, " + question.prediction_title.toStdString(), predicted->store,
                predicted->store->range()});
   }
   return sides.build();
 }
 
 // The whole step with the passes of the prediction, and closer to it with its operations.
-timeline::Levels drawn_beside(const TraceQuestion& question,
-                              const trace::GpuTraces& traces,
-                              const TraceAnswer& answer,
-                              trace::AxisFinder& axes) {
+timeline::Levels drawn_beside(const TraceQuestion& question, const trace::GpuTraces& traces,
+                              const TraceAnswer& answer, trace::AxisFinder& axes) {
   auto step = ranks_beside(question, traces, answer, level_of(question.prediction, "step"), axes);
   if (!step || step->slices().empty()) {
     return {};
@@ -202,8 +190,7 @@ timeline::Levels drawn_beside(const TraceQuestion& question,
                               "a measured step, from the begin of its work"}};
   if (const timeline::Level* operations = level_of(question.prediction, "operations")) {
     const std::int64_t length = std::max<std::int64_t>(whole.end, 1);
-    levels.push_back({operations->name,
-                      "",
+    levels.push_back({operations->name, "",
                       ranks_beside(question, traces, answer, operations, axes),
                       timeline::Repetition({{{0, length}, 0}}, length),
                       "kernels of the measured step, operations of the predicted one",
@@ -214,8 +201,7 @@ timeline::Levels drawn_beside(const TraceQuestion& question,
 
 }  // namespace
 
-TraceFilesPtr read_trace_files(const QStringList& paths,
-                               const std::stop_token& stop,
+TraceFilesPtr read_trace_files(const QStringList& paths, const std::stop_token& stop,
                                const LatestTask::Report& report) {
   constexpr double kShown = 1000.0;
   auto out = std::make_shared<TraceFiles>();
@@ -301,12 +287,9 @@ TraceAnswerPtr trace_answer(const TraceQuestion& question) {
     tables.push_back(measured_table(
         "Categories",
         [](std::size_t c) { return qt(report::label_of(static_cast<step::StepCategory>(c))); },
-        mean->categories,
-        mean->step_time));
+        mean->categories, mean->step_time));
     tables.push_back(measured_table(
-        "Kernels",
-        [](std::size_t w) { return qt(trace::kWorkNames[w]); },
-        mean->work,
+        "Kernels", [](std::size_t w) { return qt(trace::kWorkNames[w]); }, mean->work,
         mean->step_time));
   }
   tables.push_back(communication_table(*mean));

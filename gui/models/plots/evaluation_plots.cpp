@@ -20,13 +20,10 @@ using report::MetricId;
 using report::UtilisationRow;
 using report::UtilisationRowKind;
 
-double place(std::size_t index) {
-  return static_cast<double>(index);
-}
+double place(std::size_t index) { return static_cast<double>(index); }
 
 // A bar for every category that begins where the one before it ends: they add up to all.
-Plot ledger_plot(const QString& name,
-                 const QString& title,
+Plot ledger_plot(const QString& name, const QString& title,
                  const std::vector<report::LedgerRow>& rows) {
   Plot plot;
   plot.name = name;
@@ -55,8 +52,7 @@ Plot ledger_plot(const QString& name,
 }
 
 // Totals in one colour, what is lost and what is given back in two others.
-Plot waterfall_plot(const QString& name,
-                    const QString& title,
+Plot waterfall_plot(const QString& name, const QString& title,
                     const std::vector<UtilisationRow>& rows) {
   Plot plot;
   plot.name = name;
@@ -97,34 +93,30 @@ Plot waterfall_plot(const QString& name,
 }
 
 PlotMarker memory_limit(const step::StageMemory& memory) {
-  return {
-      "memory of the GPU: " + qt(format_bytes_binary(memory.limit)), in_bytes(memory.limit), false};
+  return {"memory of the GPU: " + qt(format_bytes_binary(memory.limit)), in_bytes(memory.limit),
+          false};
 }
 
 }  // namespace
 
 Plot step_ledger_plot(const report::Evaluation& evaluation) {
   return ledger_plot(
-      "Step ledger",
-      "Where the GPU time of one step goes",
+      "Step ledger", "Where the GPU time of one step goes",
       evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation));
 }
 
 Plot run_ledger_plot(const report::Evaluation& evaluation) {
-  return ledger_plot("Run ledger",
-                     "Where the GPU time of the run goes, spares included",
+  return ledger_plot("Run ledger", "Where the GPU time of the run goes, spares included",
                      run_ledger_rows(evaluation));
 }
 
 Plot step_utilisation_plot(const report::Evaluation& evaluation) {
-  return waterfall_plot("From peak to MFU",
-                        "What stands between the peak and the MFU of a step",
+  return waterfall_plot("From peak to MFU", "What stands between the peak and the MFU of a step",
                         step_utilisation_rows(evaluation));
 }
 
 Plot run_utilisation_plot(const report::Evaluation& evaluation) {
-  return waterfall_plot("MFU of the run",
-                        "What the run leaves of the MFU of a step",
+  return waterfall_plot("MFU of the run", "What the run leaves of the MFU of a step",
                         run_utilisation_rows(evaluation));
 }
 
@@ -229,8 +221,7 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
     bars.width = bin.high - bin.low;
     bars.names.push_back(QString("%1 of the trials: %2 to %3")
                              .arg(shown(Dimension::fraction, bin.share),
-                                  shown(info.dimension, bin.low),
-                                  shown(info.dimension, bin.high)));
+                                  shown(info.dimension, bin.low), shown(info.dimension, bin.high)));
   }
   plot.series.push_back(std::move(bars));
   for (const auto& [label, q] : {std::pair{"P10", 0.1}, {"P50", 0.5}, {"P90", 0.9}}) {
@@ -258,13 +249,9 @@ std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
   for (Plot& map : rank_maps(evaluation)) {
     plots.push_back(std::move(map));
   }
-  for (const MetricId id : {MetricId::finish_date,
-                            MetricId::finish_time,
-                            MetricId::tokens_trained,
-                            MetricId::cost,
-                            MetricId::cost_per_million_tokens,
-                            MetricId::goodput,
-                            MetricId::failures}) {
+  for (const MetricId id :
+       {MetricId::finish_date, MetricId::finish_time, MetricId::tokens_trained, MetricId::cost,
+        MetricId::cost_per_million_tokens, MetricId::goodput, MetricId::failures}) {
     const bool twice =
         id == MetricId::finish_time && evaluation.metrics.find(MetricId::finish_date) != nullptr;
     if (!twice) {

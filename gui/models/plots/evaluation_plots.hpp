@@ -56,8 +56,7 @@ namespace orrery::gui {
 [[nodiscard]] QStringList flame_choices(const report::Evaluation& evaluation, const QString& chart);
 
 // The flame view of this name for one of these choices.
-[[nodiscard]] Plot flame_plot(const report::Evaluation& evaluation,
-                              const QString& chart,
+[[nodiscard]] Plot flame_plot(const report::Evaluation& evaluation, const QString& chart,
                               int choice);
 
 // What of each collective is exposed, and what runs beside compute.

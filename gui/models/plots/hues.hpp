@@ -27,40 +27,24 @@ inline constexpr int kCategoryHues = 64;  // from here on a hue is a category of
 }
 
 // In the order of step::StepCategory.
-inline constexpr std::array kStepHues = {timeline::Category::forward,
-                                         timeline::Category::recompute,
-                                         timeline::Category::host,
-                                         timeline::Category::wait_other,
-                                         timeline::Category::wait_input,
-                                         timeline::Category::copy,
-                                         timeline::Category::tensor,
-                                         timeline::Category::context,
-                                         timeline::Category::expert,
-                                         timeline::Category::pipeline,
-                                         timeline::Category::data_reduce,
-                                         timeline::Category::wait_bubble,
-                                         timeline::Category::wait_imbalance,
-                                         timeline::Category::optimizer,
-                                         timeline::Category::wait_slower};
+inline constexpr std::array kStepHues = {
+    timeline::Category::forward,        timeline::Category::recompute,
+    timeline::Category::host,           timeline::Category::wait_other,
+    timeline::Category::wait_input,     timeline::Category::copy,
+    timeline::Category::tensor,         timeline::Category::context,
+    timeline::Category::expert,         timeline::Category::pipeline,
+    timeline::Category::data_reduce,    timeline::Category::wait_bubble,
+    timeline::Category::wait_imbalance, timeline::Category::optimizer,
+    timeline::Category::wait_slower};
 
 // In the order of run::RunCategory.
-inline constexpr std::array kRunHues = {timeline::Category::training,
-                                        timeline::Category::checkpoint,
-                                        timeline::Category::lost,
-                                        timeline::Category::rework,
-                                        timeline::Category::detection,
-                                        timeline::Category::diagnosis,
-                                        timeline::Category::scheduling,
-                                        timeline::Category::communicator,
-                                        timeline::Category::load,
-                                        timeline::Category::warm_up,
-                                        timeline::Category::waiting,
-                                        timeline::Category::backward,
-                                        timeline::Category::evaluation,
-                                        timeline::Category::maintenance,
-                                        timeline::Category::host,
-                                        timeline::Category::wait_other,
-                                        timeline::Category::unitemised};
+inline constexpr std::array kRunHues = {
+    timeline::Category::training,   timeline::Category::checkpoint,   timeline::Category::lost,
+    timeline::Category::rework,     timeline::Category::detection,    timeline::Category::diagnosis,
+    timeline::Category::scheduling, timeline::Category::communicator, timeline::Category::load,
+    timeline::Category::warm_up,    timeline::Category::waiting,      timeline::Category::backward,
+    timeline::Category::evaluation, timeline::Category::maintenance,  timeline::Category::host,
+    timeline::Category::wait_other, timeline::Category::unitemised};
 
 static_assert(kStepHues.size() == step::kStepCategories);
 static_assert(kRunHues.size() == run::kRunCategoryNames.size());

@@ -19,9 +19,7 @@ namespace {
 
 using report::Dimension;
 
-double seconds_of(SimTime time) {
-  return in_seconds(to_seconds(time));
-}
+double seconds_of(SimTime time) { return in_seconds(to_seconds(time)); }
 
 Plot map_of(const QString& name, const QString& title, MapHue hue, Dimension dimension) {
   Plot plot{.name = name, .title = title, .horizontal = true};
@@ -51,26 +49,19 @@ class RankMaps {
   [[nodiscard]] std::vector<Plot> all() const {
     std::vector<Plot> plots;
     if (!evaluation_.step.memory.empty()) {
-      plots.push_back(grid("memory",
-                           "Peak memory of every rank",
-                           MapHue::memory,
-                           Dimension::bytes,
+      plots.push_back(grid("memory", "Peak memory of every rank", MapHue::memory, Dimension::bytes,
                            [this](std::size_t rank) {
                              return in_bytes(evaluation_.step.memory[(*stages_)[rank]].peak());
                            }));
     }
     if (!evaluation_.step.stage_ledgers.empty()) {
-      plots.push_back(grid("waiting",
-                           "How long every rank waits for others in a step",
-                           MapHue::waiting,
-                           Dimension::time,
+      plots.push_back(grid("waiting", "How long every rank waits for others in a step",
+                           MapHue::waiting, Dimension::time,
                            [this](std::size_t rank) { return waiting(rank); }));
     }
     if (!own_.empty()) {
-      plots.push_back(grid("speed",
-                           "Time that compute takes on every rank, against the nominal",
-                           MapHue::speed,
-                           Dimension::fraction,
+      plots.push_back(grid("speed", "Time that compute takes on every rank, against the nominal",
+                           MapHue::speed, Dimension::fraction,
                            [this](std::size_t rank) { return own_[rank]; }));
       const auto slowest = std::max_element(own_.begin(), own_.end());
       const auto rank = static_cast<std::size_t>(slowest - own_.begin());
@@ -82,8 +73,8 @@ class RankMaps {
 
  private:
   template <typename Value>
-  [[nodiscard]] Plot grid(
-      const char* what, const QString& title, MapHue hue, Dimension dimension, Value value) const {
+  [[nodiscard]] Plot grid(const char* what, const QString& title, MapHue hue, Dimension dimension,
+                          Value value) const {
     Plot plot = map_of(QString("Ranks: ") + what, title, hue, dimension);
     PlotSeries& cells = plot.series.front();
     // As wide as it is high, in whole nodes.
@@ -165,9 +156,8 @@ std::vector<CauseRow> by_cause(const std::vector<report::Stop>& stops) {
   for (auto& [name, row] : rows) {
     sorted.push_back(std::move(row));
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const CauseRow& a, const CauseRow& b) {
-    return a.lost > b.lost;
-  });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const CauseRow& a, const CauseRow& b) { return a.lost > b.lost; });
   sorted.resize(std::min(sorted.size(), kMostRows));
   return sorted;
 }
@@ -185,8 +175,7 @@ Plot stops_map(const report::Evaluation& evaluation) {
   constexpr std::size_t kColumns = 54;
   Plot plot = map_of("Stops by cause and time",
                      "When the run of the timeline stood still or lost work, and why",
-                     MapHue::waiting,
-                     Dimension::time);
+                     MapHue::waiting, Dimension::time);
   plot.y = {.label = "time of the run", .dimension = Dimension::time};
   const std::vector<report::Stop> stops =
       evaluation.plan ? stops_of(evaluation) : std::vector<report::Stop>{};
@@ -207,9 +196,7 @@ Plot stops_map(const report::Evaluation& evaluation) {
         lost += seconds_of(stop->together());
         dearest = dearest == nullptr || stop->together() > dearest->together() ? stop : dearest;
       }
-      add_cell(plot,
-               end - width / 2,
-               lost,
+      add_cell(plot, end - width / 2, lost,
                QString("%1 lost in %2 stop%3")
                    .arg(shown(Dimension::time, lost))
                    .arg(count)
@@ -224,10 +211,9 @@ Plot stops_map(const report::Evaluation& evaluation) {
 
 Plot links_map(const report::Evaluation& evaluation) {
   constexpr std::size_t kColumns = 200;
-  Plot plot = map_of("Links: load over the step",
-                     "How much of their rate the links that cost most carry",
-                     MapHue::waiting,
-                     Dimension::fraction);
+  Plot plot =
+      map_of("Links: load over the step", "How much of their rate the links that cost most carry",
+             MapHue::waiting, Dimension::fraction);
   plot.y = {.label = "time of the step", .dimension = Dimension::time};
   const step::StepNetwork* network = evaluation.step.network.get();
   const double width = seconds_of(evaluation.step.step_time) / kColumns;
@@ -281,10 +267,8 @@ Plot links_plot(const report::Evaluation& evaluation) {
       bars.x.push_back(static_cast<double>(i));
       bars.y.push_back(in_seconds(link.lost[t]));
       bars.names.push_back(QString("%1, %2 busy: %3 lost by %4")
-                               .arg(plot.x.categories.back(),
-                                    shown(Dimension::fraction, link.load),
-                                    shown(Dimension::time, bars.y.back()),
-                                    bars.name));
+                               .arg(plot.x.categories.back(), shown(Dimension::fraction, link.load),
+                                    shown(Dimension::time, bars.y.back()), bars.name));
     }
   }
   plot.note = QString(
@@ -311,8 +295,7 @@ Plot rollout_plot(const report::Evaluation& evaluation) {
     plot.x.categories.push_back(qt(phase.name));
     bars.ends.push_back(shown(Dimension::time, in_seconds(phase.time)));
     bars.names.push_back(QString("%1: %2, %3 of the step")
-                             .arg(plot.x.categories.back(),
-                                  bars.ends.back(),
+                             .arg(plot.x.categories.back(), bars.ends.back(),
                                   shown(Dimension::fraction, phase.time / rollout.step)));
   }
   plot.series.push_back(std::move(bars));

@@ -20,15 +20,12 @@ using step::OperationKind;
 constexpr auto kByOperation = "Flame by operation";
 constexpr auto kByLayer = "Flame by layer";
 
-QString time_text(SimTime time) {
-  return qt(format_time(to_seconds(time)));
-}
+QString time_text(SimTime time) { return qt(format_time(to_seconds(time))); }
 
 QString words_of(const report::FlameBar& bar) {
-  QString words =
-      QString("%1: %2, %3 of the step")
-          .arg(
-              qt(bar.name), time_text(bar.until - bar.from), shown(Dimension::fraction, bar.share));
+  QString words = QString("%1: %2, %3 of the step")
+                      .arg(qt(bar.name), time_text(bar.until - bar.from),
+                           shown(Dimension::fraction, bar.share));
   if (bar.runs > 0.0) {
     words += QString(", %1 runs").arg(qt(format_count(bar.runs)));
   }
@@ -39,13 +36,10 @@ QString words_of(const report::FlameBar& bar) {
 }
 
 // "data-parallel" for "data-parallel communication": a legend leaves room for what it explains.
-QString brief(std::string_view label) {
-  return qt(label).remove(" communication");
-}
+QString brief(std::string_view label) { return qt(label).remove(" communication"); }
 
 // A series for each category of the ledger, so that they have its colours.
-void add_bars(const report::Evaluation& evaluation,
-              const std::vector<report::FlameBar>& bars,
+void add_bars(const report::Evaluation& evaluation, const std::vector<report::FlameBar>& bars,
               Plot& plot) {
   constexpr double kTouching = 0.96;
   const std::vector<report::LedgerRow> rows = step_ledger_rows(evaluation);
@@ -139,9 +133,7 @@ Plot communication_plot(const report::Evaluation& evaluation) {
     const auto at = static_cast<double>(plot.x.categories.size());
     plot.x.categories.push_back(qt(row.name));
     const QString words = QString("%1: %2 exposed, %3 beside compute, %4 runs")
-                              .arg(qt(row.name),
-                                   time_text(row.exposed),
-                                   time_text(row.hidden),
+                              .arg(qt(row.name), time_text(row.exposed), time_text(row.hidden),
                                    qt(format_count(row.runs)));
     for (const auto& [series, time] :
          {std::pair{&exposed, row.exposed}, std::pair{&hidden, row.hidden}}) {
@@ -188,8 +180,7 @@ Plot roofline_plot(const report::Evaluation& evaluation) {
         points.x.push_back(point.intensity);
         points.y.push_back(in_flop_per_second(point.achieved));
         points.names.push_back(QString("%1: %2 FLOP/byte, %3, %4 of the step")
-                                   .arg(qt(point.name),
-                                        qt(format_count(point.intensity)),
+                                   .arg(qt(point.name), qt(format_count(point.intensity)),
                                         qt(format_flop_rate(point.achieved)),
                                         shown(Dimension::fraction, point.share)));
       }

@@ -70,10 +70,7 @@ QString narrow(const QString& words) {
 
 QString words_of(const plan::Front& front, const plan::FrontPoint& point, const Place& place) {
   return QString("%1\n%2 %3, %4 %5\n%6")
-      .arg(place.words,
-           qt(front.x.title),
-           shown(front.x.dimension, point.x),
-           qt(front.y.title),
+      .arg(place.words, qt(front.x.title), shown(front.x.dimension, point.x), qt(front.y.title),
            shown(front.y.dimension, point.y),
            narrow(qt(format_integer(point.proposal.gpus) + " GPUs, " + point.proposal.words)));
 }
@@ -91,9 +88,8 @@ std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
   std::erase_if(fronts, [](const plan::Front& front) {
     const auto still = [&front](double plan::FrontPoint::*figure) {
       const auto [least, most] = std::minmax_element(
-          front.points.begin(), front.points.end(), [figure](const auto& a, const auto& b) {
-            return a.*figure < b.*figure;
-          });
+          front.points.begin(), front.points.end(),
+          [figure](const auto& a, const auto& b) { return a.*figure < b.*figure; });
       return front.points.empty() ||
              (*most).*figure - (*least).*figure < kVaries * std::abs((*most).*figure);
     };
@@ -105,8 +101,8 @@ std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
   using report::MetricId;
   const auto axis = [](MetricId id, const char* title) {
     const report::MetricInfo& info = report::info(id);
-    return plan::FrontAxis{
-        std::string(info.name), std::string(info.json_key), title, info.dimension};
+    return plan::FrontAxis{std::string(info.name), std::string(info.json_key), title,
+                           info.dimension};
   };
   plan::Front front{axis(MetricId::step_time, "step time"),
                     axis(MetricId::peak_memory, "peak memory"),
@@ -180,8 +176,7 @@ Plot front_plot(const plan::Plan& plan, const plan::Front& front) {
   return plot;
 }
 
-std::optional<PlotPoint> point_of(const Plot& shown,
-                                  const plan::Front& front,
+std::optional<PlotPoint> point_of(const Plot& shown, const plan::Front& front,
                                   const std::string& tag) {
   for (std::size_t s = shown.series.size(); s-- > 0;) {
     const std::vector<PlotTarget>& targets = shown.series[s].targets;

@@ -30,8 +30,7 @@ namespace orrery::gui {
 [[nodiscard]] QString front_name(const plan::Front& front);
 
 // The first point that shows this plan, of the series that come last, which are drawn on top.
-[[nodiscard]] std::optional<PlotPoint> point_of(const Plot& shown,
-                                                const plan::Front& front,
+[[nodiscard]] std::optional<PlotPoint> point_of(const Plot& shown, const plan::Front& front,
                                                 const std::string& tag);
 
 }  // namespace orrery::gui

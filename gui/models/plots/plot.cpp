@@ -25,9 +25,7 @@ QString position_text(const PlotAxis& axis, double x) {
   return axis.label.isEmpty() ? axis.categories[index] : axis.label + ' ' + axis.categories[index];
 }
 
-double x_of(const Plot& plot, PlotPoint point) {
-  return plot.series[point.series].x[point.index];
-}
+double x_of(const Plot& plot, PlotPoint point) { return plot.series[point.series].x[point.index]; }
 
 // Where a bar is looked at: its middle.
 double middle_of(const Plot& plot, PlotPoint point) {
@@ -138,9 +136,7 @@ QString to_csv(const Plot& plot) {
   for (const PlotSeries& series : plot.series) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       table.rows.push_back(
-          {series.name.toStdString(),
-           series.x[i],
-           series.y[i],
+          {series.name.toStdString(), series.x[i], series.y[i],
            i < series.low.size() ? report::Cell(series.low[i]) : report::Cell(),
            series.tell || i < series.names.size()
                ? report::Cell(

@@ -17,9 +17,7 @@ namespace {
 
 using report::Dimension;
 
-Cell plain(std::string_view text) {
-  return {qt(text)};
-}
+Cell plain(std::string_view text) { return {qt(text)}; }
 
 Cell money(const std::optional<Dollars>& cost) {
   return cost ? number(Dimension::dollars, in_dollars(*cost)) : Cell{};
@@ -116,8 +114,7 @@ Table levers_table(const report::Figures& answer) {
   };
   for (const report::LeverFigures& lever : answer.levers) {
     table.rows.push_back(
-        {plain(lever.change),
-         change(Dimension::time, in_seconds(lever.finish_delta)),
+        {plain(lever.change), change(Dimension::time, in_seconds(lever.finish_delta)),
          lever.cost_delta ? change(Dimension::dollars, in_dollars(*lever.cost_delta)) : Cell{}});
   }
   return table;
@@ -173,21 +170,15 @@ std::vector<Table> filled(std::vector<Table> tables) {
 
 std::vector<Table> all_tables(const report::Evaluation& evaluation) {
   const report::Figures answer = report::figures_of(evaluation);
-  return filled(
-      {metrics_table(answer),
-       ledger_table("One step",
-                    evaluation.step.given ? std::vector<report::LedgerRow>{} : answer.step_ledger),
-       ledger_table("The run", answer.run_ledger),
-       memory_table(answer),
-       events_table(evaluation),
-       causes_table(evaluation),
-       levers_table(answer),
-       expectations_table(answer),
-       trust_table(evaluation)});
+  return filled({metrics_table(answer),
+                 ledger_table("One step", evaluation.step.given ? std::vector<report::LedgerRow>{}
+                                                                : answer.step_ledger),
+                 ledger_table("The run", answer.run_ledger), memory_table(answer),
+                 events_table(evaluation), causes_table(evaluation), levers_table(answer),
+                 expectations_table(answer), trust_table(evaluation)});
 }
 
-Table problems_table(const Diagnostics& diagnostics,
-                     const QString& failure,
+Table problems_table(const Diagnostics& diagnostics, const QString& failure,
                      QString (*place)(const SourceLocation& where)) {
   Table table{"Problems", {"", place ? "where" : "line", "key", "problem", "allowed"}, {}};
   if (!failure.isEmpty()) {

@@ -28,8 +28,7 @@ inline constexpr auto kEvents = "Events";
 [[nodiscard]] std::vector<Table> all_tables(const report::Evaluation& evaluation);
 
 // Severity, line, key, message, allowed values; where there are several files, `place` says where.
-[[nodiscard]] Table problems_table(const Diagnostics& diagnostics,
-                                   const QString& failure,
+[[nodiscard]] Table problems_table(const Diagnostics& diagnostics, const QString& failure,
                                    QString (*place)(const SourceLocation& where) = nullptr);
 
 }  // namespace orrery::gui

@@ -82,8 +82,7 @@ class Cards {
     }
   }
 
-  static void describe_spread(const report::MetricValue& metric,
-                              report::Dimension dimension,
+  static void describe_spread(const report::MetricValue& metric, report::Dimension dimension,
                               Card& card) {
     if (!metric.trials || metric.trials->count() < 2) {
       return;
@@ -244,8 +243,7 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   result.advice = advice_of(evaluation);
   result.subtitle = QString("%1 on %2 x %3")
                         .arg(qt(evaluation.echo.model_name),
-                             qt(format_integer(evaluation.step.gpus)),
-                             qt(evaluation.echo.gpu));
+                             qt(format_integer(evaluation.step.gpus)), qt(evaluation.echo.gpu));
   for (const std::string& reason : evaluation.reasons) {
     result.reasons.push_back(qt(reason));
   }

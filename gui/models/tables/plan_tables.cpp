@@ -108,10 +108,8 @@ Cell behind_cell(const Finalist& finalist) {
           .order = finalist.behind.mean};
 }
 
-std::vector<Cell> ranking_row(const plan::Plan& plan,
-                              const Finalist& finalist,
-                              const std::vector<Column>& columns,
-                              std::optional<std::size_t> rank) {
+std::vector<Cell> ranking_row(const plan::Plan& plan, const Finalist& finalist,
+                              const std::vector<Column>& columns, std::optional<std::size_t> rank) {
   std::vector<Cell> row = {rank_cell(plan, rank),
                            standing_cell(finalist),
                            {.text = qt(plan::figure_words(plan, finalist.value)),
@@ -144,10 +142,8 @@ std::vector<Cell> ranking_row(const plan::Plan& plan,
 std::vector<QString> ranking_heads(const plan::Plan& plan, const std::vector<Column>& columns) {
   const bool by_gpus = plan.ranked_by == plan::Objective::fewest_gpus;
   std::vector<QString> heads = {
-      "rank",
-      "standing",
-      by_gpus ? QString("fewest GPUs") : spoken(plan::to_string(plan.ranked_by)),
-      "behind"};
+      "rank", "standing",
+      by_gpus ? QString("fewest GPUs") : spoken(plan::to_string(plan.ranked_by)), "behind"};
   const auto add_metrics = [&](bool first) {
     for (const Column& column : columns) {
       if (column.first == first) {
@@ -167,9 +163,8 @@ std::vector<QString> ranking_heads(const plan::Plan& plan, const std::vector<Col
 }
 
 bool ranked(const plan::Plan& plan, const plan::Proposal& proposal) {
-  return std::any_of(plan.finalists.begin(), plan.finalists.end(), [&](const Finalist& one) {
-    return one.proposal.tag == proposal.tag;
-  });
+  return std::any_of(plan.finalists.begin(), plan.finalists.end(),
+                     [&](const Finalist& one) { return one.proposal.tag == proposal.tag; });
 }
 
 QString paragraph(const QString& text) {
@@ -185,8 +180,7 @@ QString beside_best(const Finalist& finalist) {
 }
 
 // The finalist, with the scenario as it stands among them.
-const Finalist* finalist_of(const plan::Plan& plan,
-                            const plan::Proposal& proposal,
+const Finalist* finalist_of(const plan::Plan& plan, const plan::Proposal& proposal,
                             QString& standing) {
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     const Finalist& one = plan.finalists[i];
@@ -246,13 +240,8 @@ PlanTable trade_off_table(const plan::Plan& plan, const plan::Front& front) {
 
 PlanTable neighbours_table(const plan::Plan& plan) {
   PlanTable nearly{.table = {"Nearly",
-                             {"layout that does not fit",
-                              "step if it fitted",
-                              "faster",
-                              "short by",
-                              "on stage",
-                              "would fit with",
-                              "step then"},
+                             {"layout that does not fit", "step if it fitted", "faster", "short by",
+                              "on stage", "would fit with", "step then"},
                              {}}};
   for (const plan::Neighbour& one : plan.neighbours) {
     const auto& remedy = one.remedy;
@@ -322,8 +311,7 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
   const Finalist& best = plan.finalists.front();
   headline.title = QString("%1: %2 GPUs, %3")
                        .arg(qt(plan::best_words(plan.ranked_by)),
-                            qt(format_integer(best.proposal.gpus)),
-                            qt(best.proposal.words));
+                            qt(format_integer(best.proposal.gpus)), qt(best.proposal.words));
   headline.title[0] = headline.title[0].toUpper();
   QStringList figures;
   for (const std::string& line : plan::figure_lines(best)) {

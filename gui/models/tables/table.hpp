@@ -54,15 +54,12 @@ class TableModel : public QAbstractTableModel {
 
   void set(Table table);
 
-  [[nodiscard]] const Table& table() const {
-    return table_;
-  }
+  [[nodiscard]] const Table& table() const { return table_; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section,
-                                    Qt::Orientation orientation,
+  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
                                     int role) const override;
 
  private:

@@ -201,9 +201,8 @@ void TraceEvents::finish_counters() {
 void TraceEvents::finish_flows() {
   builder_.sort_slices();
   for (auto& [key, points] : flows_) {
-    std::stable_sort(points.begin(), points.end(), [](const FlowPoint& a, const FlowPoint& b) {
-      return a.time < b.time;
-    });
+    std::stable_sort(points.begin(), points.end(),
+                     [](const FlowPoint& a, const FlowPoint& b) { return a.time < b.time; });
     std::optional<PendingSlice> from;
     for (const FlowPoint& point : points) {
       const std::optional<PendingSlice> here = builder_.innermost_at(point.row, point.time);

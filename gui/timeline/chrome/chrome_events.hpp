@@ -23,9 +23,7 @@ class TraceEvents {
  public:
   void add(const TraceEvent& event);
 
-  [[nodiscard]] std::uint64_t slices() const {
-    return builder_.slices();
-  }
+  [[nodiscard]] std::uint64_t slices() const { return builder_.slices(); }
 
   // Names, order, flows and open slices; then the builder is ready.
   StoreBuilder& finish();

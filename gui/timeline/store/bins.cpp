@@ -15,8 +15,7 @@ void greater_bytes(std::uint8_t* into, const std::uint8_t* from, std::size_t byt
 
 void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
   greater_bytes(reinterpret_cast<std::uint8_t*>(into.data()),
-                reinterpret_cast<const std::uint8_t*>(from.data()),
-                into.size_bytes());
+                reinterpret_cast<const std::uint8_t*>(from.data()), into.size_bytes());
 }
 
 RowBin BinSum::take(std::int64_t width) {

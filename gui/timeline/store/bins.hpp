@@ -44,9 +44,7 @@ struct RowBin {
     return static_cast<Category>(kind & (kAbnormalBit - 1U));
   }
 
-  [[nodiscard]] bool abnormal() const {
-    return (kind & kAbnormalBit) != 0;
-  }
+  [[nodiscard]] bool abnormal() const { return (kind & kAbnormalBit) != 0; }
 
   friend bool operator==(const RowBin&, const RowBin&) = default;
 };
@@ -59,17 +57,11 @@ struct BlockBin {
   std::uint8_t idle = 0;      // 255 - busy of the least busy row
   std::uint8_t most = 0;      // busy of the busiest row
 
-  [[nodiscard]] std::uint8_t low() const {
-    return static_cast<std::uint8_t>(0U - anti_low);
-  }
+  [[nodiscard]] std::uint8_t low() const { return static_cast<std::uint8_t>(0U - anti_low); }
 
-  [[nodiscard]] std::uint8_t least() const {
-    return static_cast<std::uint8_t>(kFullyBusy - idle);
-  }
+  [[nodiscard]] std::uint8_t least() const { return static_cast<std::uint8_t>(kFullyBusy - idle); }
 
-  [[nodiscard]] bool abnormal() const {
-    return (high & RowBin::kAbnormalBit) != 0;
-  }
+  [[nodiscard]] bool abnormal() const { return (high & RowBin::kAbnormalBit) != 0; }
 
   friend bool operator==(const BlockBin&, const BlockBin&) = default;
 };
@@ -79,8 +71,7 @@ static_assert(sizeof(BlockBin) == 4);
 [[nodiscard]] inline BlockBin block_of(RowBin bin) {
   const unsigned kind = bin.kind & ~unsigned{RowBin::kEdgeBit};
   return {static_cast<std::uint8_t>(0U - (kind & (RowBin::kAbnormalBit - 1U))),
-          static_cast<std::uint8_t>(kind),
-          static_cast<std::uint8_t>(kFullyBusy - bin.busy),
+          static_cast<std::uint8_t>(kind), static_cast<std::uint8_t>(kFullyBusy - bin.busy),
           bin.busy};
 }
 
@@ -91,9 +82,7 @@ static_assert(sizeof(BlockBin) == 4);
                                     _mm_cvtsi32_si128(std::bit_cast<int>(b)));
   return std::bit_cast<BlockBin>(_mm_cvtsi128_si32(both));
 #else
-  return {std::max(a.anti_low, b.anti_low),
-          std::max(a.high, b.high),
-          std::max(a.idle, b.idle),
+  return {std::max(a.anti_low, b.anti_low), std::max(a.high, b.high), std::max(a.idle, b.idle),
           std::max(a.most, b.most)};
 #endif
 }
@@ -153,9 +142,7 @@ class BinSum {
     }
   }
 
-  [[nodiscard]] bool empty() const {
-    return touched_count_ == 0;
-  }
+  [[nodiscard]] bool empty() const { return touched_count_ == 0; }
 
   // The bin, and starts the next one.
   RowBin take(std::int64_t width);

@@ -14,14 +14,11 @@ void widen(Extremes& all, Extremes other) {
   all.greatest = std::max(all.greatest, other.greatest);
 }
 
-Extremes point(double value) {
-  return {value, value};
-}
+Extremes point(double value) { return {value, value}; }
 
 void keep_last_of_each_time(std::vector<Sample>& samples) {
-  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
-    return a.time < b.time;
-  });
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const Sample& a, const Sample& b) { return a.time < b.time; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (kept > 0 && samples[kept - 1].time == samples[i].time) {
@@ -66,10 +63,9 @@ Counter::Counter(std::string name, std::string unit, std::vector<Sample> samples
 }
 
 std::optional<double> Counter::value_at(std::int64_t time) const {
-  const auto after = std::upper_bound(
-      samples_.begin(), samples_.end(), time, [](std::int64_t at, const Sample& sample) {
-        return at < sample.time;
-      });
+  const auto after =
+      std::upper_bound(samples_.begin(), samples_.end(), time,
+                       [](std::int64_t at, const Sample& sample) { return at < sample.time; });
   if (after == samples_.begin()) {
     return std::nullopt;
   }
@@ -95,10 +91,9 @@ Extremes Counter::of_samples(std::size_t first, std::size_t last) const {
 
 std::optional<Extremes> Counter::within(std::int64_t begin, std::int64_t end) const {
   const auto by_time = [](const Sample& sample, std::int64_t at) { return sample.time < at; };
-  const auto first_after = std::upper_bound(
-      samples_.begin(), samples_.end(), begin, [](std::int64_t at, const Sample& sample) {
-        return at < sample.time;
-      });
+  const auto first_after =
+      std::upper_bound(samples_.begin(), samples_.end(), begin,
+                       [](std::int64_t at, const Sample& sample) { return at < sample.time; });
   const auto last = std::lower_bound(first_after, samples_.end(), end, by_time);
   const std::size_t from = static_cast<std::size_t>(first_after - samples_.begin());
   const std::size_t to = static_cast<std::size_t>(last - samples_.begin());

@@ -39,26 +39,16 @@ class Counter {
   // at most, drawn as a line; 0: nothing is known.
   Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit = 0.0);
 
-  [[nodiscard]] const std::string& name() const {
-    return name_;
-  }
+  [[nodiscard]] const std::string& name() const { return name_; }
 
-  [[nodiscard]] const std::string& unit() const {
-    return unit_;
-  }
+  [[nodiscard]] const std::string& unit() const { return unit_; }
 
-  [[nodiscard]] const std::vector<Sample>& samples() const {
-    return samples_;
-  }
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 
-  [[nodiscard]] double limit() const {
-    return limit_;
-  }
+  [[nodiscard]] double limit() const { return limit_; }
 
   // Of all samples; 0 without samples.
-  [[nodiscard]] Extremes extremes() const {
-    return all_;
-  }
+  [[nodiscard]] Extremes extremes() const { return all_; }
 
   // Nothing before the first sample.
   [[nodiscard]] std::optional<double> value_at(std::int64_t time) const;

@@ -96,8 +96,7 @@ Level run_level(const report::Evaluation& evaluation) {
 // What comes from what: messages, and reductions and gathers of a chunk with the passes around
 // them.
 void add_flows(const report::Evaluation& evaluation,
-               const std::vector<std::optional<PendingSlice>>& places,
-               StoreBuilder& builder) {
+               const std::vector<std::optional<PendingSlice>>& places, StoreBuilder& builder) {
   for (const report::StepFlow& flow : report::step_flows(evaluation.step.slices)) {
     const FlowKind kind =
         flow.kind == report::StepFlow::Kind::message ? FlowKind::message : FlowKind::collective;
@@ -114,8 +113,7 @@ void add_flows(const report::Evaluation& evaluation,
 // Messages that take no resource of the schedule are no slices of the step.
 bool has_messages(const report::Evaluation& evaluation) {
   const auto& timeline = evaluation.step.operation_timeline;
-  return timeline && std::any_of(timeline->messages.begin(),
-                                 timeline->messages.end(),
+  return timeline && std::any_of(timeline->messages.begin(), timeline->messages.end(),
                                  [](const step::MessageRun& run) { return !run.is_slice; });
 }
 
@@ -132,8 +130,7 @@ StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation,
   StageRows rows;
   for (const Stream stream : {Stream::compute, Stream::data_parallel_comm, Stream::p2p}) {
     const bool used =
-        std::any_of(evaluation.step.slices.begin(),
-                    evaluation.step.slices.end(),
+        std::any_of(evaluation.step.slices.begin(), evaluation.step.slices.end(),
                     [stream](const step::Slice& slice) { return slice.task.stream == stream; });
     rows.streams[static_cast<std::size_t>(stream)] =
         used || (stream == Stream::p2p && has_messages(evaluation))
@@ -144,10 +141,8 @@ StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation,
   return rows;
 }
 
-void add_messages(const report::Evaluation& evaluation,
-                  const std::vector<StageRows>& stages,
-                  const std::vector<std::optional<PendingSlice>>& places,
-                  StoreBuilder& builder) {
+void add_messages(const report::Evaluation& evaluation, const std::vector<StageRows>& stages,
+                  const std::vector<std::optional<PendingSlice>>& places, StoreBuilder& builder) {
   if (!has_messages(evaluation)) {
     return;
   }
@@ -185,11 +180,10 @@ Level step_level(const report::Evaluation& evaluation) {
       places.emplace_back();
       continue;
     }
-    places.emplace_back(builder.add(stages[device].streams[static_cast<std::size_t>(task.stream)],
-                                    {slice.start.ns,
-                                     slice.end.ns,
-                                     builder.name(report::task_name(task)),
-                                     category_of(task.kind)}));
+    places.emplace_back(
+        builder.add(stages[device].streams[static_cast<std::size_t>(task.stream)],
+                    {slice.start.ns, slice.end.ns, builder.name(report::task_name(task)),
+                     category_of(task.kind)}));
   }
   add_flows(evaluation, places, builder);
   add_messages(evaluation, stages, places, builder);
@@ -226,22 +220,9 @@ Repetition steps_of_run(const report::Evaluation& evaluation) {
 
 Category category_of(RunActivity activity) {
   using enum Category;
-  static constexpr std::array<Category, run::kRunActivityCount> kOfActivity = {training,
-                                                                               lost,
-                                                                               checkpoint,
-                                                                               evaluation,
-                                                                               maintenance,
-                                                                               unitemised,
-                                                                               detection,
-                                                                               diagnosis,
-                                                                               waiting,
-                                                                               scheduling,
-                                                                               communicator,
-                                                                               load,
-                                                                               warm_up,
-                                                                               lost,
-                                                                               discarded,
-                                                                               rework};
+  static constexpr std::array<Category, run::kRunActivityCount> kOfActivity = {
+      training, lost,       checkpoint,   evaluation, maintenance, unitemised, detection, diagnosis,
+      waiting,  scheduling, communicator, load,       warm_up,     lost,       discarded, rework};
   return kOfActivity[static_cast<std::size_t>(activity)];
 }
 

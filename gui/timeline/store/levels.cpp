@@ -21,9 +21,8 @@ Occurrence Repetition::in_stretch(const Stretch& stretch, std::int64_t time) con
 
 std::optional<Occurrence> Repetition::at(std::int64_t time) const {
   const auto after = std::upper_bound(
-      stretches_.begin(), stretches_.end(), time, [](std::int64_t t, const Stretch& stretch) {
-        return t < stretch.range.begin;
-      });
+      stretches_.begin(), stretches_.end(), time,
+      [](std::int64_t t, const Stretch& stretch) { return t < stretch.range.begin; });
   if (after == stretches_.begin() || !std::prev(after)->range.contains(time)) {
     return std::nullopt;
   }
@@ -38,9 +37,8 @@ std::optional<Occurrence> Repetition::nearest(std::int64_t time) const {
     return here;
   }
   const auto after = std::upper_bound(
-      stretches_.begin(), stretches_.end(), time, [](std::int64_t t, const Stretch& stretch) {
-        return t < stretch.range.begin;
-      });
+      stretches_.begin(), stretches_.end(), time,
+      [](std::int64_t t, const Stretch& stretch) { return t < stretch.range.begin; });
   if (after == stretches_.begin()) {
     return in_stretch(*after, after->range.begin);
   }
@@ -54,9 +52,8 @@ std::optional<Occurrence> Repetition::nearest(std::int64_t time) const {
 std::vector<Occurrence> Repetition::within(TimeRange range, std::size_t most) const {
   std::vector<Occurrence> found;
   auto stretch = std::partition_point(
-      stretches_.begin(), stretches_.end(), [&range](const Stretch& candidate) {
-        return candidate.range.end <= range.begin;
-      });
+      stretches_.begin(), stretches_.end(),
+      [&range](const Stretch& candidate) { return candidate.range.end <= range.begin; });
   for (; stretch != stretches_.end() && stretch->range.begin < range.end; ++stretch) {
     std::int64_t time = std::max(stretch->range.begin, range.begin);
     while (time < std::min(stretch->range.end, range.end)) {

@@ -44,13 +44,9 @@ class Repetition {
   // Stretches are sorted and do not overlap; period >= 1.
   Repetition(std::vector<Stretch> stretches, std::int64_t period);
 
-  [[nodiscard]] bool empty() const {
-    return stretches_.empty();
-  }
+  [[nodiscard]] bool empty() const { return stretches_.empty(); }
 
-  [[nodiscard]] std::int64_t period() const {
-    return period_;
-  }
+  [[nodiscard]] std::int64_t period() const { return period_; }
 
   [[nodiscard]] std::optional<Occurrence> at(std::int64_t time) const;
 

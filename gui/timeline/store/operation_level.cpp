@@ -151,8 +151,7 @@ class OperationLevel {
   void add_stage(std::size_t device);
   void add_task(std::size_t slice);
   void add_slowest(std::size_t slice);
-  void add_exposed(const step::Slice& task,
-                   const Operation& operation,
+  void add_exposed(const step::Slice& task, const Operation& operation,
                    const PlacedOperation& placed);
   void add_messages();
   void add_link(std::size_t device, RowId stage);
@@ -225,9 +224,7 @@ void OperationLevel::add_stage(std::size_t device) {
   const std::int64_t ranks = evaluation_.step.gpus / static_cast<std::int64_t>(stages);
   const bool unequal = are_unequal(evaluation_, device);
   const RowId stage = builder_.group(
-      fmt::format("stage {} ({} {})",
-                  device,
-                  format_integer(ranks),
+      fmt::format("stage {} ({} {})", device, format_integer(ranks),
                   ranks == 1 ? "rank" : (unequal ? "ranks, their mean" : "ranks alike")));
   const std::vector<std::int32_t> of_stage = ranks_of(evaluation_, device);
   builder_.set_ranks(stage, of_stage, unequal);
@@ -280,9 +277,9 @@ void OperationLevel::add_slowest(std::size_t index) {
     return;
   }
   const step::DevicePace pace = timeline_.paces[device];
-  const NameId name = builder_.name(fmt::format("{} of the nominal time; the mean rank takes {}",
-                                                format_percent(pace.slowest),
-                                                format_percent(pace.mean)));
+  const NameId name =
+      builder_.name(fmt::format("{} of the nominal time; the mean rank takes {}",
+                                format_percent(pace.slowest), format_percent(pace.mean)));
   builder_.add(stages_[device].slowest,
                {slice.start.ns, slice.end.ns, name, Category::kernel, true});
 }
@@ -322,10 +319,8 @@ void OperationLevel::add_task(std::size_t index) {
     add_exposed(slice, operation, placed);
     const PendingSlice place =
         builder_.add(rows.streams[static_cast<std::size_t>(operation.stream)],
-                     {(slice.start + placed.start).ns,
-                      (slice.start + placed.end).ns,
-                      name_of(kind, i),
-                      category_of(operation, placed, slice.task.kind)});
+                     {(slice.start + placed.start).ns, (slice.start + placed.end).ns,
+                      name_of(kind, i), category_of(operation, placed, slice.task.kind)});
     if (with_flows) {
       connect(chains[placed.pass == step::PartPass::backward ? 1 : 0], placed, place);
     }
@@ -340,8 +335,7 @@ void OperationLevel::add_task(std::size_t index) {
 }
 
 // The part of a collective that compute waits for, between the kernels.
-void OperationLevel::add_exposed(const step::Slice& task,
-                                 const Operation& operation,
+void OperationLevel::add_exposed(const step::Slice& task, const Operation& operation,
                                  const PlacedOperation& placed) {
   const RowId compute = stages_[static_cast<std::size_t>(task.task.device)]
                             .streams[static_cast<std::size_t>(OperationStream::compute)];
@@ -415,12 +409,8 @@ Level OperationLevel::build() {
                   left_out_ > 0 ? fmt::format("; {} later tasks are not drawn",
                                               format_integer(static_cast<std::int64_t>(left_out_)))
                                 : std::string());
-  return {"operations",
-          "",
-          builder_.build(),
-          Repetition({{{0, time}, 0}}, time),
-          std::move(note),
-          longest};
+  return {"operations",    "",     builder_.build(), Repetition({{{0, time}, 0}}, time),
+          std::move(note), longest};
 }
 
 }  // namespace
@@ -450,8 +440,7 @@ std::vector<std::int32_t> ranks_of(const report::Evaluation& evaluation, std::si
   return ranks;
 }
 
-void add_waits(const report::Evaluation& evaluation,
-               const std::vector<RowId>& rows,
+void add_waits(const report::Evaluation& evaluation, const std::vector<RowId>& rows,
                StoreBuilder& builder) {
   if (!evaluation.step.operation_timeline) {
     return;
@@ -466,9 +455,7 @@ void add_waits(const report::Evaluation& evaluation,
   }
 }
 
-void add_memory(const report::Evaluation& evaluation,
-                std::size_t device,
-                RowId stage,
+void add_memory(const report::Evaluation& evaluation, std::size_t device, RowId stage,
                 StoreBuilder& builder) {
   std::vector<Sample> samples;
   for (const report::MemorySample& sample :

@@ -38,14 +38,11 @@ inline constexpr std::uint64_t kMostOperations = 4'000'000;
 [[nodiscard]] bool are_unequal(const report::Evaluation& evaluation, std::size_t device);
 
 // What a GPU waits for, on the row of its computation: by pipeline device, kNoRow for none.
-void add_waits(const report::Evaluation& evaluation,
-               const std::vector<RowId>& rows,
+void add_waits(const report::Evaluation& evaluation, const std::vector<RowId>& rows,
                StoreBuilder& builder);
 
 // A counter of what the stage holds in memory, where it is known.
-void add_memory(const report::Evaluation& evaluation,
-                std::size_t device,
-                RowId stage,
+void add_memory(const report::Evaluation& evaluation, std::size_t device, RowId stage,
                 StoreBuilder& builder);
 
 // Nothing when the evaluation has no timeline of operations.

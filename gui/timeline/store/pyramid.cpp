@@ -81,9 +81,7 @@ std::size_t BinLayout::offset(int level) const {
   return sum;
 }
 
-std::size_t BinLayout::total() const {
-  return bins == 0 ? 0 : offset(levels());
-}
+std::size_t BinLayout::total() const { return bins == 0 ? 0 : offset(levels()); }
 
 int BinLayout::level_for(std::int64_t width) const {
   int level = 0;
@@ -135,8 +133,7 @@ Pyramid Pyramid::build(const SliceTable& table, std::stop_token stop, const Prog
   return pyramid;
 }
 
-bool Pyramid::build_tracks(const SliceTable& table,
-                           std::stop_token stop,
+bool Pyramid::build_tracks(const SliceTable& table, std::stop_token stop,
                            const Progress& progress) {
   const std::int64_t range = std::max<std::int64_t>(table.range.length(), 1);
   tracks_.resize(table.tracks.size());
@@ -166,8 +163,7 @@ bool Pyramid::build_tracks(const SliceTable& table,
   });
 }
 
-bool Pyramid::build_blocks(const SliceTable& table,
-                           std::stop_token stop,
+bool Pyramid::build_blocks(const SliceTable& table, std::stop_token stop,
                            const Progress& progress) {
   constexpr std::size_t kBlock = std::size_t{1} << first_block();
   const std::size_t count = (table.tracks.size() + kBlock - 1) / kBlock;
@@ -191,10 +187,8 @@ bool Pyramid::build_blocks(const SliceTable& table,
   return true;
 }
 
-bool Pyramid::build_first_blocks(const SliceTable& table,
-                                 std::size_t most_bins,
-                                 std::stop_token stop,
-                                 const Progress& progress) {
+bool Pyramid::build_first_blocks(const SliceTable& table, std::size_t most_bins,
+                                 std::stop_token stop, const Progress& progress) {
   constexpr std::size_t kBlock = std::size_t{1} << first_block();
   const std::int64_t range = std::max<std::int64_t>(table.range.length(), 1);
   Blocks blocks;

@@ -76,20 +76,14 @@ class Pyramid {
   // Empty after a stop request.
   static Pyramid build(const SliceTable& table, std::stop_token stop, const Progress& progress);
 
-  [[nodiscard]] bool has_bins(std::size_t track) const {
-    return tracks_[track].bins > 0;
-  }
+  [[nodiscard]] bool has_bins(std::size_t track) const { return tracks_[track].bins > 0; }
 
-  [[nodiscard]] const BinLayout& layout(std::size_t track) const {
-    return tracks_[track];
-  }
+  [[nodiscard]] const BinLayout& layout(std::size_t track) const { return tracks_[track]; }
 
   [[nodiscard]] BinLevel<RowBin> track_level(std::size_t track, std::int64_t width) const;
 
   // Blocks of 2^v tracks exist for first_block() <= v < end_of_blocks().
-  [[nodiscard]] static constexpr int first_block() {
-    return 4;
-  }
+  [[nodiscard]] static constexpr int first_block() { return 4; }
 
   [[nodiscard]] int end_of_blocks() const {
     return first_block() + static_cast<int>(blocks_.size());
@@ -109,9 +103,7 @@ class Pyramid {
 
   bool build_tracks(const SliceTable& table, std::stop_token stop, const Progress& progress);
   bool build_blocks(const SliceTable& table, std::stop_token stop, const Progress& progress);
-  bool build_first_blocks(const SliceTable& table,
-                          std::size_t most_bins,
-                          std::stop_token stop,
+  bool build_first_blocks(const SliceTable& table, std::size_t most_bins, std::stop_token stop,
                           const Progress& progress);
   void double_blocks(const TimeRange& range, std::size_t most_bins);
 

@@ -27,28 +27,19 @@ class Slice {
  public:
   Slice() = default;
 
-  Slice(std::int64_t begin,
-        std::uint32_t duration,
-        std::uint32_t name,
-        Category category,
+  Slice(std::int64_t begin, std::uint32_t duration, std::uint32_t name, Category category,
         std::uint8_t flags)
       : begin_(begin),
         duration_(duration),
         packed_(name | static_cast<std::uint32_t>(category) << kNameBits |
                 static_cast<std::uint32_t>(flags) << (kNameBits + kCategoryBits)) {}
 
-  [[nodiscard]] std::int64_t begin() const {
-    return begin_;
-  }
+  [[nodiscard]] std::int64_t begin() const { return begin_; }
 
   // Nanoseconds, or an index when is(kLong).
-  [[nodiscard]] std::uint32_t stored_duration() const {
-    return duration_;
-  }
+  [[nodiscard]] std::uint32_t stored_duration() const { return duration_; }
 
-  [[nodiscard]] std::uint32_t name() const {
-    return packed_ & (kMostNames - 1);
-  }
+  [[nodiscard]] std::uint32_t name() const { return packed_ & (kMostNames - 1); }
 
   [[nodiscard]] Category category() const {
     constexpr std::uint32_t kMask = (1U << kCategoryBits) - 1;
@@ -59,9 +50,7 @@ class Slice {
     return static_cast<std::uint8_t>(packed_ >> (kNameBits + kCategoryBits));
   }
 
-  [[nodiscard]] bool is(SliceFlag flag) const {
-    return (flags() & flag) != 0;
-  }
+  [[nodiscard]] bool is(SliceFlag flag) const { return (flags() & flag) != 0; }
 
  private:
   std::int64_t begin_ = 0;
@@ -75,13 +64,9 @@ struct TimeRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 
-  [[nodiscard]] std::int64_t length() const {
-    return end - begin;
-  }
+  [[nodiscard]] std::int64_t length() const { return end - begin; }
 
-  [[nodiscard]] bool contains(std::int64_t time) const {
-    return begin <= time && time < end;
-  }
+  [[nodiscard]] bool contains(std::int64_t time) const { return begin <= time && time < end; }
 
   friend bool operator==(const TimeRange&, const TimeRange&) = default;
 };

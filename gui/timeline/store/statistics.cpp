@@ -44,8 +44,7 @@ AreaStatistics area_statistics(const Store& store, const Area& area) {
   for (const TrackId track : tracks_of(store, area.rows)) {
     const std::span<const Slice> slices = store.slices_of(track);
     for (std::size_t i = store.first_ending_after(track, area.range.begin);
-         i < slices.size() && slices[i].begin() < area.range.end;
-         ++i) {
+         i < slices.size() && slices[i].begin() < area.range.end; ++i) {
       const Slice& slice = slices[i];
       const std::int64_t part =
           std::min(store.end_of(slice), area.range.end) - std::max(slice.begin(), area.range.begin);
@@ -70,8 +69,8 @@ AreaStatistics area_statistics(const Store& store, const Area& area) {
   for (const NamedStatistics& one : names) {
     all.total += one.total;
   }
-  std::stable_sort(
-      names.begin(), names.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.total > b.total; });
   all.by_name = std::move(names);
   return all;
 }

@@ -47,8 +47,7 @@ struct Area {
 [[nodiscard]] AreaStatistics area_statistics(const Store& store, const Area& area);
 
 // Slices whose name contains `text`, whatever the case of ASCII letters; in the order of the store.
-[[nodiscard]] std::vector<SliceId> search(const Store& store,
-                                          std::string_view text,
+[[nodiscard]] std::vector<SliceId> search(const Store& store, std::string_view text,
                                           std::stop_token stop = {});
 
 }  // namespace orrery::timeline

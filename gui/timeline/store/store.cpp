@@ -6,8 +6,8 @@
 namespace orrery::timeline {
 
 std::string_view to_string(MarkKind kind) {
-  constexpr std::array<std::string_view, kMarkKinds> kNames = {
-      "failure", "checkpoint", "restart", "event"};
+  constexpr std::array<std::string_view, kMarkKinds> kNames = {"failure", "checkpoint", "restart",
+                                                               "event"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -23,9 +23,8 @@ std::vector<Flow> Store::flows_of(SliceId slice) const {
 
 TrackId Store::track_of(SliceId slice) const {
   const auto after =
-      std::upper_bound(tracks_.begin(), tracks_.end(), slice, [](SliceId id, const Track& track) {
-        return id < track.first;
-      });
+      std::upper_bound(tracks_.begin(), tracks_.end(), slice,
+                       [](SliceId id, const Track& track) { return id < track.first; });
   return static_cast<TrackId>(after - tracks_.begin()) - 1;
 }
 

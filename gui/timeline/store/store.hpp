@@ -75,25 +75,17 @@ struct Flow {
 
 class Store {
  public:
-  [[nodiscard]] std::span<const Row> rows() const {
-    return rows_;
-  }
+  [[nodiscard]] std::span<const Row> rows() const { return rows_; }
 
-  [[nodiscard]] std::span<const Track> tracks() const {
-    return tracks_;
-  }
+  [[nodiscard]] std::span<const Track> tracks() const { return tracks_; }
 
-  [[nodiscard]] std::span<const Slice> slices() const {
-    return slices_;
-  }
+  [[nodiscard]] std::span<const Slice> slices() const { return slices_; }
 
   [[nodiscard]] std::span<const Slice> slices_of(TrackId track) const {
     return std::span(slices_).subspan(tracks_[track].first, tracks_[track].count);
   }
 
-  [[nodiscard]] const std::vector<Counter>& counters() const {
-    return counters_;
-  }
+  [[nodiscard]] const std::vector<Counter>& counters() const { return counters_; }
 
   // The ranks that a group stands for, which are alike and share its rows; empty for most.
   [[nodiscard]] std::span<const std::int32_t> ranks_of(RowId group) const {
@@ -101,20 +93,14 @@ class Store {
     return list == 0 ? std::span<const std::int32_t>() : std::span(ranks_[list - 1]);
   }
 
-  [[nodiscard]] std::span<const Mark> marks() const {
-    return marks_;
-  }
+  [[nodiscard]] std::span<const Mark> marks() const { return marks_; }
 
   // Sorted by source.
-  [[nodiscard]] std::span<const Flow> flows() const {
-    return flows_;
-  }
+  [[nodiscard]] std::span<const Flow> flows() const { return flows_; }
 
   [[nodiscard]] std::vector<Flow> flows_of(SliceId slice) const;
 
-  [[nodiscard]] const std::vector<std::string>& names() const {
-    return names_;
-  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   [[nodiscard]] const std::string& name_of(const Slice& slice) const {
     return names_[slice.name()];
@@ -131,9 +117,7 @@ class Store {
     return slice.is(kInstant) ? 0 : table().end_of(slice) - slice.begin();
   }
 
-  [[nodiscard]] std::int64_t end_of(const Slice& slice) const {
-    return table().end_of(slice);
-  }
+  [[nodiscard]] std::int64_t end_of(const Slice& slice) const { return table().end_of(slice); }
 
   [[nodiscard]] TrackId track_of(SliceId slice) const;
 
@@ -141,22 +125,14 @@ class Store {
   [[nodiscard]] std::uint32_t first_ending_after(TrackId track, std::int64_t time) const;
 
   // From the first begin to the last end, samples and marks included.
-  [[nodiscard]] TimeRange range() const {
-    return range_;
-  }
+  [[nodiscard]] TimeRange range() const { return range_; }
 
   // Bit c: some slice has category c; the bit after the last category: some slice is abnormal.
-  [[nodiscard]] std::uint64_t categories() const {
-    return categories_;
-  }
+  [[nodiscard]] std::uint64_t categories() const { return categories_; }
 
-  [[nodiscard]] const Pyramid& pyramid() const {
-    return pyramid_;
-  }
+  [[nodiscard]] const Pyramid& pyramid() const { return pyramid_; }
 
-  [[nodiscard]] SliceTable table() const {
-    return {slices_, long_durations_, tracks_, range_};
-  }
+  [[nodiscard]] SliceTable table() const { return {slices_, long_durations_, tracks_, range_}; }
 
   // Slices, tracks, indexes, long durations and flows; not names, counters and marks.
   [[nodiscard]] std::size_t bytes() const;

@@ -34,9 +34,7 @@ RowId StoreBuilder::group(std::string_view name, RowId parent) {
   return add_row(name, RowKind::group, parent);
 }
 
-void StoreBuilder::close(RowId group) {
-  rows_[group].row.closed = true;
-}
+void StoreBuilder::close(RowId group) { rows_[group].row.closed = true; }
 
 void StoreBuilder::lead(RowId group) {
   close(group);
@@ -47,24 +45,17 @@ RowId StoreBuilder::row(std::string_view name, RowId parent) {
   return add_row(name, RowKind::slices, parent);
 }
 
-RowId StoreBuilder::counter(std::string_view name,
-                            std::string_view unit,
-                            std::vector<Sample> samples,
-                            RowId parent,
-                            double limit) {
+RowId StoreBuilder::counter(std::string_view name, std::string_view unit,
+                            std::vector<Sample> samples, RowId parent, double limit) {
   const RowId id = add_row(name, RowKind::counter, parent);
   rows_[id].row.counter = static_cast<std::uint32_t>(counters_.size());
   counters_.emplace_back(std::string(name), std::string(unit), std::move(samples), limit);
   return id;
 }
 
-void StoreBuilder::rename(RowId row, std::string_view name) {
-  rows_[row].row.name = name;
-}
+void StoreBuilder::rename(RowId row, std::string_view name) { rows_[row].row.name = name; }
 
-void StoreBuilder::set_order(RowId row, std::int64_t order) {
-  rows_[row].order = order;
-}
+void StoreBuilder::set_order(RowId row, std::int64_t order) { rows_[row].order = order; }
 
 void StoreBuilder::set_ranks(RowId group, std::vector<std::int32_t> ranks, bool mean) {
   ranks_.push_back(std::move(ranks));
@@ -90,9 +81,8 @@ std::optional<PendingSlice> StoreBuilder::innermost_at(RowId row, std::int64_t t
   constexpr std::ptrdiff_t kDeepest = 256;
   const std::vector<Slice>& slices = rows_[row].slices;
   const auto after =
-      std::upper_bound(slices.begin(), slices.end(), time, [](std::int64_t t, const Slice& slice) {
-        return t < slice.begin();
-      });
+      std::upper_bound(slices.begin(), slices.end(), time,
+                       [](std::int64_t t, const Slice& slice) { return t < slice.begin(); });
   for (auto it = after; it != slices.begin() && after - it < kDeepest;) {
     --it;
     if (time < end_of(*it)) {
@@ -103,9 +93,8 @@ std::optional<PendingSlice> StoreBuilder::innermost_at(RowId row, std::int64_t t
 }
 
 void StoreBuilder::order_rows(std::vector<RowId>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [this](RowId a, RowId b) {
-    return rows_[a].order < rows_[b].order;
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [this](RowId a, RowId b) { return rows_[a].order < rows_[b].order; });
 }
 
 void StoreBuilder::note(NameId name, std::string text) {
@@ -115,9 +104,7 @@ void StoreBuilder::note(NameId name, std::string text) {
   notes_[name] = std::move(text);
 }
 
-NameId StoreBuilder::name(std::string_view text) {
-  return name(text, {});
-}
+NameId StoreBuilder::name(std::string_view text) { return name(text, {}); }
 
 NameId StoreBuilder::name(std::string_view text, std::string_view note) {
   if (names_.size() == kMostNames - 1) {
@@ -160,17 +147,15 @@ PendingSlice StoreBuilder::add(RowId row, const NewSlice& slice) {
     long_durations_.push_back(duration);
     duration = static_cast<std::int64_t>(long_durations_.size()) - 1;
   }
-  slices.emplace_back(
-      slice.begin, static_cast<std::uint32_t>(duration), slice.name, slice.category, flags);
+  slices.emplace_back(slice.begin, static_cast<std::uint32_t>(duration), slice.name, slice.category,
+                      flags);
   categories_ |= std::uint64_t{1} << static_cast<unsigned>(slice.category);
   categories_ |= slice.abnormal ? std::uint64_t{1} << kCategories : std::uint64_t{0};
   ++count_;
   return {row, index};
 }
 
-void StoreBuilder::reserve(RowId row, std::size_t slices) {
-  rows_[row].slices.reserve(slices);
-}
+void StoreBuilder::reserve(RowId row, std::size_t slices) { rows_[row].slices.reserve(slices); }
 
 void StoreBuilder::mark(std::int64_t time, MarkKind kind, std::string_view text) {
   marks_.push_back({time, name(text), kind});
@@ -205,11 +190,8 @@ void StoreBuilder::place_tree(RowId pending, RowId parent, std::uint32_t depth, 
 }
 
 // First-fit: a slice goes to the first lane that is free when it begins.
-void StoreBuilder::append_lanes(std::span<const Slice> slices,
-                                std::span<const std::uint32_t> order,
-                                PendingRow& pending,
-                                RowId row,
-                                Store& store) {
+void StoreBuilder::append_lanes(std::span<const Slice> slices, std::span<const std::uint32_t> order,
+                                PendingRow& pending, RowId row, Store& store) {
   std::vector<std::int64_t> free_at;
   std::vector<std::vector<std::uint32_t>> lanes;
   for (const std::uint32_t i : order) {
@@ -333,8 +315,8 @@ std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Pro
     store->rows_[row].tracks = last - store->rows_[row].first_track;
   }
   place_flows(*store);
-  std::stable_sort(
-      marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) { return a.time < b.time; });
+  std::stable_sort(marks_.begin(), marks_.end(),
+                   [](const Mark& a, const Mark& b) { return a.time < b.time; });
   store->marks_ = std::move(marks_);
   store->counters_ = std::move(counters_);
   store->ranks_ = std::move(ranks_);

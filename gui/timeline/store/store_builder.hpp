@@ -54,11 +54,8 @@ class StoreBuilder {
   // The group begins on one line, which then is its first row, whole; what is below it is left out.
   void lead(RowId group);
   RowId row(std::string_view name, RowId parent = kNoRow);
-  RowId counter(std::string_view name,
-                std::string_view unit,
-                std::vector<Sample> samples,
-                RowId parent = kNoRow,
-                double limit = 0.0);
+  RowId counter(std::string_view name, std::string_view unit, std::vector<Sample> samples,
+                RowId parent = kNoRow, double limit = 0.0);
 
   void rename(RowId row, std::string_view name);
 
@@ -89,17 +86,13 @@ class StoreBuilder {
   void mark(std::int64_t time, MarkKind kind, std::string_view name);
   void flow(PendingSlice from, PendingSlice to, FlowKind kind);
 
-  [[nodiscard]] std::uint64_t slices() const {
-    return count_;
-  }
+  [[nodiscard]] std::uint64_t slices() const { return count_; }
 
   // Nothing after a stop request. The builder is used up.
   [[nodiscard]] std::shared_ptr<const Store> build(std::stop_token stop = {},
                                                    const Progress& progress = {});
 
-  [[nodiscard]] const Refused& refused() const {
-    return refused_;
-  }
+  [[nodiscard]] const Refused& refused() const { return refused_; }
 
  private:
   struct PendingRow {
@@ -121,11 +114,8 @@ class StoreBuilder {
   [[nodiscard]] bool earlier(const Slice& a, const Slice& b) const;
   void place_tree(RowId pending, RowId parent, std::uint32_t depth, Store& store);
   void place_slices(PendingRow& pending, RowId row, Store& store);
-  void append_lanes(std::span<const Slice> slices,
-                    std::span<const std::uint32_t> order,
-                    PendingRow& pending,
-                    RowId row,
-                    Store& store);
+  void append_lanes(std::span<const Slice> slices, std::span<const std::uint32_t> order,
+                    PendingRow& pending, RowId row, Store& store);
   void place_flows(Store& store);
   [[nodiscard]] std::int64_t end_of(const Slice& slice) const;
   void find_range(Store& store) const;

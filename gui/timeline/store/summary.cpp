@@ -38,9 +38,7 @@ class RowWriter {
     std::fill(columns_.begin() + first, columns_.begin() + last, bin);
   }
 
-  void edge(int x) {
-    columns_[static_cast<std::size_t>(x)].kind |= RowBin::kEdgeBit;
-  }
+  void edge(int x) { columns_[static_cast<std::size_t>(x)].kind |= RowBin::kEdgeBit; }
 
   void finish() {}
 
@@ -70,9 +68,7 @@ class BlockWriter {
 
   void edge(int /*x*/) {}
 
-  void finish() {
-    idle_until(static_cast<int>(columns_.size()));
-  }
+  void finish() { idle_until(static_cast<int>(columns_.size())); }
 
  private:
   void idle_until(int x) {
@@ -144,8 +140,7 @@ void write_slices(const Store& store, const PixelAxis& axis, TrackId track, Writ
   ColumnSum<Writer> sum(writer, axis);
   int column = 0;
   for (std::size_t i = store.first_ending_after(track, window.begin);
-       i < slices.size() && slices[i].begin() < window.end;
-       ++i) {
+       i < slices.size() && slices[i].begin() < window.end; ++i) {
     const Slice& slice = slices[i];
     const std::int64_t begin = std::max(slice.begin(), window.begin);
     const std::int64_t end = std::min(store.end_of(slice), window.end);
@@ -257,9 +252,7 @@ bool Summariser::blocks_are_fine(int v) const {
   return axis_.pixel() >= store_.pyramid().finest_block_bin(v) || in_window_ > kMostSlices;
 }
 
-void Summariser::blocks(int v,
-                        std::size_t first_block,
-                        std::size_t last_block,
+void Summariser::blocks(int v, std::size_t first_block, std::size_t last_block,
                         std::span<BlockBin> columns) {
   const Pyramid& pyramid = store_.pyramid();
   const BinLevel<BlockBin> level = pyramid.block_level(v, first_block, axis_.pixel());

@@ -186,21 +186,13 @@ void DocumentPage::swap_baseline() {
   }
 }
 
-bool DocumentPage::stale() const {
-  return !answered_ || answered_->text != document_->utf8();
-}
+bool DocumentPage::stale() const { return !answered_ || answered_->text != document_->utf8(); }
 
-QString DocumentPage::title() const {
-  return document_->title();
-}
+QString DocumentPage::title() const { return document_->title(); }
 
-bool DocumentPage::planning() const {
-  return plan_->running();
-}
+bool DocumentPage::planning() const { return plan_->running(); }
 
-bool DocumentPage::running() const {
-  return job_.running() || planning();
-}
+bool DocumentPage::running() const { return job_.running() || planning(); }
 
 void DocumentPage::find() {
   if (form_shown()) {
@@ -245,12 +237,8 @@ void DocumentPage::show_plan() {
   plan_->setFocus();
 }
 
-bool DocumentPage::plan_shown() const {
-  return sides_->currentWidget() == plan_side_;
-}
+bool DocumentPage::plan_shown() const { return sides_->currentWidget() == plan_side_; }
 
-bool DocumentPage::form_shown() const {
-  return sides_->currentWidget() == form_;
-}
+bool DocumentPage::form_shown() const { return sides_->currentWidget() == form_; }
 
 }  // namespace orrery::gui

@@ -47,37 +47,23 @@ class DocumentPage : public QWidget {
   [[nodiscard]] bool planning() const;
   [[nodiscard]] bool running() const;  // evaluates or plans
 
-  [[nodiscard]] ScenarioDocument& document() {
-    return *document_;
-  }
+  [[nodiscard]] ScenarioDocument& document() { return *document_; }
 
   [[nodiscard]] QString title() const;
 
-  [[nodiscard]] CodeEditor& editor() {
-    return *editor_;
-  }
+  [[nodiscard]] CodeEditor& editor() { return *editor_; }
 
-  [[nodiscard]] FormView& form() {
-    return *form_;
-  }
+  [[nodiscard]] FormView& form() { return *form_; }
 
-  [[nodiscard]] PlanPanel& plan() {
-    return *plan_;
-  }
+  [[nodiscard]] PlanPanel& plan() { return *plan_; }
 
   // The newest one with an evaluation; null before the first.
-  [[nodiscard]] const OutcomePtr& answered() const {
-    return answered_;
-  }
+  [[nodiscard]] const OutcomePtr& answered() const { return answered_; }
 
   // The newest one, with its problems.
-  [[nodiscard]] const OutcomePtr& outcome() const {
-    return outcome_;
-  }
+  [[nodiscard]] const OutcomePtr& outcome() const { return outcome_; }
 
-  [[nodiscard]] const OutcomePtr& baseline() const {
-    return baseline_;
-  }
+  [[nodiscard]] const OutcomePtr& baseline() const { return baseline_; }
 
   // The answer is that of an older text.
   [[nodiscard]] bool stale() const;

@@ -67,20 +67,16 @@ ImportPage::ImportPage(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->addWidget(verdict_);
   column->addWidget(splitter, 1);
-  connect(&task_, &LatestTask::failed, this, [this](const QString& sentence) {
-    verdict_->setText(sentence);
-  });
+  connect(&task_, &LatestTask::failed, this,
+          [this](const QString& sentence) { verdict_->setText(sentence); });
   // What is opened belongs to what is stated now.
-  connect(&task_, &LatestTask::running_changed, this, [this](bool running) {
-    open_->setEnabled(!running && openable());
-  });
+  connect(&task_, &LatestTask::running_changed, this,
+          [this](bool running) { open_->setEnabled(!running && openable()); });
   setFocusProxy(tables_);
   ask();
 }
 
-ImportPage::~ImportPage() {
-  task_.disconnect(this);
-}
+ImportPage::~ImportPage() { task_.disconnect(this); }
 
 QWidget* ImportPage::build_left() {
   auto* inside = new QWidget(this);
@@ -104,9 +100,8 @@ QWidget* ImportPage::build_left() {
 
   open_ = new QPushButton("&Open as a scenario", this);
   open_->setAutoDefault(true);
-  connect(open_, &QPushButton::clicked, this, [this] {
-    emit open_wanted(qt(answer_->result.scenario), answer_->title);
-  });
+  connect(open_, &QPushButton::clicked, this,
+          [this] { emit open_wanted(qt(answer_->result.scenario), answer_->title); });
   auto* close = new QPushButton("&Close", this);
   connect(close, &QPushButton::clicked, this, &ImportPage::close_wanted);
   auto* buttons = new QHBoxLayout;
@@ -180,17 +175,11 @@ QStringList ImportPage::paths() const {
   return all;
 }
 
-bool ImportPage::openable() const {
-  return answer_ && !answer_->result.scenario.empty();
-}
+bool ImportPage::openable() const { return answer_ && !answer_->result.scenario.empty(); }
 
-bool ImportPage::loading() const {
-  return task_.running();
-}
+bool ImportPage::loading() const { return task_.running(); }
 
-QString ImportPage::sentence() const {
-  return verdict_->text();
-}
+QString ImportPage::sentence() const { return verdict_->text(); }
 
 QLineEdit* ImportPage::editor_of(const QString& key) const {
   const auto found = editors_.find(key);
@@ -237,9 +226,9 @@ void ImportPage::fill_files() {
     format->setToolTip("What it is read as");
     connect(format, &QComboBox::activated, this, [this, i](int chosen) {
       const auto formats = import_config::config_formats();
-      set_format(i,
-                 chosen == 0 ? std::nullopt
-                             : std::optional(formats[static_cast<std::size_t>(chosen - 1)].format));
+      set_format(i, chosen == 0
+                        ? std::nullopt
+                        : std::optional(formats[static_cast<std::size_t>(chosen - 1)].format));
     });
     auto* away = new QToolButton(line);
     away->setText("\u00d7");
@@ -273,9 +262,8 @@ void ImportPage::add_editor(const ImportKey& key) {
     editor.field = box;
   }
   editor.field->setAccessibleName(key.path);
-  connect(editor.line, &QLineEdit::textChanged, this, [this, path = key.path](const QString& now) {
-    state(path, now);
-  });
+  connect(editor.line, &QLineEdit::textChanged, this,
+          [this, path = key.path](const QString& now) { state(path, now); });
   editors_[key.path] = editor;
   keys_->addRow(key.path, editor.field);
 }
@@ -302,9 +290,8 @@ void ImportPage::fill_keys() {
     return;
   }
   for (auto known = editors_.begin(); known != editors_.end();) {
-    const bool wanted = std::any_of(answer_->keys.begin(), answer_->keys.end(), [&](const auto& k) {
-      return k.path == known->first;
-    });
+    const bool wanted = std::any_of(answer_->keys.begin(), answer_->keys.end(),
+                                    [&](const auto& k) { return k.path == known->first; });
     if (!wanted && !known->second.line->hasFocus()) {
       keys_->removeRow(known->second.field);
       known = editors_.erase(known);

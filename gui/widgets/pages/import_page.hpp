@@ -42,20 +42,14 @@ class ImportPage : public QWidget {
   [[nodiscard]] bool loading() const;
 
   // Null until there is one.
-  [[nodiscard]] const ImportAnswerPtr& answer() const {
-    return answer_;
-  }
+  [[nodiscard]] const ImportAnswerPtr& answer() const { return answer_; }
 
   [[nodiscard]] QString sentence() const;
   [[nodiscard]] QLineEdit* editor_of(const QString& key) const;  // null: not offered
 
-  [[nodiscard]] QPushButton& open_button() {
-    return *open_;
-  }
+  [[nodiscard]] QPushButton& open_button() { return *open_; }
 
-  [[nodiscard]] QTabWidget& tables() {
-    return *tables_;
-  }
+  [[nodiscard]] QTabWidget& tables() { return *tables_; }
 
  signals:
   void title_changed();

@@ -20,22 +20,14 @@ class SavedPage : public QWidget {
  public:
   SavedPage(QString path, QString title, SavedPtr saved, QWidget* parent = nullptr);
 
-  [[nodiscard]] const QString& path() const {
-    return path_;
-  }
+  [[nodiscard]] const QString& path() const { return path_; }
 
   // Of the tab: the file, and the scenario where the file holds several.
-  [[nodiscard]] const QString& title() const {
-    return title_;
-  }
+  [[nodiscard]] const QString& title() const { return title_; }
 
-  [[nodiscard]] const SavedPtr& saved() const {
-    return saved_;
-  }
+  [[nodiscard]] const SavedPtr& saved() const { return saved_; }
 
-  [[nodiscard]] QTabWidget& tables() {
-    return *tables_;
-  }
+  [[nodiscard]] QTabWidget& tables() { return *tables_; }
 
  private:
   QString path_;

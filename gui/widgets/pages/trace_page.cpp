@@ -84,9 +84,7 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
   load();
 }
 
-TracePage::~TracePage() {
-  task_.disconnect(this);
-}
+TracePage::~TracePage() { task_.disconnect(this); }
 
 void TracePage::build_choices() {
   connect(beside_, &QComboBox::activated, this, [this](int index) {
@@ -126,13 +124,9 @@ QString TracePage::title() const {
   return paths_.size() == 1 ? first : QString("%1 and %2 more").arg(first).arg(paths_.size() - 1);
 }
 
-bool TracePage::loading() const {
-  return task_.running();
-}
+bool TracePage::loading() const { return task_.running(); }
 
-void TracePage::cancel() {
-  task_.cancel();
-}
+void TracePage::cancel() { task_.cancel(); }
 
 QString TracePage::sentence() const {
   return pages_->currentWidget() == waiting_ ? waiting_text_->text() : verdict_->text();
@@ -237,8 +231,7 @@ void TracePage::take_answer(const TraceAnswerPtr& answer) {
   if (!answer->warning.isEmpty()) {
     verdict_->setText(QString("%1 <span style='color:%2'>%3</span>")
                           .arg(answer->verdict.toHtmlEscaped(),
-                               tone_color(Tone::warning, palette()).name(),
-                               answer->warning));
+                               tone_color(Tone::warning, palette()).name(), answer->warning));
   }
   show_tables(*tables_, answer->tables);
   if (answer->beside.empty() && view_->count() > 1) {

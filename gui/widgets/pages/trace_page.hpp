@@ -36,35 +36,23 @@ class TracePage : public QWidget {
 
   [[nodiscard]] QString title() const;
 
-  [[nodiscard]] const QStringList& paths() const {
-    return paths_;
-  }
+  [[nodiscard]] const QStringList& paths() const { return paths_; }
 
   [[nodiscard]] bool loading() const;
 
   // Null until there is one.
-  [[nodiscard]] const TraceAnswerPtr& answer() const {
-    return answer_;
-  }
+  [[nodiscard]] const TraceAnswerPtr& answer() const { return answer_; }
 
   // The sentence in the page: the verdict, or what went wrong.
   [[nodiscard]] QString sentence() const;
 
-  [[nodiscard]] TimelineView& timeline() {
-    return *timeline_;
-  }
+  [[nodiscard]] TimelineView& timeline() { return *timeline_; }
 
-  [[nodiscard]] QComboBox& beside() {
-    return *beside_;
-  }
+  [[nodiscard]] QComboBox& beside() { return *beside_; }
 
-  [[nodiscard]] QComboBox& steps() {
-    return *steps_;
-  }
+  [[nodiscard]] QComboBox& steps() { return *steps_; }
 
-  [[nodiscard]] QComboBox& view() {
-    return *view_;
-  }
+  [[nodiscard]] QComboBox& view() { return *view_; }
 
  signals:
   void running_changed(bool running);

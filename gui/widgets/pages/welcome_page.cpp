@@ -27,9 +27,7 @@ constexpr auto kPurpose =
     "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
     "scenario, change it, and see.";
 
-bool is_heading(const QModelIndex& index) {
-  return !index.data(Qt::UserRole).isValid();
-}
+bool is_heading(const QModelIndex& index) { return !index.data(Qt::UserRole).isValid(); }
 
 // A name with a fainter line below it; a heading has none.
 class TwoLines : public QStyledItemDelegate {
@@ -42,8 +40,7 @@ class TwoLines : public QStyledItemDelegate {
     return {200, lines * option.fontMetrics.height() + 2 * kAir};
   }
 
-  void paint(QPainter* painter,
-             const QStyleOptionViewItem& option,
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override {
     QStyleOptionViewItem empty = option;
     initStyleOption(&empty, index);
@@ -62,8 +59,7 @@ class TwoLines : public QStyledItemDelegate {
                                                              : QPalette::Text));
     const auto line = [&](int top, const QString& text) {
       const QRect place(inside.left(), inside.top() + top, inside.width(), height);
-      painter->drawText(place,
-                        Qt::AlignLeft | Qt::AlignVCenter,
+      painter->drawText(place, Qt::AlignLeft | Qt::AlignVCenter,
                         painter->fontMetrics().elidedText(text, Qt::ElideRight, place.width()));
     };
     line(0, index.data().toString());
@@ -177,12 +173,10 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
     }
   };
   connect(examples_, &QListWidget::itemActivated, this, open_example);
-  connect(search_, &QLineEdit::returnPressed, this, [this, open_example] {
-    open_example(examples_->currentItem());
-  });
-  connect(recent_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
-    emit file_chosen(item->data(Qt::UserRole).toString());
-  });
+  connect(search_, &QLineEdit::returnPressed, this,
+          [this, open_example] { open_example(examples_->currentItem()); });
+  connect(recent_, &QListWidget::itemActivated, this,
+          [this](QListWidgetItem* item) { emit file_chosen(item->data(Qt::UserRole).toString()); });
   connect(open, &QPushButton::clicked, this, &WelcomePage::open_wanted);
   connect(imports, &QPushButton::clicked, this, &WelcomePage::import_wanted);
   connect(fresh, &QPushButton::clicked, this, &WelcomePage::new_wanted);

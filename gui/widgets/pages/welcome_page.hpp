@@ -26,9 +26,7 @@ class WelcomePage : public QWidget {
 
   void set_recent(const QStringList& files);
 
-  [[nodiscard]] const QListWidget& examples() const {
-    return *examples_;
-  }
+  [[nodiscard]] const QListWidget& examples() const { return *examples_; }
 
  signals:
   void example_chosen(const QString& path);

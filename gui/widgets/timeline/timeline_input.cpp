@@ -146,8 +146,8 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
       if (from && (set_of(view_.store().slices()[*from].category()) & wanted) == 0) {
         from.reset();
       }
-      choose(next_by_length(
-          view_.store(), wanted, from, (event->modifiers() & Qt::ShiftModifier) == 0));
+      choose(next_by_length(view_.store(), wanted, from,
+                            (event->modifiers() & Qt::ShiftModifier) == 0));
       break;
     }
     case Qt::Key_Escape:

@@ -50,16 +50,15 @@ void TimelinePainter::paint_labels() {
         continue;
       }
       for (const timeline::Copy& copy : copies_) {
-        paint_track_labels(
-            row.first_track + lane, copy, QRectF(0, top, at_.rows.width(), rows.row_height()));
+        paint_track_labels(row.first_track + lane, copy,
+                           QRectF(0, top, at_.rows.width(), rows.row_height()));
       }
     }
   }
   painter_.restore();
 }
 
-void TimelinePainter::paint_track_labels(timeline::TrackId track,
-                                         const timeline::Copy& copy,
+void TimelinePainter::paint_track_labels(timeline::TrackId track, const timeline::Copy& copy,
                                          QRectF lane) {
   const Store& store = view_.store();
   const timeline::TimeRange window = copy.axis.range();
@@ -91,9 +90,7 @@ void TimelinePainter::paint_track_labels(timeline::TrackId track,
     if (timeline::is_wait(slices[i].category())) {
       // On plain ground: strokes would run through the letters.
       const double air = std::max((lane.height() - metrics.height()) / 2.0, 1.0);
-      painter_.fillRect(QRectF(left + 2.0,
-                               lane.top() + air,
-                               metrics.horizontalAdvance(shown) + 4.0,
+      painter_.fillRect(QRectF(left + 2.0, lane.top() + air, metrics.horizontalAdvance(shown) + 4.0,
                                lane.height() - 2.0 * air),
                         color(palette_.background));
       painter_.setPen(color(palette_.text));
@@ -232,8 +229,8 @@ void TimelinePainter::paint_area() {
 }
 
 void TimelinePainter::paint_ruler() {
-  const QRect whole(
-      at_.axis.left(), at_.axis.top(), at_.axis.width(), at_.rows.bottom() - at_.axis.top());
+  const QRect whole(at_.axis.left(), at_.axis.top(), at_.axis.width(),
+                    at_.rows.bottom() - at_.axis.top());
   painter_.save();
   painter_.setClipRect(whole);
   if (view_.ruler()) {
@@ -246,8 +243,7 @@ void TimelinePainter::paint_ruler() {
     painter_.drawLine(QPointF(right, at_.axis.top()), QPointF(right, at_.rows.bottom()));
     const QString text = QString::fromStdString(timeline::duration_text(view_.ruler()->length()));
     const double width = painter_.fontMetrics().horizontalAdvance(text) + 12;
-    const double x = std::clamp((left + right - width) / 2.0,
-                                static_cast<double>(whole.left()),
+    const double x = std::clamp((left + right - width) / 2.0, static_cast<double>(whole.left()),
                                 std::max(whole.right() - width, static_cast<double>(whole.left())));
     const QRectF box(x, at_.axis.top() + 2, width, at_.axis.height() - 6);
     painter_.fillRect(box, color(palette_.selection));
@@ -367,11 +363,8 @@ void TimelinePainter::paint_statistics() {
                .arg(all.count)
                .arg(time(view_.area()->range.length()), time(all.total));
   lines << TimelineView::tr("mean %1, min %2, max %3, p50 %4, p99 %5")
-               .arg(time(std::llround(all.mean)),
-                    time(all.least),
-                    time(all.greatest),
-                    time(all.p50),
-                    time(all.p99));
+               .arg(time(std::llround(all.mean)), time(all.least), time(all.greatest),
+                    time(all.p50), time(all.p99));
   constexpr std::size_t kMostNames = 3;
   for (std::size_t i = 0; i < std::min(all.by_name.size(), kMostNames); ++i) {
     const timeline::NamedStatistics& one = all.by_name[i];

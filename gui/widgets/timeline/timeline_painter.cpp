@@ -39,8 +39,7 @@ Rgb color_of(MarkKind kind, const timeline::Palette& palette) {
 }
 
 // Of a store whose clock is `origin` behind.
-std::span<const Mark> marks_within(const Store& store,
-                                   timeline::TimeRange range,
+std::span<const Mark> marks_within(const Store& store, timeline::TimeRange range,
                                    std::int64_t origin) {
   const std::span<const Mark> marks = store.marks();
   const auto before = [](const Mark& mark, std::int64_t time) { return mark.time < time; };
@@ -115,17 +114,16 @@ std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
   for (std::size_t i = 0; i < widget.view_.levels().size(); ++i) {
     const std::string& text = i < path.size() ? path[i] : widget.view_.levels()[i].name;
     const int width = metrics.horizontalAdvance(QString::fromStdString(text)) + 20;
-    tabs.emplace_back(
-        x, widget.regions_.header.top() + 3, width, widget.regions_.header.height() - 6);
+    tabs.emplace_back(x, widget.regions_.header.top() + 3, width,
+                      widget.regions_.header.height() - 6);
     x += width + 16;
   }
   // The longest gives way where the search field begins.
   const int over = x - 8 - widget.regions_.search.left();
   if (over > 0 && !tabs.empty()) {
     const auto longest =
-        std::max_element(tabs.begin(), tabs.end(), [](const QRect& a, const QRect& b) {
-          return a.width() < b.width();
-        });
+        std::max_element(tabs.begin(), tabs.end(),
+                         [](const QRect& a, const QRect& b) { return a.width() < b.width(); });
     constexpr int kLeast = 40;
     const int less = std::min(over, std::max(longest->width() - kLeast, 0));
     longest->setWidth(longest->width() - less);
@@ -149,13 +147,12 @@ void TimelinePainter::paint_header() {
     painter_.setBrush(color(shown ? palette_.background : palette_.panel));
     painter_.drawRoundedRect(QRectF(tabs[i]).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
     painter_.setPen(color(i <= view_.level() ? palette_.text : palette_.faint_text));
-    painter_.drawText(tabs[i],
-                      Qt::AlignCenter,
-                      painter_.fontMetrics().elidedText(
-                          QString::fromStdString(text), Qt::ElideRight, tabs[i].width() - 8));
+    painter_.drawText(tabs[i], Qt::AlignCenter,
+                      painter_.fontMetrics().elidedText(QString::fromStdString(text),
+                                                        Qt::ElideRight, tabs[i].width() - 8));
     if (i > 0) {
-      painter_.drawText(
-          QRect(tabs[i - 1].right(), tabs[i].top(), 18, tabs[i].height()), Qt::AlignCenter, "›");
+      painter_.drawText(QRect(tabs[i - 1].right(), tabs[i].top(), 18, tabs[i].height()),
+                        Qt::AlignCenter, "›");
     }
   }
   const int from = tabs.back().right() + 14;
@@ -165,8 +162,7 @@ void TimelinePainter::paint_header() {
       widget_.lit_.categories != 0
           ? TimelineView::tr("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
           : QString::fromStdString(view_.levels()[view_.level()].note);
-  painter_.drawText(rest,
-                    Qt::AlignVCenter | Qt::AlignRight,
+  painter_.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
                     painter_.fontMetrics().elidedText(note, Qt::ElideRight, rest.width()));
   painter_.restore();
 }
@@ -193,8 +189,7 @@ void TimelinePainter::paint_minimap() {
   painter_.drawRect(window.adjusted(0.5, 0.5, -0.5, -0.5));
   painter_.setPen(color(palette_.faint_text));
   painter_.drawText(QRect(0, at_.minimap.top(), at_.minimap.left() - 8, at_.minimap.height()),
-                    Qt::AlignVCenter | Qt::AlignRight,
-                    TimelineView::tr("overview"));
+                    Qt::AlignVCenter | Qt::AlignRight, TimelineView::tr("overview"));
 }
 
 namespace {
@@ -225,8 +220,7 @@ void TimelinePainter::paint_axis() {
     }
     painter_.setPen(color(palette_.text));
     painter_.drawText(QRectF(x + 4, at_.axis.top(), kLabelWidth, at_.axis.height() - 2),
-                      Qt::AlignVCenter | Qt::AlignLeft,
-                      QString::fromStdString(tick.label));
+                      Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(tick.label));
   }
   painter_.setClipping(false);
   std::size_t clock = view_.level();  // operations are on the clock of their step
@@ -239,8 +233,7 @@ void TimelinePainter::paint_axis() {
                            : QString::fromStdString(ticks.base);
   painter_.setPen(color(palette_.faint_text));
   const QRect left(4, at_.axis.top(), at_.axis.left() - 12, at_.axis.height() - 2);
-  painter_.drawText(left,
-                    Qt::AlignVCenter | Qt::AlignRight,
+  painter_.drawText(left, Qt::AlignVCenter | Qt::AlignRight,
                     painter_.fontMetrics().elidedText(base, Qt::ElideLeft, left.width()));
 }
 
@@ -258,8 +251,7 @@ void TimelinePainter::paint_marks() {
   painter_.fillRect(at_.marks, color(palette_.background));
   painter_.setPen(color(palette_.faint_text));
   painter_.drawText(QRect(0, at_.marks.top(), at_.marks.left() - 8, at_.marks.height()),
-                    Qt::AlignVCenter | Qt::AlignRight,
-                    TimelineView::tr("events"));
+                    Qt::AlignVCenter | Qt::AlignRight, TimelineView::tr("events"));
   const int columns = at_.marks.width();
   const double lane = static_cast<double>(at_.marks.height() - 2) / timeline::kMarkKinds;
   for (std::size_t level = 0; level <= view_.level(); ++level) {
@@ -398,11 +390,9 @@ void TimelinePainter::paint_some_names() {
     painter_.setPen(color(head ? palette_.text : palette_.faint_text));
     const double room = at_.names.right() - x - 4.0;
     painter_.drawText(
-        QRectF(x, top - 1.0, room, line),
-        Qt::AlignVCenter | Qt::AlignLeft,
+        QRectF(x, top - 1.0, room, line), Qt::AlignVCenter | Qt::AlignLeft,
         painter_.fontMetrics().elidedText(QString::fromStdString(row_name(view_.store(), place)),
-                                          Qt::ElideRight,
-                                          static_cast<int>(room)));
+                                          Qt::ElideRight, static_cast<int>(room)));
     free_from = top + line;
   }
 }
@@ -443,8 +433,7 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   const double half = view_.rows().row_height();
   const auto write = [&](double top, double tall, const QString& words) {
     painter_.drawText(
-        QRectF(x, top, room, tall),
-        Qt::AlignVCenter | Qt::AlignLeft,
+        QRectF(x, top, room, tall), Qt::AlignVCenter | Qt::AlignLeft,
         painter_.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(room)));
   };
   if (row.kind == RowKind::counter) {

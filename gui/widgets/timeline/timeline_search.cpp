@@ -128,10 +128,9 @@ bool TimelineView::go_to_rank(int rank) {
     view_.rows().reveal(place);
     changed();
   }
-  search_->show_outcome(found != nullptr,
-                        found == nullptr ? tr("none")
-                        : found->mean    ? tr("mean of its stage")
-                                         : QString::fromStdString(found->name));
+  search_->show_outcome(found != nullptr, found == nullptr ? tr("none")
+                                          : found->mean    ? tr("mean of its stage")
+                                                           : QString::fromStdString(found->name));
   return found != nullptr;
 }
 

@@ -22,9 +22,7 @@ class TimelineSearch : public QLineEdit {
   // Reported by found() and finished(), unless another search begins before.
   void find(const timeline::Levels& levels, timeline::FindRequest request);
 
-  void cancel() {
-    task_.cancel();
-  }
+  void cancel() { task_.cancel(); }
 
   // At the right of what was typed; in the colour of what is wrong when nothing was found.
   void show_outcome(bool found, const QString& note);

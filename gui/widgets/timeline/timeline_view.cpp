@@ -66,8 +66,7 @@ namespace {
 
 // The same thing of another answer: of the slices of its row, kind and name the one that is as far
 // from the first.
-std::optional<timeline::SliceId> again(const timeline::View& now,
-                                       const timeline::View& before,
+std::optional<timeline::SliceId> again(const timeline::View& now, const timeline::View& before,
                                        timeline::SliceId slice) {
   const timeline::Store& old = before.store();
   const timeline::Store& store = now.store();
@@ -192,13 +191,9 @@ void TimelineView::choose(std::optional<timeline::SliceId> slice) {
   report_selection();
 }
 
-QSize TimelineView::sizeHint() const {
-  return {1200, 600};
-}
+QSize TimelineView::sizeHint() const { return {1200, 600}; }
 
-QSize TimelineView::minimumSizeHint() const {
-  return {kLeastNamesWidth + 180, 150};
-}
+QSize TimelineView::minimumSizeHint() const { return {kLeastNamesWidth + 180, 150}; }
 
 void TimelineView::layout_regions() {
   const int bar = scroll_bar_->sizeHint().width();
@@ -264,9 +259,7 @@ void TimelineView::changed() {
   update();
 }
 
-void TimelineView::view_changed() {
-  changed();
-}
+void TimelineView::view_changed() { changed(); }
 
 void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
   layout_regions();

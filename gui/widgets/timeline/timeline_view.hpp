@@ -57,20 +57,14 @@ class TimelineView : public QWidget {
   // Follows the palette of the application unless set here.
   void set_dark(bool dark);
 
-  [[nodiscard]] timeline::View& view() {
-    return view_;
-  }
+  [[nodiscard]] timeline::View& view() { return view_; }
 
   // After a change of view() by the caller: paints and reports what it shows now.
   void view_changed();
 
-  [[nodiscard]] const timeline::View& view() const {
-    return view_;
-  }
+  [[nodiscard]] const timeline::View& view() const { return view_; }
 
-  [[nodiscard]] const TimelineRegions& regions() const {
-    return regions_;
-  }
+  [[nodiscard]] const TimelineRegions& regions() const { return regions_; }
 
   // Of the selected area.
   [[nodiscard]] const std::optional<timeline::AreaStatistics>& statistics() const {

@@ -35,8 +35,7 @@ int match_score(const QString& typed, const QString& name) {
 }
 
 CommandPalette::CommandPalette(std::vector<Command> commands,
-                               std::function<void(const QString&)> find_name,
-                               QWidget* parent)
+                               std::function<void(const QString&)> find_name, QWidget* parent)
     : QDialog(parent), commands_(std::move(commands)), find_name_(std::move(find_name)) {
   setWindowTitle("Find or do anything");
   setObjectName("palette");
@@ -67,8 +66,8 @@ void CommandPalette::fill() {
     }
   }
   if (!typed_->text().trimmed().isEmpty()) {
-    std::stable_sort(
-        found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
   }
   constexpr std::size_t kMost = 200;
   list_->clear();

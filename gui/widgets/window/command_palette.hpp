@@ -28,8 +28,7 @@ class CommandPalette : public QDialog {
 
  public:
   // `find_name` takes what no command is for: the name of a slice, "rank 517".
-  CommandPalette(std::vector<Command> commands,
-                 std::function<void(const QString&)> find_name,
+  CommandPalette(std::vector<Command> commands, std::function<void(const QString&)> find_name,
                  QWidget* parent);
 
  protected:

@@ -19,8 +19,8 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr std::array kBorrowers = {
-    run::RunCategory::degraded, run::RunCategory::spare_idle, run::RunCategory::repair};
+constexpr std::array kBorrowers = {run::RunCategory::degraded, run::RunCategory::spare_idle,
+                                   run::RunCategory::repair};
 
 using timeline::kNoRow;
 using timeline::RowId;
@@ -48,8 +48,7 @@ RowId compute_row(const Store& store, std::int64_t device) {
 }
 
 // What begins to work on the device at this moment, on whichever row; else what it computes then.
-std::optional<timeline::SliceId> task_from(const Store& store,
-                                           std::int64_t device,
+std::optional<timeline::SliceId> task_from(const Store& store, std::int64_t device,
                                            std::int64_t begin) {
   const RowId compute = compute_row(store, device);
   for (RowId row = compute; row < store.rows()[compute - 1].end; ++row) {
@@ -62,9 +61,7 @@ std::optional<timeline::SliceId> task_from(const Store& store,
   return slice_from(store, compute, begin);
 }
 
-bool shows_run(const timeline::View& view) {
-  return view.levels()[view.level()].name == "run";
-}
+bool shows_run(const timeline::View& view) { return view.levels()[view.level()].name == "run"; }
 
 report::Details details_of_area(const timeline::View& view, const report::Evaluation& evaluation) {
   const timeline::Area area = *view.local_area();
@@ -82,8 +79,7 @@ report::Details details_of_area(const timeline::View& view, const report::Evalua
 
 // Tasks and gaps of the step have details; of what runs within a task the timeline itself knows
 // more.
-report::Details details_of_slice(const timeline::View& view,
-                                 const report::Evaluation& evaluation,
+report::Details details_of_slice(const timeline::View& view, const report::Evaluation& evaluation,
                                  QStringList& notes) {
   const Store& store = view.store();
   const timeline::Slice& slice = store.slices()[*view.selected()];
@@ -149,9 +145,8 @@ void enter_stop(TimelineView& timeline) {
 // Whether a row of the run has the hue of something else: the timeline has no slices of it.
 bool borrows_its_hue(const QString& name) {
   using run::RunCategory;
-  return std::any_of(kBorrowers.begin(), kBorrowers.end(), [&name](RunCategory row) {
-    return qt(report::label_of(row)) == name;
-  });
+  return std::any_of(kBorrowers.begin(), kBorrowers.end(),
+                     [&name](RunCategory row) { return qt(report::label_of(row)) == name; });
 }
 
 }  // namespace

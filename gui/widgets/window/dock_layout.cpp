@@ -13,9 +13,7 @@ namespace orrery::gui {
 
 namespace {
 
-bool stands(const QDockWidget* dock) {
-  return dock->isVisible() && !dock->isFloating();
-}
+bool stands(const QDockWidget* dock) { return dock->isVisible() && !dock->isFloating(); }
 
 }  // namespace
 
@@ -73,8 +71,8 @@ void DockLayout::apply() {
     constexpr double kMost = 0.4;
     const int height = part(shares_.answer > 0.0 ? shares_.answer : kMost, window_->height());
     const int wanted = answer_->widget()->layout()->sizeHint().height();
-    window_->resizeDocks(
-        {answer_}, {shares_.answer > 0.0 ? height : std::min(wanted, height)}, Qt::Vertical);
+    window_->resizeDocks({answer_}, {shares_.answer > 0.0 ? height : std::min(wanted, height)},
+                         Qt::Vertical);
   }
   if (stands(timeline_) && stands(charts_)) {
     const int width = window_->width();

@@ -22,8 +22,8 @@ DocumentTabs::DocumentTabs(QWidget* parent) : QTabWidget(parent), bar_(new QTabB
   connect(this, &QTabWidget::currentChanged, bar_, &QTabBar::setCurrentIndex);
   connect(bar_, &QTabBar::currentChanged, this, &QTabWidget::setCurrentIndex);
   connect(bar_, &QTabBar::tabCloseRequested, this, &QTabWidget::tabCloseRequested);
-  connect(
-      bar_, &QTabBar::tabMoved, this, [this](int from, int to) { tabBar()->moveTab(from, to); });
+  connect(bar_, &QTabBar::tabMoved, this,
+          [this](int from, int to) { tabBar()->moveTab(from, to); });
 }
 
 // That of the page that is shown: the others do not keep the window large.

@@ -15,9 +15,7 @@ class DocumentTabs : public QTabWidget {
  public:
   explicit DocumentTabs(QWidget* parent = nullptr);
 
-  [[nodiscard]] QTabBar* bar() {
-    return bar_;
-  }
+  [[nodiscard]] QTabBar* bar() { return bar_; }
 
   // Holds the bar, for a window to place.
   [[nodiscard]] QToolBar* tool_bar();

@@ -59,9 +59,7 @@ constexpr std::array kKeys = std::to_array<KeyHelp>({
 
 }  // namespace
 
-std::span<const KeyHelp> all_keys() {
-  return kKeys;
-}
+std::span<const KeyHelp> all_keys() { return kKeys; }
 
 namespace {
 

@@ -57,12 +57,9 @@ simulation: {trials: 100}
 )";
 
 UnsavedChoice ask_with_dialog(QWidget* parent, const QString& title) {
-  const auto answer =
-      QMessageBox::warning(parent,
-                           "Unsaved changes",
-                           QString("%1 has changes that are not saved.").arg(title),
-                           QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel,
-                           QMessageBox::Save);
+  const auto answer = QMessageBox::warning(
+      parent, "Unsaved changes", QString("%1 has changes that are not saved.").arg(title),
+      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
   return answer == QMessageBox::Save      ? UnsavedChoice::save
          : answer == QMessageBox::Discard ? UnsavedChoice::discard
                                           : UnsavedChoice::cancel;
@@ -119,9 +116,7 @@ DocumentPage* MainWindow::current_page() const {
   return qobject_cast<DocumentPage*>(tabs_->currentWidget());
 }
 
-std::vector<DocumentPage*> MainWindow::pages() const {
-  return pages_of<DocumentPage>();
-}
+std::vector<DocumentPage*> MainWindow::pages() const { return pages_of<DocumentPage>(); }
 
 DocumentPage* MainWindow::open_file(const QString& path) {
   const QString absolute = QFileInfo(path).absoluteFilePath();
@@ -200,9 +195,7 @@ DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
     statusBar()->showMessage(text, kShown);
   });
   connect(page, &DocumentPage::side_changed, this, &MainWindow::show_page);
-  connect(page,
-          &DocumentPage::scenario_wanted,
-          this,
+  connect(page, &DocumentPage::scenario_wanted, this,
           [this, page](const QString& text, const QString& title, bool compare) {
             open_plan(page, text, title, compare);
           });
@@ -227,8 +220,8 @@ bool MainWindow::save(DocumentPage* page) {
 }
 
 bool MainWindow::save_as(DocumentPage* page) {
-  QString path = QFileDialog::getSaveFileName(
-      this, "Save scenario", page->document().title(), kScenarioFilter);
+  QString path = QFileDialog::getSaveFileName(this, "Save scenario", page->document().title(),
+                                              kScenarioFilter);
   if (path.isEmpty()) {
     return false;
   }

@@ -87,33 +87,19 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] DocumentPage* current_page() const;
   [[nodiscard]] std::vector<DocumentPage*> pages() const;
 
-  [[nodiscard]] DashboardView& dashboard() {
-    return *dashboard_;
-  }
+  [[nodiscard]] DashboardView& dashboard() { return *dashboard_; }
 
-  [[nodiscard]] ChartsPanel& charts() {
-    return *charts_;
-  }
+  [[nodiscard]] ChartsPanel& charts() { return *charts_; }
 
-  [[nodiscard]] TablesPanel& tables() {
-    return *tables_;
-  }
+  [[nodiscard]] TablesPanel& tables() { return *tables_; }
 
-  [[nodiscard]] TimelineView& timeline() {
-    return *timeline_;
-  }
+  [[nodiscard]] TimelineView& timeline() { return *timeline_; }
 
-  [[nodiscard]] ProblemsView& problems() {
-    return *problems_;
-  }
+  [[nodiscard]] ProblemsView& problems() { return *problems_; }
 
-  [[nodiscard]] CompareView& compare() {
-    return *compare_;
-  }
+  [[nodiscard]] CompareView& compare() { return *compare_; }
 
-  [[nodiscard]] WelcomePage& welcome() {
-    return *welcome_;
-  }
+  [[nodiscard]] WelcomePage& welcome() { return *welcome_; }
 
   template <typename Page>
   [[nodiscard]] std::vector<Page*> pages_of() const {
@@ -133,9 +119,7 @@ class MainWindow : public QMainWindow {
   void show_compare();
 
   // A scenario that a plan of this page gave, beside it where `compare`.
-  DocumentPage* open_plan(DocumentPage* from,
-                          const QString& text,
-                          const QString& title,
+  DocumentPage* open_plan(DocumentPage* from, const QString& text, const QString& title,
                           bool compare);
   void close_tab(int index);
   void set_theme(Theme theme);

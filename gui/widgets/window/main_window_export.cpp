@@ -28,9 +28,7 @@ namespace {
 
 constexpr int kShown = 8000;  // ms
 
-QString stem_of(const DocumentPage& page) {
-  return QFileInfo(page.title()).completeBaseName();
-}
+QString stem_of(const DocumentPage& page) { return QFileInfo(page.title()).completeBaseName(); }
 
 // Null, with a message to the user, while there is none.
 OutcomePtr answer_to_save(const MainWindow& window) {
@@ -51,8 +49,7 @@ report::Trace trace_of(const report::Evaluation& evaluation, std::string_view pa
 }
 
 // As `orrery export` writes it, by the ending: .json or Perfetto's own. Throws Error.
-QString write_trace_file(const report::Evaluation& evaluation,
-                         std::string_view part,
+QString write_trace_file(const report::Evaluation& evaluation, std::string_view part,
                          const QString& path) {
   const report::ChosenTrace chosen =
       report::choose_trace(trace_of(evaluation, part), {}, kMostSlices);
@@ -84,8 +81,7 @@ void MainWindow::export_trace() {
     return;
   }
   const std::string part = view.levels()[view.level()].name;
-  save_with_dialog(this,
-                   "Export the trace of the " + qt(part),
+  save_with_dialog(this, "Export the trace of the " + qt(part),
                    QString("%1-%2.pftrace").arg(stem_of(*current_page()), qt(part)),
                    "Perfetto (*.pftrace);;Chrome trace events (*.json)",
                    [this, answered, part](const QString& path) -> QString {
@@ -94,8 +90,7 @@ void MainWindow::export_trace() {
                    });
 }
 
-void MainWindow::write_trace(const OutcomePtr& answered,
-                             const std::string& part,
+void MainWindow::write_trace(const OutcomePtr& answered, const std::string& part,
                              const QString& path) {
   statusBar()->showMessage("Writing " + QFileInfo(path).fileName() + "...");
   exporting_.start([this, answered, part, path](const std::stop_token&, const LatestTask::Report&) {
@@ -110,17 +105,13 @@ void MainWindow::save_answer(bool slides) {
     return;
   }
   const QString stem = stem_of(*current_page());
-  save_with_dialog(this,
-                   slides ? "Save slides" : "Save answer",
-                   slides ? stem + "-slides.pdf" : stem + ".json",
-                   slides ? "PDF (*.pdf)" : "JSON (*.json)",
-                   [&answered, slides](const QString& path) {
-                     const report::Evaluation& evaluation = *answered->evaluation;
-                     return write_or_say(
-                         path,
-                         slides ? slides_pdf(evaluation)
-                                : QByteArray::fromStdString(report::to_json(evaluation)));
-                   });
+  save_with_dialog(
+      this, slides ? "Save slides" : "Save answer", slides ? stem + "-slides.pdf" : stem + ".json",
+      slides ? "PDF (*.pdf)" : "JSON (*.json)", [&answered, slides](const QString& path) {
+        const report::Evaluation& evaluation = *answered->evaluation;
+        return write_or_say(path, slides ? slides_pdf(evaluation)
+                                         : QByteArray::fromStdString(report::to_json(evaluation)));
+      });
 }
 
 // Gathered on a worker thread, since it runs the scenario again; painted on this one.
@@ -129,9 +120,7 @@ void MainWindow::save_report() {
   if (!answered) {
     return;
   }
-  save_with_dialog(this,
-                   "Save report",
-                   stem_of(*current_page()) + ".pdf",
+  save_with_dialog(this, "Save report", stem_of(*current_page()) + ".pdf",
                    "PDF (*.pdf);;HTML (*.html);;SVG drawing (*.svg)",
                    [this, answered](const QString& path) -> QString {
                      const QString ending = QFileInfo(path).suffix().toLower();

@@ -120,8 +120,8 @@ SavedPage* MainWindow::open_saved(const QString& path) {
     if (file.answers.size() > 1) {
       title += ": " + QFileInfo(QString::fromStdString(answer.file)).fileName();
     }
-    auto* page = new SavedPage(
-        absolute, title, std::make_shared<const report::Figures>(std::move(answer)), this);
+    auto* page = new SavedPage(absolute, title,
+                               std::make_shared<const report::Figures>(std::move(answer)), this);
     const int index = tabs_->addTab(page, title);
     tabs_->setTabToolTip(index, absolute);
     first = first == nullptr ? page : first;
@@ -133,9 +133,7 @@ SavedPage* MainWindow::open_saved(const QString& path) {
 
 void MainWindow::ask_for_traces() {
   open_traces(QFileDialog::getOpenFileNames(
-      this,
-      "Open the traces of one job, a file for each rank",
-      {},
+      this, "Open the traces of one job, a file for each rank", {},
       "Traces (*.json *.json.gz *.pt.trace.json *.gz);;All files (*)"));
 }
 
@@ -160,9 +158,7 @@ void MainWindow::update_traces() {
   }
 }
 
-DocumentPage* MainWindow::open_plan(DocumentPage* from,
-                                    const QString& text,
-                                    const QString& title,
+DocumentPage* MainWindow::open_plan(DocumentPage* from, const QString& text, const QString& title,
                                     bool compare) {
   DocumentPage* page = add_page(from->document().derive(text, title, nullptr));
   if (compare) {
@@ -201,11 +197,9 @@ ImportPage* MainWindow::import_files(const QStringList& paths) {
       tabs_->setTabToolTip(tabs_->indexOf(page), page->paths().join("\n"));
       update_title();
     });
-    connect(
-        page, &ImportPage::close_wanted, this, [this, page] { close_tab(tabs_->indexOf(page)); });
-    connect(page,
-            &ImportPage::open_wanted,
-            this,
+    connect(page, &ImportPage::close_wanted, this,
+            [this, page] { close_tab(tabs_->indexOf(page)); });
+    connect(page, &ImportPage::open_wanted, this,
             [this, page](const QString& text, const QString& title) {
               open_imported(page, text, title);
             });

@@ -80,9 +80,7 @@ void MainWindow::build_docks() {
       page->show_line(line, column);
     }
   });
-  connect(problems_,
-          &ProblemsView::fix_wanted,
-          this,
+  connect(problems_, &ProblemsView::fix_wanted, this,
           [this](const std::string& text, const scenario::Fix& fix) {
             DocumentPage* page = current_page();
             const QString problem = page != nullptr ? page->document().apply(text, fix) : QString();

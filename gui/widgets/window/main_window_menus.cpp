@@ -238,8 +238,8 @@ void MainWindow::build_file_menu() {
   menu->addAction("&Open...", QKeySequence::Open, welcome_, &WelcomePage::open_wanted);
   recent_menu_ = menu->addMenu("Open &recent");
   connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_menu);
-  menu->addAction(
-      "Open &trace...", QKeySequence("Ctrl+Shift+O"), this, &MainWindow::ask_for_traces);
+  menu->addAction("Open &trace...", QKeySequence("Ctrl+Shift+O"), this,
+                  &MainWindow::ask_for_traces);
   menu->addAction("Open sa&ved answer...", this, &MainWindow::ask_for_saved);
   menu->addAction("&Import...", QKeySequence("Ctrl+I"), this, &MainWindow::ask_for_import);
   menu->addSeparator();
@@ -259,8 +259,8 @@ void MainWindow::build_file_menu() {
   add("Save sli&des...", {}, [this] { save_answer(true); });
   add("E&xport trace...", {}, [this] { export_trace(); });
   menu->addSeparator();
-  menu->addAction(
-      "&Close tab", QKeySequence("Ctrl+W"), this, [this] { close_tab(tabs_->currentIndex()); });
+  menu->addAction("&Close tab", QKeySequence("Ctrl+W"), this,
+                  [this] { close_tab(tabs_->currentIndex()); });
   menu->addAction("&Quit", QKeySequence("Ctrl+Q"), this, &QWidget::close);
 }
 
@@ -292,8 +292,8 @@ void MainWindow::build_edit_menu() {
 
 void MainWindow::build_run_menu() {
   QMenu* menu = menuBar()->addMenu("&Run");
-  for_documents_.push_back(menu->addAction(
-      "&Evaluate", QKeySequence(Qt::Key_F5), this, [this] { current_page()->evaluate(); }));
+  for_documents_.push_back(menu->addAction("&Evaluate", QKeySequence(Qt::Key_F5), this,
+                                           [this] { current_page()->evaluate(); }));
   cancel_ = menu->addAction("&Cancel", QKeySequence(Qt::Key_Escape), this, [this] {
     if (auto* trace = qobject_cast<TracePage*>(tabs_->currentWidget())) {
       trace->cancel();
@@ -312,13 +312,11 @@ void MainWindow::build_run_menu() {
     }
   });
   menu->addSeparator();
-  for_documents_.push_back(menu->addAction(
-      "Plan &layouts...", QKeySequence("Ctrl+L"), this, [this] { current_page()->show_plan(); }));
+  for_documents_.push_back(menu->addAction("Plan &layouts...", QKeySequence("Ctrl+L"), this,
+                                           [this] { current_page()->show_plan(); }));
   menu->addSeparator();
-  for_documents_.push_back(
-      menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this, [this] {
-        current_page()->set_baseline();
-      }));
+  for_documents_.push_back(menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this,
+                                           [this] { current_page()->set_baseline(); }));
   QAction* flip = menu->addAction("&Flip to A and back\tB", this, [this] {
     flipped_ = !flipped_ && current_page()->baseline() != nullptr;
     show_page();
@@ -328,8 +326,8 @@ void MainWindow::build_run_menu() {
   flip->setObjectName("B");
   swap->setObjectName("X");
   for_documents_.insert(for_documents_.end(), {flip, swap});
-  menu->addAction(
-      "C&ompare open scenarios", QKeySequence("Ctrl+K"), this, &MainWindow::show_compare);
+  menu->addAction("C&ompare open scenarios", QKeySequence("Ctrl+K"), this,
+                  &MainWindow::show_compare);
 }
 
 // B and X where they are no letters of a text; an open menu has them before.
@@ -357,36 +355,27 @@ void MainWindow::build_view_menu() {
     }
     tabs_->setCurrentWidget(welcome_);
   });
-  menu->addAction("&Find or do anything...", QKeySequence("Ctrl+P"), this, [this] {
-    show_palette(this, *tabs_);
-  });
-  const std::vector<QWidget*> panes = {knobs_,
-                                       dashboard_,
-                                       tabs_,
-                                       timeline_,
-                                       problems_,
-                                       charts_,
-                                       tables_,
-                                       report_,
-                                       findChild<DetailsDrawer*>()->widget()};
+  menu->addAction("&Find or do anything...", QKeySequence("Ctrl+P"), this,
+                  [this] { show_palette(this, *tabs_); });
+  const std::vector<QWidget*> panes = {
+      knobs_,    dashboard_, tabs_,
+      timeline_, problems_,  charts_,
+      tables_,   report_,    findChild<DetailsDrawer*>()->widget()};
   new FocusRing(this, panes);
   for (const bool forward : {true, false}) {
     menu->addAction(forward ? "&Next pane" : "&Previous pane",
-                    QKeySequence(forward ? "F6" : "Shift+F6"),
-                    this,
-                    [this, forward, panes] {
+                    QKeySequence(forward ? "F6" : "Shift+F6"), this, [this, forward, panes] {
                       if (current_page() != nullptr) {
                         focus_next(panes, focusWidget(), forward);
                       }
                     });
   }
-  const QList<QAction*> places =
-      add_places(*menu->addMenu("&Go to"),
-                 {{"&Knobs", {knobs_}},
-                  {"&Scenario", {tabs_}},
-                  {"&Timeline", {timeline_}},
-                  {"&Charts, tables, report", {charts_, tables_, report_}},
-                  {"&Details", {panes.back()}}});
+  const QList<QAction*> places = add_places(
+      *menu->addMenu("&Go to"), {{"&Knobs", {knobs_}},
+                                 {"&Scenario", {tabs_}},
+                                 {"&Timeline", {timeline_}},
+                                 {"&Charts, tables, report", {charts_, tables_, report_}},
+                                 {"&Details", {panes.back()}}});
   for_documents_.insert(for_documents_.end(), places.begin(), places.end());
   QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
     timeline_dock_->raise();
@@ -422,8 +411,7 @@ void MainWindow::build_help_menu() {
   QAction* keys = menu->addAction("&Keyboard shortcuts", this, [this] { show_keys(this); });
   keys->setShortcuts({QKeySequence(Qt::Key_F1), QKeySequence("?")});
   menu->addAction("&About Orrery", this, [this] {
-    QMessageBox::about(this,
-                       "About Orrery",
+    QMessageBox::about(this, "About Orrery",
                        QString("<b>Orrery %1</b><br>Simulates a whole large-scale training run: "
                                "time, memory, failures and dollars.<br>Drawn with Qt and "
                                "QCustomPlot.")

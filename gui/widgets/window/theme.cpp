@@ -73,9 +73,7 @@ class DarkFusion : public QProxyStyle {
  public:
   DarkFusion() : QProxyStyle("Fusion") {}
 
-  void drawPrimitive(PrimitiveElement element,
-                     const QStyleOption* option,
-                     QPainter* painter,
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {
     QProxyStyle::drawPrimitive(element, option, painter, widget);
     if (element == PE_FrameLineEdit || element == PE_IndicatorCheckBox ||

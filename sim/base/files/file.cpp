@@ -25,9 +25,7 @@ namespace {
   fail(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
 }
 
-void write_all(const FileSystem& files,
-               int descriptor,
-               std::string_view content,
+void write_all(const FileSystem& files, int descriptor, std::string_view content,
                const std::filesystem::path& target) {
   while (!content.empty()) {
     const ssize_t written = files.write(descriptor, content.data(), content.size());
@@ -102,8 +100,7 @@ mode_t mode_for(const std::filesystem::path& path) {
   return kDefault & ~mask;
 }
 
-void write_to_device(const FileSystem& files,
-                     const std::filesystem::path& path,
+void write_to_device(const FileSystem& files, const std::filesystem::path& path,
                      std::string_view content) {
   const int descriptor = files.open(path.string(), O_WRONLY, 0);
   if (descriptor < 0) {
@@ -210,8 +207,7 @@ void sync_folder(const std::filesystem::path& file, const FileSystem& files) {
   }
 }
 
-void write_file_atomically(const std::filesystem::path& path,
-                           std::string_view content,
+void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            const FileSystem& files) {
   if (is_folder(path)) {
     fail(path, "is a directory, cannot be written as a file");

@@ -37,8 +37,7 @@ class FileBlocks {
 // Whole file as bytes. Throws when the file is missing, a directory, or above `max_bytes`.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
-void write_file_atomically(const std::filesystem::path& path,
-                           std::string_view content,
+void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            const FileSystem& files = real_files());
 
 // Throws what write_file_atomically would throw at once, where nothing can be written: to be asked

@@ -26,21 +26,15 @@ ssize_t FileSystem::write(int file, const char* from, std::size_t bytes) const {
   return ::write(file, from, bytes);
 }
 
-int FileSystem::sync(int file) const {
-  return ::fsync(file);
-}
+int FileSystem::sync(int file) const { return ::fsync(file); }
 
 int FileSystem::truncate(int file, std::size_t bytes) const {
   return ::ftruncate(file, static_cast<off_t>(bytes));
 }
 
-int FileSystem::change_mode(int file, mode_t mode) const {
-  return ::fchmod(file, mode);
-}
+int FileSystem::change_mode(int file, mode_t mode) const { return ::fchmod(file, mode); }
 
-int FileSystem::lock(int file) const {
-  return ::flock(file, LOCK_EX | LOCK_NB);
-}
+int FileSystem::lock(int file) const { return ::flock(file, LOCK_EX | LOCK_NB); }
 
 int FileSystem::regular(int file) const {
   struct stat status {};
@@ -55,13 +49,9 @@ int FileSystem::rename(const std::string& from, const std::string& to) const {
   return ::rename(from.c_str(), to.c_str());
 }
 
-int FileSystem::close(int file) const {
-  return ::close(file);
-}
+int FileSystem::close(int file) const { return ::close(file); }
 
-int FileSystem::remove(const std::string& path) const {
-  return ::unlink(path.c_str());
-}
+int FileSystem::remove(const std::string& path) const { return ::unlink(path.c_str()); }
 
 const FileSystem& real_files() {
   static const FileSystem files;

@@ -21,9 +21,7 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 18U;
 
 }  // namespace
 
-JournalFile::JournalFile(std::filesystem::path path,
-                         const std::string& header,
-                         const Rules& rules,
+JournalFile::JournalFile(std::filesystem::path path, const std::string& header, const Rules& rules,
                          const FileSystem& files)
     : path_(std::move(path)), files_(files) {
   descriptor_ = files_.open(path_.string(), O_RDWR | O_CREAT | O_APPEND, 0666);

@@ -38,9 +38,7 @@ class JournalFile {
   };
 
   // Opens or creates it; existing lines go to rules.accept in their order.
-  JournalFile(std::filesystem::path path,
-              const std::string& header,
-              const Rules& rules,
+  JournalFile(std::filesystem::path path, const std::string& header, const Rules& rules,
               const FileSystem& files = real_files());
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
@@ -53,9 +51,7 @@ class JournalFile {
   // Waits until all lines are on the disk.
   void close();
 
-  [[nodiscard]] const std::filesystem::path& path() const {
-    return path_;
-  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
   void lock(const Rules& rules);

@@ -65,14 +65,8 @@ void compress(State& state, const unsigned char* block) {
 }  // namespace
 
 std::string sha256_hex(std::string_view content) {
-  State state = {0x6a09e667,
-                 0xbb67ae85,
-                 0x3c6ef372,
-                 0xa54ff53a,
-                 0x510e527f,
-                 0x9b05688c,
-                 0x1f83d9ab,
-                 0x5be0cd19};
+  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::string padded(content);
   const std::uint64_t bit_length = static_cast<std::uint64_t>(content.size()) * 8U;
   padded.push_back(static_cast<char>(0x80));

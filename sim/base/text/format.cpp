@@ -20,9 +20,7 @@ struct Unit {
   double from;   // magnitude in base units from which this unit is used
 };
 
-constexpr Unit si(std::string_view name, double scale) {
-  return {name, scale, scale};
-}
+constexpr Unit si(std::string_view name, double scale) { return {name, scale, scale}; }
 
 constexpr double kSwitchToMinutes = 2.0 * kSecondsPerMinute;
 constexpr double kSwitchToHours = 2.0 * kSecondsPerHour;
@@ -35,28 +33,17 @@ constexpr std::array kTimeUnits = {si(" ns", kNano),
                                    Unit{" min", kSecondsPerMinute, kSwitchToMinutes},
                                    Unit{" h", kSecondsPerHour, kSwitchToHours},
                                    Unit{" d", kSecondsPerDay, kSwitchToDays}};
-constexpr std::array kByteUnits = {si(" B", 1.0),
-                                   si(" kB", kKilo),
-                                   si(" MB", kMega),
-                                   si(" GB", kGiga),
-                                   si(" TB", kTera),
-                                   si(" PB", kPeta)};
-constexpr std::array kBinaryUnits = {
-    si(" B", 1.0), si(" KiB", kKibi), si(" MiB", kMebi), si(" GiB", kGibi), si(" TiB", kTebi)};
-constexpr std::array kByteRateUnits = {si(" B/s", 1.0),
-                                       si(" kB/s", kKilo),
-                                       si(" MB/s", kMega),
-                                       si(" GB/s", kGiga),
-                                       si(" TB/s", kTera),
-                                       si(" PB/s", kPeta)};
-constexpr std::array kFlopRateUnits = {si(" FLOP/s", 1.0),
-                                       si(" MFLOP/s", kMega),
-                                       si(" GFLOP/s", kGiga),
-                                       si(" TFLOP/s", kTera),
-                                       si(" PFLOP/s", kPeta),
-                                       si(" EFLOP/s", kExa)};
-constexpr std::array kCountUnits = {
-    si("", 1.0), si("k", kKilo), si("M", kMega), si("B", kGiga), si("T", kTera)};
+constexpr std::array kByteUnits = {si(" B", 1.0),    si(" kB", kKilo), si(" MB", kMega),
+                                   si(" GB", kGiga), si(" TB", kTera), si(" PB", kPeta)};
+constexpr std::array kBinaryUnits = {si(" B", 1.0), si(" KiB", kKibi), si(" MiB", kMebi),
+                                     si(" GiB", kGibi), si(" TiB", kTebi)};
+constexpr std::array kByteRateUnits = {si(" B/s", 1.0),    si(" kB/s", kKilo), si(" MB/s", kMega),
+                                       si(" GB/s", kGiga), si(" TB/s", kTera), si(" PB/s", kPeta)};
+constexpr std::array kFlopRateUnits = {si(" FLOP/s", 1.0),    si(" MFLOP/s", kMega),
+                                       si(" GFLOP/s", kGiga), si(" TFLOP/s", kTera),
+                                       si(" PFLOP/s", kPeta), si(" EFLOP/s", kExa)};
+constexpr std::array kCountUnits = {si("", 1.0), si("k", kKilo), si("M", kMega), si("B", kGiga),
+                                    si("T", kTera)};
 
 // Digits after the point that leave `significant` digits in all; never negative.
 int decimals_for(double magnitude, int significant) {
@@ -117,15 +104,13 @@ std::size_t choose_unit(double magnitude, std::span<const Unit> units, NumberSty
   return magnitude == 0.0 || !std::isfinite(magnitude) ? 0 : chosen;
 }
 
-std::string_view sign_of(double value) {
-  return value < 0.0 ? "-" : "";
-}
+std::string_view sign_of(double value) { return value < 0.0 ? "-" : ""; }
 
 std::string scaled(double value, std::span<const Unit> units, NumberStyle style) {
   const double magnitude = std::abs(value);
   const Unit& unit = units[choose_unit(magnitude, units, style)];
-  return fmt::format(
-      "{}{}{}", sign_of(value), magnitude_text(magnitude / unit.scale, style), unit.name);
+  return fmt::format("{}{}{}", sign_of(value), magnitude_text(magnitude / unit.scale, style),
+                     unit.name);
 }
 
 }  // namespace
@@ -186,8 +171,7 @@ std::string format_money(Dollars value, NumberStyle style) {
   const double magnitude = stated < kNothing ? 0.0 : stated;
   const Unit& unit = kCountUnits[choose_unit(magnitude, kCountUnits, style)];
   constexpr int kCents = 2;
-  return fmt::format("{}${}{}",
-                     sign_of(magnitude == 0.0 ? 0.0 : in_dollars(value)),
+  return fmt::format("{}${}{}", sign_of(magnitude == 0.0 ? 0.0 : in_dollars(value)),
                      magnitude_text(magnitude / unit.scale, style, unit.name.empty() ? kCents : 0),
                      unit.name);
 }
@@ -211,12 +195,10 @@ std::string format_date_time(std::int64_t unix_seconds) {
   }
   const std::chrono::hh_mm_ss clock{std::chrono::seconds(rest)};
   const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}",
-                                 static_cast<int>(date.year()),
-                                 static_cast<unsigned>(date.month()),
-                                 static_cast<unsigned>(date.day()),
-                                 clock.hours().count(),
-                                 clock.minutes().count());
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}", static_cast<int>(date.year()),
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                  clock.hours().count(), clock.minutes().count());
   if (clock.seconds().count() != 0) {
     text += fmt::format(":{:02}", clock.seconds().count());
   }

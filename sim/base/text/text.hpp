@@ -16,9 +16,7 @@ namespace orrery {
 
 [[nodiscard]] std::string lower_case(std::string_view text);
 
-[[nodiscard]] constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Without the blanks at both ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text,

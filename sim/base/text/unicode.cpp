@@ -104,12 +104,8 @@ bool is_visible(std::uint32_t code_point) {
   });
 }
 
-std::string printable(std::string_view text) {
-  return shown(text, false);
-}
+std::string printable(std::string_view text) { return shown(text, false); }
 
-std::string printable_lines(std::string_view text) {
-  return shown(text, true);
-}
+std::string printable_lines(std::string_view text) { return shown(text, true); }
 
 }  // namespace orrery

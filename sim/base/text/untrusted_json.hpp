@@ -38,9 +38,7 @@ struct ReadJson {
   Json value = nullptr;
   JsonProblem problem = {};
 
-  [[nodiscard]] bool ok() const {
-    return problem.what.empty();
-  }
+  [[nodiscard]] bool ok() const { return problem.what.empty(); }
 };
 
 // The whole text as one value. Never throws for what the text holds.

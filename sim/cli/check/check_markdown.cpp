@@ -113,9 +113,7 @@ Table unmet(const CheckReport& report) {
     for (const report::ExpectationResult& result : file.evaluation->expectations) {
       if (!result.passed()) {
         table.add(fmt::format("{}:{}", cell(result.where.file), result.where.line),
-                  cell(result.text),
-                  to_string(result.verdict),
-                  cell(result.detail));
+                  cell(result.text), to_string(result.verdict), cell(result.detail));
       }
     }
   }
@@ -141,10 +139,7 @@ Table changes(const CheckReport& report, bool failed) {
       if (change.before && change.after && *change.before != 0.0) {
         move = fmt::format("{:+.3g} %", kPercent * (*change.after / *change.before - 1.0));
       }
-      table.add(cell(file.file),
-                cell(change.key),
-                number(change.before),
-                number(change.after),
+      table.add(cell(file.file), cell(change.key), number(change.before), number(change.after),
                 move,
                 change.kind == ChangeKind::added ? "-" : report::tolerance_text(change.tolerance),
                 change.noise > 0.0 ? fmt::format("{:.3g}", change.noise) : "-");
@@ -168,9 +163,7 @@ std::string to_markdown(const CheckReport& report) {
     failed += verdict_of(file) == ExitCode::ok ? 0U : 1U;
     all.met += tally.met;
     all.all += tally.all;
-    files.add(cell(file.file),
-              fmt::format("{} of {}", tally.met, tally.all),
-              baseline_text(file),
+    files.add(cell(file.file), fmt::format("{} of {}", tally.met, tally.all), baseline_text(file),
               verdict_text(file));
   }
   std::string text =
@@ -178,9 +171,7 @@ std::string to_markdown(const CheckReport& report) {
                   failed == 0 && report.missing.empty()
                       ? "pass"
                       : fmt::format("{} of {} files failed", failed, report.files.size()),
-                  all.met,
-                  all.all,
-                  report.files.size());
+                  all.met, all.all, report.files.size());
   text += report.baseline ? fmt::format(", compared with {}", cell(*report.baseline)) : "";
   text += fmt::format(". Behaviour signature: {}.\n\n", signature_of(report));
   text += section("Without an answer", problems(report));

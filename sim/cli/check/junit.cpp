@@ -19,24 +19,17 @@ struct Suite {
 
 void add_case(Suite& suite, std::string_view file, std::string_view name, std::string_view inside) {
   ++suite.cases;
-  suite.body += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}",
-                            report::xml_text(file),
-                            report::xml_text(name),
-                            inside.empty() ? "/>\n" : ">\n");
+  suite.body += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", report::xml_text(file),
+                            report::xml_text(name), inside.empty() ? "/>\n" : ">\n");
   if (!inside.empty()) {
     suite.body += fmt::format("      {}\n    </testcase>\n", inside);
   }
 }
 
-void add_failure(Suite& suite,
-                 std::string_view file,
-                 std::string_view name,
-                 std::string_view kind,
+void add_failure(Suite& suite, std::string_view file, std::string_view name, std::string_view kind,
                  std::string_view detail) {
   ++suite.failures;
-  add_case(suite,
-           file,
-           name,
+  add_case(suite, file, name,
            fmt::format("<failure type=\"{}\" message=\"{}\"/>", kind, report::xml_text(detail)));
 }
 
@@ -60,9 +53,7 @@ void add_changes(Suite& suite, const CheckedFile& file) {
   }
   for (const report::MetricChange& metric : change.metrics) {
     if (metric.failed()) {
-      add_failure(suite,
-                  file.file,
-                  fmt::format("baseline: {}", metric.key),
+      add_failure(suite, file.file, fmt::format("baseline: {}", metric.key),
                   metric.kind == report::ChangeKind::gone ? "gone" : "moved",
                   report::change_text(metric));
     }
@@ -77,9 +68,7 @@ Suite suite_of(const CheckedFile& file) {
   if (!file.evaluation) {
     ++suite.errors;
     add_case(
-        suite,
-        file.file,
-        "scenario can be evaluated",
+        suite, file.file, "scenario can be evaluated",
         fmt::format("<error type=\"invalid\" message=\"{}\"/>", report::xml_text(file.problem)));
     return suite;
   }
@@ -115,11 +104,7 @@ std::string to_junit(const CheckReport& report) {
     all.errors += suite.errors;
     all.body += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n",
-        report::xml_text(file.file),
-        suite.cases,
-        suite.failures,
-        suite.errors,
-        suite.body);
+        report::xml_text(file.file), suite.cases, suite.failures, suite.errors, suite.body);
   }
   if (!report.missing.empty()) {
     Suite suite;
@@ -131,17 +116,12 @@ std::string to_junit(const CheckReport& report) {
     all.body += fmt::format(
         "  <testsuite name=\"baseline\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n{}  "
         "</testsuite>\n",
-        suite.cases,
-        suite.failures,
-        suite.body);
+        suite.cases, suite.failures, suite.body);
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"orrery check\" tests=\"{}\" "
       "failures=\"{}\" errors=\"{}\">\n{}</testsuites>\n",
-      all.cases,
-      all.failures,
-      all.errors,
-      all.body);
+      all.cases, all.failures, all.errors, all.body);
 }
 
 }  // namespace orrery::cli

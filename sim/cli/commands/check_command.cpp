@@ -67,8 +67,7 @@ std::string baseline_name(const fs::path& path, const std::string& file) {
 }
 
 // Fills `answer` and `change` of the files, and what is missing.
-void compare_with_baseline(const report::Baseline& baseline,
-                           const fs::path& path,
+void compare_with_baseline(const report::Baseline& baseline, const fs::path& path,
                            CheckReport& report) {
   report.baseline = path.string();
   std::vector<std::string> broken;  // checked without an answer: said already
@@ -90,8 +89,7 @@ void compare_with_baseline(const report::Baseline& baseline,
 }
 
 // The baseline with the answers of these files in place of its own.
-report::Baseline updated_baseline(report::Baseline baseline,
-                                  const fs::path& path,
+report::Baseline updated_baseline(report::Baseline baseline, const fs::path& path,
                                   const std::vector<CheckedFile>& files) {
   std::vector<report::BaselineScenario>& kept = baseline.scenarios;
   for (const CheckedFile& file : files) {
@@ -111,8 +109,7 @@ report::Baseline updated_baseline(report::Baseline baseline,
     }
   }
   const fs::path folder = whole(path).parent_path();
-  kept.erase(std::remove_if(kept.begin(),
-                            kept.end(),
+  kept.erase(std::remove_if(kept.begin(), kept.end(),
                             [&folder](const report::BaselineScenario& scenario) {
                               std::error_code error;
                               return !fs::exists(folder / scenario.file, error);
@@ -159,9 +156,7 @@ std::string escaped(std::string_view text, bool is_property) {
   return out;
 }
 
-std::string command(std::string_view level,
-                    const SourceLocation& where,
-                    std::string_view title,
+std::string command(std::string_view level, const SourceLocation& where, std::string_view title,
                     std::string_view message) {
   std::string text = fmt::format("::{} file={}", level, escaped(where.file, true));
   if (where.line > 0) {
@@ -184,8 +179,7 @@ std::string diagnostic_commands(const CheckedFile& file) {
     has_error = has_error || is_error;
     SourceLocation where = diagnostic.where;
     where.file = where.file.empty() ? file.file : where.file;
-    text += command(is_error ? "error" : "warning",
-                    where,
+    text += command(is_error ? "error" : "warning", where,
                     diagnostic.key.empty() ? "scenario" : diagnostic.key,
                     diagnostic.allowed.empty()
                         ? diagnostic.message
@@ -231,9 +225,7 @@ std::string github_annotations(const CheckReport& report) {
     }
   }
   for (const std::string& missing : report.missing) {
-    text += command("error",
-                    {.file = report.baseline.value_or("")},
-                    "baseline",
+    text += command("error", {.file = report.baseline.value_or("")}, "baseline",
                     fmt::format("{} is in the baseline and was not checked", missing));
   }
   return text;
@@ -290,8 +282,8 @@ std::string change_lines(const CheckedFile& file, const report::TextPage& painte
   const report::ScenarioChange& change = *file.change;
   for (const report::MetricChange& metric : change.metrics) {
     if (metric.failed()) {
-      lines += fmt::format(
-          "{} {}: {}\n", painter.paint(Ink::bad, "MOVED    "), name, report::change_text(metric));
+      lines += fmt::format("{} {}: {}\n", painter.paint(Ink::bad, "MOVED    "), name,
+                           report::change_text(metric));
     } else if (!quiet && metric.kind != ChangeKind::same) {
       const std::string_view word = metric.kind == ChangeKind::chance ? "chance   " : "new      ";
       lines += fmt::format("{} {}: {}\n", word, name, report::change_text(metric));
@@ -314,10 +306,9 @@ std::string verdict_lines(const CheckedFile& file, const report::TextPage& paint
   }
   if (file.does_not_fit) {
     for (const std::string& reason : file.evaluation->reasons) {
-      lines += fmt::format("{} {}: does not fit in memory: {}\n",
-                           painter.paint(Ink::bad, "FAIL     "),
-                           report::printable(file.file),
-                           reason);
+      lines +=
+          fmt::format("{} {}: does not fit in memory: {}\n", painter.paint(Ink::bad, "FAIL     "),
+                      report::printable(file.file), reason);
     }
   }
   for (const report::ExpectationResult& result : file.evaluation->expectations) {
@@ -337,8 +328,7 @@ std::string to_text(const CheckReport& report, const CheckOptions& options) {
   }
   for (const std::string& missing : report.missing) {
     lines += fmt::format("{} {}: in the baseline and not checked\n",
-                         painter.paint(Ink::bad, "MISSING  "),
-                         report::printable(missing));
+                         painter.paint(Ink::bad, "MISSING  "), report::printable(missing));
   }
   return lines;
 }
@@ -357,18 +347,11 @@ void say_summary(const CheckReport& report) {
     moved += file.change && file.change->failed() ? 1U : 0U;
     added += file.change && file.change->is_new ? 1U : 0U;
   }
-  message(fmt::format("{} of {} expectations met in {} file{}",
-                      all.met,
-                      all.all,
-                      report.files.size(),
-                      report.files.size() == 1 ? "" : "s"));
+  message(fmt::format("{} of {} expectations met in {} file{}", all.met, all.all,
+                      report.files.size(), report.files.size() == 1 ? "" : "s"));
   if (report.baseline) {
-    message(fmt::format("baseline {}: {} scenario{} moved, {} new, {} missing",
-                        *report.baseline,
-                        moved,
-                        moved == 1 ? "" : "s",
-                        added,
-                        report.missing.size()));
+    message(fmt::format("baseline {}: {} scenario{} moved, {} new, {} missing", *report.baseline,
+                        moved, moved == 1 ? "" : "s", added, report.missing.size()));
   }
 }
 
@@ -382,8 +365,7 @@ void check_usage(const CheckOptions& options) {
   if (options.write_baseline && std::filesystem::exists(*options.write_baseline)) {
     throw UsageError(
         fmt::format("check: {} exists; --baseline {} --update-baseline keeps its tolerances",
-                    *options.write_baseline,
-                    *options.write_baseline));
+                    *options.write_baseline, *options.write_baseline));
   }
 }
 
@@ -461,17 +443,15 @@ ExitCode check_files(const CheckOptions& options, const InterruptWatch& watch) {
 
 void add_baseline_options(CLI::App& command, CheckOptions& options) {
   command
-      .add_option("--baseline",
-                  options.baseline,
+      .add_option("--baseline", options.baseline,
                   "Fail too when a metric moved by more than its tolerance from FILE "
                   "(usually 0.1 %, over trials 0.5 % and what chance explains; docs/ci.md)")
       ->type_name("FILE");
   command
-      .add_option(
-          "--write-baseline", options.write_baseline, "Write the answers as a new baseline to FILE")
+      .add_option("--write-baseline", options.write_baseline,
+                  "Write the answers as a new baseline to FILE")
       ->type_name("FILE");
-  command.add_flag("--update-baseline",
-                   options.update_baseline,
+  command.add_flag("--update-baseline", options.update_baseline,
                    "Accept what moved: write the answers into --baseline, keep its tolerances");
 }
 
@@ -485,19 +465,16 @@ void add_check_command(CLI::App& app, Action& action) {
       ->add_option("SCENARIO", options->files, "Scenarios: files or shipped names; - reads stdin")
       ->required();
   command->add_flag("--json", options->json, "orrery-check/1");
-  command->add_flag("--signature",
-                    options->signature,
+  command->add_flag("--signature", options->signature,
                     "Print a hash of every answer, and one of all, in place of the lines");
   command->add_option("--junit", options->junit, "Write JUnit XML to FILE as well")
       ->type_name("FILE");
   command
-      ->add_option("--markdown",
-                   options->markdown,
+      ->add_option("--markdown", options->markdown,
                    "Write a page for $GITHUB_STEP_SUMMARY or a comment to FILE as well")
       ->type_name("FILE");
   command
-      ->add_option("--annotate",
-                   options->annotate,
+      ->add_option("--annotate", options->annotate,
                    "Say failures on stderr so that they show at their lines: github")
       ->check(CLI::IsMember({"github"}))
       ->type_name("WHERE");

@@ -120,11 +120,8 @@ std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& 
     const auto first = a.value(metric.id);
     const auto second = b.value(metric.id);
     if (first || second) {
-      lines.push_back({std::string(metric.name),
-                       std::string(metric.json_key),
-                       metric.dimension,
-                       first,
-                       second});
+      lines.push_back({std::string(metric.name), std::string(metric.json_key), metric.dimension,
+                       first, second});
     }
   }
   return lines;
@@ -133,8 +130,7 @@ std::vector<Line> metric_lines(const report::Figures& a, const report::Figures& 
 // Categories of a ledger in which either spent time; `figure` of an answer, by category.
 template <std::size_t N, typename Figure>
 std::vector<Line> ledger_lines(const std::array<std::string_view, N>& categories,
-                               std::string_view unit,
-                               report::Dimension dimension,
+                               std::string_view unit, report::Dimension dimension,
                                const Figure& figure) {
   std::vector<Line> lines;
   for (std::size_t c = 0; c < N; ++c) {
@@ -153,19 +149,16 @@ std::vector<Line> step_lines(const report::Figures& a, const report::Figures& b)
                ? one.value(report::MetricId::step_time).value_or(0.0) * one.step_ledger[c].share
                : 0.0;
   };
-  return ledger_lines(step::kStepCategoryNames, "s", report::Dimension::time, [&](std::size_t c) {
-    return std::pair(time(a, c), time(b, c));
-  });
+  return ledger_lines(step::kStepCategoryNames, "s", report::Dimension::time,
+                      [&](std::size_t c) { return std::pair(time(a, c), time(b, c)); });
 }
 
 std::vector<Line> run_lines(const report::Figures& a, const report::Figures& b) {
   const auto hours = [](const report::Figures& one, std::size_t c) {
     return c < one.run_ledger.size() ? in_hours(one.run_ledger[c].gpu_time) : 0.0;
   };
-  return ledger_lines(
-      run::kRunCategoryNames, "gpu_h", report::Dimension::count, [&](std::size_t c) {
-        return std::pair(hours(a, c), hours(b, c));
-      });
+  return ledger_lines(run::kRunCategoryNames, "gpu_h", report::Dimension::count,
+                      [&](std::size_t c) { return std::pair(hours(a, c), hours(b, c)); });
 }
 
 std::string block(std::string_view title, const std::vector<Line>& lines) {
@@ -174,11 +167,8 @@ std::string block(std::string_view title, const std::vector<Line>& lines) {
     const auto shown = [&line](const std::optional<double>& value) {
       return value ? report::format_value(line.dimension, *value) : std::string("-");
     };
-    text += fmt::format("  {:<32} {:>18} {:>18} {:>10}\n",
-                        line.name,
-                        shown(line.first),
-                        shown(line.second),
-                        change_of(line.first, line.second));
+    text += fmt::format("  {:<32} {:>18} {:>18} {:>10}\n", line.name, shown(line.first),
+                        shown(line.second), change_of(line.first, line.second));
   }
   return text;
 }
@@ -190,10 +180,8 @@ Json json_of(const std::vector<Line>& lines) {
 }
 
 std::string scenarios_text(const CompareOptions& options,
-                           const std::vector<evaluate::KeyChange>& keys,
-                           bool files,
-                           const report::Figures& a,
-                           const report::Figures& b) {
+                           const std::vector<evaluate::KeyChange>& keys, bool files,
+                           const report::Figures& a, const report::Figures& b) {
   if (options.json) {
     Json out = head(options, "scenarios");
     out["keys"] = json_list(keys, [](const evaluate::KeyChange& change) {
@@ -209,11 +197,10 @@ std::string scenarios_text(const CompareOptions& options,
           : keys.empty() ? "The files state the same\n"
                          : "Keys\n";
   for (const evaluate::KeyChange& change : keys) {
-    text += report::printable(fmt::format("  {:<32} {} -> {}",
-                                          change.key,
-                                          change.first.value_or("-"),
-                                          change.second.value_or("-"))) +
-            "\n";
+    text +=
+        report::printable(fmt::format("  {:<32} {} -> {}", change.key, change.first.value_or("-"),
+                                      change.second.value_or("-"))) +
+        "\n";
   }
   text += block("Metrics", metric_lines(a, b));
   text += block("Step ledger, time of one GPU", step_lines(a, b));
@@ -235,10 +222,8 @@ bool is_saved(const std::string& name) {
 }
 
 // Of a scenario, evaluated now, or of a saved answer; nothing after a message and with its code.
-std::optional<report::Figures> answer_of(const std::string& name,
-                                         const CompareOptions& options,
-                                         const InterruptWatch& watch,
-                                         ExitCode& code) {
+std::optional<report::Figures> answer_of(const std::string& name, const CompareOptions& options,
+                                         const InterruptWatch& watch, ExitCode& code) {
   if (!is_saved(name)) {
     InputFile file = std::move(load_files({name}, options.evaluation).front());
     if (file.scenario) {
@@ -254,8 +239,7 @@ std::optional<report::Figures> answer_of(const std::string& name,
     return reading.evaluations.front();
   }
   message(fmt::format(
-      "{}: {}",
-      name,
+      "{}: {}", name,
       reading.problem.empty() ? "it holds several answers: save each by itself" : reading.problem));
   code = worse(code, ExitCode::invalid);
   return std::nullopt;
@@ -308,10 +292,9 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
     other = scenario_file(other, options.evaluation.quiet);
   }
   options.second = options.others.front();
-  const auto traces =
-      std::count_if(options.others.begin(), options.others.end(), [](const std::string& file) {
-        return file != "-" && trace::is_trace_file(file);
-      });
+  const auto traces = std::count_if(
+      options.others.begin(), options.others.end(),
+      [](const std::string& file) { return file != "-" && trace::is_trace_file(file); });
   if (traces > 0) {
     if (static_cast<std::size_t>(traces) < options.others.size()) {
       throw UsageError("compare: beside the scenario all files must be traces");
@@ -366,23 +349,20 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->type_name("SCENARIO")
       ->required();
   command
-      ->add_option("B",
-                   options->others,
+      ->add_option("B", options->others,
                    "The other one; beside a scenario also Kineto or Chrome traces of its ranks, "
                    ".json or .json.gz, or the log of its training")
       ->type_name("SCENARIO")
       ->required();
   command->add_flag("--json", options->json, "orrery-comparison/1");
   command
-      ->add_option("--tolerance",
-                   options->tolerance,
+      ->add_option("--tolerance", options->tolerance,
                    "Exit 1 when the median of a group of kernels is slower by more percent in B")
       ->check(number_between(0.0))
       ->type_name("PERCENT");
   add_trace_options(*command, options->reading);
   command
-      ->add_option("--project",
-                   options->project,
+      ->add_option("--project", options->project,
                    "Traces: the step of the job with this key changed, with the measured errors of "
                    "each category; repeatable: cluster.nodes=64 batch.global=512")
       ->type_name("KEY=VALUE")

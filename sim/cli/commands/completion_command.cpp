@@ -75,8 +75,7 @@ const CommandInfo& command_of(const CommandInfo& table, const std::string& name)
       names.push_back(known.name);
     }
     const std::string_view near = nearest_name(name, names);
-    throw UsageError(fmt::format("man: there is no command `{}`{}",
-                                 name,
+    throw UsageError(fmt::format("man: there is no command `{}`{}", name,
                                  near.empty() ? "" : fmt::format(", did you mean `{}`?", near)));
   }
   return *command;
@@ -124,8 +123,7 @@ void add_completion_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("SHELL");
   command->add_option("WORD", options->words, "With --candidates, behind --: the line so far");
-  command->add_flag("--candidates",
-                    options->candidates,
+  command->add_flag("--candidates", options->candidates,
                     "What could stand at the end of a line, for the scripts");
   add_output_option(*command, options->output);
   command->footer(

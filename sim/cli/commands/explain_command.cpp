@@ -38,13 +38,11 @@ const report::MetricInfo& metric_of(const std::string& name) {
   }
   const std::string_view near = nearest_name(name, names);
   throw UsageError(fmt::format(
-      "explain: unknown metric `{}` ({})",
-      name,
+      "explain: unknown metric `{}` ({})", name,
       near.empty() ? "orrery list metrics shows all" : fmt::format("did you mean `{}`?", near)));
 }
 
-std::string to_json(const report::MetricInfo& metric,
-                    const report::Evaluation& evaluation,
+std::string to_json(const report::MetricInfo& metric, const report::Evaluation& evaluation,
                     const std::string& text) {
   const report::MetricValue* value = evaluation.metrics.find(metric.id);
   Json out = {{"schema", "orrery-explanation/1"},
@@ -66,10 +64,8 @@ ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
   }
-  evaluate_file(file,
-                options.evaluation,
-                {.timelines = roofline, .operations = true, .operation_timeline = roofline},
-                watch);
+  evaluate_file(file, options.evaluation,
+                {.timelines = roofline, .operations = true, .operation_timeline = roofline}, watch);
   if (!file.evaluation) {
     return file.code;
   }
@@ -86,10 +82,7 @@ ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch
   }
   Diagnostics problems;
   const std::optional<std::string> text =
-      evaluate::explain(*file.scenario,
-                        *file.evaluation,
-                        metric->name,
-                        problems,
+      evaluate::explain(*file.scenario, *file.evaluation, metric->name, problems,
                         search_for(file.scenario->file, options.evaluation));
   message_block(to_string(problems));
   if (!text) {
@@ -108,8 +101,7 @@ void add_explain_command(CLI::App& app, Action& action) {
       app.add_subcommand("explain", "Formula, inputs and sources behind one metric");
   const auto options = std::make_shared<ExplainOptions>();
   command
-      ->add_option("METRIC",
-                   options->metric,
+      ->add_option("METRIC", options->metric,
                    "One of `orrery list metrics`, or roofline: what limits each operation")
       ->required();
   command

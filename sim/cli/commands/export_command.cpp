@@ -60,25 +60,19 @@ SimTime parse_end(const std::string& text, const std::string& window, SimTime fa
   return to_sim_time(*parsed.value);
 }
 
-std::string count(std::size_t number) {
-  return format_integer(static_cast<std::int64_t>(number));
-}
+std::string count(std::size_t number) { return format_integer(static_cast<std::int64_t>(number)); }
 
-std::string time_text(SimTime time) {
-  return format_time(to_seconds(time), {.trim = true});
-}
+std::string time_text(SimTime time) { return format_time(to_seconds(time), {.trim = true}); }
 
 // --window, --max-slices
 void add_trace_export_options(CLI::App& command, TraceExportOptions& options) {
   command
-      .add_option("--window",
-                  options.window,
+      .add_option("--window", options.window,
                   "Traces: what overlaps this part of the time, e.g. 2s:3.5s, 10d:, :30min "
                   "(default: all of it)")
       ->type_name("FROM:TO");
   command
-      .add_option("--max-slices",
-                  options.max_slices,
+      .add_option("--max-slices", options.max_slices,
                   "Traces: above so many slices short neighbours are drawn as one; 0 keeps all")
       ->capture_default_str()
       ->check([](const std::string& text) {
@@ -108,8 +102,7 @@ report::TraceWindow parse_window(const std::string& text) {
 
 // "perfetto, 1.20 MB: 12,345 slices, 16 marks, 800 samples, 600 flows from 0 s to 6.21 s" and,
 // where it applies, what was left out and merged and how to get it.
-std::string trace_summary(const report::ChosenTrace& chosen,
-                          std::string_view format,
+std::string trace_summary(const report::ChosenTrace& chosen, std::string_view format,
                           std::size_t bytes_written) {
   const report::Trace& trace = chosen.trace;
   SimTime from = kForever;
@@ -118,13 +111,10 @@ std::string trace_summary(const report::ChosenTrace& chosen,
     from = std::min(from, slice.begin);
     to = std::max(to, slice.end);
   }
-  std::string text = fmt::format("{}, {}: {} slices, {} marks, {} samples, {} flows",
-                                 format,
+  std::string text = fmt::format("{}, {}: {} slices, {} marks, {} samples, {} flows", format,
                                  format_bytes(bytes(static_cast<double>(bytes_written))),
-                                 count(trace.slices.size()),
-                                 count(trace.marks.size()),
-                                 count(trace.samples.size()),
-                                 count(trace.flows.size()));
+                                 count(trace.slices.size()), count(trace.marks.size()),
+                                 count(trace.samples.size()), count(trace.flows.size()));
   if (!trace.slices.empty()) {
     text += fmt::format(" from {} to {}", time_text(from), time_text(to));
   }
@@ -135,8 +125,7 @@ std::string trace_summary(const report::ChosenTrace& chosen,
     text += fmt::format(
         "; {} slices shorter than {} were merged with their neighbours (--max-slices 0 keeps all, "
         "--window FROM:TO shows a part)",
-        count(chosen.merged),
-        time_text(chosen.finest));
+        count(chosen.merged), time_text(chosen.finest));
   }
   return text;
 }
@@ -155,9 +144,7 @@ struct Export {
   TraceWriter write_trace = nullptr;
 };
 
-std::string whole_json(const report::Evaluation& evaluation) {
-  return report::to_json(evaluation);
-}
+std::string whole_json(const report::Evaluation& evaluation) { return report::to_json(evaluation); }
 
 constexpr std::array<Export, 20> kExports = {{
     {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
@@ -203,8 +190,8 @@ const Export& find_export(const ExportOptions& options) {
     }
     known += fmt::format("{}{}", known.empty() ? "" : ", ", candidate.what);
   }
-  throw UsageError(fmt::format(
-      "export: --format {} has no --what {} (it has {})", options.format, options.what, known));
+  throw UsageError(fmt::format("export: --format {} has no --what {} (it has {})", options.format,
+                               options.what, known));
 }
 
 // Why the wanted part is not in this evaluation; empty when it is.
@@ -220,10 +207,8 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
   return {};
 }
 
-std::string written(const Export& wanted,
-                    const report::Evaluation& evaluation,
-                    const report::TraceWindow& window,
-                    const ExportOptions& options) {
+std::string written(const Export& wanted, const report::Evaluation& evaluation,
+                    const report::TraceWindow& window, const ExportOptions& options) {
   if (wanted.trace == nullptr) {
     return wanted.table(evaluation);
   }
@@ -268,8 +253,7 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
   }
   const bool operations = wanted.what == "operations" || wanted.what == "roofline";
   const bool timeline = wanted.trace != nullptr || wanted.format == "svg" || operations;
-  evaluate_file(file,
-                options.evaluation,
+  evaluate_file(file, options.evaluation,
                 {.levers = wanted.format == "json",
                  .timelines = timeline,
                  .ticks = wanted.what == "schedule",
@@ -303,30 +287,19 @@ void add_export_command(CLI::App& app, Action& action) {
       ->required();
   command
       ->add_option(
-          "--format",
-          options->format,
+          "--format", options->format,
           "perfetto or chrome-trace (for ui.perfetto.dev), svg, csv, jsonl (JSON Lines), json, "
           "prometheus (text of its exporters); or a launch file: megatron (a script), "
           "megatron-bridge, nemo (YAML), torchtitan (TOML), "
           "deepspeed (JSON)")
       ->required()
-      ->check(CLI::IsMember({"perfetto",
-                             "chrome-trace",
-                             "svg",
-                             "csv",
-                             "jsonl",
-                             "json",
-                             "prometheus",
-                             "megatron",
-                             "megatron-bridge",
-                             "nemo",
-                             "torchtitan",
-                             "deepspeed"}))
+      ->check(
+          CLI::IsMember({"perfetto", "chrome-trace", "svg", "csv", "jsonl", "json", "prometheus",
+                         "megatron", "megatron-bridge", "nemo", "torchtitan", "deepspeed"}))
       ->type_name("FORMAT");
   command
       ->add_option(
-          "--what",
-          options->what,
+          "--what", options->what,
           "perfetto, chrome-trace: step (default), run, operations (what runs within the tasks of "
           "the step); svg: step (default), schedule (its order in ticks of a layer, without "
           "hardware); csv: metrics (default), ledger, memory, roofline; jsonl: these but the last, "

@@ -74,8 +74,8 @@ import_config::ImportOptions options_of(const ImportCommand& command) {
 std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
                                                   const InterruptWatch& watch,
                                                   Diagnostics& diagnostics) {
-  const import_config::FileReading reading = {
-      import_config::find_format(command.format), command.pattern, watch.token()};
+  const import_config::FileReading reading = {import_config::find_format(command.format),
+                                              command.pattern, watch.token()};
   std::vector<import_config::ConfigFile> files;
   for (const std::string& name : command.files) {
     std::optional<import_config::ConfigFile> file;
@@ -127,21 +127,17 @@ bool import_failures(const ImportCommand& command,
   }
   for (const import_config::LoggedOutage& outage : found.outages) {
     message(fmt::format("{}:{}: restart after {:.2f} h, out for {:.1f} min, {} steps done again",
-                        outage.where.file,
-                        outage.where.line,
+                        outage.where.file, outage.where.line,
                         in_seconds(outage.after) / kSecondsPerHour,
-                        in_seconds(outage.outage) / kSecondsPerMinute,
-                        outage.lost_steps));
+                        in_seconds(outage.outage) / kSecondsPerMinute, outage.lost_steps));
   }
   for (const SourceLocation& where : found.set_back) {
     message(
         fmt::format("{}:{}: the clock was set back before this step; times go on from the "
                     "step before",
-                    where.file,
-                    where.line));
+                    where.file, where.line));
   }
-  message(fmt::format("import: {} restart{} in {:.2f} h of logs",
-                      found.outages.size(),
+  message(fmt::format("import: {} restart{} in {:.2f} h of logs", found.outages.size(),
                       found.outages.size() == 1 ? "" : "s",
                       in_seconds(found.length) / kSecondsPerHour));
   deliver(import_config::failure_log_text(found), *command.failures);
@@ -214,8 +210,7 @@ void add_repeated_options(CLI::App& command, ImportCommand& options) {
       ->allow_extra_args(false);
   command
       .add_option(
-          "--define",
-          options.variables,
+          "--define", options.variables,
           "A variable of the scripts as their caller sets it; 1=VALUE is the first argument")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -228,22 +223,20 @@ void add_reading_options(CLI::App& command, ImportCommand& options) {
   }
   command
       .add_option(
-          "--format",
-          options.format,
+          "--format", options.format,
           fmt::format("{}; of logs: nccl-tests, nvbandwidth, trace (default: by the content)",
                       known))
       ->check(CLI::Validator(
           [known](const std::string& name) {
             return import_config::find_format(name)
                        ? std::string()
-                       : fmt::format(
-                             "`{}` is none of {}, nccl-tests, nvbandwidth, trace", name, known);
+                       : fmt::format("`{}` is none of {}, nccl-tests, nvbandwidth, trace", name,
+                                     known);
           },
           ""))
       ->type_name("FORMAT");
   command
-      .add_option("--pattern",
-                  options.pattern,
+      .add_option("--pattern", options.pattern,
                   "A log of another program: where its lines say the time of a step, such as "
                   "'iter {step}: * time {ms} ms'")
       ->type_name("TEXT");
@@ -270,14 +263,12 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_option("--network", options->network, "Network preset (orrery list networks)")
       ->type_name("NAME");
   command
-      ->add_option("--set",
-                   options->settings,
+      ->add_option("--set", options->settings,
                    "Any key of a scenario, in place of what the files say; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
-      ->add_option("--as",
-                   options->model_class,
+      ->add_option("--as", options->model_class,
                    "config.json: take the text model as this class, such as llama, whatever the "
                    "file says")
       ->type_name("TYPE");
@@ -287,8 +278,7 @@ void add_import_command(CLI::App& app, Action& action) {
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   command
-      ->add_option("--failures",
-                   options->failures,
+      ->add_option("--failures", options->failures,
                    "Write the restarts in the logs to FILE, and replay them in the scenario")
       ->type_name("FILE");
   add_output_option(*command, options->output);

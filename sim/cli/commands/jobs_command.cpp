@@ -62,8 +62,7 @@ void add_jobs_command(CLI::App& app, Action& action) {
       ->required();
   command->add_flag("--json", options->json, "orrery-shared/1");
   command->add_flag(
-      "--place",
-      options->place,
+      "--place", options->place,
       "Search the places (packed, spread) and start offsets that lose least GPU time");
   command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
       ->check(CLI::ExistingDirectory)

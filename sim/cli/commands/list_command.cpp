@@ -38,8 +38,7 @@ const evaluate::CatalogKindInfo& kind_of(const std::string& name) {
   for (const std::string_view word : names) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", word);
   }
-  throw UsageError(fmt::format("list: there is no list of `{}` ({})",
-                               name,
+  throw UsageError(fmt::format("list: there is no list of `{}` ({})", name,
                                near.empty() ? known : fmt::format("did you mean `{}`?", near)));
 }
 
@@ -53,8 +52,8 @@ std::vector<evaluate::CatalogEntry> entries_of(const ListOptions& options,
     return kinds;
   }
   const std::vector<std::filesystem::path> extra(options.profiles.begin(), options.profiles.end());
-  return evaluate::catalog(
-      kind_of(options.kind).kind, evaluate::profile_search({}, extra), diagnostics);
+  return evaluate::catalog(kind_of(options.kind).kind, evaluate::profile_search({}, extra),
+                           diagnostics);
 }
 
 std::string to_text(const std::vector<evaluate::CatalogEntry>& entries) {
@@ -100,8 +99,8 @@ void add_list_command(CLI::App& app, Action& action) {
   command->add_option("WHAT", options->kind, kinds);
   command->add_flag("--json", options->json, "orrery-list/1");
   command
-      ->add_option(
-          "--profiles", options->profiles, "Directory with profiles and presets, searched first")
+      ->add_option("--profiles", options->profiles,
+                   "Directory with profiles and presets, searched first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR")
       ->allow_extra_args(false);

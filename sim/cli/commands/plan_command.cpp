@@ -58,9 +58,7 @@ class TimeLimit {
           source_.request_stop();
         }) {}
 
-  [[nodiscard]] std::stop_token token() const {
-    return source_.get_token();
-  }
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
 
  private:
   std::stop_source source_;
@@ -79,8 +77,7 @@ class StageProgress {
     if (!line_ || stage != stage_) {
       line_.reset();
       stage_ = stage;
-      line_ = std::make_unique<ProgressLine>(std::string(plan::to_string(stage)),
-                                             enabled_,
+      line_ = std::make_unique<ProgressLine>(std::string(plan::to_string(stage)), enabled_,
                                              stage == plan::Stage::search ? "layouts" : "plans");
     }
     line_->update(done, all);
@@ -93,23 +90,19 @@ class StageProgress {
 };
 
 // A search that somebody waits for says what it did in which time; the report has no clock.
-void say_speed(const PlanOptions& options,
-               const plan::Plan& plan,
+void say_speed(const PlanOptions& options, const plan::Plan& plan,
                std::chrono::steady_clock::duration taken) {
   if (options.evaluation.quiet || !is_terminal(2)) {
     return;
   }
   const std::chrono::duration<double> wall = taken;
   message(fmt::format("{} layouts searched, {} plans simulated in {}",
-                      format_integer(plan.counts.layouts),
-                      format_integer(plan.simulated),
+                      format_integer(plan.counts.layouts), format_integer(plan.simulated),
                       format_time(seconds(wall.count()))));
 }
 
-void write_winner(const PlanOptions& options,
-                  const std::string& text,
-                  const hardware::ProfileSearch& search,
-                  const plan::Plan& plan) {
+void write_winner(const PlanOptions& options, const std::string& text,
+                  const hardware::ProfileSearch& search, const plan::Plan& plan) {
   const auto path = chosen_output(options, true);
   if (!path) {
     return;
@@ -128,17 +121,14 @@ void write_winner(const PlanOptions& options,
   deliver(*file, *path);
 }
 
-ExitCode conclude(const PlanOptions& options,
-                  const std::string& text,
-                  const plan::PlanQuestion& question,
-                  const plan::Plan& plan) {
+ExitCode conclude(const PlanOptions& options, const std::string& text,
+                  const plan::PlanQuestion& question, const plan::Plan& plan) {
   deliver(page_of(options, plan), chosen_output(options, false));
   write_winner(options, text, question.search, plan);
   if (!plan.complete()) {
     throw Error(ErrorKind::interrupted,
                 fmt::format("interrupted after {} of {} layouts and {} simulated plans: {}{}",
-                            format_integer(plan.counts.seen),
-                            format_integer(plan.counts.layouts),
+                            format_integer(plan.counts.seen), format_integer(plan.counts.layouts),
                             format_integer(plan.simulated),
                             plan.finalists.empty() ? "no plan so far"
                                                    : "what stands above is the best so far",
@@ -148,10 +138,8 @@ ExitCode conclude(const PlanOptions& options,
 }
 
 // Ctrl-C, the time that the search may take, and how far it is.
-void watch_question(const PlanOptions& options,
-                    const InterruptWatch& watch,
-                    StageProgress& progress,
-                    std::optional<TimeLimit>& limit,
+void watch_question(const PlanOptions& options, const InterruptWatch& watch,
+                    StageProgress& progress, std::optional<TimeLimit>& limit,
                     plan::PlanQuestion& question) {
   question.stop = watch.token();
   if (const auto most = search_time(options)) {
@@ -164,10 +152,8 @@ void watch_question(const PlanOptions& options,
 }
 
 // One machine after the other; after Ctrl-C those that are left are not planned.
-ExitCode plan_clusters(const PlanOptions& options,
-                       const std::string& text,
-                       const std::vector<plan::ClusterChoice>& choices,
-                       sweep::Team& team,
+ExitCode plan_clusters(const PlanOptions& options, const std::string& text,
+                       const std::vector<plan::ClusterChoice>& choices, sweep::Team& team,
                        InterruptWatch& watch) {
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
   const hardware::ProfileSearch search = search_for(name, options.evaluation);
@@ -197,9 +183,8 @@ ExitCode plan_clusters(const PlanOptions& options,
   watch.delivering();
   deliver(form_of(options) == PlanForm::json
               ? plan::to_json(plans)
-              : plan::to_text(plans,
-                              text_style(colour_choice(options.colour),
-                                         chosen_output(options, false).has_value())),
+              : plan::to_text(plans, text_style(colour_choice(options.colour),
+                                                chosen_output(options, false).has_value())),
           chosen_output(options, false));
   const plan::ClusterPlan& best = plans.front();
   if (!best.plan || best.plan->finalists.empty()) {
@@ -219,9 +204,7 @@ ExitCode run_plan_command(PlanOptions& options, sweep::Team& team, InterruptWatc
   const std::string text =
       with_settings(
           options.file == "-" ? read_standard_input() : read_file(options.file, kMostPlanBytes),
-          options.file == "-" ? "<stdin>" : options.file,
-          options.evaluation,
-          diagnostics)
+          options.file == "-" ? "<stdin>" : options.file, options.evaluation, diagnostics)
           .value_or("");
   auto question =
       diagnostics.has_errors() ? std::nullopt : make_question(options, text, diagnostics);
@@ -280,8 +263,7 @@ void add_plan_command(CLI::App& app, Action& action, sweep::Team& team) {
   command->add_flag("--json", options->json, "orrery-plan/1");
   command->add_flag("--csv", options->csv, "One line per ranked plan");
   command
-      ->add_option("-o,--output",
-                   options->outputs,
+      ->add_option("-o,--output", options->outputs,
                    "FILE.yaml: the best plan as a scenario; other names: the report; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);

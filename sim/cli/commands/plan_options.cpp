@@ -66,9 +66,7 @@ NamedChoice find_choice(plan::PlanSpec& spec, std::string_view name) {
     names.insert(names.end(), plan::kRunAxisNames.begin(), plan::kRunAxisNames.end());
   }
   const std::string_view near = nearest_name(name, names);
-  throw UsageError(fmt::format("plan: {}: `{}` is no axis{} ({})",
-                               option,
-                               name,
+  throw UsageError(fmt::format("plan: {}: `{}` is no axis{} ({})", option, name,
                                near.empty() ? "" : fmt::format(", did you mean `{}`?", near),
                                fmt::join(names, ", ")));
 }
@@ -113,8 +111,7 @@ void add_fixed(const std::string& name, plan::PlanSpec& spec) {
 // Amounts, in the spelling of the keys that they replace.
 std::vector<scenario::KeyValue> amounts(const PlanOptions& options) {
   std::vector<scenario::KeyValue> changes;
-  const auto add = [&changes](std::string_view key,
-                              const std::optional<std::string>& text,
+  const auto add = [&changes](std::string_view key, const std::optional<std::string>& text,
                               std::string_view option) {
     if (text) {
       changes.push_back({std::string(key), *text, {std::string(option), 0, 0}});
@@ -156,8 +153,8 @@ std::optional<std::string> chosen_output(const PlanOptions& options, bool scenar
   for (const std::string& name : options.outputs) {
     if (is_scenario_name(name) == scenario) {
       if (found) {
-        throw UsageError(fmt::format(
-            "plan: -o names two {}: {} and {}", scenario ? "scenarios" : "reports", *found, name));
+        throw UsageError(fmt::format("plan: -o names two {}: {} and {}",
+                                     scenario ? "scenarios" : "reports", *found, name));
       }
       found = name;
     }
@@ -225,8 +222,7 @@ std::vector<plan::ClusterChoice> chosen_clusters(const PlanOptions& options,
   return chosen;
 }
 
-void check_cluster_usage(const PlanOptions& options,
-                         const plan::PlanSpec& spec,
+void check_cluster_usage(const PlanOptions& options, const plan::PlanSpec& spec,
                          const sweep::Team& team) {
   for (const plan::Axis axis : {plan::Axis::gpu, plan::Axis::nodes}) {
     if (spec[axis].mode == plan::AxisChoice::Mode::listed) {
@@ -239,8 +235,7 @@ void check_cluster_usage(const PlanOptions& options,
   }
 }
 
-std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
-                                                const std::string& text,
+std::optional<plan::PlanQuestion> make_question(const PlanOptions& options, const std::string& text,
                                                 Diagnostics& diagnostics) {
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
   const hardware::ProfileSearch search = search_for(name, options.evaluation);
@@ -266,8 +261,7 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options,
 
 void add_goal_options(CLI::App& command, PlanOptions& options) {
   command
-      .add_option("SCENARIO",
-                  options.file,
+      .add_option("SCENARIO", options.file,
                   "Scenario, with or without `plan:`: a file or a shipped name; - reads stdin")
       ->required();
   command.add_option("--objective", options.objective, "The figure to minimise")
@@ -275,23 +269,20 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
           std::vector<std::string>(plan::kObjectiveNames.begin(), plan::kObjectiveNames.end())))
       ->type_name("NAME");
   command
-      .add_option("--search",
-                  options.search,
+      .add_option("--search", options.search,
                   "AXIS=V1,V2,... or AXIS=auto; nodes, gpu, interval, spares and spot_share are "
                   "searched only when they are named; repeatable")
       ->type_name("AXIS=VALUES")
       ->allow_extra_args(false);
   command
-      .add_option("--fix",
-                  options.fix,
+      .add_option("--fix", options.fix,
                   "Axes that stay as the scenario has them: tensor,context; switches: those of "
                   "the stack's recipes")
       ->delimiter(',')
       ->type_name("LIST")
       ->allow_extra_args(false);
   command
-      .add_option("--clusters",
-                  options.clusters,
+      .add_option("--clusters", options.clusters,
                   "Machines to choose from, PRESET=GPUS each, beside one another: "
                   "dgx-h100=1024,gb300-nvl72=256")
       ->delimiter(',')
@@ -303,30 +294,26 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
   command.add_option("--deadline", options.deadline, "9 of 10 trials are done by then: 60d")
       ->type_name("TIME");
   command
-      .add_option(
-          "--done-by", options.done_by, "The same as a date, from training.start: 2027-06-30")
+      .add_option("--done-by", options.done_by,
+                  "The same as a date, from training.start: 2027-06-30")
       ->type_name("DATE");
   command.add_option("--budget", options.budget, "9 of 10 trials cost no more: $3M")
       ->type_name("AMOUNT");
   command.add_option("--headroom", options.headroom, "Memory that stays free on every GPU: 4GiB")
       ->type_name("SIZE");
   command
-      .add_option("--time",
-                  options.time,
+      .add_option("--time", options.time,
                   "The search ends after this: the best so far are simulated and ranked")
       ->type_name("TIME");
   command.add_option("--gpus-at-most", options.gpus_at_most, "Largest cluster, spares apart")
       ->check(count_between(1))
       ->type_name("N");
-  command.add_flag("--tensor-within-nvlink",
-                   options.tensor_within_nvlink,
+  command.add_flag("--tensor-within-nvlink", options.tensor_within_nvlink,
                    "Tensor groups stay within one NVLink domain");
-  command.add_flag("--any-stack",
-                   options.any_stack,
+  command.add_flag("--any-stack", options.any_stack,
                    "Also schedules, sharding and recomputation that the stack does not offer");
   command
-      .add_option("--pareto",
-                  options.pareto,
+      .add_option("--pareto", options.pareto,
                   fmt::format("Two figures to trade off: {}", fmt::join(plan::kFrontFigures, ", ")))
       ->check(CLI::IsMember(
           std::vector<std::string>(plan::kFrontFigures.begin(), plan::kFrontFigures.end())))

@@ -44,8 +44,7 @@ void add_goal_options(CLI::App& command, PlanOptions& options);
 
 // Throws UsageError for options that do not go together.
 void check_usage(const PlanOptions& options, const sweep::Team& team);
-void check_cluster_usage(const PlanOptions& options,
-                         const plan::PlanSpec& spec,
+void check_cluster_usage(const PlanOptions& options, const plan::PlanSpec& spec,
                          const sweep::Team& team);
 
 // Of several -o FILE the scenario and the report, each once.

@@ -24,8 +24,7 @@ struct RunOptions {
   bool full = false;
 };
 
-std::string text_of(const std::vector<report::Evaluation>& evaluations,
-                    report::TextStyle style,
+std::string text_of(const std::vector<report::Evaluation>& evaluations, report::TextStyle style,
                     report::Detail detail) {
   std::string text;
   for (const report::Evaluation& evaluation : evaluations) {
@@ -60,9 +59,9 @@ ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
   if (options.json) {
     data = files.size() == 1 ? report::to_json(evaluations.front()) : report::to_json(evaluations);
   } else {
-    data = text_of(evaluations,
-                   text_style(colour_choice(options.colour), options.output.has_value()),
-                   options.full ? report::Detail::full : report::Detail::brief);
+    data =
+        text_of(evaluations, text_style(colour_choice(options.colour), options.output.has_value()),
+                options.full ? report::Detail::full : report::Detail::brief);
   }
   deliver(data, options.output);
   return code;

@@ -23,20 +23,17 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       ->check(count_between(0, kMostThreads))
       ->type_name("N");
   command
-      .add_option("--set",
-                  options.settings,
+      .add_option("--set", options.settings,
                   "Any key of the scenario, in place of what the file says; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
-      .add_option("--profiles",
-                  options.profiles,
+      .add_option("--profiles", options.profiles,
                   "Directory with profiles and presets (gpu/, failures/, ...), searched first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR")
       ->allow_extra_args(false);
-  command.add_flag("--allow-foreign-profile",
-                   options.allow_foreign,
+  command.add_flag("--allow-foreign-profile", options.allow_foreign,
                    "Accept calibration profiles that were measured on another GPU");
   command.add_flag("-q,--quiet", options.quiet, "No progress and no messages but errors");
 }

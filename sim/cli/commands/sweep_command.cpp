@@ -55,8 +55,7 @@ std::string read_text(const std::string& name) {
 }
 
 // What stands on the command line goes before what stands in the file.
-void add_command_line(const SweepOptions& options,
-                      sweep::SweepFile& file,
+void add_command_line(const SweepOptions& options, sweep::SweepFile& file,
                       Diagnostics& diagnostics) {
   for (const std::string& argument : options.vary) {
     auto axis = sweep::parse_vary(argument, diagnostics);
@@ -89,8 +88,8 @@ std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
                                                     Diagnostics& diagnostics) {
   const auto base_of = [&](const std::string& scenario, const std::string& name) {
     const auto set = with_settings(scenario, name, options.evaluation, diagnostics);
-    return set ? scenario::ScenarioTemplate::from_text(
-                     *set, name, diagnostics, search_for(name, options.evaluation))
+    return set ? scenario::ScenarioTemplate::from_text(*set, name, diagnostics,
+                                                       search_for(name, options.evaluation))
                : std::nullopt;
   };
   const std::string text = read_text(options.file);
@@ -163,8 +162,7 @@ report::TextStyle style_of(const SweepOptions& options) {
   return text_style(colour_choice(options.colour), options.output.has_value());
 }
 
-std::string page_of(const SweepOptions& options,
-                    const sweep::Sweep& sweep,
+std::string page_of(const SweepOptions& options, const sweep::Sweep& sweep,
                     const std::vector<sweep::PointResult>& results) {
   switch (form_of(options)) {
     case SweepForm::csv:
@@ -217,27 +215,21 @@ std::optional<ExitCode> hopeless(const sweep::Sweep& sweep,
     message_block(to_string(problems));  // with their places in the file
     return ExitCode::invalid;
   }
-  message(fmt::format("{}: no point can be evaluated; {}{}",
-                      sweep.base.file(),
-                      same ? "" : "the first: ",
-                      results.front().reason));
+  message(fmt::format("{}: no point can be evaluated; {}{}", sweep.base.file(),
+                      same ? "" : "the first: ", results.front().reason));
   return failure_of(sweep);
 }
 
-sweep::SweepOutcome run_points(const SweepOptions& options,
-                               const sweep::Sweep& sweep,
-                               sweep::Team& team,
-                               sweep::Journal* journal,
+sweep::SweepOutcome run_points(const SweepOptions& options, const sweep::Sweep& sweep,
+                               sweep::Team& team, sweep::Journal* journal,
                                const InterruptWatch& watch) {
   ProgressLine progress("sweep", !options.evaluation.quiet, "points");
   if (journal != nullptr) {
     progress.start_at(std::count_if(
-        sweep.points.begin(), sweep.points.end(), [journal](const sweep::Point& point) {
-          return journal->finished().contains(point);
-        }));
+        sweep.points.begin(), sweep.points.end(),
+        [journal](const sweep::Point& point) { return journal->finished().contains(point); }));
   }
-  return sweep::run_sweep(sweep,
-                          team,
+  return sweep::run_sweep(sweep, team,
                           {.journal = journal,
                            .threads = options.evaluation.threads,
                            .stop = watch.token(),
@@ -246,30 +238,24 @@ sweep::SweepOutcome run_points(const SweepOptions& options,
                            }});
 }
 
-ExitCode lead(const SweepOptions& options,
-              const sweep::Sweep& sweep,
-              sweep::Team& team,
+ExitCode lead(const SweepOptions& options, const sweep::Sweep& sweep, sweep::Team& team,
               const InterruptWatch& watch) {
   const auto path = journal_path(options);
   std::unique_ptr<sweep::Journal> journal;
   if (path) {
     journal = std::make_unique<sweep::Journal>(
-        *path,
-        sweep::journal_header(sweep, std::string(program_version())),
-        sweep::line_shape(sweep),
-        options.resume);
+        *path, sweep::journal_header(sweep, std::string(program_version())),
+        sweep::line_shape(sweep), options.resume);
   }
   const sweep::SweepOutcome outcome = run_points(options, sweep, team, journal.get(), watch);
   if (journal && outcome.reused > 0 && !options.evaluation.quiet) {
-    message(fmt::format(
-        "{} of {} points were in {}", outcome.reused, sweep.points.size(), path->string()));
+    message(fmt::format("{} of {} points were in {}", outcome.reused, sweep.points.size(),
+                        path->string()));
   }
   if (!outcome.complete) {
     throw Error(ErrorKind::interrupted,
-                fmt::format("interrupted after {} of {} points{}",
-                            outcome.done,
-                            sweep.points.size(),
-                            journal ? "; --resume continues" : ""));
+                fmt::format("interrupted after {} of {} points{}", outcome.done,
+                            sweep.points.size(), journal ? "; --resume continues" : ""));
   }
   const std::optional<ExitCode> failure = hopeless(sweep, outcome.results);
   if (!failure) {
@@ -296,9 +282,7 @@ std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
 
 // Points of one question depend on what others gave: all processes ask it, and share the points.
 // Where there is nothing to share process 0 answers alone.
-ExitCode give_answer(const SweepOptions& options,
-                     const sweep::Sweep& sweep,
-                     sweep::Team& processes,
+ExitCode give_answer(const SweepOptions& options, const sweep::Sweep& sweep, sweep::Team& processes,
                      const InterruptWatch& watch) {
   sweep::Team alone;
   const bool shared = processes.members() > 1 && sweep::shares_work(options.answer);
@@ -319,8 +303,7 @@ ExitCode give_answer(const SweepOptions& options,
                        .stop = watch.token(),
                        .progress = [&progress](std::int64_t done,
                                                std::int64_t all) { progress.update(done, all); }},
-                      shared ? processes : alone,
-                      diagnostics);
+                      shared ? processes : alone, diagnostics);
   }
   if (!processes.leads()) {
     return ExitCode::ok;
@@ -334,9 +317,7 @@ ExitCode give_answer(const SweepOptions& options,
   return ExitCode::ok;
 }
 
-ExitCode sweep_or_answer(const SweepOptions& options,
-                         const sweep::Sweep& sweep,
-                         sweep::Team& team,
+ExitCode sweep_or_answer(const SweepOptions& options, const sweep::Sweep& sweep, sweep::Team& team,
                          const InterruptWatch& watch) {
   if (!options.answer.empty()) {
     return give_answer(options, sweep, team, watch);
@@ -381,29 +362,25 @@ ExitCode run_sweep_command(SweepOptions& options, sweep::Team& team, InterruptWa
 
 void add_points_options(CLI::App& command, SweepOptions& options) {
   command
-      .add_option("SCENARIO",
-                  options.file,
+      .add_option("SCENARIO", options.file,
                   "Scenario: a file or a shipped name; or a sweep in orrery-sweep/1; - reads stdin")
       ->required();
   command
-      .add_option("--vary",
-                  options.vary,
+      .add_option("--vary", options.vary,
                   "KEY=V1,V2,... or KEY=from:to:steps[:log]; any key of a scenario, repeatable")
       ->type_name("KEY=VALUES")
       ->allow_extra_args(false);
   CLI::Option* grid = command.add_flag("--grid", options.grid, "All combinations (the default)");
   CLI::Option* zip = command.add_flag("--zip", options.zip, "The i-th values of all keys together");
-  CLI::Option* random =
-      command
-          .add_option(
-              "--random", options.random, "N points of a Latin hypercube; KEY=from:to will do")
-          ->check(count_between(1, sweep::kMostPoints))
-          ->type_name("N");
+  CLI::Option* random = command
+                            .add_option("--random", options.random,
+                                        "N points of a Latin hypercube; KEY=from:to will do")
+                            ->check(count_between(1, sweep::kMostPoints))
+                            ->type_name("N");
   grid->excludes(zip)->excludes(random);
   zip->excludes(random);
   command
-      .add_option("--metrics",
-                  options.metrics,
+      .add_option("--metrics", options.metrics,
                   "Figures, such as goodput,p99(finish_time),'probability(cost <= $3M)'; default: "
                   "all")
       ->delimiter(',')
@@ -430,14 +407,12 @@ void add_answer_options(CLI::App& command, SweepOptions& options) {
   command.add_option("--by", options.by, "finish-by: a date in UTC, or a time after the start")
       ->type_name("DATE");
   command
-      .add_option("--longest",
-                  options.longest,
+      .add_option("--longest", options.longest,
                   "spares: the wait for nodes, over the run, that is short enough; default 1h")
       ->type_name("TIME");
   constexpr double kMostPercent = 90.0;
   command
-      .add_option("--percent",
-                  options.percent,
+      .add_option("--percent", options.percent,
                   "sensitivity: low and high of everything without --vary KEY=LOW,HIGH; default 20")
       ->check(number_between(1.0, kMostPercent))
       ->type_name("P");

@@ -117,8 +117,7 @@ void add_validate_command(CLI::App& app, Action& action) {
   command->add_flag("--rows", options->rows, "Every row, not only the statistics")
       ->excludes(json)
       ->excludes(markdown);
-  command->add_flag("--unstated",
-                    options->unstated,
+  command->add_flag("--unstated", options->unstated,
                     "Measured runs as a person would state them: model, machine, layout, batch, "
                     "precision, recomputation and the stack's name, none of its switches");
   command->add_option("--explain", options->explain, "Explain the prediction of one measured run")
@@ -126,24 +125,20 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->excludes(json)
       ->excludes(markdown);
   command
-      ->add_flag("--evidence",
-                 options->evidence,
+      ->add_flag("--evidence", options->evidence,
                  "The measured steps with their errors, as the bands of step times read them")
       ->excludes(json)
       ->excludes(markdown);
   auto* layouts = command
-                      ->add_flag("--layouts",
-                                 options->layouts,
+                      ->add_flag("--layouts", options->layouts,
                                  "Judge the choice among layouts that were measured side by side")
                       ->excludes(json);
   command
-      ->add_flag("--yaml",
-                 options->yaml,
+      ->add_flag("--yaml", options->yaml,
                  "With --layouts: the errors by difference, as the plan reads them")
       ->needs(layouts);
   command
-      ->add_flag("--tuned",
-                 options->tuned,
+      ->add_flag("--tuned", options->tuned,
                  "With --layouts: also search beside the layouts that a team tuned, in minutes")
       ->needs(layouts);
   command->add_option("--metric", options->metric, "What --explain explains")

@@ -41,9 +41,7 @@ struct Compared {
   std::vector<report::LedgerRow> ledger;
   std::optional<report::StepBand> band;  // of the prediction
 
-  [[nodiscard]] double error() const {
-    return predicted / measured.median - 1.0;
-  }
+  [[nodiscard]] double error() const { return predicted / measured.median - 1.0; }
 
   // Whether the prediction lies within what the steps of the run vary by.
   [[nodiscard]] bool inside() const {
@@ -112,29 +110,20 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
   for (const Difference& one : compared.differences) {
     text += fmt::format("{}{} {}, not {}",
                         text.empty() ? fmt::format("NOT THE SAME JOB: {} says ", asked.log) : "; ",
-                        one.key,
-                        one.logged,
-                        one.stated);
+                        one.key, one.logged, one.stated);
   }
   text += text.empty() ? "" : "\n";
-  text += fmt::format("{}: the step is predicted {} of what {} says\n",
-                      asked.scenario,
-                      signed_percent_cell(compared.error()),
-                      asked.log);
+  text += fmt::format("{}: the step is predicted {} of what {} says\n", asked.scenario,
+                      signed_percent_cell(compared.error()), asked.log);
   text += fmt::format("  {:<28} {:>12} {:>12}\n", "", "predicted", "measured");
-  text += fmt::format("  {:<28} {:>12} {:>12}\n",
-                      "step time",
-                      format_time(compared.predicted),
+  text += fmt::format("  {:<28} {:>12} {:>12}\n", "step time", format_time(compared.predicted),
                       format_time(steps.median));
-  text += fmt::format("  {:<28} {:>12} {:>12}\n",
-                      "tokens/s",
+  text += fmt::format("  {:<28} {:>12} {:>12}\n", "tokens/s",
                       format_count(compared.tokens / in_seconds(compared.predicted)),
                       measured_rate ? format_count(*measured_rate) : "-");
   text += fmt::format(
       "measured: median of {} step{}, {} to {} from the 10th to the 90th percentile{}\n",
-      steps.count,
-      steps.count == 1 ? "" : "s",
-      format_time(steps.tenth),
+      steps.count, steps.count == 1 ? "" : "s", format_time(steps.tenth),
       format_time(steps.ninetieth),
       steps.tflops ? fmt::format("; {:.4g} TFLOP/s per GPU by its own count", *steps.tflops)
                    : std::string());
@@ -143,30 +132,24 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
   }
   if (steps.slower) {
     text += fmt::format("From step {} on ({}:{}) they are {} slower: {}, after {} before.\n",
-                        steps.slower->from,
-                        asked.log,
-                        steps.slower->line,
+                        steps.slower->from, asked.log, steps.slower->line,
                         percent_cell(steps.slower->since / steps.slower->before - 1.0),
-                        format_time(steps.slower->since),
-                        format_time(steps.slower->before));
+                        format_time(steps.slower->since), format_time(steps.slower->before));
   }
   text += compared.inside() ? "The prediction lies inside this spread.\n"
                             : "The prediction lies outside this spread.\n";
   if (compared.band) {
     text += fmt::format(
         "Eight of ten steps like this one lie within {} to {}: the measured one is {}.\n",
-        format_time(seconds(compared.band->low)),
-        format_time(seconds(compared.band->high)),
+        format_time(seconds(compared.band->low)), format_time(seconds(compared.band->high)),
         compared.in_band() ? "one of them" : "not one of them");
   }
   text += "Where the predicted step goes\n";
   constexpr double kSmall = 0.005;
   for (const report::LedgerRow& row : compared.ledger) {
     if (row.share >= kSmall) {
-      text += fmt::format("  {:<44} {:>9} {:>6.1f} %\n",
-                          row.label,
-                          format_time(compared.predicted * row.share),
-                          kPercent * row.share);
+      text += fmt::format("  {:<44} {:>9} {:>6.1f} %\n", row.label,
+                          format_time(compared.predicted * row.share), kPercent * row.share);
     }
   }
   return text;
@@ -189,19 +172,12 @@ bool is_same(const std::string& one, const std::string& other) {
 
 using Said = std::vector<import_config::ImportedSetting>;
 
-std::vector<Difference> differences_of(const Said& log,
-                                       const scenario::Scenario& scenario,
+std::vector<Difference> differences_of(const Said& log, const scenario::Scenario& scenario,
                                        std::int64_t gpus) {
-  constexpr std::array<std::string_view, 10> kKeys = {"model.num_layers",
-                                                      "model.hidden_size",
-                                                      "model.sequence_length",
-                                                      "model.moe.num_experts",
-                                                      "layout.tensor",
-                                                      "layout.pipeline",
-                                                      "layout.context",
-                                                      "layout.expert",
-                                                      "batch.global",
-                                                      "precision.compute"};
+  constexpr std::array<std::string_view, 10> kKeys = {
+      "model.num_layers", "model.hidden_size", "model.sequence_length", "model.moe.num_experts",
+      "layout.tensor",    "layout.pipeline",   "layout.context",        "layout.expert",
+      "batch.global",     "precision.compute"};
   std::vector<Difference> found;
   for (const import_config::ImportedSetting& said : log) {
     const bool known = std::find(kKeys.begin(), kKeys.end(), said.path) != kKeys.end();
@@ -218,8 +194,8 @@ std::vector<Difference> differences_of(const Said& log,
 // Of a step, as the log says them.
 double logged_tokens(const Said& log) {
   const auto count = [&log](std::string_view path) {
-    const auto said = std::find_if(
-        log.begin(), log.end(), [path](const auto& setting) { return setting.path == path; });
+    const auto said = std::find_if(log.begin(), log.end(),
+                                   [path](const auto& setting) { return setting.path == path; });
     return said == log.end() ? 0.0 : std::strtod(said->value.c_str(), nullptr);
   };
   return count("batch.global") * count("model.sequence_length");

@@ -87,8 +87,7 @@ Json projection_json(const TraceComparison& asked,
 // The job with the keys of --project; nothing, and a message, where it cannot be.
 std::optional<evaluate::Projection> projection_of(const TraceComparison& asked,
                                                   const evaluate::MeasuredComparison& here,
-                                                  const InterruptWatch& watch,
-                                                  ExitCode& code) {
+                                                  const InterruptWatch& watch, ExitCode& code) {
   EvaluationOptions options = asked.evaluation;
   options.settings.insert(options.settings.end(), asked.project.begin(), asked.project.end());
   InputFile file = std::move(load_files({asked.scenario}, options).front());
@@ -131,8 +130,7 @@ std::string comparison_json(const TraceComparison& asked,
 }  // namespace
 
 std::string measured_json(const std::vector<std::string>& files,
-                          const trace::MeasuredTrace& measured,
-                          const trace::MeasuredMean& mean) {
+                          const trace::MeasuredTrace& measured, const trace::MeasuredMean& mean) {
   Json ledger = Json::array();
   for (std::size_t c = 0; c < step::kStepCategories; ++c) {
     ledger.push_back(
@@ -157,15 +155,13 @@ std::string measured_json(const std::vector<std::string>& files,
 
 void add_trace_options(CLI::App& command, TraceOptions& options) {
   command
-      .add_option("--marker",
-                  options.marker,
+      .add_option("--marker", options.marker,
                   "Traces: annotations or kernels with this text begin a step (default: "
                   "ProfilerStep#, else the optimizer)")
       ->type_name("TEXT");
   command.add_flag("--whole-trace", options.whole, "Traces: each is one step");
   command
-      .add_option("--group",
-                  options.groups,
+      .add_option("--group", options.groups,
                   "Traces: the axis of a communication group: NAME=tensor, context, expert, "
                   "pipeline or data")
       ->type_name("NAME=AXIS")
@@ -195,8 +191,7 @@ trace::MeasureOptions measure_options(const TraceOptions& options) {
 }
 
 std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& files,
-                                            const InterruptWatch& watch,
-                                            bool quiet) {
+                                            const InterruptWatch& watch, bool quiet) {
   constexpr std::int64_t kHundred = 100;
   ProgressLine line("reading traces", !quiet, "%");
   trace::GpuTraces traces;
@@ -243,10 +238,10 @@ ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch&
           : std::nullopt;
   if (!comparison) {
     const std::vector<std::string> names = measured.step_names();
-    message(!measured.problem.empty() ? measured.problem
-                                      : fmt::format("the traces have no step {}; they have {}",
-                                                    asked.reading.step.value_or(""),
-                                                    fmt::join(names, ", ")));
+    message(!measured.problem.empty()
+                ? measured.problem
+                : fmt::format("the traces have no step {}; they have {}",
+                              asked.reading.step.value_or(""), fmt::join(names, ", ")));
     return ExitCode::invalid;
   }
   std::optional<evaluate::Projection> projection;

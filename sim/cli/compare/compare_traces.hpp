@@ -24,9 +24,7 @@ struct TraceOptions {
   std::optional<std::string> step;
 
   // Some option of traces was given.
-  [[nodiscard]] bool any() const {
-    return marker || whole || !groups.empty() || step;
-  }
+  [[nodiscard]] bool any() const { return marker || whole || !groups.empty() || step; }
 };
 
 // --marker, --whole-trace, --group, --step
@@ -38,8 +36,7 @@ void add_trace_options(CLI::App& command, TraceOptions& options);
 // Reads the files, with progress on a terminal. Problems go to stderr: then nothing. Throws
 // Error(io) and Error(interrupted).
 [[nodiscard]] std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& files,
-                                                          const InterruptWatch& watch,
-                                                          bool quiet);
+                                                          const InterruptWatch& watch, bool quiet);
 
 // The measured steps alone, as orrery-measured/1.
 [[nodiscard]] std::string measured_json(const std::vector<std::string>& files,

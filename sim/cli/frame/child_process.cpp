@@ -111,8 +111,7 @@ void become_program(const fs::path& program, const std::vector<std::string>& arg
 }
 
 std::optional<std::string> output_of(const fs::path& program,
-                                     const std::vector<std::string>& arguments,
-                                     int most_seconds) {
+                                     const std::vector<std::string>& arguments, int most_seconds) {
   std::array<int, 2> ends = {};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return std::nullopt;

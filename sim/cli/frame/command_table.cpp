@@ -58,12 +58,9 @@ ArgumentInfo argument_of(const CLI::Option& option) {
 }
 
 Json argument_json(const ArgumentInfo& argument) {
-  return {{"names", argument.names},
-          {"value", argument.value},
-          {"choices", argument.choices},
-          {"meaning", argument.meaning},
-          {"group", argument.group},
-          {"required", argument.required},
+  return {{"names", argument.names},          {"value", argument.value},
+          {"choices", argument.choices},      {"meaning", argument.meaning},
+          {"group", argument.group},          {"required", argument.required},
           {"repeatable", argument.repeatable}};
 }
 
@@ -150,8 +147,7 @@ std::optional<CommandInfo> read_command(std::string_view json) {
 }
 
 const CommandInfo* find_command(const CommandInfo& parent, std::string_view name) {
-  const auto at = std::find_if(parent.commands.begin(),
-                               parent.commands.end(),
+  const auto at = std::find_if(parent.commands.begin(), parent.commands.end(),
                                [name](const CommandInfo& command) { return command.name == name; });
   return at == parent.commands.end() ? nullptr : &*at;
 }

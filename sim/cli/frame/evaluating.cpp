@@ -30,8 +30,7 @@ constexpr std::string_view kStandardInput = "-";
 // A little more than the reader accepts, so that it is the reader that refuses what is too long.
 constexpr std::size_t kMostInput = std::size_t{8} << 20U;
 
-std::optional<scenario::Scenario> load(const std::string& name,
-                                       const EvaluationOptions& options,
+std::optional<scenario::Scenario> load(const std::string& name, const EvaluationOptions& options,
                                        Diagnostics& diagnostics) {
   const bool from_input = name == kStandardInput;
   const std::string shown = from_input ? "<stdin>" : name;
@@ -42,9 +41,7 @@ std::optional<scenario::Scenario> load(const std::string& name,
   }
   constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
   const auto text = with_settings(from_input ? read_standard_input() : read_file(name, kMostBytes),
-                                  shown,
-                                  options,
-                                  diagnostics);
+                                  shown, options, diagnostics);
   return text ? scenario::load_text(*text, shown, diagnostics, search) : std::nullopt;
 }
 
@@ -85,8 +82,7 @@ hardware::ProfileSearch search_for(const std::string& file, const EvaluationOpti
   return search;
 }
 
-hardware::NetworkSpec network_named(const std::string& name,
-                                    std::string_view command,
+hardware::NetworkSpec network_named(const std::string& name, std::string_view command,
                                     const std::vector<std::string>& profiles) {
   const scenario::PresetLibrary library(
       evaluate::profile_search({}, {profiles.begin(), profiles.end()}));
@@ -95,9 +91,7 @@ hardware::NetworkSpec network_named(const std::string& name,
     return preset->network;
   }
   message_block(to_string(diagnostics));
-  throw UsageError(fmt::format("{}: --network: `{}` is no network preset ({})",
-                               command,
-                               name,
+  throw UsageError(fmt::format("{}: --network: `{}` is no network preset ({})", command, name,
                                fmt::join(library.names(scenario::PresetKind::networks), ", ")));
 }
 
@@ -144,8 +138,7 @@ std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& text
   return settings;
 }
 
-std::optional<std::string> with_settings(std::string text,
-                                         const std::string& name,
+std::optional<std::string> with_settings(std::string text, const std::string& name,
                                          const EvaluationOptions& options,
                                          Diagnostics& diagnostics) {
   const std::vector<scenario::KeyValue> settings = settings_of(options.settings);
@@ -179,9 +172,7 @@ std::vector<InputFile> load_files(const std::vector<std::string>& names,
   return files;
 }
 
-void evaluate_file(InputFile& file,
-                   const EvaluationOptions& options,
-                   const EvaluationNeeds& needs,
+void evaluate_file(InputFile& file, const EvaluationOptions& options, const EvaluationNeeds& needs,
                    const InterruptWatch& watch) {
   if (!file.scenario) {
     return;

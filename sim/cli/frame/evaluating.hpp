@@ -36,8 +36,7 @@ struct EvaluationOptions {
 
 // The network preset of --network, one of those in the standard directories or `profiles`. Throws a
 // UsageError of the command that lists the names when there is none.
-[[nodiscard]] hardware::NetworkSpec network_named(const std::string& name,
-                                                  std::string_view command,
+[[nodiscard]] hardware::NetworkSpec network_named(const std::string& name, std::string_view command,
                                                   const std::vector<std::string>& profiles);
 
 // One file of the command line on its way.
@@ -67,8 +66,7 @@ struct InputFile {
 [[nodiscard]] std::string first_error(const Diagnostics& diagnostics);
 
 // The text of a scenario with --set; nothing after errors in `diagnostics`.
-[[nodiscard]] std::optional<std::string> with_settings(std::string text,
-                                                       const std::string& name,
+[[nodiscard]] std::optional<std::string> with_settings(std::string text, const std::string& name,
                                                        const EvaluationOptions& options,
                                                        Diagnostics& diagnostics);
 
@@ -83,9 +81,7 @@ struct EvaluationNeeds {
 };
 
 // Fills `evaluation`, or `problem` and `code`. Throws Error(interrupted) after Ctrl-C.
-void evaluate_file(InputFile& file,
-                   const EvaluationOptions& options,
-                   const EvaluationNeeds& needs,
+void evaluate_file(InputFile& file, const EvaluationOptions& options, const EvaluationNeeds& needs,
                    const InterruptWatch& watch);
 
 }  // namespace orrery::cli

@@ -26,8 +26,7 @@ constexpr std::array<ExternalCommand, 4> kCommands = {
 
 // Becomes the program of this name that stands beside this one. `absent`: the message when there is
 // none, with {} for its name.
-void become(const std::string& name,
-            const std::vector<std::string>& arguments,
+void become(const std::string& name, const std::vector<std::string>& arguments,
             const std::string& absent) {
   const auto program = program_beside(name);
   if (!program) {
@@ -64,17 +63,16 @@ Content content_of(const std::string& name) {
   if (!std::filesystem::is_regular_file(name, error)) {
     return Content::neither;
   }
-  constexpr std::array<std::string_view, 5> kBenchmarks = {
-      "busbw", "nvbandwidth", "memcpy", "\"traceEvents\"", "\"ph\""};
+  constexpr std::array<std::string_view, 5> kBenchmarks = {"busbw", "nvbandwidth", "memcpy",
+                                                           "\"traceEvents\"", "\"ph\""};
   const std::string text = import_config::read_plain_text(name);
   if (import_config::recognise(text) || import_config::is_python(text)) {
     return Content::configuration;
   }
   const bool benchmark =
       name.ends_with(".json.gz") ||
-      std::any_of(kBenchmarks.begin(), kBenchmarks.end(), [&text](std::string_view word) {
-        return text.find(word) != std::string::npos;
-      });
+      std::any_of(kBenchmarks.begin(), kBenchmarks.end(),
+                  [&text](std::string_view word) { return text.find(word) != std::string::npos; });
   return benchmark ? Content::benchmark : Content::neither;
 }
 
@@ -123,9 +121,7 @@ int process_count() {
 
 }  // namespace
 
-std::span<const ExternalCommand> external_commands() {
-  return kCommands;
-}
+std::span<const ExternalCommand> external_commands() { return kCommands; }
 
 std::string program_name(const ExternalCommand& command) {
   return command.program.empty() ? fmt::format("orrery-{}", command.name)
@@ -141,8 +137,7 @@ void start_external_command(int argc, const char* const* argv) {
     become("orrery-calibrate", validation, "validate --hardware: {} is not there");
   }
   const std::string_view word = argv[1];
-  const auto* command = std::find_if(kCommands.begin(),
-                                     kCommands.end(),
+  const auto* command = std::find_if(kCommands.begin(), kCommands.end(),
                                      [word](const ExternalCommand& c) { return c.name == word; });
   if (command == kCommands.end()) {
     return;
@@ -152,10 +147,9 @@ void start_external_command(int argc, const char* const* argv) {
   if (shared) {
     arguments.insert(arguments.begin(), fmt::format("--{}", word));
   }
-  become(program_name(*command),
-         arguments,
-         fmt::format(
-             "{}: {{}} is not there; it is built where {} is installed", word, command->needs));
+  become(program_name(*command), arguments,
+         fmt::format("{}: {{}} is not there; it is built where {} is installed", word,
+                     command->needs));
 }
 
 void start_log_import(int argc, const char* const* argv) {
@@ -173,12 +167,10 @@ void start_mpi_program(int argc, const char* const* argv) {
   if ((word != "sweep" && word != "plan") || processes < 2) {
     return;
   }
-  become("orrery-mpi",
-         std::vector<std::string>(argv + 1, argv + argc),
+  become("orrery-mpi", std::vector<std::string>(argv + 1, argv + argc),
          fmt::format("{}: started as one of {} processes, but {{}} is not there; it is built "
                      "where Open MPI is installed",
-                     word,
-                     processes));
+                     word, processes));
 }
 
 }  // namespace orrery::cli

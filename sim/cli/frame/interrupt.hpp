@@ -28,20 +28,14 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  [[nodiscard]] std::stop_token token() const {
-    return source_.get_token();
-  }
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
 
   // After a signal there is something left to do: what was found so far is shown, or other
   // processes are told.
-  void wind_up() {
-    grace_ = kLonger;
-  }
+  void wind_up() { grace_ = kLonger; }
 
   // From now on the process is given the time that it takes to deliver a result.
-  void delivering() const {
-    delivering_ = true;
-  }
+  void delivering() const { delivering_ = true; }
 
   // The same, and throws Error(interrupted) after a signal.
   void check() const;

@@ -21,9 +21,7 @@ bool is_plain(const std::string& word, std::int64_t value) {
   return word == fmt::format("{}", value);
 }
 
-bool is_plain(const std::string& /*word*/, double /*value*/) {
-  return true;
-}
+bool is_plain(const std::string& /*word*/, double /*value*/) { return true; }
 
 template <typename T>
 CLI::Validator between(T least, T most, yaml::Parsed<T> (*read)(std::string_view)) {
@@ -34,8 +32,8 @@ CLI::Validator between(T least, T most, yaml::Parsed<T> (*read)(std::string_view
           return fmt::format("{} (allowed: {})", parsed.message, bounds_text(least, most));
         }
         if (!is_plain(word, *parsed.value)) {
-          return fmt::format(
-              "`{}` is not written in digits alone (allowed: {})", word, bounds_text(least, most));
+          return fmt::format("`{}` is not written in digits alone (allowed: {})", word,
+                             bounds_text(least, most));
         }
         if (*parsed.value < least || *parsed.value > most) {
           return fmt::format("`{}` is not allowed (allowed: {})", word, bounds_text(least, most));

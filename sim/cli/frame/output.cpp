@@ -86,9 +86,7 @@ void message_block(std::string_view text) {
   static_cast<void>(write_all(STDERR_FILENO, text));
 }
 
-bool is_terminal(int descriptor) {
-  return ::isatty(descriptor) == 1;
-}
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
 
 report::TextStyle text_style(ColourChoice choice, bool to_file) {
   return {.colour = wants_colour(choice, to_file), .unicode = is_utf8_locale()};

@@ -26,9 +26,7 @@ namespace orrery::cli {
 namespace {
 
 // The message of a failed check stands on stderr already; what is left is the exit code.
-extern "C" void exit_as_internal(int /*signal*/) {
-  _exit(static_cast<int>(ExitCode::internal));
-}
+extern "C" void exit_as_internal(int /*signal*/) { _exit(static_cast<int>(ExitCode::internal)); }
 
 // Where memory runs out while something is destroyed, no exception can be caught. Without one more
 // allocation.
@@ -77,10 +75,7 @@ ExitCode act(const CLI::App& command, std::string_view name, const Action& actio
   return action(watch);
 }
 
-ExitCode run_program(CLI::App& app,
-                     int argc,
-                     const char* const* argv,
-                     std::string_view command,
+ExitCode run_program(CLI::App& app, int argc, const char* const* argv, std::string_view command,
                      const Action& action) {
   if (argc > 1 && argv[argc - 1] == kDescribeFlag) {
     deliver(to_json(describe(app)), std::nullopt);

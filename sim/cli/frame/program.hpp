@@ -37,10 +37,7 @@ using Action = std::function<ExitCode(InterruptWatch&)>;
 
 // For programs of their own: parses, then acts. --help and --describe-command (command_table.hpp)
 // are delivered instead. Throws UsageError, led by the name of the command: "fit: ...".
-[[nodiscard]] ExitCode run_program(CLI::App& app,
-                                   int argc,
-                                   const char* const* argv,
-                                   std::string_view command,
-                                   const Action& action);
+[[nodiscard]] ExitCode run_program(CLI::App& app, int argc, const char* const* argv,
+                                   std::string_view command, const Action& action);
 
 }  // namespace orrery::cli

@@ -48,23 +48,15 @@ void ProgressLine::update(std::int64_t done, std::int64_t all) {
   message_block(std::string(kEraseLine) + progress_text(label_, done, all, unit_, left));
 }
 
-std::string progress_text(const std::string& label,
-                          std::int64_t done,
-                          std::int64_t all,
-                          const std::string& unit,
-                          std::optional<Seconds> left) {
+std::string progress_text(const std::string& label, std::int64_t done, std::int64_t all,
+                          const std::string& unit, std::optional<Seconds> left) {
   constexpr std::size_t kWidth = 30;
   const double share =
       all > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(all), 0.0, 1.0) : 0.0;
   const auto filled = static_cast<std::size_t>(share * static_cast<double>(kWidth));
-  return fmt::format("{} [{}{}] {:3.0f}%  {} / {} {}{}",
-                     label,
-                     std::string(filled, '='),
-                     std::string(kWidth - filled, ' '),
-                     share * kPercent,
-                     format_integer(done),
-                     format_integer(all),
-                     unit,
+  return fmt::format("{} [{}{}] {:3.0f}%  {} / {} {}{}", label, std::string(filled, '='),
+                     std::string(kWidth - filled, ' '), share * kPercent, format_integer(done),
+                     format_integer(all), unit,
                      left ? fmt::format(", {} left", format_time(*left)) : "");
 }
 

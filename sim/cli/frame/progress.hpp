@@ -21,9 +21,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   // What was there before this program began, and so says nothing about its pace.
-  void start_at(std::int64_t done) {
-    first_ = done;
-  }
+  void start_at(std::int64_t done) { first_ = done; }
 
   // `done` of `all`; called by one thread at a time.
   void update(std::int64_t done, std::int64_t all);
@@ -41,10 +39,8 @@ class ProgressLine {
 };
 
 // The line itself: "label [=====     ]  50%  500 / 1,000 trials, 12 s left".
-[[nodiscard]] std::string progress_text(const std::string& label,
-                                        std::int64_t done,
-                                        std::int64_t all,
-                                        const std::string& unit = "trials",
+[[nodiscard]] std::string progress_text(const std::string& label, std::int64_t done,
+                                        std::int64_t all, const std::string& unit = "trials",
                                         std::optional<Seconds> left = {});
 
 }  // namespace orrery::cli

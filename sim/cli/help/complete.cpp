@@ -10,9 +10,7 @@ namespace orrery::cli {
 
 namespace {
 
-bool has_value(const ArgumentInfo& option) {
-  return !option.value.empty();
-}
+bool has_value(const ArgumentInfo& option) { return !option.value.empty(); }
 
 // What the words before the one being typed have settled.
 struct Position {
@@ -94,8 +92,7 @@ Completion complete_key(const std::string& typed, const WordLists& words) {
   return completion;
 }
 
-Completion complete_value(const ArgumentInfo& argument,
-                          const std::string& typed,
+Completion complete_value(const ArgumentInfo& argument, const std::string& typed,
                           const WordLists& words) {
   if (!argument.choices.empty()) {
     Completion completion;
@@ -143,8 +140,7 @@ Completion complete_option(const Position& position) {
 }
 
 // --output=FILE in one word.
-std::optional<Completion> complete_joined(const Position& position,
-                                          const std::string& typed,
+std::optional<Completion> complete_joined(const Position& position, const std::string& typed,
                                           const WordLists& words) {
   const std::size_t equals = typed.find('=');
   if (!typed.starts_with("--") || equals == std::string::npos) {
@@ -160,8 +156,7 @@ std::optional<Completion> complete_joined(const Position& position,
   return completion;
 }
 
-Completion complete_argument(const Position& position,
-                             const std::string& typed,
+Completion complete_argument(const Position& position, const std::string& typed,
                              const WordLists& words) {
   const CommandInfo& command = *position.command;
   Completion completion;
@@ -182,8 +177,7 @@ Completion complete_argument(const Position& position,
 
 }  // namespace
 
-Completion complete(const CommandInfo& program,
-                    const std::vector<std::string>& line,
+Completion complete(const CommandInfo& program, const std::vector<std::string>& line,
                     const WordLists& words) {
   const std::string typed = line.empty() ? std::string() : line.back();
   const Position position = position_after(program, line);

@@ -41,8 +41,7 @@ struct Completion {
 using WordLists = std::function<std::vector<Candidate>(std::string_view list)>;
 
 // `line`: the words after the program, the last of which is being typed and may be empty.
-[[nodiscard]] Completion complete(const CommandInfo& program,
-                                  const std::vector<std::string>& line,
+[[nodiscard]] Completion complete(const CommandInfo& program, const std::vector<std::string>& line,
                                   const WordLists& words);
 
 // What the scripts read: a first line "words", "words-open" (no blank follows), "files" (which the

@@ -42,8 +42,8 @@ constexpr std::string_view kMpiProgram = "orrery-mpi";
 std::string remedy_of(const std::string& program) {
   for (const Source& source : kSources) {
     if (source.program == program) {
-      return fmt::format(
-          "install the package {}, or build it with {}", source.package, source.needs);
+      return fmt::format("install the package {}, or build it with {}", source.package,
+                         source.needs);
     }
   }
   return "build it";
@@ -54,9 +54,8 @@ std::vector<ProgramState> find_programs() {
   for (const ExternalCommand& command : external_commands()) {
     const std::string name = program_name(command);
     const auto known =
-        std::find_if(programs.begin(), programs.end(), [&name](const ProgramState& program) {
-          return program.name == name;
-        });
+        std::find_if(programs.begin(), programs.end(),
+                     [&name](const ProgramState& program) { return program.name == name; });
     if (known != programs.end()) {
       known->commands += fmt::format(", {}", command.name);
       continue;
@@ -221,8 +220,8 @@ void judge_machine(const MachineState& machine, std::vector<Finding>& findings) 
 }  // namespace
 
 bool DoctorReport::healthy() const {
-  return std::none_of(
-      findings.begin(), findings.end(), [](const Finding& finding) { return finding.problem; });
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Finding& finding) { return finding.problem; });
 }
 
 MachineState read_machine(const std::string& json) {
@@ -261,9 +260,9 @@ std::vector<Finding> find_findings(const DoctorReport& report) {
   for (const WritableFolder& folder : report.folders) {
     if (!folder.writable) {
       findings.push_back(
-          {.text = fmt::format("{} for {} cannot be written",
-                               folder.path.empty() ? "the folder" : folder.path.string(),
-                               folder.use),
+          {.text =
+               fmt::format("{} for {} cannot be written",
+                           folder.path.empty() ? "the folder" : folder.path.string(), folder.use),
            .remedy = "write elsewhere: -o FILE, TMPDIR"});
     }
   }

@@ -61,8 +61,8 @@ void add_libraries(const std::vector<LibraryInfo>& libraries, Part& part) {
 
 void add_head(const DoctorReport& report, TextPage& page) {
   Part part(page, "Orrery");
-  part.line(fmt::format(
-      "{}, {} build by {}", report.build.version, report.build.build_type, report.build.compiler));
+  part.line(fmt::format("{}, {} build by {}", report.build.version, report.build.build_type,
+                        report.build.compiler));
   part.line(report.program);
   add_libraries(report.build.libraries, part);
   for (const std::string_view left_out : report.build.left_out) {
@@ -80,8 +80,7 @@ void add_programs(const DoctorReport& report, TextPage& page) {
     commands = std::max(commands, program.commands.size());
   }
   for (const ProgramState& program : report.programs) {
-    part.line(fmt::format("{}  {}  {}",
-                          report::pad_right(program.name, name),
+    part.line(fmt::format("{}  {}  {}", report::pad_right(program.name, name),
                           report::pad_right(program.commands, commands),
                           program.path ? "here" : "not there"));
   }
@@ -90,13 +89,9 @@ void add_programs(const DoctorReport& report, TextPage& page) {
 void add_profiles(const DoctorReport& report, TextPage& page) {
   Part part(page, "PROFILES");
   for (const ProfileFolder& folder : report.profiles) {
-    part.line(
-        fmt::format("{}: {} GPUs, {} training stacks, {} presets, {} files of measured collectives",
-                    folder.path.string(),
-                    folder.gpus,
-                    folder.software,
-                    folder.presets,
-                    folder.collectives));
+    part.line(fmt::format(
+        "{}: {} GPUs, {} training stacks, {} presets, {} files of measured collectives",
+        folder.path.string(), folder.gpus, folder.software, folder.presets, folder.collectives));
   }
   if (report.profiles.empty()) {
     part.line("none");
@@ -106,8 +101,7 @@ void add_profiles(const DoctorReport& report, TextPage& page) {
       report.scenarios
           ? fmt::format("{}: {} (orrery list scenarios), to be named without the folder: orrery "
                         "run llama3-405b-16k",
-                        report.scenarios->string(),
-                        report.scenario_count)
+                        report.scenarios->string(), report.scenario_count)
           : "none shipped with this program");
 }
 
@@ -121,8 +115,7 @@ std::string build_line(const MachineState& machine) {
     return "orrery-calibrate is built without CUDA: fits and lists, but does not measure";
   }
   return fmt::format("orrery-calibrate is built with CUDA {}, {} NCCL, {} cuDNN attention",
-                     machine.cuda,
-                     machine.collectives ? "with" : "without",
+                     machine.cuda, machine.collectives ? "with" : "without",
                      machine.cudnn_attention ? "with" : "without");
 }
 
@@ -134,8 +127,7 @@ void add_machine(const MachineState& machine, TextPage& page) {
   }
   for (const GpuState& gpu : machine.gpus) {
     part.line(
-        fmt::format("{}{}, {}",
-                    gpu.name,
+        fmt::format("{}{}, {}", gpu.name,
                     gpu.memory ? ", " + format_bytes_binary(bytes(*gpu.memory)) : std::string(),
                     gpu.profile.empty() ? "no profile shipped" : "profile " + gpu.profile));
   }
@@ -144,8 +136,7 @@ void add_machine(const MachineState& machine, TextPage& page) {
                           machine.absence.empty() ? "the driver lists no GPU" : machine.absence));
   }
   if (!machine.driver.empty()) {
-    part.line(fmt::format("driver {}, runs CUDA up to {}",
-                          machine.driver,
+    part.line(fmt::format("driver {}, runs CUDA up to {}", machine.driver,
                           machine.driver_cuda.empty() ? "unknown" : machine.driver_cuda));
   }
   part.line(build_line(machine));
@@ -154,15 +145,12 @@ void add_machine(const MachineState& machine, TextPage& page) {
 void add_surroundings(const DoctorReport& report, TextPage& page) {
   Part part(page, "MACHINE");
   part.line(fmt::format(
-      "{} threads{}",
-      report.threads,
+      "{} threads{}", report.threads,
       report.cpu_limit ? fmt::format(", the control group allows {:.3g} CPUs", *report.cpu_limit)
                        : ""));
   for (const WritableFolder& folder : report.folders) {
-    part.line(fmt::format("{} {} for {}",
-                          folder.path.string(),
-                          folder.writable ? "can be written" : "CANNOT be written",
-                          folder.use));
+    part.line(fmt::format("{} {} for {}", folder.path.string(),
+                          folder.writable ? "can be written" : "CANNOT be written", folder.use));
   }
 }
 

@@ -34,15 +34,12 @@ std::string escaped(std::string_view text) {
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-    return static_cast<char>(std::toupper(c));
-  });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
-std::string section(std::string_view title) {
-  return fmt::format(".SH {}\n", title);
-}
+std::string section(std::string_view title) { return fmt::format(".SH {}\n", title); }
 
 // Lines of prose; an empty line starts a paragraph.
 std::string prose(std::string_view text) {
@@ -76,15 +73,15 @@ std::string names_of(const ArgumentInfo& option) {
 // The choices, unless the meaning has named them all.
 std::string notes_of(const ArgumentInfo& argument) {
   std::string text;
-  const bool named = std::all_of(
-      argument.choices.begin(), argument.choices.end(), [&argument](const std::string& choice) {
-        return argument.meaning.find(choice) != std::string::npos;
-      });
+  const bool named = std::all_of(argument.choices.begin(), argument.choices.end(),
+                                 [&argument](const std::string& choice) {
+                                   return argument.meaning.find(choice) != std::string::npos;
+                                 });
   if (!named) {
     text += ".br\nOne of";
     for (const std::string& choice : argument.choices) {
-      text += fmt::format(
-          "{} \\fB{}\\fR", &choice == &argument.choices.front() ? "" : ",", escaped(choice));
+      text += fmt::format("{} \\fB{}\\fR", &choice == &argument.choices.front() ? "" : ",",
+                          escaped(choice));
     }
     text += ".\n";
   }
@@ -102,8 +99,8 @@ std::string meaning_of(const ArgumentInfo& argument) {
 }
 
 std::string positional_name(const ArgumentInfo& argument) {
-  return fmt::format(
-      "\\fI{}\\fR{}", escaped(argument.names.front()), argument.repeatable ? " ..." : "");
+  return fmt::format("\\fI{}\\fR{}", escaped(argument.names.front()),
+                     argument.repeatable ? " ..." : "");
 }
 
 std::string synopsis(const CommandInfo& program, const CommandInfo& command, bool whole) {
@@ -243,13 +240,12 @@ std::string see_also(const CommandInfo& program, const CommandInfo& command, boo
 
 }  // namespace
 
-ManualPage manual_page(const CommandInfo& program,
-                       const CommandInfo& command,
+ManualPage manual_page(const CommandInfo& program, const CommandInfo& command,
                        std::string_view version) {
   const bool whole = &program == &command;
   const std::string name = whole ? program.name : program.name + "-" + command.name;
-  std::string text = fmt::format(
-      ".TH {} 1 \"\" \"Orrery {}\" \"Orrery manual\"\n", escaped(upper(name)), escaped(version));
+  std::string text = fmt::format(".TH {} 1 \"\" \"Orrery {}\" \"Orrery manual\"\n",
+                                 escaped(upper(name)), escaped(version));
   text += section("NAME") +
           fmt::format("{} \\- {}\n", escaped(name), escaped(one_line(command.summary)));
   text += section("SYNOPSIS") + synopsis(program, command, whole);

@@ -20,8 +20,7 @@ struct ManualPage {
 };
 
 // `command` is `program` itself or one of its commands.
-[[nodiscard]] ManualPage manual_page(const CommandInfo& program,
-                                     const CommandInfo& command,
+[[nodiscard]] ManualPage manual_page(const CommandInfo& program, const CommandInfo& command,
                                      std::string_view version);
 
 }  // namespace orrery::cli

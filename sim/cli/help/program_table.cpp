@@ -49,9 +49,7 @@ void add_hardware_options(CommandInfo& validate) {
     if (option.names.empty() || find_option(validate, option.names.back()) != nullptr) {
       continue;
     }
-    std::replace(option.names.begin(),
-                 option.names.end(),
-                 std::string(kInCalibrate),
+    std::replace(option.names.begin(), option.names.end(), std::string(kInCalibrate),
                  std::string(kHardware));
     option.required = false;
     option.group = "With " + std::string(kHardware);
@@ -77,9 +75,7 @@ std::vector<Candidate> kind_words() {
   return words;
 }
 
-std::vector<scenario::Field> scenario_fields() {
-  return scenario::fields_of("format: orrery/1\n");
-}
+std::vector<scenario::Field> scenario_fields() { return scenario::fields_of("format: orrery/1\n"); }
 
 std::vector<Candidate> key_words() {
   std::vector<Candidate> words;
@@ -124,9 +120,8 @@ CommandInfo program_table(const CLI::App& app, std::string_view command) {
   for (CommandInfo& child : table.commands) {
     const auto externals = external_commands();
     const auto external =
-        std::find_if(externals.begin(), externals.end(), [&child](const ExternalCommand& one) {
-          return one.name == child.name;
-        });
+        std::find_if(externals.begin(), externals.end(),
+                     [&child](const ExternalCommand& one) { return one.name == child.name; });
     if (external != externals.end() && wanted(child.name)) {
       replace_by_program(child, *external);
     }

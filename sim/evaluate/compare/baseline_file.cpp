@@ -62,18 +62,14 @@ std::string tolerance_yaml(const Tolerance& tolerance) {
 }
 
 // All digits; no minus before a zero.
-std::string number_text(double value) {
-  return fmt::format("{}", value == 0.0 ? 0.0 : value);
-}
+std::string number_text(double value) { return fmt::format("{}", value == 0.0 ? 0.0 : value); }
 
 std::string metric_yaml(const BaselineMetric& metric) {
   if (!metric.ci95) {
     return fmt::format("      {}: {}\n", metric.key, number_text(metric.value));
   }
-  return fmt::format("      {}: {{value: {}, ci95: [{}, {}]}}\n",
-                     metric.key,
-                     number_text(metric.value),
-                     number_text(metric.ci95->low),
+  return fmt::format("      {}: {{value: {}, ci95: [{}, {}]}}\n", metric.key,
+                     number_text(metric.value), number_text(metric.ci95->low),
                      number_text(metric.ci95->high));
 }
 
@@ -164,15 +160,13 @@ bool has_format(yaml::MappingReader& reader) {
     return false;
   }
   if (!reader.has("format")) {
-    reader.error("format",
-                 "is required but missing: this is no baseline",
+    reader.error("format", "is required but missing: this is no baseline",
                  fmt::format("`format: {}`; {}", kBaselineFormat, kMaker));
     return false;
   }
   const auto format = reader.require_text("format");
   if (format && *format != kBaselineFormat) {
-    reader.error("format",
-                 yaml::display(*format) + " is no baseline",
+    reader.error("format", yaml::display(*format) + " is no baseline",
                  fmt::format("{}; {}", kBaselineFormat, kMaker));
   }
   return format == kBaselineFormat;
@@ -215,9 +209,7 @@ std::string to_yaml(const Baseline& baseline) {
       "any.\n"
       "decide: {}\n"
       "tolerances:\n  exact: {:.12g}%\n  statistical: {:.12g}%\n",
-      kBaselineFormat,
-      baseline.decide_point ? "point" : "interval",
-      kPercent * baseline.exact,
+      kBaselineFormat, baseline.decide_point ? "point" : "interval", kPercent * baseline.exact,
       kPercent * baseline.statistical);
   for (const auto& [key, tolerance] : baseline.tolerances) {
     text += fmt::format("  {}: {}\n", key, tolerance_yaml(tolerance));
@@ -225,9 +217,7 @@ std::string to_yaml(const Baseline& baseline) {
   text += baseline.scenarios.empty() ? "scenarios: []\n" : "scenarios:\n";
   for (const BaselineScenario& scenario : baseline.scenarios) {
     text += fmt::format("  - file: {}\n    sha256: {}\n    trials: {}\n    fits: {}\n",
-                        quoted_text(scenario.file),
-                        quoted_text(scenario.sha256),
-                        scenario.trials,
+                        quoted_text(scenario.file), quoted_text(scenario.sha256), scenario.trials,
                         scenario.fits);
     if (!scenario.tolerances.empty()) {
       text += "    tolerances:\n";
@@ -248,8 +238,7 @@ std::optional<Baseline> read_baseline(const std::filesystem::path& path, Diagnos
   return tree ? read_tree(*tree, diagnostics) : std::nullopt;
 }
 
-std::optional<Baseline> parse_baseline(std::string_view text,
-                                       const std::string& name,
+std::optional<Baseline> parse_baseline(std::string_view text, const std::string& name,
                                        Diagnostics& diagnostics) {
   const auto tree = yaml::parse(text, name, {}, diagnostics);
   return tree ? read_tree(*tree, diagnostics) : std::nullopt;

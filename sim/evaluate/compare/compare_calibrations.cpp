@@ -64,9 +64,8 @@ std::vector<GroupRatio> groups_of(const std::vector<CaseRatio>& cases) {
                       .worst = values.front(),
                       .worst_case = worst.at(name)});
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const GroupRatio& a, const GroupRatio& b) {
-    return a.median > b.median;
-  });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const GroupRatio& a, const GroupRatio& b) { return a.median > b.median; });
   return groups;
 }
 
@@ -116,8 +115,7 @@ std::string list_text(std::string_view title, const std::vector<std::string>& na
   return text.empty() ? text : fmt::format("{}\n{}", title, text);
 }
 
-void flatten(const yaml::Value& value,
-             const std::string& path,
+void flatten(const yaml::Value& value, const std::string& path,
              std::map<std::string, std::string>& keys) {
   switch (value.kind) {
     case yaml::Value::Kind::mapping:
@@ -157,8 +155,7 @@ CalibrationComparison compare(const CalibrationProfile& first, const Calibration
                             .ratio = other->second->median / sample->median});
   }
   result.only_second = b.size() - result.cases.size();
-  std::stable_sort(result.cases.begin(),
-                   result.cases.end(),
+  std::stable_sort(result.cases.begin(), result.cases.end(),
                    [](const CaseRatio& x, const CaseRatio& y) { return x.ratio > y.ratio; });
   result.groups = groups_of(result.cases);
   result.derived = derived_changes(first, second);
@@ -167,8 +164,7 @@ CalibrationComparison compare(const CalibrationProfile& first, const Calibration
   return result;
 }
 
-std::string comparison_text(const CalibrationComparison& comparison,
-                            std::string_view first,
+std::string comparison_text(const CalibrationComparison& comparison, std::string_view first,
                             std::string_view second) {
   std::string text = fmt::format("A {}\nB {}\n", first, second);
   text += comparison.changed.empty() ? "Same machine, same versions\n" : "Changed\n";
@@ -177,38 +173,27 @@ std::string comparison_text(const CalibrationComparison& comparison,
   }
   text +=
       fmt::format("Time in B against A, {} cases (+: B is slower)\n  {:<40} {:>6} {:>9} {:>9}\n",
-                  comparison.cases.size(),
-                  "group",
-                  "cases",
-                  "median",
-                  "worst");
+                  comparison.cases.size(), "group", "cases", "median", "worst");
   for (const GroupRatio& group : comparison.groups) {
-    text += fmt::format("  {:<40} {:>6} {:>9} {:>9}  {}\n",
-                        group.name,
-                        group.cases,
+    text += fmt::format("  {:<40} {:>6} {:>9} {:>9}  {}\n", group.name, group.cases,
                         signed_percent_cell(group.median - 1.0),
-                        signed_percent_cell(group.worst - 1.0),
-                        group.worst_case);
+                        signed_percent_cell(group.worst - 1.0), group.worst_case);
   }
   const std::size_t shown = std::min(kCasesShown, comparison.cases.size());
   text += shown > 0 ? "Slowest cases\n" : "";
   for (std::size_t i = 0; i < shown; ++i) {
     const CaseRatio& one = comparison.cases[i];
-    text += fmt::format("  {:<64} {:>9} {} -> {}\n",
-                        one.name,
-                        signed_percent_cell(one.ratio - 1.0),
-                        format_time(one.first),
-                        format_time(one.second));
+    text += fmt::format("  {:<64} {:>9} {} -> {}\n", one.name, signed_percent_cell(one.ratio - 1.0),
+                        format_time(one.first), format_time(one.second));
   }
   text += comparison.derived.empty() ? "" : "Derived figures\n";
   for (const DerivedChange& change : comparison.derived) {
-    text += fmt::format(
-        "  {:<32} {} -> {}\n", change.name, value_text(change.first), value_text(change.second));
+    text += fmt::format("  {:<32} {} -> {}\n", change.name, value_text(change.first),
+                        value_text(change.second));
   }
   text += list_text("No longer supported in B", comparison.no_longer_supported);
   text += list_text("Supported in B, not in A", comparison.newly_supported);
-  return text + fmt::format("Only in A: {} cases, only in B: {}\n",
-                            comparison.only_first,
+  return text + fmt::format("Only in A: {} cases, only in B: {}\n", comparison.only_first,
                             comparison.only_second);
 }
 
@@ -244,9 +229,8 @@ std::optional<std::vector<KeyChange>> changed_keys(const std::string& first,
       changes.push_back({key, std::nullopt, value});
     }
   }
-  std::sort(changes.begin(), changes.end(), [](const KeyChange& x, const KeyChange& y) {
-    return x.key < y.key;
-  });
+  std::sort(changes.begin(), changes.end(),
+            [](const KeyChange& x, const KeyChange& y) { return x.key < y.key; });
   return changes;
 }
 

@@ -61,8 +61,7 @@ struct CalibrationComparison {
 
 // Plain text, and one object of JSON (orrery-comparison/1); `names`: the two files.
 [[nodiscard]] std::string comparison_text(const CalibrationComparison& comparison,
-                                          std::string_view first,
-                                          std::string_view second);
+                                          std::string_view first, std::string_view second);
 
 // True for a file that calls itself a calibration profile. Throws Error(io) when it cannot be read.
 [[nodiscard]] bool is_calibration_file(const std::string& path);

@@ -102,15 +102,13 @@ std::string verdict_of(const MeasuredComparison& comparison) {
   if (size < kSame) {
     text += ": the same.";
   } else if (size < 1.0) {
-    text += fmt::format(": the prediction is {} too {}.",
-                        format_percent(size),
+    text += fmt::format(": the prediction is {} too {}.", format_percent(size),
                         comparison.error < 0.0 ? "short" : "long");
   } else {
     text +=
         fmt::format(": the prediction is {} times as long.", format_number(1.0 + comparison.error));
   }
-  const auto biggest = std::max_element(comparison.ledger.begin(),
-                                        comparison.ledger.end(),
+  const auto biggest = std::max_element(comparison.ledger.begin(), comparison.ledger.end(),
                                         [](const MeasuredRow& a, const MeasuredRow& b) {
                                           return std::abs(a.difference() / seconds(1.0)) <
                                                  std::abs(b.difference() / seconds(1.0));
@@ -119,10 +117,8 @@ std::string verdict_of(const MeasuredComparison& comparison) {
     return text;
   }
   const Seconds difference = biggest->difference();
-  text += fmt::format(" The biggest difference is in {}: {} measured, {} predicted",
-                      biggest->label,
-                      format_time(biggest->measured),
-                      format_time(biggest->predicted));
+  text += fmt::format(" The biggest difference is in {}: {} measured, {} predicted", biggest->label,
+                      format_time(biggest->measured), format_time(biggest->predicted));
   const double part = size < kSame ? 0.0 : difference / gap;
   if (part > 0.0 && part <= 1.0) {
     text += fmt::format(", {} of the difference of the step", format_percent(part));
@@ -134,16 +130,14 @@ std::string verdict_of(const MeasuredComparison& comparison) {
   return text + ".";
 }
 
-void add_notes(const report::Evaluation& evaluation,
-               const trace::MeasuredTrace& measured,
+void add_notes(const report::Evaluation& evaluation, const trace::MeasuredTrace& measured,
                MeasuredComparison& comparison) {
   const layout::Layout& layout = evaluation.echo.layout;
   if (measured.world_size && *measured.world_size != layout.gpus) {
     comparison.notes.push_back(
         fmt::format("the trace is of a job of {} ranks, the scenario has {} "
                     "GPUs: these are not the same job",
-                    format_integer(*measured.world_size),
-                    format_integer(layout.gpus)));
+                    format_integer(*measured.world_size), format_integer(layout.gpus)));
   }
   if (evaluation.step.given) {
     comparison.notes.emplace_back(
@@ -214,13 +208,12 @@ std::optional<MeasuredComparison> compare_measured(const report::Evaluation& eva
                                              ? traced_devices(evaluation, measured)
                                              : std::set<std::int64_t>{};
   if (!devices.empty()) {
-    comparison.stages = fmt::format(
-        "pipeline device{} {}", devices.size() > 1 ? "s" : "", fmt::join(devices, ", "));
+    comparison.stages = fmt::format("pipeline device{} {}", devices.size() > 1 ? "s" : "",
+                                    fmt::join(devices, ", "));
   }
   const step::StepLedger ledger = predicted_ledger(evaluation.step, devices);
   for (const RowRule& rule : kRows) {
-    const MeasuredRow row{rule.key,
-                          rule.label,
+    const MeasuredRow row{rule.key, rule.label,
                           sum_of(rule,
                                  [&](StepCategory category) {
                                    return comparison.predicted_step * ledger.share(category);

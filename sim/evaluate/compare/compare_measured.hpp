@@ -32,9 +32,7 @@ struct MeasuredRow {
   Seconds predicted;
   Seconds measured;
 
-  [[nodiscard]] Seconds difference() const {
-    return measured - predicted;
-  }
+  [[nodiscard]] Seconds difference() const { return measured - predicted; }
 };
 
 struct MeasuredComparison {
@@ -61,8 +59,7 @@ struct MeasuredComparison {
 // Nothing when the trace has no step of this name. The evaluation should hold the account by
 // operation (EvaluateOptions::operations).
 [[nodiscard]] std::optional<MeasuredComparison> compare_measured(
-    const report::Evaluation& evaluation,
-    const trace::MeasuredTrace& measured,
+    const report::Evaluation& evaluation, const trace::MeasuredTrace& measured,
     const std::optional<std::string>& step = {});
 
 // A screen each: the comparison; the measured step alone.

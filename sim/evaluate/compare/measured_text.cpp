@@ -25,19 +25,12 @@ std::string rows_text(std::string_view title, const std::vector<MeasuredRow>& ro
   if (rows.empty()) {
     return {};
   }
-  std::string text = fmt::format("\n{:<34} {:>12} {:>12} {:>12} {:>10}\n",
-                                 title,
-                                 "predicted",
-                                 "measured",
-                                 "difference",
-                                 "of step");
+  std::string text = fmt::format("\n{:<34} {:>12} {:>12} {:>12} {:>10}\n", title, "predicted",
+                                 "measured", "difference", "of step");
   for (const MeasuredRow& row : rows) {
-    text += fmt::format("  {:<32} {:>12} {:>12} {:>12} {:>10}\n",
-                        row.label,
-                        format_time(row.predicted),
-                        format_time(row.measured),
-                        signed_time(row.difference()),
-                        format_percent(row.difference() / whole));
+    text += fmt::format("  {:<32} {:>12} {:>12} {:>12} {:>10}\n", row.label,
+                        format_time(row.predicted), format_time(row.measured),
+                        signed_time(row.difference()), format_percent(row.difference() / whole));
   }
   return text;
 }
@@ -47,34 +40,24 @@ std::string operations_text(const trace::MeasuredMean& mean) {
     return {};
   }
   std::string text = fmt::format("\n{:<34} {:>12} {:>12} {:>12} {:>10}\n",
-                                 "Communication, measured",
-                                 "times",
-                                 "busy",
-                                 "hidden",
-                                 "exposed");
+                                 "Communication, measured", "times", "busy", "hidden", "exposed");
   for (const trace::OperationMean& one : mean.operations) {
     text += fmt::format("  {:<32} {:>12} {:>12} {:>12} {:>10}\n",
                         fmt::format("{}, {}", to_string(one.axis), to_string(one.operation)),
-                        format_count(one.count),
-                        format_time(one.busy),
-                        format_time(one.hidden),
+                        format_count(one.count), format_time(one.busy), format_time(one.hidden),
                         format_time(one.busy - one.hidden));
   }
   return text;
 }
 
 std::string steps_text(const trace::MeasuredTrace& measured, const trace::MeasuredMean& mean) {
-  std::string text = fmt::format("Measured: {} step{} of {} rank{}",
-                                 format_integer(mean.steps),
-                                 mean.steps == 1 ? "" : "s",
-                                 measured.ranks.size(),
+  std::string text = fmt::format("Measured: {} step{} of {} rank{}", format_integer(mean.steps),
+                                 mean.steps == 1 ? "" : "s", measured.ranks.size(),
                                  measured.ranks.size() == 1 ? "" : "s");
   text += fmt::format(", mean {}", format_time(mean.step_time));
   if (mean.steps > 1) {
-    text += fmt::format(", median {}, {} to {}",
-                        format_time(mean.median),
-                        format_time(mean.shortest),
-                        format_time(mean.longest));
+    text += fmt::format(", median {}, {} to {}", format_time(mean.median),
+                        format_time(mean.shortest), format_time(mean.longest));
   }
   return text + "\n";
 }
@@ -95,8 +78,8 @@ std::string unknown_text(const trace::MeasuredTrace& measured) {
     const std::string name = report::printable(kernel.name);
     const std::string shown =
         name.size() > kNameColumns ? name.substr(0, kNameColumns - 3) + "..." : name;
-    text += fmt::format(
-        "  {:>7} {:>9} x  {}\n", format_percent(kernel.share), format_integer(kernel.count), shown);
+    text += fmt::format("  {:>7} {:>9} x  {}\n", format_percent(kernel.share),
+                        format_integer(kernel.count), shown);
   }
   if (measured.unknown.size() > kShownUnknown) {
     text += fmt::format("  {} more\n", measured.unknown.size() - kShownUnknown);
@@ -133,11 +116,9 @@ std::string measured_comparison_text(const MeasuredComparison& comparison,
   }
   text += rows_text("Step, of one GPU", comparison.ledger, comparison.measured.step_time);
   const Seconds difference = comparison.measured.step_time - comparison.predicted_step;
-  text += fmt::format("  {:<32} {:>12} {:>12} {:>12} {:>10}\n",
-                      "step",
+  text += fmt::format("  {:<32} {:>12} {:>12} {:>12} {:>10}\n", "step",
                       format_time(comparison.predicted_step),
-                      format_time(comparison.measured.step_time),
-                      signed_time(difference),
+                      format_time(comparison.measured.step_time), signed_time(difference),
                       format_percent(difference / comparison.measured.step_time));
   text +=
       rows_text("Kernels of the busiest device", comparison.kernels, comparison.measured.step_time);
@@ -149,9 +130,7 @@ std::string measured_comparison_text(const MeasuredComparison& comparison,
 std::string measured_text(const trace::MeasuredTrace& measured, const trace::MeasuredMean& mean) {
   std::string text = steps_text(measured, mean);
   const auto line = [&mean](std::string_view name, Seconds time) {
-    return time > Seconds{} ? fmt::format("  {:<32} {:>12} {:>10}\n",
-                                          name,
-                                          format_time(time),
+    return time > Seconds{} ? fmt::format("  {:<32} {:>12} {:>10}\n", name, format_time(time),
                                           format_percent(time / mean.step_time))
                             : std::string();
   };

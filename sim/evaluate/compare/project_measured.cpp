@@ -22,9 +22,8 @@ Projection project_measured(const MeasuredComparison& here, const report::Evalua
   Seconds by_model;
   for (const MeasuredRow& row : predicted_rows(there.step.ledger, projection.predicted)) {
     ProjectedRow projected{row.key, row.label, row.predicted};
-    const auto known = std::find_if(here.ledger.begin(), here.ledger.end(), [&](const auto& one) {
-      return one.key == row.key;
-    });
+    const auto known = std::find_if(here.ledger.begin(), here.ledger.end(),
+                                    [&](const auto& one) { return one.key == row.key; });
     if (known != here.ledger.end() && known->predicted > here.predicted_step * kLeast &&
         known->measured > here.measured.step_time * kLeast) {
       projected.factor = known->measured / known->predicted;
@@ -44,23 +43,18 @@ Projection project_measured(const MeasuredComparison& here, const report::Evalua
 }
 
 std::string projection_text(const Projection& projection, const std::vector<std::string>& changes) {
-  std::string text = fmt::format("\nProjected to {}: {} a step on {} GPUs, {} tokens/s{}\n",
-                                 fmt::join(changes, ", "),
-                                 format_time(projection.projected),
-                                 format_integer(projection.gpus),
-                                 format_count(projection.tokens_per_second),
-                                 projection.feasible ? "" : "; it does not fit in memory");
+  std::string text =
+      fmt::format("\nProjected to {}: {} a step on {} GPUs, {} tokens/s{}\n",
+                  fmt::join(changes, ", "), format_time(projection.projected),
+                  format_integer(projection.gpus), format_count(projection.tokens_per_second),
+                  projection.feasible ? "" : "; it does not fit in memory");
   text += fmt::format("  {:<40} {:>12} {:>8} {:>12}\n", "", "predicted", "factor", "projected");
   for (const ProjectedRow& row : projection.rows) {
-    text += fmt::format("  {:<40} {:>12} {:>8} {:>12}\n",
-                        row.label,
-                        format_time(row.predicted),
-                        row.measured ? format_number(row.factor) : "-",
-                        format_time(row.projected()));
+    text +=
+        fmt::format("  {:<40} {:>12} {:>8} {:>12}\n", row.label, format_time(row.predicted),
+                    row.measured ? format_number(row.factor) : "-", format_time(row.projected()));
   }
-  text += fmt::format("  {:<40} {:>12} {:>8} {:>12}\n",
-                      "step",
-                      format_time(projection.predicted),
+  text += fmt::format("  {:<40} {:>12} {:>8} {:>12}\n", "step", format_time(projection.predicted),
                       format_number(projection.projected / projection.predicted),
                       format_time(projection.projected));
   return text +

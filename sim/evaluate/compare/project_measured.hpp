@@ -27,9 +27,7 @@ struct ProjectedRow {
   double factor = 1.0;
   bool measured = false;  // the factor comes from the traces
 
-  [[nodiscard]] Seconds projected() const {
-    return predicted * factor;
-  }
+  [[nodiscard]] Seconds projected() const { return predicted * factor; }
 };
 
 struct Projection {

@@ -21,9 +21,7 @@ std::optional<std::string> assumed_rack(const scenario::Scenario& scenario) {
     return std::nullopt;
   }
   return fmt::format("nodes of {} GPUs and NVLink domains of {}, in which {} is sold",
-                     cluster.gpus_per_node,
-                     *cluster.rack_gpus,
-                     cluster.gpu);
+                     cluster.gpus_per_node, *cluster.rack_gpus, cluster.gpu);
 }
 
 std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
@@ -38,16 +36,13 @@ std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
   const std::string other = usual.empty() ? std::string() : usual.front().other;
   const auto with_other = other.empty() ? std::nullopt : scenario::with_stack(scenario, other);
   if (const auto step = with_other ? what_if_step(*with_other, search) : std::nullopt) {
-    text += fmt::format("; with {} a step takes {} instead of {}",
-                        other,
-                        format_time(step->time),
+    text += fmt::format("; with {} a step takes {} instead of {}", other, format_time(step->time),
                         format_time(to_seconds(evaluation.step.step_time)));
   }
   return text;
 }
 
-std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
-                                            run::RunSpec spec,
+std::optional<std::string> assumed_failures(const scenario::Scenario& scenario, run::RunSpec spec,
                                             const run::StepInput& step,
                                             const LeverOptions& options) {
   if (scenario.locations.contains("failures")) {
@@ -68,8 +63,7 @@ std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
     return text;
   }
   if (const auto run = run::simulate(*plan, {.threads = options.threads, .stop = options.stop})) {
-    text += fmt::format("; with `failures: {}` the goodput is {} on average",
-                        kLikelyFailures,
+    text += fmt::format("; with `failures: {}` the goodput is {} on average", kLikelyFailures,
                         format_percent(run->goodput.mean()));
   }
   return text;
@@ -89,16 +83,13 @@ std::optional<std::string> impossible_step(const report::Evaluation& evaluation)
     return fmt::format(
         "an MFU of {} counts the half of the attention that causal kernels leave out: of what is "
         "computed the GPUs would reach {} of their dense peak",
-        format_percent(mfu),
-        format_percent(used));
+        format_percent(mfu), format_percent(used));
   }
   const Seconds time = to_seconds(evaluation.step.step_time);
   return fmt::format(
       "in a step of {}, as stated, the GPUs would work at {:.3g} times their dense peak: it takes "
       "at least {}",
-      format_time(time),
-      used,
-      format_time(time * used));
+      format_time(time), used, format_time(time * used));
 }
 
 std::optional<std::string> missing_spares(const report::Evaluation& evaluation) {
@@ -112,11 +103,8 @@ std::optional<std::string> missing_spares(const report::Evaluation& evaluation) 
   return fmt::format(
       "{:.3g} nodes are in repair on average and {} {}, so the job waits for nodes; "
       "{} spare{} would do 99 % of the time",
-      load.mean,
-      spares == 0 ? std::string("no spare") : format_integer(spares),
-      spares > 1 ? "stand by" : "stands by",
-      format_integer(load.p99),
-      load.p99 == 1 ? "" : "s");
+      load.mean, spares == 0 ? std::string("no spare") : format_integer(spares),
+      spares > 1 ? "stand by" : "stands by", format_integer(load.p99), load.p99 == 1 ? "" : "s");
 }
 
 std::optional<std::string> chosen_recompute(const scenario::Scenario& scenario,
@@ -127,8 +115,7 @@ std::optional<std::string> chosen_recompute(const scenario::Scenario& scenario,
   }
   scenario::Scenario chosen = scenario;
   chosen.step.recompute = {resolved.recompute, {}, resolved.modules};
-  return fmt::format("recompute.memory_budget {} is met by recompute: {}",
-                     *budget,
+  return fmt::format("recompute.memory_budget {} is met by recompute: {}", *budget,
                      scenario::value_of(chosen, "recompute").value_or(""));
 }
 

@@ -29,8 +29,7 @@ inline constexpr std::string_view kLikelyFailures = "llama3-2024";
 
 // The stack, where the scenario states none; the step of `evaluation` is known.
 [[nodiscard]] std::optional<std::string> assumed_software(
-    const scenario::Scenario& scenario,
-    const std::optional<hardware::ProfileSearch>& search,
+    const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search,
     const report::Evaluation& evaluation);
 
 // The failures, where the scenario states none; `spec` and `step` as the plan was made of.

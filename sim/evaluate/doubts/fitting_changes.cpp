@@ -26,8 +26,7 @@ struct Fitting {
 };
 
 // Nothing where a rule forbids them or the step does not fit all the same. No graph is built.
-std::optional<Fitting> tried(const scenario::Scenario& scenario,
-                             const Changes& changes,
+std::optional<Fitting> tried(const scenario::Scenario& scenario, const Changes& changes,
                              const std::optional<hardware::ProfileSearch>& search,
                              step::StepSimulator& simulator) {
   Diagnostics unused;
@@ -94,8 +93,8 @@ std::optional<Fitting> on_more_nodes(scenario::Scenario scenario,
     scenario.cluster.nodes *= 2;
     for (const Changes& changes : {frugal, split}) {
       if (auto fitting = tried(scenario, changes, search, simulator)) {
-        fitting->changes.emplace(
-            fitting->changes.begin(), "cluster.nodes", fmt::format("{}", scenario.cluster.nodes));
+        fitting->changes.emplace(fitting->changes.begin(), "cluster.nodes",
+                                 fmt::format("{}", scenario.cluster.nodes));
         return fitting;
       }
     }
@@ -113,8 +112,7 @@ std::string sentence(const Fitting& fitting, const std::optional<hardware::Profi
   const bool timed = scenario.cluster.nodes == 1 || !scenario.cluster.preset.empty() ||
                      scenario.locations.contains("cluster.network");
   const auto step = timed ? what_if_step(scenario, search) : std::nullopt;
-  return fmt::format("fits with {}: {}{} stay free",
-                     keys,
+  return fmt::format("fits with {}: {}{} stay free", keys,
                      step ? format_time(step->time) + " a step, " : "",
                      format_bytes_binary(fitting.headroom));
 }
@@ -152,9 +150,8 @@ std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
       found.push_back(*std::move(fitting));
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const Fitting& a, const Fitting& b) {
-    return a.least < b.least;
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Fitting& a, const Fitting& b) { return a.least < b.least; });
   std::vector<std::string> sentences;
   if (found.empty()) {
     sentences.emplace_back(

@@ -38,8 +38,7 @@ std::string effect_words(const report::RecipeEffect& effect, const WhatIfStep& n
 }  // namespace
 
 std::vector<report::RecipeEffect> recipe_effects(
-    const scenario::Scenario& scenario,
-    const std::optional<hardware::ProfileSearch>& search,
+    const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search,
     const report::Evaluation& evaluation) {
   std::vector<report::RecipeEffect> effects;
   if (evaluation.step.given) {
@@ -79,14 +78,12 @@ std::optional<std::string> switched_on(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   return fmt::format(
-      "set as {}'s recipes do{}: {}",
-      evaluation.echo.software,
+      "set as {}'s recipes do{}: {}", evaluation.echo.software,
       scenario.recipe.followed.empty() ? "" : ", release " + scenario.recipe.followed,
       fmt::join(keys, ", "));
 }
 
-std::optional<OtherContext> other_context(const scenario::Scenario& scenario,
-                                          Seconds now,
+std::optional<OtherContext> other_context(const scenario::Scenario& scenario, Seconds now,
                                           const std::optional<hardware::ProfileSearch>& search) {
   if (!scenario.recipe.context.empty() || scenario.recipe.silent == nullptr) {
     return std::nullopt;
@@ -116,10 +113,7 @@ std::optional<std::string> undecided_context(const report::Evaluation& evaluatio
   return fmt::format(
       "who runs {} is not stated; with software.context: {} a step takes {} "
       "instead of {}",
-      evaluation.echo.software,
-      other->context,
-      format_time(other->step.time),
-      format_time(now));
+      evaluation.echo.software, other->context, format_time(other->step.time), format_time(now));
 }
 
 }  // namespace orrery::evaluate

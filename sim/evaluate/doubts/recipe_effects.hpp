@@ -16,8 +16,7 @@ namespace orrery::evaluate {
 
 // By the scenario's settings; the step of `evaluation` is known.
 [[nodiscard]] std::vector<report::RecipeEffect> recipe_effects(
-    const scenario::Scenario& scenario,
-    const std::optional<hardware::ProfileSearch>& search,
+    const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search,
     const report::Evaluation& evaluation);
 
 // "switched on as nemo 25.04's recipes do: overlap.tensor: true (-21 %)"; nothing where no key has
@@ -33,8 +32,7 @@ struct OtherContext {
 };
 
 [[nodiscard]] std::optional<OtherContext> other_context(
-    const scenario::Scenario& scenario,
-    Seconds now,
+    const scenario::Scenario& scenario, Seconds now,
     const std::optional<hardware::ProfileSearch>& search);
 
 // A sentence of it; nothing where it takes as long.

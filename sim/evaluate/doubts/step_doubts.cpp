@@ -9,8 +9,7 @@
 namespace orrery::evaluate {
 
 std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
-                                           const Resolved& resolved,
-                                           int threads,
+                                           const Resolved& resolved, int threads,
                                            const std::stop_token& stop) {
   constexpr std::size_t kMost = 2;
   const step::StepInput input = step_input(scenario, resolved);
@@ -20,8 +19,7 @@ std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
     hardware::SoftwareProfile moved = software;
     knob.move(moved, factor);
     const cost::CostModel costs(resolved.costs.gpu(), std::move(moved), scenario.cluster);
-    const auto outcome = simulator.simulate(input,
-                                            costs,
+    const auto outcome = simulator.simulate(input, costs,
                                             {.timeline = false,
                                              .operations = false,
                                              .ledger = false,
@@ -39,9 +37,8 @@ std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
       doubts.push_back({knob.name, knob.measured_by, error, effect});
     }
   }
-  std::stable_sort(doubts.begin(), doubts.end(), [](const auto& a, const auto& b) {
-    return a.effect > b.effect;
-  });
+  std::stable_sort(doubts.begin(), doubts.end(),
+                   [](const auto& a, const auto& b) { return a.effect > b.effect; });
   doubts.resize(std::min(doubts.size(), kMost));
   return doubts;
 }

@@ -79,8 +79,7 @@ double likeness(const StepKind& a, const StepKind& b) {
 }
 
 std::vector<report::NearStep> nearest_steps(const std::vector<MeasuredStep>& evidence,
-                                            const StepKind& kind,
-                                            std::string_view own) {
+                                            const StepKind& kind, std::string_view own) {
   std::vector<std::pair<double, const MeasuredStep*>> ranked;
   for (const MeasuredStep& step : evidence) {
     if (step.id != own) {
@@ -89,10 +88,8 @@ std::vector<report::NearStep> nearest_steps(const std::vector<MeasuredStep>& evi
   }
   constexpr std::size_t kNearest = 3;
   const std::size_t count = std::min(kNearest, ranked.size());
-  std::partial_sort(ranked.begin(),
-                    ranked.begin() + static_cast<std::ptrdiff_t>(count),
-                    ranked.end(),
-                    [](const auto& a, const auto& b) {
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count),
+                    ranked.end(), [](const auto& a, const auto& b) {
                       return a.first != b.first ? a.first > b.first : a.second->id < b.second->id;
                     });
   std::vector<report::NearStep> nearest;
@@ -142,28 +139,20 @@ std::string to_yaml(const std::vector<MeasuredStep>& steps) {
     text += fmt::format(
         "  - {{id: \"{}\", software: {}, gpu: {}, arch: {}, model: \"{}\",{} gpus: {}, "
         "error: {:.4f}}}\n",
-        step.id,
-        step.kind.software,
-        step.kind.gpu,
-        step.kind.arch,
-        step.kind.model,
-        step.kind.experts ? " experts: true," : "",
-        step.kind.gpus,
-        step.error);
+        step.id, step.kind.software, step.kind.gpu, step.kind.arch, step.kind.model,
+        step.kind.experts ? " experts: true," : "", step.kind.gpus, step.error);
   }
   return text;
 }
 
-PredictedStep predicted_step(const scenario::Scenario& scenario,
-                             const Resolved& resolved,
+PredictedStep predicted_step(const scenario::Scenario& scenario, const Resolved& resolved,
                              const step::StepResult& step) {
   PredictedStep predicted{.kind = kind_of(scenario, resolved),
                           .time = in_seconds(to_seconds(step.step_time))};
   const hardware::GemmRate* rate = resolved.costs.gpu().find_gemm(scenario.step.precision.compute);
   if (rate != nullptr) {
     const Flop flop = executed_flop_per_token(
-        scenario,
-        {resolved.recompute, resolved.costs.software().attention, resolved.modules},
+        scenario, {resolved.recompute, resolved.costs.software().attention, resolved.modules},
         resolved.layout);
     const FlopPerSecond reached = rate->burst
                                       ? std::max(rate->burst->value(), rate->sustained.value())
@@ -180,8 +169,7 @@ double open_choice(Seconds one, Seconds other) {
 }
 
 report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
-                           const PredictedStep& predicted,
-                           std::string_view own) {
+                           const PredictedStep& predicted, std::string_view own) {
   constexpr double kDenseDrift = 0.03;
   constexpr double kMixtureDrift = 0.06;
   const StepKind& kind = predicted.kind;
@@ -213,8 +201,8 @@ report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
   const double of_arch = other_gpus.pulled(kNothingAlike, kArchWeight);
   const double of_gpu = other_models.pulled(of_arch, kGpuWeight);
   report::StepBand band;
-  band.error = std::hypot(
-      (of_gpu + sum) / (1.0 + same), kind.experts ? kMixtureDrift : kDenseDrift, predicted.open);
+  band.error = std::hypot((of_gpu + sum) / (1.0 + same), kind.experts ? kMixtureDrift : kDenseDrift,
+                          predicted.open);
   band.novelty = same > 0.0                 ? report::Novelty::none
                  : !other_models.of.empty() ? report::Novelty::model
                  : known_stack              ? report::Novelty::gpu

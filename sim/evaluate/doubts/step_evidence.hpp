@@ -75,15 +75,13 @@ struct PredictedStep {
 };
 
 [[nodiscard]] PredictedStep predicted_step(const scenario::Scenario& scenario,
-                                           const Resolved& resolved,
-                                           const step::StepResult& step);
+                                           const Resolved& resolved, const step::StepResult& step);
 
 // The mean distance, as |ln|, of two answers of which the other holds for one run in seven.
 [[nodiscard]] double open_choice(Seconds one, Seconds other);
 
 // Measured steps with the id `own` are left out: no step vouches for itself.
 [[nodiscard]] report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
-                                         const PredictedStep& step,
-                                         std::string_view own = {});
+                                         const PredictedStep& step, std::string_view own = {});
 
 }  // namespace orrery::evaluate

@@ -15,8 +15,7 @@ namespace orrery::evaluate {
 namespace {
 
 // Degrees of the layout that answer a loss which is large.
-void add_degrees(const scenario::Scenario& scenario,
-                 const step::StepLedger& ledger,
+void add_degrees(const scenario::Scenario& scenario, const step::StepLedger& ledger,
                  std::vector<scenario::OfferedValue>& values) {
   constexpr double kLarge = 0.05;
   const auto add = [&values](std::string key, std::int64_t value) {
@@ -69,17 +68,16 @@ std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenari
     if (!step || (now.fits && !step->fits) || step->time > now.time * (1.0 - kWorthSaying)) {
       continue;
     }
-    const auto same = std::find_if(
-        levers.begin(), levers.end(), [&key = key](const auto& lever) { return lever.key == key; });
+    const auto same = std::find_if(levers.begin(), levers.end(),
+                                   [&key = key](const auto& lever) { return lever.key == key; });
     if (same == levers.end()) {
       levers.push_back({key, value, step->time});
     } else if (step->time < same->step_time) {
       *same = {key, value, step->time};
     }
   }
-  std::stable_sort(levers.begin(), levers.end(), [](const auto& a, const auto& b) {
-    return a.step_time < b.step_time;
-  });
+  std::stable_sort(levers.begin(), levers.end(),
+                   [](const auto& a, const auto& b) { return a.step_time < b.step_time; });
   return levers;
 }
 

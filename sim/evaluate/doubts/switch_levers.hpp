@@ -15,8 +15,7 @@ namespace orrery::evaluate {
 // The best value of each key that saves at least a hundredth of the step and fits where the
 // scenario does; the largest saving first. The step of `evaluation` is known.
 [[nodiscard]] std::vector<report::SwitchLever> switch_levers(
-    const scenario::Scenario& scenario,
-    const std::optional<hardware::ProfileSearch>& search,
+    const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search,
     const report::Evaluation& evaluation);
 
 }  // namespace orrery::evaluate

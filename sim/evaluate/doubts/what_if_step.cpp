@@ -8,8 +8,7 @@
 namespace orrery::evaluate {
 
 WhatIfStep what_if_of(const step::StepResult& step) {
-  return {to_seconds(step.step_time),
-          worst_peak(step),
+  return {to_seconds(step.step_time), worst_peak(step),
           step.feasibility.fits && step.feasibility.fits_host};
 }
 
@@ -21,8 +20,7 @@ std::optional<WhatIfStep> what_if_step(const scenario::Scenario& scenario,
     return std::nullopt;
   }
   const auto outcome =
-      step::simulate_step(step_input(scenario, *resolved),
-                          resolved->costs,
+      step::simulate_step(step_input(scenario, *resolved), resolved->costs,
                           {.timeline = false, .operations = false, .ledger = false});
   const auto* result = std::get_if<step::StepResult>(&outcome);
   return result == nullptr ? std::nullopt : std::optional(what_if_of(*result));

@@ -104,11 +104,8 @@ std::string value_text(const report::Evaluation& evaluation, const report::Metri
       "{} (P10 {}, P90 {}; 95 % interval of the median {} to {}; mean {}; {} trials)",
       text(value->trials->quantile(report::kMedian)),
       text(value->trials->quantile(report::kLowQuantile)),
-      text(value->trials->quantile(report::kHighQuantile)),
-      text(ci.low),
-      text(ci.high),
-      text(value->value),
-      value->trials->count());
+      text(value->trials->quantile(report::kHighQuantile)), text(ci.low), text(ci.high),
+      text(value->value), value->trials->count());
 }
 
 bool is_memory(MetricId id) {
@@ -155,15 +152,13 @@ std::string flop_lines(const scenario::Scenario& scenario, const Resolved& resol
       "  N = {} parameters that a token is multiplied with, {} tokens per step\n"
       "  dense peak of one GPU in this precision: {}\n"
       "  products of linear layers in {}: {}\n",
-      giga(model::FlopConvention::palm),
-      giga(model::FlopConvention::palm_causal),
+      giga(model::FlopConvention::palm), giga(model::FlopConvention::palm_causal),
       giga(model::FlopConvention::six_nd),
       scenario.model.reference ? ", the reference's forward counted" : "",
       format_count(model::multiplied_parameters(scenario.model)),
       format_count(in_tokens(tokens_per_step(scenario))),
       format_flop_rate(dense_peak(resolved.costs.gpu(), scenario.step.precision.compute)),
-      precision_name(scenario.step.precision),
-      operand_formats(scenario.step.precision));
+      precision_name(scenario.step.precision), operand_formats(scenario.step.precision));
 }
 
 std::string explain_run(const report::Evaluation& evaluation) {
@@ -171,21 +166,18 @@ std::string explain_run(const report::Evaluation& evaluation) {
     return "The scenario has no `training:` section: no run is simulated.\n";
   }
   const run::RunPlan& plan = *evaluation.plan;
-  std::string text = fmt::format("Inputs\n  step time {}, {} GPUs in {} nodes, {} spare nodes\n",
-                                 format_time(to_seconds(plan.step.step_time)),
-                                 format_integer(plan.step.gpus),
-                                 format_integer(plan.step.nodes),
-                                 plan.capacity.spare_nodes());
+  std::string text =
+      fmt::format("Inputs\n  step time {}, {} GPUs in {} nodes, {} spare nodes\n",
+                  format_time(to_seconds(plan.step.step_time)), format_integer(plan.step.gpus),
+                  format_integer(plan.step.nodes), plan.capacity.spare_nodes());
   if (plan.mtbf) {
     text += fmt::format("  MTBF of the job {}, mean recovery {} with a node at hand\n",
-                        format_time(*plan.mtbf),
-                        format_time(run::mean_recovery_time(plan)));
+                        format_time(*plan.mtbf), format_time(run::mean_recovery_time(plan)));
   }
   return text + "\n" + checkpoint_table(plan) + "\n" + run_ledger_table(evaluation);
 }
 
-std::string explain_step(const scenario::Scenario& scenario,
-                         const Resolved& resolved,
+std::string explain_step(const scenario::Scenario& scenario, const Resolved& resolved,
                          const report::Evaluation& evaluation) {
   if (evaluation.step.given) {
     return "The scenario states the step time (`step: {time: ...}`): nothing is modelled.\n";
@@ -202,8 +194,7 @@ std::string explain_step(const scenario::Scenario& scenario,
 }  // namespace
 
 std::optional<std::string> explain(const scenario::Scenario& scenario,
-                                   const report::Evaluation& evaluation,
-                                   std::string_view metric,
+                                   const report::Evaluation& evaluation, std::string_view metric,
                                    Diagnostics& diagnostics,
                                    const std::optional<hardware::ProfileSearch>& search) {
   const report::MetricInfo* info = report::find_metric(metric);
@@ -211,11 +202,9 @@ std::optional<std::string> explain(const scenario::Scenario& scenario,
   if (info == nullptr || !resolved) {
     return std::nullopt;
   }
-  std::string text = fmt::format("{} = {}\n  {}\n  = {}\n\n",
-                                 info->name,
-                                 value_text(evaluation, *info),
-                                 info->meaning,
-                                 kFormulas[static_cast<std::size_t>(info->id)].second);
+  std::string text =
+      fmt::format("{} = {}\n  {}\n  = {}\n\n", info->name, value_text(evaluation, *info),
+                  info->meaning, kFormulas[static_cast<std::size_t>(info->id)].second);
   if (is_memory(info->id)) {
     return text + memory_table(evaluation.step);
   }

@@ -52,14 +52,12 @@ struct Look {
   }
 
   Known operator()(const model::MemoryOp& op) const {
-    return {fmt::format(
-                "{} of {}", model::part_name(op.part, op.role), format_bytes(op.read + op.written)),
+    return {fmt::format("{} of {}", model::part_name(op.part, op.role),
+                        format_bytes(op.read + op.written)),
             cost::measured_memory(op, costs.gpu(), costs.software())};
   }
 
-  Known operator()(const model::CollectiveOp&) const {
-    return {};
-  }
+  Known operator()(const model::CollectiveOp&) const { return {}; }
 };
 
 struct Account {
@@ -68,11 +66,8 @@ struct Account {
   Seconds unmeasured;
 };
 
-void add(Account& account,
-         const cost::CostModel& costs,
-         const cost::Placements& places,
-         const model::Op& op,
-         double count) {
+void add(Account& account, const cost::CostModel& costs, const cost::Placements& places,
+         const model::Op& op, double count) {
   if (std::holds_alternative<model::CollectiveOp>(op)) {
     return;
   }
@@ -99,12 +94,10 @@ std::string summary(const Account& account, const hardware::CalibrationStamp& st
   };
   constexpr std::size_t kShortId = 12;
   std::string text = fmt::format("Kernels measured on {}, {}, profile {}\n  of their time",
-                                 stamp.device,
-                                 stamp.measured_at,
-                                 stamp.id.substr(0, kShortId));
+                                 stamp.device, stamp.measured_at, stamp.id.substr(0, kShortId));
   for (std::size_t i = 0; i < kReaches; ++i) {
-    text += fmt::format(
-        " {:.1f} % {},", share(account.by_reach[i]), to_string(static_cast<cost::Reach>(i)));
+    text += fmt::format(" {:.1f} % {},", share(account.by_reach[i]),
+                        to_string(static_cast<cost::Reach>(i)));
   }
   return text + fmt::format(" {:.1f} % not measured\n", share(account.unmeasured));
 }
@@ -128,17 +121,14 @@ std::string measured_kernel_table(const step::StepInput& input, const cost::Cost
   }
   using Row = std::pair<std::string, KernelLine>;
   std::vector<Row> rows(account.lines.begin(), account.lines.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return a.second.time > b.second.time;
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.second.time > b.second.time; });
   std::string text = summary(account, *stamp);
   text += fmt::format("  {:<64} {:<12} {:>6} {:>10}\n", "kernel", "prediction", "+-", "library");
   for (std::size_t i = 0; i < std::min(rows.size(), kKernelsShown); ++i) {
     const cost::KernelPrediction& prediction = rows[i].second.prediction;
-    text += fmt::format("  {:<64} {:<12} {:>4.1f} % {:>10}\n",
-                        rows[i].first,
-                        to_string(prediction.reach),
-                        kPercent * prediction.residual,
+    text += fmt::format("  {:<64} {:<12} {:>4.1f} % {:>10}\n", rows[i].first,
+                        to_string(prediction.reach), kPercent * prediction.residual,
                         format_time(prediction.time));
   }
   return text;

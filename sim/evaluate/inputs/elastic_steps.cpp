@@ -24,8 +24,7 @@ constexpr std::size_t kAllOfTheLargest = 64;
 constexpr double kNextSize = 0.98;
 
 // Numbers of replicas that fill whole nodes, from the largest below the scenario's.
-std::vector<std::int64_t> possible_replicas(const Scenario& scenario,
-                                            const layout::Layout& layout,
+std::vector<std::int64_t> possible_replicas(const Scenario& scenario, const layout::Layout& layout,
                                             std::int64_t min_nodes) {
   const std::int64_t per_node = scenario.cluster.gpus_per_node;
   const std::int64_t replica = layout.tensor * layout.context * layout.pipeline;
@@ -66,10 +65,8 @@ std::int64_t batch_on(const Scenario& scenario, std::int64_t replicas) {
 
 // The time for the tokens of one full step on `replicas`, or nothing when the scenario cannot run
 // so or does not fit.
-std::optional<Seconds> simulate(Scenario scenario,
-                                const layout::Layout& layout,
-                                std::int64_t replicas,
-                                const EvaluateOptions& options) {
+std::optional<Seconds> simulate(Scenario scenario, const layout::Layout& layout,
+                                std::int64_t replicas, const EvaluateOptions& options) {
   const std::int64_t replica = layout.tensor * layout.context * layout.pipeline;
   const std::int64_t batch = batch_on(scenario, replicas);
   const double work = scenario.run->capacity.elastic->batch
@@ -98,35 +95,28 @@ std::string text_of(const run::BatchRange& range) {
 }
 
 // The full job must lie in its range; a warning when a shrunk one leaves it.
-void check_batches(const Scenario& scenario,
-                   const std::vector<std::int64_t>& replicas,
-                   std::int64_t gpus_per_replica,
-                   Diagnostics& diagnostics) {
+void check_batches(const Scenario& scenario, const std::vector<std::int64_t>& replicas,
+                   std::int64_t gpus_per_replica, Diagnostics& diagnostics) {
   const std::optional<run::BatchRange>& range = scenario.run->capacity.elastic->batch;
   constexpr std::string_view kKey = "capacity.elastic.batch";
   if (!range) {
     return;
   }
   if (!range->holds(scenario.batch.global)) {
-    diagnostics.error(scenario.where(kKey),
-                      kKey,
+    diagnostics.error(scenario.where(kKey), kKey,
                       fmt::format("batch.global of {} is outside the range", scenario.batch.global),
                       text_of(*range));
     return;
   }
   std::vector<std::int64_t> outside;
-  std::copy_if(
-      replicas.begin(), replicas.end(), std::back_inserter(outside), [&](std::int64_t count) {
-        return !range->holds(batch_on(scenario, count));
-      });
+  std::copy_if(replicas.begin(), replicas.end(), std::back_inserter(outside),
+               [&](std::int64_t count) { return !range->holds(batch_on(scenario, count)); });
   if (!outside.empty()) {
     diagnostics.warning(
-        scenario.where(kKey),
-        kKey,
+        scenario.where(kKey), kKey,
         fmt::format("shrinking leaves the range at {} of {} sizes; at the largest of them, {} "
                     "nodes, equal shares make a batch of {}",
-                    outside.size(),
-                    replicas.size(),
+                    outside.size(), replicas.size(),
                     outside.front() * gpus_per_replica / scenario.cluster.gpus_per_node,
                     batch_on(scenario, outside.front())),
         text_of(*range));
@@ -135,18 +125,15 @@ void check_batches(const Scenario& scenario,
 
 }  // namespace
 
-std::vector<run::ElasticSize> elastic_sizes(const Scenario& scenario,
-                                            const layout::Layout& layout,
-                                            const PhaseBase& base,
-                                            const EvaluateOptions& options,
+std::vector<run::ElasticSize> elastic_sizes(const Scenario& scenario, const layout::Layout& layout,
+                                            const PhaseBase& base, const EvaluateOptions& options,
                                             Diagnostics& diagnostics) {
   std::vector<run::ElasticSize> sizes;
   if (!scenario.run || !scenario.run->capacity.elastic) {
     return sizes;
   }
   if (!scenario.cluster.mixed.empty()) {
-    diagnostics.warning(scenario.where("capacity.elastic"),
-                        "capacity.elastic",
+    diagnostics.warning(scenario.where("capacity.elastic"), "capacity.elastic",
                         "has no effect: which GPUs are missing is not known in a mixed cluster");
     return sizes;
   }

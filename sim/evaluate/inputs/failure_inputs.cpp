@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
 
-bool read_log(const scenario::Scenario& scenario,
-              run::FailureSpec& failures,
+bool read_log(const scenario::Scenario& scenario, run::FailureSpec& failures,
               Diagnostics& diagnostics) {
   constexpr std::string_view kKey = "failures.log";
   std::filesystem::path path(failures.log);
@@ -24,21 +23,18 @@ bool read_log(const scenario::Scenario& scenario,
   }
   std::error_code none;
   if (!std::filesystem::exists(path, none)) {
-    diagnostics.error(scenario.where(kKey),
-                      kKey,
-                      fmt::format("there is no file {}", path.string()),
+    diagnostics.error(scenario.where(kKey), kKey, fmt::format("there is no file {}", path.string()),
                       "a CSV file, relative to the scenario");
     return false;
   }
-  failures.log_lines = scenario::read_failure_log(
-      read_file(path, kMostBytes), path.string(), scenario.run->training.start, diagnostics);
+  failures.log_lines = scenario::read_failure_log(read_file(path, kMostBytes), path.string(),
+                                                  scenario.run->training.start, diagnostics);
   return failures.log_lines.has_value();
 }
 
 }  // namespace
 
-bool add_failure_inputs(const scenario::Scenario& scenario,
-                        run::FailureSpec& failures,
+bool add_failure_inputs(const scenario::Scenario& scenario, run::FailureSpec& failures,
                         Diagnostics& diagnostics) {
   const hardware::ClusterSpec& cluster = scenario.cluster;
   run::FailureDomains& domains = failures.domains;

@@ -13,7 +13,6 @@ namespace orrery::evaluate {
 // Domains that are not stated: a switch holds the nodes of the network's lowest tier, a rack those
 // of an NVLink domain that is larger than a node. False after an error in the log.
 [[nodiscard]] bool add_failure_inputs(const scenario::Scenario& scenario,
-                                      run::FailureSpec& failures,
-                                      Diagnostics& diagnostics);
+                                      run::FailureSpec& failures, Diagnostics& diagnostics);
 
 }  // namespace orrery::evaluate

@@ -54,12 +54,11 @@ std::string problem_of(const SlowdownSpec& spec, const hardware::ClusterSpec& cl
                        spec.name);
   }
   const auto& tiers = cluster.network.tiers;
-  const auto tier = std::find_if(
-      tiers.begin(), tiers.end(), [&](const auto& each) { return each.name == fault.tier; });
+  const auto tier = std::find_if(tiers.begin(), tiers.end(),
+                                 [&](const auto& each) { return each.name == fault.tier; });
   if (tier != tiers.end() && tier->nodes >= cluster.nodes) {
     return fmt::format(
-        "{} names tier {}, but one switch of it holds all nodes, so it has no uplinks",
-        spec.name,
+        "{} names tier {}, but one switch of it holds all nodes, so it has no uplinks", spec.name,
         fault.tier);
   }
   return "";
@@ -70,8 +69,8 @@ std::vector<Place> places_of(const run::LinkFault& fault, const hardware::Cluste
   std::int64_t all = cluster.nodes;
   if (!fault.tier.empty()) {
     const auto& tiers = cluster.network.tiers;
-    const auto tier = std::find_if(
-        tiers.begin(), tiers.end(), [&](const auto& each) { return each.name == fault.tier; });
+    const auto tier = std::find_if(tiers.begin(), tiers.end(),
+                                   [&](const auto& each) { return each.name == fault.tier; });
     all = tier == tiers.end() ? 1 : (cluster.nodes + tier->nodes - 1) / tier->nodes;
   }
   const std::int64_t count = std::min(all, kMostPlaces);
@@ -93,14 +92,12 @@ std::vector<Place> places_of(const run::LinkFault& fault, const hardware::Cluste
 
 // The step with its traffic as flows and these links slow; nothing, with diagnostics, when the
 // scenario cannot run so.
-std::optional<Seconds> simulate(Scenario scenario,
-                                const Place& place,
-                                const EvaluateOptions& options,
-                                Diagnostics& diagnostics) {
+std::optional<Seconds> simulate(Scenario scenario, const Place& place,
+                                const EvaluateOptions& options, Diagnostics& diagnostics) {
   hardware::NetworkDetail& detail = scenario.cluster.network.detail;
   detail = detail == hardware::NetworkDetail::groups ? hardware::NetworkDetail::flows : detail;
-  scenario.cluster.network.faults.insert(
-      scenario.cluster.network.faults.end(), place.begin(), place.end());
+  scenario.cluster.network.faults.insert(scenario.cluster.network.faults.end(), place.begin(),
+                                         place.end());
   if (const auto problem = hardware::network_problem(scenario.cluster)) {
     diagnostics.error(scenario.where(kOfFaults), std::string(kOfFaults), *problem);
     return std::nullopt;
@@ -132,30 +129,23 @@ std::string words(const SlowdownSpec& spec) {
       fmt::format("{} ({} at {} of the rate)", spec.name, links, format_percent(fault.share));
   return least_share == most_share
              ? fmt::format("{} makes steps {} longer, wherever it is", cause, most_share)
-             : fmt::format("{} makes steps {} longer on average over {} places, {} to {}",
-                           cause,
-                           format_percent(spec.slowdown.median - 1.0),
-                           factors.size(),
-                           least_share,
+             : fmt::format("{} makes steps {} longer on average over {} places, {} to {}", cause,
+                           format_percent(spec.slowdown.median - 1.0), factors.size(), least_share,
                            most_share);
 }
 
-bool fill_slowdown(const Scenario& scenario,
-                   const EvaluateOptions& options,
-                   Seconds sound,
-                   SlowdownSpec& spec,
-                   Diagnostics& diagnostics) {
+bool fill_slowdown(const Scenario& scenario, const EvaluateOptions& options, Seconds sound,
+                   SlowdownSpec& spec, Diagnostics& diagnostics) {
   const std::vector<Place> places = places_of(*spec.fault, scenario.cluster);
   std::vector<std::optional<Seconds>> times(places.size());
   std::vector<Diagnostics> problems(places.size());
-  parallel_for(static_cast<std::int64_t>(places.size()),
-               {.threads = options.threads, .stop = options.stop},
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
-                      ++i) {
-                   times[i] = simulate(scenario, places[i], options, problems[i]);
-                 }
-               });
+  parallel_for(
+      static_cast<std::int64_t>(places.size()), {.threads = options.threads, .stop = options.stop},
+      [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          times[i] = simulate(scenario, places[i], options, problems[i]);
+        }
+      });
   stop_point(options.stop);
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!times[i]) {
@@ -172,10 +162,8 @@ bool fill_slowdown(const Scenario& scenario,
 
 }  // namespace
 
-bool add_fault_steps(const Scenario& scenario,
-                     const EvaluateOptions& options,
-                     run::FailureSpec& failures,
-                     std::vector<std::string>& assumed,
+bool add_fault_steps(const Scenario& scenario, const EvaluateOptions& options,
+                     run::FailureSpec& failures, std::vector<std::string>& assumed,
                      Diagnostics& diagnostics) {
   std::vector<SlowdownSpec> specs = failures.network.empty() && failures.preset
                                         ? failures.preset->spec.network
@@ -210,12 +198,9 @@ bool add_fault_steps(const Scenario& scenario,
   return true;
 }
 
-bool add_save_steps(const Scenario& scenario,
-                    const EvaluateOptions& options,
-                    const run::StepInput& step,
-                    run::CheckpointSpec& checkpoint,
-                    std::vector<std::string>& assumed,
-                    Diagnostics& diagnostics) {
+bool add_save_steps(const Scenario& scenario, const EvaluateOptions& options,
+                    const run::StepInput& step, run::CheckpointSpec& checkpoint,
+                    std::vector<std::string>& assumed, Diagnostics& diagnostics) {
   if (!checkpoint.storage.on_training_network || checkpoint.mode == run::CheckpointMode::sync ||
       scenario.cluster.nodes == 1) {
     return true;
@@ -225,9 +210,9 @@ bool add_save_steps(const Scenario& scenario,
   const auto writers = static_cast<double>(run::writers_of(checkpoint, step).nodes);
   const Bytes share = run::checkpoint_size(checkpoint, step) / writers;
   constexpr double kFairShare = 0.5;  // of a NIC, beside training
-  const BytesPerSecond rate = std::min(
-      share / write,
-      static_cast<double>(network.nics_per_node) * network.nic_rate * cost::kNicShare * kFairShare);
+  const BytesPerSecond rate =
+      std::min(share / write, static_cast<double>(network.nics_per_node) * network.nic_rate *
+                                  cost::kNicShare * kFairShare);
   Scenario saving = scenario;
   saving.cluster.network.storage_traffic = rate;
   Diagnostics problems;  // warnings of the step are said already
@@ -245,9 +230,7 @@ bool add_save_steps(const Scenario& scenario,
   assumed.push_back(
       fmt::format("checkpoint.storage.network: a save sends {} from every node over the network of "
                   "training for {}, in which steps are {} longer: {} more stall",
-                  format_bandwidth(rate),
-                  format_time(lasts),
-                  format_percent(*busy / *sound - 1.0),
+                  format_bandwidth(rate), format_time(lasts), format_percent(*busy / *sound - 1.0),
                   format_time(lost)));
   return true;
 }

@@ -25,10 +25,8 @@ namespace orrery::evaluate {
 // Fills the slowdowns that `failures`, or its preset, leaves to a fault, and says in `assumed` what
 // they came to. False, with diagnostics, where the cluster has no such links.
 [[nodiscard]] bool add_fault_steps(const scenario::Scenario& scenario,
-                                   const EvaluateOptions& options,
-                                   run::FailureSpec& failures,
-                                   std::vector<std::string>& assumed,
-                                   Diagnostics& diagnostics);
+                                   const EvaluateOptions& options, run::FailureSpec& failures,
+                                   std::vector<std::string>& assumed, Diagnostics& diagnostics);
 
 // What an asynchronous save costs the steps beside it when the storage is reached over the network
 // of training (checkpoint.storage.network): an addition to its stall.
@@ -38,10 +36,8 @@ namespace orrery::evaluate {
 // The save has what it asks for, at most half of a NIC, and then lasts longer. Says in `assumed`
 // what that came to. False, with diagnostics, where the step cannot be simulated.
 [[nodiscard]] bool add_save_steps(const scenario::Scenario& scenario,
-                                  const EvaluateOptions& options,
-                                  const run::StepInput& step,
+                                  const EvaluateOptions& options, const run::StepInput& step,
                                   run::CheckpointSpec& checkpoint,
-                                  std::vector<std::string>& assumed,
-                                  Diagnostics& diagnostics);
+                                  std::vector<std::string>& assumed, Diagnostics& diagnostics);
 
 }  // namespace orrery::evaluate

@@ -48,10 +48,8 @@ model::FlopConvention executed(const scenario::Scenario& scenario,
   return skips ? model::FlopConvention::palm_causal : model::FlopConvention::palm;
 }
 
-void fill_utilisation(const scenario::Scenario& scenario,
-                      FlopPerSecond peak_of_gpu,
-                      const ExecutedPasses& passes,
-                      TokensPerSecond rate,
+void fill_utilisation(const scenario::Scenario& scenario, FlopPerSecond peak_of_gpu,
+                      const ExecutedPasses& passes, TokensPerSecond rate,
                       report::Evaluation& evaluation) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
   const FlopPerSecond peak = peak_of_gpu * gpus;
@@ -65,8 +63,7 @@ void fill_utilisation(const scenario::Scenario& scenario,
   set(evaluation, MetricId::mfu, mfu);
   set(evaluation, MetricId::mfu_causal, share(model_flop(model::FlopConvention::palm_causal)));
   set(evaluation, MetricId::mfu_6nd, share(model_flop(model::FlopConvention::six_nd)));
-  set(evaluation,
-      MetricId::hfu,
+  set(evaluation, MetricId::hfu,
       share(executed_flop_per_token(scenario, passes, evaluation.echo.layout)));
   set(evaluation, MetricId::model_flops_per_gpu, in_flop_per_second(peak * (mfu / gpus)));
 }
@@ -86,8 +83,7 @@ void fill_money(report::Evaluation& evaluation) {
   set(evaluation, MetricId::cost, run.cost);
   // A run that trained nothing has no cost per token.
   if (run.tokens.least() > 0.0) {
-    set(evaluation,
-        MetricId::cost_per_million_tokens,
+    set(evaluation, MetricId::cost_per_million_tokens,
         run.cost_per_token.mapped([](double dollars) { return dollars * kMega; }));
   }
   Dollars idle;
@@ -105,13 +101,10 @@ void fill_money(report::Evaluation& evaluation) {
 
 }  // namespace
 
-Flop executed_flop_per_token(const scenario::Scenario& scenario,
-                             const ExecutedPasses& passes,
+Flop executed_flop_per_token(const scenario::Scenario& scenario, const ExecutedPasses& passes,
                              const layout::Layout& layout) {
-  return model::hardware_flop_per_token(scenario.model,
-                                        executed(scenario, passes.attention),
-                                        passes.recompute,
-                                        recomputed_layers(scenario, layout),
+  return model::hardware_flop_per_token(scenario.model, executed(scenario, passes.attention),
+                                        passes.recompute, recomputed_layers(scenario, layout),
                                         passes.modules);
 }
 
@@ -128,10 +121,8 @@ FlopPerSecond dense_peak(const hardware::GpuProfile& gpu, model::Dtype compute) 
   return rate != nullptr ? rate->peak.value() : gpu.gemm.front().peak.value();
 }
 
-void fill_step_metrics(const scenario::Scenario& scenario,
-                       FlopPerSecond peak,
-                       const ExecutedPasses& passes,
-                       report::Evaluation& evaluation) {
+void fill_step_metrics(const scenario::Scenario& scenario, FlopPerSecond peak,
+                       const ExecutedPasses& passes, report::Evaluation& evaluation) {
   const step::StepResult& step = evaluation.step;
   const Seconds time = to_seconds(step.step_time);
   const TokensPerSecond rate = tokens_per_step(scenario) / time;
@@ -151,8 +142,7 @@ void fill_step_metrics(const scenario::Scenario& scenario,
     set(evaluation, MetricId::useful_tokens_per_second, in_tokens_per_second(rate) * shape.useful);
   }
   set(evaluation, MetricId::tokens_per_second, in_tokens_per_second(rate));
-  set(evaluation,
-      MetricId::tokens_per_second_per_gpu,
+  set(evaluation, MetricId::tokens_per_second_per_gpu,
       in_tokens_per_second(rate) / static_cast<double>(step.gpus));
   fill_utilisation(scenario, peak, passes, rate, evaluation);
   if (!step.given) {
@@ -174,8 +164,7 @@ void fill_step_metrics(const scenario::Scenario& scenario,
 void fill_rollout_metrics(report::Evaluation& evaluation) {
   const run::RolloutResult& rollout = *evaluation.rollout;
   set(evaluation, MetricId::rollout_step_time, in_seconds(rollout.step));
-  set(evaluation,
-      MetricId::gpu_seconds_per_answer,
+  set(evaluation, MetricId::gpu_seconds_per_answer,
       in_seconds(rollout.step) * static_cast<double>(rollout.gpus) /
           static_cast<double>(rollout.answers));
   if (rollout.answer) {
@@ -200,17 +189,15 @@ void fill_budget(const scenario::Scenario& scenario, report::Evaluation& evaluat
   set(evaluation, MetricId::optimal_tokens, best.tokens);
 }
 
-void fill_run_metrics(double watts,
-                      std::optional<std::int64_t> start,
+void fill_run_metrics(double watts, std::optional<std::int64_t> start,
                       report::Evaluation& evaluation) {
   const run::RunPlan& plan = *evaluation.plan;
   const run::MonteCarloResult& run = *evaluation.run;
   set(evaluation, MetricId::finish_time, run.wall);
   if (start) {
     const auto origin = static_cast<double>(*start);
-    set(evaluation, MetricId::finish_date, run.wall.mapped([origin](double wall) {
-      return origin + wall;
-    }));
+    set(evaluation, MetricId::finish_date,
+        run.wall.mapped([origin](double wall) { return origin + wall; }));
   }
   set(evaluation, MetricId::steps_done, run.steps);
   set(evaluation, MetricId::tokens_trained, run.tokens);
@@ -224,16 +211,14 @@ void fill_run_metrics(double watts,
   const auto hours_of = [](double gpu_seconds) { return in_hours(seconds(gpu_seconds)); };
   set(evaluation, MetricId::gpu_hours, run.held.mapped(hours_of));
   const double kilowatts = watts / kWattsPerKilowatt;
-  set(evaluation, MetricId::energy, run.held.mapped([&](double gpu_seconds) {
-    return hours_of(gpu_seconds) * kilowatts;
-  }));
+  set(evaluation, MetricId::energy,
+      run.held.mapped([&](double gpu_seconds) { return hours_of(gpu_seconds) * kilowatts; }));
   fill_money(evaluation);
   if (plan.mtbf) {
     set(evaluation, MetricId::mtbf, in_seconds(*plan.mtbf));
   }
   if (plan.checkpoint_steps) {
-    set(evaluation,
-        MetricId::checkpoint_interval,
+    set(evaluation, MetricId::checkpoint_interval,
         in_seconds(to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps)));
     set(evaluation, MetricId::checkpoint_stall, in_seconds(to_seconds(plan.stall)));
     set(evaluation, MetricId::checkpoint_durable, in_seconds(to_seconds(plan.durable)));

@@ -39,18 +39,15 @@ struct ExecutedPasses {
                                            const layout::Layout& layout);
 
 // `peak`: dense, of one GPU; the mean over types where the cluster is mixed.
-void fill_step_metrics(const scenario::Scenario& scenario,
-                       FlopPerSecond peak,
-                       const ExecutedPasses& passes,
-                       report::Evaluation& evaluation);
+void fill_step_metrics(const scenario::Scenario& scenario, FlopPerSecond peak,
+                       const ExecutedPasses& passes, report::Evaluation& evaluation);
 
 // Needs evaluation.plan and evaluation.run. `watts`: board power limit of one GPU. `start`: seconds
 // since 1970-01-01T00:00Z, for dates.
 void fill_rollout_metrics(report::Evaluation& evaluation);
 void fill_budget(const scenario::Scenario& scenario, report::Evaluation& evaluation);
 
-void fill_run_metrics(double watts,
-                      std::optional<std::int64_t> start,
+void fill_run_metrics(double watts, std::optional<std::int64_t> start,
                       report::Evaluation& evaluation);
 
 }  // namespace orrery::evaluate

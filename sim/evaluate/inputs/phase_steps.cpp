@@ -24,26 +24,16 @@ using scenario::Scenario;
 constexpr std::string_view kKey = "training.phases";
 
 PhaseShape shape_of(const Scenario& scenario) {
-  return {scenario.batch.global,
-          scenario.batch.micro,
-          scenario.model.sequence_length,
-          scenario.cluster.nodes,
-          scenario.layout.context,
-          scenario.layout.tensor,
-          scenario.layout.pipeline,
-          scenario.layout.virtual_stages};
+  return {scenario.batch.global,    scenario.batch.micro,          scenario.model.sequence_length,
+          scenario.cluster.nodes,   scenario.layout.context,       scenario.layout.tensor,
+          scenario.layout.pipeline, scenario.layout.virtual_stages};
 }
 
-bool fail(const Scenario& scenario,
-          const PhaseSpec& phase,
-          std::string message,
-          std::string allowed,
-          Diagnostics& diagnostics) {
+bool fail(const Scenario& scenario, const PhaseSpec& phase, std::string message,
+          std::string allowed, Diagnostics& diagnostics) {
   const std::string key =
       scenario.locations.contains(kKey) ? std::string(kKey) : std::string("training.batch_ramp");
-  diagnostics.error(scenario.where(key),
-                    key,
-                    fmt::format("{}: {}", phase.name, std::move(message)),
+  diagnostics.error(scenario.where(key), key, fmt::format("{}: {}", phase.name, std::move(message)),
                     std::move(allowed));
   return false;
 }
@@ -55,20 +45,15 @@ bool apply(const PhaseSpec& phase, Scenario& scenario, Diagnostics& diagnostics)
     return fail(scenario, phase, "states nodes and gpus", "one of the two", diagnostics);
   }
   if (phase.gpus && *phase.gpus % per_node != 0) {
-    return fail(scenario,
-                phase,
-                fmt::format("{} GPUs are no whole number of nodes", *phase.gpus),
-                fmt::format("a multiple of {}", per_node),
-                diagnostics);
+    return fail(scenario, phase, fmt::format("{} GPUs are no whole number of nodes", *phase.gpus),
+                fmt::format("a multiple of {}", per_node), diagnostics);
   }
   const std::int64_t nodes =
       phase.gpus ? *phase.gpus / per_node : phase.nodes.value_or(scenario.cluster.nodes);
   if (nodes > scenario.cluster.nodes) {
-    return fail(scenario,
-                phase,
+    return fail(scenario, phase,
                 fmt::format("{} nodes, but the cluster has {}", nodes, scenario.cluster.nodes),
-                fmt::format("at most {}", scenario.cluster.nodes),
-                diagnostics);
+                fmt::format("at most {}", scenario.cluster.nodes), diagnostics);
   }
   const bool other_layout = phase.context || phase.tensor || phase.pipeline;
   if (nodes != scenario.cluster.nodes || other_layout) {
@@ -111,43 +96,36 @@ std::variant<PhaseStep, Diagnostic> simulate(const Scenario& scenario,
   auto outcome =
       step::simulate_step(step_input(scenario, *resolved), resolved->costs, {.stop = options.stop});
   if (auto* problem = std::get_if<step::StepProblem>(&outcome)) {
-    diagnostics.error(
-        scenario.where(problem->key), problem->key, problem->message, problem->allowed);
+    diagnostics.error(scenario.where(problem->key), problem->key, problem->message,
+                      problem->allowed);
     return first_error();
   }
   const auto& result = std::get<step::StepResult>(outcome);
   const step::Feasibility& fit = result.feasibility;
   return PhaseStep{to_seconds(result.step_time),
                    fit.fits ? std::string()
-                            : fmt::format("a GPU of stage {} lacks {}",
-                                          fit.worst_stage,
+                            : fmt::format("a GPU of stage {} lacks {}", fit.worst_stage,
                                           format_bytes_binary(Bytes{} - fit.headroom))};
 }
 
 // Adds the step time of every wanted shape to `base.known`.
-bool simulate_all(const std::vector<Scenario>& scenarios,
-                  const std::vector<PhaseSpec>& phases,
-                  const std::map<PhaseShape, std::size_t>& wanted,
-                  const EvaluateOptions& options,
-                  PhaseBase& base,
-                  Diagnostics& diagnostics) {
+bool simulate_all(const std::vector<Scenario>& scenarios, const std::vector<PhaseSpec>& phases,
+                  const std::map<PhaseShape, std::size_t>& wanted, const EvaluateOptions& options,
+                  PhaseBase& base, Diagnostics& diagnostics) {
   const std::vector<std::pair<PhaseShape, std::size_t>> list(wanted.begin(), wanted.end());
   std::vector<std::variant<PhaseStep, Diagnostic>> outcomes(list.size());
-  parallel_for(static_cast<std::int64_t>(list.size()),
-               {.threads = options.threads, .stop = options.stop},
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (auto n = static_cast<std::size_t>(begin); n < static_cast<std::size_t>(end);
-                      ++n) {
-                   outcomes[n] = simulate(scenarios[list[n].second], options);
-                 }
-               });
+  parallel_for(
+      static_cast<std::int64_t>(list.size()), {.threads = options.threads, .stop = options.stop},
+      [&](std::int64_t begin, std::int64_t end) {
+        for (auto n = static_cast<std::size_t>(begin); n < static_cast<std::size_t>(end); ++n) {
+          outcomes[n] = simulate(scenarios[list[n].second], options);
+        }
+      });
   stop_point(options.stop);
   for (std::size_t n = 0; n < list.size(); ++n) {
     if (const auto* problem = std::get_if<Diagnostic>(&outcomes[n])) {
-      return fail(scenarios[list[n].second],
-                  phases[list[n].second],
-                  fmt::format("{}: {}", problem->key, problem->message),
-                  problem->allowed,
+      return fail(scenarios[list[n].second], phases[list[n].second],
+                  fmt::format("{}: {}", problem->key, problem->message), problem->allowed,
                   diagnostics);
     }
     base.known.emplace(list[n].first, std::get<PhaseStep>(outcomes[n]));
@@ -156,10 +134,8 @@ bool simulate_all(const std::vector<Scenario>& scenarios,
 }
 
 // A layout is changed by a save, a restart and a load that splits the state anew.
-void warn_of_free_changes(const Scenario& scenario,
-                          const std::vector<PhaseSpec>& phases,
-                          const std::vector<Scenario>& scenarios,
-                          Diagnostics& diagnostics) {
+void warn_of_free_changes(const Scenario& scenario, const std::vector<PhaseSpec>& phases,
+                          const std::vector<Scenario>& scenarios, Diagnostics& diagnostics) {
   for (std::size_t i = 1; i < phases.size(); ++i) {
     const layout::LayoutSpec& before = scenarios[i - 1].layout;
     const layout::LayoutSpec& here = scenarios[i].layout;
@@ -167,8 +143,7 @@ void warn_of_free_changes(const Scenario& scenario,
                       before.virtual_stages == here.virtual_stages;
     if (!same && phases[i].change == Seconds{}) {
       diagnostics.warning(
-          scenario.where(kKey),
-          std::string(kKey),
+          scenario.where(kKey), std::string(kKey),
           fmt::format("{}: the layout changes, which takes no time as stated", phases[i].name),
           "restart: the time of a restart and of loading the checkpoint anew");
     }
@@ -177,12 +152,8 @@ void warn_of_free_changes(const Scenario& scenario,
 
 }  // namespace
 
-bool add_phase_steps(const Scenario& scenario,
-                     const EvaluateOptions& options,
-                     PhaseBase& base,
-                     run::TrainingSpec& training,
-                     run::StepInput& step,
-                     Diagnostics& diagnostics) {
+bool add_phase_steps(const Scenario& scenario, const EvaluateOptions& options, PhaseBase& base,
+                     run::TrainingSpec& training, run::StepInput& step, Diagnostics& diagnostics) {
   training.phases = run::phases_of(training, scenario.batch.global, scenario.model.sequence_length);
   base.known.emplace(shape_of(scenario), PhaseStep{base.simulated});
   base.lacking.clear();

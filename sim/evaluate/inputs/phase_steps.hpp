@@ -49,10 +49,8 @@ struct PhaseBase {
 // `base.lacking` is of these phases. False, with
 // diagnostics, when a phase cannot be trained.
 [[nodiscard]] bool add_phase_steps(const scenario::Scenario& scenario,
-                                   const EvaluateOptions& options,
-                                   PhaseBase& base,
-                                   run::TrainingSpec& training,
-                                   run::StepInput& step,
+                                   const EvaluateOptions& options, PhaseBase& base,
+                                   run::TrainingSpec& training, run::StepInput& step,
                                    Diagnostics& diagnostics);
 
 }  // namespace orrery::evaluate

@@ -39,15 +39,13 @@ std::string_view dtype_name(model::Dtype dtype) {
   return {};
 }
 
-void check_precision(const scenario::Scenario& scenario,
-                     const hardware::GpuProfile& gpu,
+void check_precision(const scenario::Scenario& scenario, const hardware::GpuProfile& gpu,
                      Diagnostics& diagnostics) {
   const model::Dtype compute = scenario.step.precision.compute;
   const hardware::GemmRate* rate = gpu.find_gemm(compute);
   const bool mx = scenario.step.precision.fp8_scaling == model::Fp8Scaling::mx;
   if (rate != nullptr && compute == model::Dtype::fp8 && mx && !rate->mx_ratio) {
-    diagnostics.error(scenario.where("precision"),
-                      "precision",
+    diagnostics.error(scenario.where("precision"), "precision",
                       fmt::format("{} has no units for scales of 32 values (MXFP8), which came "
                                   "with Blackwell",
                                   gpu.name),
@@ -56,8 +54,7 @@ void check_precision(const scenario::Scenario& scenario,
   const model::ModelSpec& model = scenario.model;
   if (scenario.step.precision.is_master() &&
       (model.linear_attention || model.sparse_attention || model.compressed_attention)) {
-    diagnostics.error(scenario.where("precision"),
-                      "precision",
+    diagnostics.error(scenario.where("precision"), "precision",
                       "is wider than what kernels of linear and sparse attention are known in",
                       "bf16, fp16, fp8-*");
   }
@@ -68,22 +65,19 @@ void check_precision(const scenario::Scenario& scenario,
   for (const hardware::GemmRate& other : gpu.gemm) {
     supported.push_back(dtype_name(other.dtype));
   }
-  diagnostics.error(scenario.where("precision"),
-                    "precision",
+  diagnostics.error(scenario.where("precision"), "precision",
                     fmt::format("{} has no {} rate", gpu.name, dtype_name(compute)),
                     fmt::format("{}", fmt::join(supported, ", ")));
 }
 
 // Wires that the scenario counts on must exist on this GPU, and counts must stay countable.
-void check_limits(const scenario::Scenario& scenario,
-                  const hardware::GpuProfile& gpu,
+void check_limits(const scenario::Scenario& scenario, const hardware::GpuProfile& gpu,
                   Diagnostics& diagnostics) {
   if (!gpu.nvlink) {
     hardware::ClusterSpec without_nvlink = scenario.cluster;
     without_nvlink.network.nvlink_domain = 1;
     if (const auto problem = hardware::network_problem(without_nvlink)) {
-      diagnostics.error(scenario.where("cluster.network"),
-                        "cluster.network",
+      diagnostics.error(scenario.where("cluster.network"), "cluster.network",
                         fmt::format("{} has no NVLink: {}", gpu.name, *problem));
     }
   }
@@ -99,17 +93,14 @@ void check_limits(const scenario::Scenario& scenario,
                                  kProducts * (real(model.ffn_hidden_size) + expert_width)));
   constexpr double kMostParameters = kPeta;
   if (parameters > kMostParameters) {
-    diagnostics.error(scenario.where("model"),
-                      "model",
-                      fmt::format("has about {:.2g} parameters", parameters),
-                      "at most 10^15");
+    diagnostics.error(scenario.where("model"), "model",
+                      fmt::format("has about {:.2g} parameters", parameters), "at most 10^15");
   }
   const double rows = real(scenario.batch.micro) * real(model.sequence_length) *
                       (model.moe ? real(model.moe->top_k) : 1.0);
   constexpr double kMostRows = kTera;
   if (rows > kMostRows) {
-    diagnostics.error(scenario.where("batch.micro"),
-                      "batch.micro",
+    diagnostics.error(scenario.where("batch.micro"), "batch.micro",
                       fmt::format("a micro-batch has {:.2g} rows (tokens times experts)", rows),
                       "at most 10^12");
   }
@@ -138,8 +129,7 @@ hardware::SoftwareProfile compiled_if_it_matters(const scenario::Scenario& scena
     if (scenario.is_set_by_recipe("compile")) {
       return software;
     }
-    diagnostics.warning(scenario.where("compile"),
-                        "compile",
+    diagnostics.warning(scenario.where("compile"), "compile",
                         fmt::format("has no effect: {} states no compile_speedup", software.name));
     return software;
   }
@@ -147,8 +137,7 @@ hardware::SoftwareProfile compiled_if_it_matters(const scenario::Scenario& scena
 }
 
 // A layer is the smallest thing that is reduced by itself.
-void warn_of_small_buckets(const scenario::Scenario& scenario,
-                           const layout::Layout& layout,
+void warn_of_small_buckets(const scenario::Scenario& scenario, const layout::Layout& layout,
                            Diagnostics& diagnostics) {
   if (!scenario.step.bucket || scenario.is_set_by_recipe("overlap.bucket")) {
     return;
@@ -158,8 +147,7 @@ void warn_of_small_buckets(const scenario::Scenario& scenario,
   const Bytes gradients =
       model::bytes_per_element(scenario.step.precision.gradient) * (layer.dense + layer.expert);
   if (*scenario.step.bucket < gradients) {
-    diagnostics.warning(scenario.where("overlap.bucket"),
-                        "overlap.bucket",
+    diagnostics.warning(scenario.where("overlap.bucket"), "overlap.bucket",
                         fmt::format("is below the gradients of one layer ({}): a bucket holds "
                                     "that much",
                                     format_bytes_binary(gradients)));
@@ -167,10 +155,8 @@ void warn_of_small_buckets(const scenario::Scenario& scenario,
 }
 
 // Other types must run the same step: the data type of its products, and NVLink or none.
-void add_mixed(const scenario::Scenario& scenario,
-               const hardware::SoftwareProfile& software,
-               std::vector<hardware::GpuProfile> others,
-               Resolved& resolved,
+void add_mixed(const scenario::Scenario& scenario, const hardware::SoftwareProfile& software,
+               std::vector<hardware::GpuProfile> others, Resolved& resolved,
                Diagnostics& diagnostics) {
   std::int64_t first_node = scenario.cluster.nodes;
   for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
@@ -179,34 +165,27 @@ void add_mixed(const scenario::Scenario& scenario,
   for (std::size_t i = 0; i < others.size(); ++i) {
     const bool same_wires = others[i].nvlink.has_value() == resolved.costs.gpu().nvlink.has_value();
     if (!same_wires) {
-      diagnostics.error(
-          scenario.where("cluster.mixed"),
-          "cluster.mixed",
-          fmt::format(
-              "of {} and {} only one has NVLink", resolved.costs.gpu().name, others[i].name));
+      diagnostics.error(scenario.where("cluster.mixed"), "cluster.mixed",
+                        fmt::format("of {} and {} only one has NVLink", resolved.costs.gpu().name,
+                                    others[i].name));
     }
     const auto& first = resolved.costs.gpu();
     if (vendor_of(others[i].arch) != vendor_of(first.arch)) {
-      diagnostics.error(scenario.where("cluster.mixed"),
-                        "cluster.mixed",
-                        fmt::format("{} is made by {}, {} by {}: they share no collective library",
-                                    first.name,
-                                    vendor_of(first.arch),
-                                    others[i].name,
-                                    vendor_of(others[i].arch)));
+      diagnostics.error(
+          scenario.where("cluster.mixed"), "cluster.mixed",
+          fmt::format("{} is made by {}, {} by {}: they share no collective library", first.name,
+                      vendor_of(first.arch), others[i].name, vendor_of(others[i].arch)));
     }
     check_precision(scenario, others[i], diagnostics);
-    resolved.mixed.push_back({first_node,
-                              std::make_shared<const cost::CostModel>(
-                                  std::move(others[i]), software, scenario.cluster)});
+    resolved.mixed.push_back({first_node, std::make_shared<const cost::CostModel>(
+                                              std::move(others[i]), software, scenario.cluster)});
     first_node += scenario.cluster.mixed[i].nodes;
   }
 }
 
 // Mean over the nodes of a figure of their GPUs.
 template <typename Figure>
-double mean_over_nodes(const scenario::Scenario& scenario,
-                       const Resolved& resolved,
+double mean_over_nodes(const scenario::Scenario& scenario, const Resolved& resolved,
                        Figure figure) {
   double sum = 0.0;
   std::int64_t first = scenario.cluster.nodes;
@@ -223,10 +202,7 @@ double mean_over_nodes(const scenario::Scenario& scenario,
 std::optional<layout::Layout> layout_of(const scenario::Scenario& scenario,
                                         const layout::ClusterShape& cluster,
                                         Diagnostics& diagnostics) {
-  auto resolved = layout::resolve_layout(scenario.layout,
-                                         scenario.batch,
-                                         scenario.model,
-                                         cluster,
+  auto resolved = layout::resolve_layout(scenario.layout, scenario.batch, scenario.model, cluster,
                                          schedule::traits_of(scenario.step.schedule).placement);
   if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
     for (const layout::LayoutProblem& problem : *problems) {
@@ -243,30 +219,25 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                 const std::optional<hardware::ProfileSearch>& search,
                                 Diagnostics& diagnostics) {
   const hardware::ProfileSearch where = search ? *search : hardware::default_search(scenario.file);
-  auto gpu = hardware::load_gpu_profile(
-      scenario.cluster.gpu, where, scenario.where("cluster.gpu"), "cluster.gpu", diagnostics);
+  auto gpu = hardware::load_gpu_profile(scenario.cluster.gpu, where, scenario.where("cluster.gpu"),
+                                        "cluster.gpu", diagnostics);
   auto software = hardware::load_software_profile(
       scenario.software, where, scenario.where("software"), "software", diagnostics);
   scenario::Scenario complete = scenario;
-  const bool has_tables =
-      hardware::load_collective_tables(complete.cluster.network,
-                                       where,
-                                       scenario.where("cluster.network.collectives"),
-                                       "cluster.network.collectives",
-                                       diagnostics,
-                                       gpu ? gpu->collectives : nullptr);
+  const bool has_tables = hardware::load_collective_tables(
+      complete.cluster.network, where, scenario.where("cluster.network.collectives"),
+      "cluster.network.collectives", diagnostics, gpu ? gpu->collectives : nullptr);
   std::vector<hardware::GpuProfile> others;
   for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
-    auto other = hardware::load_gpu_profile(
-        block.gpu, where, scenario.where("cluster.mixed"), "cluster.mixed", diagnostics);
+    auto other = hardware::load_gpu_profile(block.gpu, where, scenario.where("cluster.mixed"),
+                                            "cluster.mixed", diagnostics);
     if (other) {
       others.push_back(*std::move(other));
     }
   }
   if (!gpu || !software || !has_tables || others.size() != scenario.cluster.mixed.size()) {
     const bool has_nvlink = !gpu || gpu->nvlink;
-    (void)layout_of(scenario,
-                    hardware::cluster_shape(scenario.cluster, has_nvlink),
+    (void)layout_of(scenario, hardware::cluster_shape(scenario.cluster, has_nvlink),
                     diagnostics);  // its errors
     return std::nullopt;
   }
@@ -279,8 +250,7 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
 }
 
 hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
-                                   hardware::SoftwareProfile software,
-                                   Diagnostics& diagnostics) {
+                                   hardware::SoftwareProfile software, Diagnostics& diagnostics) {
   software = hardware::at_release(std::move(software), scenario.recipe.release);
   if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
     software = hardware::with_rowwise_scales(std::move(software));
@@ -307,33 +277,28 @@ std::optional<ResolvedLayout> resolve_layout(const scenario::Scenario& scenario,
   layout::Layout layout = *std::move(found);
   auto placed = layout::use_domains(layout, cluster, scenario.cluster.network.domain_gpus);
   if (const auto* problem = std::get_if<layout::LayoutProblem>(&placed)) {
-    diagnostics.error(
-        scenario.where(problem->key), problem->key, problem->message, problem->allowed);
+    diagnostics.error(scenario.where(problem->key), problem->key, problem->message,
+                      problem->allowed);
     return std::nullopt;
   }
   layout.context_method = scenario.layout.context_method.value_or(software.context_method);
   layout.context_balanced = scenario.layout.context_balanced.value_or(software.context_balanced);
   const model::Recompute recompute = recompute_of(scenario.step.recompute, software);
   warn_of_small_buckets(scenario, layout, diagnostics);
-  return ResolvedLayout{
-      std::get<layout::ClusterShape>(std::move(placed)), std::move(layout), recompute};
+  return ResolvedLayout{std::get<layout::ClusterShape>(std::move(placed)), std::move(layout),
+                        recompute};
 }
 
-std::optional<Resolved> resolve(const scenario::Scenario& scenario,
-                                hardware::GpuProfile gpu,
-                                hardware::SoftwareProfile software,
-                                Diagnostics& diagnostics) {
+std::optional<Resolved> resolve(const scenario::Scenario& scenario, hardware::GpuProfile gpu,
+                                hardware::SoftwareProfile software, Diagnostics& diagnostics) {
   auto found = resolve_layout(scenario, gpu, software, diagnostics);
   if (!found) {
     return std::nullopt;
   }
   Resolved resolved{
-      cost::CostModel(
-          std::move(gpu), stack_of(scenario, std::move(software), diagnostics), scenario.cluster),
-      found->cluster,
-      std::move(found->layout),
-      found->recompute,
-      scenario.step.recompute.modules};
+      cost::CostModel(std::move(gpu), stack_of(scenario, std::move(software), diagnostics),
+                      scenario.cluster),
+      found->cluster, std::move(found->layout), found->recompute, scenario.step.recompute.modules};
   if (scenario.step.recompute.memory_budget) {
     const step::RecomputeSpec chosen =
         step::meet_memory_budget(step_input(scenario, resolved), resolved.costs);
@@ -351,8 +316,8 @@ FlopPerSecond mean_peak(const scenario::Scenario& scenario, const Resolved& reso
 }
 
 double mean_power_watts(const scenario::Scenario& scenario, const Resolved& resolved) {
-  return mean_over_nodes(
-      scenario, resolved, [](const hardware::GpuProfile& gpu) { return gpu.power_watts.value(); });
+  return mean_over_nodes(scenario, resolved,
+                         [](const hardware::GpuProfile& gpu) { return gpu.power_watts.value(); });
 }
 
 double held_critic(const scenario::Scenario& scenario) {

@@ -63,10 +63,8 @@ struct ResolvedLayout {
 
 // `software` from stack_of.
 [[nodiscard]] std::optional<ResolvedLayout> resolve_layout(
-    const scenario::Scenario& scenario,
-    const hardware::GpuProfile& gpu,
-    const hardware::SoftwareProfile& software,
-    Diagnostics& diagnostics);
+    const scenario::Scenario& scenario, const hardware::GpuProfile& gpu,
+    const hardware::SoftwareProfile& software, Diagnostics& diagnostics);
 
 // The precision as scenarios name it: bf16, fp8-delayed, ...
 [[nodiscard]] std::string precision_name(const model::PrecisionSpec& precision);

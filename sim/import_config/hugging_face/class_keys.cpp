@@ -36,18 +36,16 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
     }
   }
   if (is_foreign_class(type) && !forced && !all_attend) {
-    keys.error(*item,
-               fmt::format("{} is not a decoder whose every layer attends to all keys: a "
-                           "scenario cannot express it",
-                           yaml::display(type)));
+    keys.error(*item, fmt::format("{} is not a decoder whose every layer attends to all keys: a "
+                                  "scenario cannot express it",
+                                  yaml::display(type)));
     return nullptr;
   }
   if (forced) {
     const ModelClass* wanted = find_model_class(import.model_class);
     if (wanted == nullptr) {
       import.diagnostics.error(
-          {"--as"},
-          "",
+          {"--as"}, "",
           fmt::format("{} is no class that is known", yaml::display(import.model_class)),
           model_class_names());
     } else if (find_model_class(type) != wanted) {
@@ -66,9 +64,7 @@ const ModelClass* check_class(Import& import, std::string_view prefix, const std
   } else if (known == nullptr) {
     const SourceLocation where =
         keys.items().empty() ? SourceLocation{} : SourceLocation{keys.items().front().where.file};
-    import.diagnostics.error(where,
-                             path,
-                             "is not stated, and the class says what a layer is",
+    import.diagnostics.error(where, path, "is not stated, and the class says what a layer is",
                              "--as TYPE states it, such as --as llama");
   }
   return known;
@@ -88,8 +84,8 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
     if (grouped) {
       copy_count(import, own, "model.num_query_groups");
     } else if (import.on(at("multi_query"))) {
-      draft.set(
-          "model.num_query_groups", std::int64_t{1}, read_from(*keys.find(at("multi_query"))));
+      draft.set("model.num_query_groups", std::int64_t{1},
+                read_from(*keys.find(at("multi_query"))));
     }
     static_cast<void>(keys.take(own));
     static_cast<void>(keys.flag(at("multi_query")));
@@ -112,8 +108,7 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
     copy_count(import, at("attn_config.kv_n_heads"), "model.num_query_groups");
     const auto alibi = keys.flag(at("attn_config.alibi"));
     if (!alibi.value_or(false)) {
-      draft.set("model.position",
-                "learned",
+      draft.set("model.position", "learned",
                 alibi ? read_from(*keys.find(at("attn_config.alibi")))
                       : default_of(import, "learned positions"));
       copy_count(import, at("max_seq_len"), "model.max_positions");
@@ -125,8 +120,7 @@ void read_class_keys(Import& import, std::string_view prefix, const ModelClass& 
     const auto width = keys.count(at("d_model"));
     if (ratio && width) {
       draft.set(
-          "model.ffn_hidden_size",
-          *ratio * *width,
+          "model.ffn_hidden_size", *ratio * *width,
           derived_from(*keys.find(at("expansion_ratio")), fmt::format("{} x {}", *ratio, *width)));
     }
   } else if (known.type == "minimax_m2") {
@@ -156,22 +150,12 @@ class Mixture {
       return;
     }
     import_.set("model.moe.num_experts", *experts, name);
-    copy_first({"num_experts_per_tok",
-                "top_k_experts",
-                "experts_per_token",
-                "num_experts_per_token",
-                "moe_k",
-                "moe_topk",
-                "moe_top_k",
-                "moe_router_topk",
-                "num_selected_experts",
-                "top_k"},
-               "model.moe.top_k");
-    copy_first({"moe_intermediate_size",
-                "expert_ffn_hidden_size",
-                "moe_ffn_hidden_size",
-                "expert_intermediate_size",
-                "ffn_dim_expert"},
+    copy_first(
+        {"num_experts_per_tok", "top_k_experts", "experts_per_token", "num_experts_per_token",
+         "moe_k", "moe_topk", "moe_top_k", "moe_router_topk", "num_selected_experts", "top_k"},
+        "model.moe.top_k");
+    copy_first({"moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size",
+                "expert_intermediate_size", "ffn_dim_expert"},
                "model.moe.ffn_hidden_size");
     if (family_.type == "llama4_text") {
       copy_count(import_, at("intermediate_size"), "model.moe.ffn_hidden_size");
@@ -186,8 +170,8 @@ class Mixture {
     }
     const auto capacity = keys_.number(at("moe_train_capacity_factor"));
     if (import_.on(at("moe_token_dropping")) && capacity) {
-      import_.set(
-          "model.moe.capacity", fmt::format("{}", *capacity), at("moe_train_capacity_factor"));
+      import_.set("model.moe.capacity", fmt::format("{}", *capacity),
+                  at("moe_train_capacity_factor"));
     }
     const auto layers = keys_.count(at("num_hidden_layers"));
     if (layers) {
@@ -281,18 +265,13 @@ class Mixture {
                      leading && all == most
                          ? read_from(*from)
                          : derived_from(*from, "as many layers have a dense MLP"),
-                     all,
-                     leading);
+                     all, leading);
   }
 
   [[nodiscard]] std::string expert_count() const {
-    for (const std::string_view name : {"n_routed_experts",
-                                        "num_local_experts",
-                                        "num_experts",
-                                        "moe_num_experts",
-                                        "n_experts",
-                                        "num_moe_experts",
-                                        "moe_num_primary_experts"}) {
+    for (const std::string_view name :
+         {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts", "n_experts",
+          "num_moe_experts", "moe_num_primary_experts"}) {
       if (keys_.find(at(name)) != nullptr) {
         return at(name);
       }
@@ -304,17 +283,14 @@ class Mixture {
     if (keys_.find(at("moe_shared_expert_intermediate_size")) != nullptr) {
       static_cast<void>(keys_.take(at("n_shared_experts")));  // of that width in all
     } else {
-      copy_first({"n_shared_experts",
-                  "num_shared_experts",
-                  "num_shared_expert",
-                  "moe_num_shared_experts",
-                  "shared_experts"},
+      copy_first({"n_shared_experts", "num_shared_experts", "num_shared_expert",
+                  "moe_num_shared_experts", "shared_experts"},
                  "model.moe.shared");
     }
     std::string width_key = at("shared_expert_intermediate_size");
-    for (const std::string_view name : {"shared_intermediate_size",
-                                        "moe_shared_expert_intermediate_size",
-                                        "shared_expert_ffn_hidden_size"}) {
+    for (const std::string_view name :
+         {"shared_intermediate_size", "moe_shared_expert_intermediate_size",
+          "shared_expert_ffn_hidden_size"}) {
       width_key = keys_.find(at(name)) != nullptr ? at(name) : width_key;
     }
     if (keys_.count(width_key).value_or(0) > 0 &&

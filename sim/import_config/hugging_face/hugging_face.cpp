@@ -35,9 +35,7 @@ class HuggingFace {
   }
 
  private:
-  [[nodiscard]] std::string at(std::string_view name) const {
-    return prefix_ + std::string(name);
-  }
+  [[nodiscard]] std::string at(std::string_view name) const { return prefix_ + std::string(name); }
 
   // The value of the class, founded on the key `model_type`.
   [[nodiscard]] Origin of_class(std::string why) const {
@@ -82,8 +80,7 @@ class HuggingFace {
     const bool one_group = family_->type == "gpt_bigcode";  // unless the file says otherwise
     if (keys_.flag(at("multi_query")).value_or(one_group) && family_->type != "falcon") {
       const SourceItem* said = keys_.find(at("multi_query"));
-      import_.draft.set("model.num_query_groups",
-                        std::int64_t{1},
+      import_.draft.set("model.num_query_groups", std::int64_t{1},
                         said != nullptr ? read_from(*said) : of_class("multi_query is true"));
     }
     if (const SourceItem* rank = keys_.find(at("kv_lora_rank"))) {
@@ -104,8 +101,7 @@ class HuggingFace {
     }
     const auto stated = keys_.flag(bias_key);
     if (stated.value_or(family_->qkv_bias) && !all_biases) {
-      import_.draft.set("model.qkv_bias",
-                        true,
+      import_.draft.set("model.qkv_bias", true,
                         stated ? read_from(*keys_.find(bias_key))
                                : of_class("biases of queries, keys and values"));
       if (stated && bias_key == at("attention_bias")) {
@@ -113,8 +109,8 @@ class HuggingFace {
       }
     }
     if (import_.draft.find("model.norm") == nullptr) {
-      import_.draft.set(
-          "model.norm", std::string(family_->norm), of_class("the class normalises so"));
+      import_.draft.set("model.norm", std::string(family_->norm),
+                        of_class("the class normalises so"));
     }
     read_positions();
   }
@@ -132,8 +128,7 @@ class HuggingFace {
       if (rows && family_->position == "learned") {
         // OPT keeps two rows before the first position.
         const bool opt = family_->type == "opt";
-        import_.draft.set("model.max_positions",
-                          *rows + (opt ? 2 : 0),
+        import_.draft.set("model.max_positions", *rows + (opt ? 2 : 0),
                           opt ? derived_from(*keys_.find(at(name)), "and two rows before them")
                               : read_from(*keys_.find(at(name))));
       }
@@ -145,11 +140,8 @@ class HuggingFace {
 
   void read_mlp() {
     std::string activation;
-    for (const std::string_view name : {"hidden_act",
-                                        "hidden_activation",
-                                        "activation_function",
-                                        "mlp_hidden_act",
-                                        "activation"}) {
+    for (const std::string_view name : {"hidden_act", "hidden_activation", "activation_function",
+                                        "mlp_hidden_act", "activation"}) {
       const auto text = keys_.text(at(name));
       activation = activation.empty() && text ? *text : activation;
     }
@@ -184,8 +176,7 @@ class HuggingFace {
     const auto outer = prefix_.empty() ? tied : keys_.flag("tie_word_embeddings");
     const auto value = tied ? tied : outer;
     const std::string path = tied ? at("tie_word_embeddings") : std::string("tie_word_embeddings");
-    import_.draft.set("model.tie_embeddings",
-                      value.value_or(family_->tied),
+    import_.draft.set("model.tie_embeddings", value.value_or(family_->tied),
                       value ? read_from(*keys_.find(path)) : of_class("default of the class"));
     if (family_->embedding_norm) {
       import_.draft.set("model.embedding_norm", true, of_class("a norm after the embedding"));
@@ -193,18 +184,14 @@ class HuggingFace {
     const auto narrow = keys_.count(at("word_embed_proj_dim"));
     const auto hidden = keys_.count(at("hidden_size"));
     if (narrow && hidden && *narrow != *hidden) {
-      leave_out(import_,
-                at("word_embed_proj_dim"),
-                Effect::large,
+      leave_out(import_, at("word_embed_proj_dim"), Effect::large,
                 "a scenario has embeddings of the width of the model");
     }
     if (hidden) {
       import_.set("model.hidden_size", *hidden, at("hidden_size"));
     }
     const bool padded = keys_.find(at("padded_vocab_size")) != nullptr;
-    keep_count(import_,
-               at(padded ? "padded_vocab_size" : "vocab_size"),
-               import_.pending.vocab,
+    keep_count(import_, at(padded ? "padded_vocab_size" : "vocab_size"), import_.pending.vocab,
                "model.vocab_size");
     static_cast<void>(keys_.take(at("vocab_size")));
   }
@@ -219,11 +206,8 @@ class HuggingFace {
       const bool half = *dtype == "float16";
       if (half || *dtype == "bfloat16") {
         const SourceItem& item = *keys_.find(name);
-        import_.draft.set("precision.compute",
-                          half ? "fp16" : "bf16",
-                          Origin{OriginKind::assumed,
-                                 item.where,
-                                 item.shown,
+        import_.draft.set("precision.compute", half ? "fp16" : "bf16",
+                          Origin{OriginKind::assumed, item.where, item.shown,
                                  "trained in the type in which the weights are kept"});
       } else {
         leave_out(import_, name, Effect::none, "");
@@ -276,17 +260,14 @@ class HuggingFace {
     } else if (every) {
       import_.set("model.attention_window.size", *window, at("sliding_window"));
       import_.draft.set(
-          "model.attention_window.full_every",
-          *every,
+          "model.attention_window.full_every", *every,
           !kinds.empty() ? read_from(*keys_.find(at("layer_types")))
           : pattern != nullptr
               ? read_from(*pattern)
               : of_class(*every == 0 ? std::string("every layer has the window")
                                      : fmt::format("each {}th layer is full", *every)));
     } else if (windowed && (longest_ == 0 || *window < longest_)) {
-      leave_out(import_,
-                at("sliding_window"),
-                Effect::large,
+      leave_out(import_, at("sliding_window"), Effect::large,
                 fmt::format("attention is costed over the whole sequence, so too high where "
                             "sequences are longer than {} tokens",
                             *window),
@@ -295,13 +276,10 @@ class HuggingFace {
     if (!every && import_.draft.find("model.layer_types") == nullptr &&
         std::find(kinds.begin(), kinds.end(), "sliding_attention") != kinds.end()) {
       const auto narrow = std::count(kinds.begin(), kinds.end(), "sliding_attention");
-      leave_out(import_,
-                at("layer_types"),
-                Effect::large,
+      leave_out(import_, at("layer_types"), Effect::large,
                 fmt::format("{} of {} layers attend within a window; all are costed over the "
                             "whole sequence",
-                            narrow,
-                            kinds.size()),
+                            narrow, kinds.size()),
                 "model.attention_window");
     }
   }
@@ -332,12 +310,9 @@ class HuggingFace {
   void take_defaults() {
     const ClassDefaults& defaults = family_->defaults;
     const std::pair<std::string_view, std::int64_t> known[] = {
-        {"model.num_layers", defaults.layers},
-        {"model.hidden_size", defaults.hidden},
-        {"model.num_attention_heads", defaults.heads},
-        {"model.num_query_groups", defaults.groups},
-        {"model.head_dim", defaults.head_dim},
-        {"model.ffn_hidden_size", defaults.ffn}};
+        {"model.num_layers", defaults.layers},         {"model.hidden_size", defaults.hidden},
+        {"model.num_attention_heads", defaults.heads}, {"model.num_query_groups", defaults.groups},
+        {"model.head_dim", defaults.head_dim},         {"model.ffn_hidden_size", defaults.ffn}};
     // A Llama that states its heads has as many groups, and none of the other dimensions says less.
     const bool heads = import_.draft.find("model.num_attention_heads") != nullptr;
     for (const auto& [path, value] : known) {
@@ -353,8 +328,8 @@ class HuggingFace {
     }
     if (family_->gated && import_.draft.find("model.ffn_hidden_size") == nullptr &&
         import_.draft.find("model.moe.ffn_hidden_size") == nullptr) {
-      import_.draft.leave_open(
-          "model.ffn_hidden_size", SourceItem{}, "the file leaves it to its class");
+      import_.draft.leave_open("model.ffn_hidden_size", SourceItem{},
+                               "the file leaves it to its class");
     }
   }
 
@@ -368,8 +343,6 @@ class HuggingFace {
 
 }  // namespace
 
-void read_hugging_face(Import& import) {
-  HuggingFace(import).read();
-}
+void read_hugging_face(Import& import) { HuggingFace(import).read(); }
 
 }  // namespace orrery::import_config

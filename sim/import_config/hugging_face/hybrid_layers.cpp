@@ -44,8 +44,8 @@ class HybridLayers {
     if (!listed && family_.mixer == "attention_mamba2") {
       set_types({"attention_mamba2"}, default_of(import_, "Mamba-2 beside attention"));
     } else if (!listed && !family_.mixer.empty()) {
-      import_.draft.leave_open(
-          "model.layer_types", SourceItem{}, "the file does not say which layers are attention");
+      import_.draft.leave_open("model.layer_types", SourceItem{},
+                               "the file does not say which layers are attention");
     }
     static_cast<void>(keys_.take(at("full_attention_interval")));  // where the layers are listed
     read_widths();
@@ -57,8 +57,7 @@ class HybridLayers {
     }
     const bool stated = keys_.find(at("attn_output_gate")) != nullptr;
     if (keys_.flag(at("attn_output_gate")).value_or(family_.output_gate)) {
-      import_.draft.set("model.output_gate",
-                        true,
+      import_.draft.set("model.output_gate", true,
                         stated ? read_from(*keys_.find(at("attn_output_gate")))
                                : default_of(import_, "attention with a gate"));
     }
@@ -90,8 +89,8 @@ class HybridLayers {
                                         words.begin() + static_cast<std::ptrdiff_t>(period));
     import_.draft.set("model.layer_types", fmt::format("[{}]", fmt::join(once, ", ")), origin);
     if (listed_all && keys_.find(at("num_hidden_layers")) == nullptr) {
-      import_.draft.set(
-          "model.num_layers", static_cast<std::int64_t>(words.size()), std::move(origin));
+      import_.draft.set("model.num_layers", static_cast<std::int64_t>(words.size()),
+                        std::move(origin));
     }
   }
 
@@ -110,9 +109,8 @@ class HybridLayers {
     std::vector<std::string> words;
     for (const char letter : *pattern) {
       const auto* const found = std::find_if(
-          model::kLayerTypeNames.begin(), model::kLayerTypeNames.end(), [letter](const auto& one) {
-            return one.letter != 0 && one.letter == letter;
-          });
+          model::kLayerTypeNames.begin(), model::kLayerTypeNames.end(),
+          [letter](const auto& one) { return one.letter != 0 && one.letter == letter; });
       if (found == model::kLayerTypeNames.end()) {
         keys_.error(item,
                     fmt::format("holds `{}`, a layer that a scenario cannot express", letter));
@@ -152,8 +150,8 @@ class HybridLayers {
       const std::string key = fmt::format("model.compressed_attention.{}", target);
       copy_count(import_, at(name), key);
       if (import_.draft.find(key) == nullptr) {
-        import_.draft.leave_open(
-            key, SourceItem{}, fmt::format("the file does not state {}", name));
+        import_.draft.leave_open(key, SourceItem{},
+                                 fmt::format("the file does not state {}", name));
       }
     }
     static_cast<void>(keys_.take(at("qk_rope_head_dim")));  // a part of each head
@@ -169,10 +167,9 @@ class HybridLayers {
       std::vector<std::string> words;
       bool hybrid = false;
       for (const std::string& word : found) {
-        const auto* const attention = std::find_if(
-            kAttentionWords.begin(), kAttentionWords.end(), [&word](const auto& known) {
-              return known.first == word;
-            });
+        const auto* const attention =
+            std::find_if(kAttentionWords.begin(), kAttentionWords.end(),
+                         [&word](const auto& known) { return known.first == word; });
         hybrid = hybrid || attention == kAttentionWords.end();
         if (attention != kAttentionWords.end()) {
           words.emplace_back(attention->second);
@@ -207,9 +204,9 @@ class HybridLayers {
     }
     std::vector<std::string> words(static_cast<std::size_t>(every - 1), std::string(family_.mixer));
     words.emplace_back("attention");
-    set_types(words,
-              stated ? read_from(*keys_.find(at("full_attention_interval")))
-                     : default_of(import_, fmt::format("each {}th layer is attention", every)));
+    set_types(words, stated
+                         ? read_from(*keys_.find(at("full_attention_interval")))
+                         : default_of(import_, fmt::format("each {}th layer is attention", every)));
     return true;
   }
 
@@ -233,8 +230,8 @@ class HybridLayers {
     set_types(words, read_from(*keys_.find(at("linear_attn_config.full_attn_layers"))));
     copy_count(import_, at("linear_attn_config.num_heads"), "model.linear_attention.value_heads");
     copy_count(import_, at("linear_attn_config.head_dim"), "model.linear_attention.key_dim");
-    copy_count(
-        import_, at("linear_attn_config.short_conv_kernel_size"), "model.linear_attention.conv");
+    copy_count(import_, at("linear_attn_config.short_conv_kernel_size"),
+               "model.linear_attention.conv");
     return true;
   }
 
@@ -250,8 +247,7 @@ class HybridLayers {
     const auto expert = import_.draft.count("model.moe.ffn_hidden_size");
     if (keys_.flag(at("enable_moe_block")).value_or(false) && width && expert &&
         *width % *expert == 0) {
-      import_.draft.set("model.moe.shared",
-                        *width / *expert,
+      import_.draft.set("model.moe.shared", *width / *expert,
                         derived_from(*keys_.find(at("intermediate_size")),
                                      fmt::format("{} / {}", *width, *expert)));
     }

@@ -31,9 +31,7 @@ class Lists {
   }
 
  private:
-  void skip() {
-    at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size());
-  }
+  void skip() { at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size()); }
 
   bool take(char c) {
     skip();

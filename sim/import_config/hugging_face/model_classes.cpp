@@ -36,14 +36,10 @@ void set_field(ModelClass& one, std::string_view name, std::string_view value) {
                                                    {"parallel", &one.parallel},
                                                    {"output_gate", &one.output_gate}};
   const std::map<std::string_view, std::int64_t*> counts = {
-      {"full_every", &one.full_every},
-      {"layers", &one.defaults.layers},
-      {"hidden", &one.defaults.hidden},
-      {"heads", &one.defaults.heads},
-      {"groups", &one.defaults.groups},
-      {"head_dim", &one.defaults.head_dim},
-      {"ffn", &one.defaults.ffn},
-      {"vocabulary", &one.defaults.vocabulary}};
+      {"full_every", &one.full_every},  {"layers", &one.defaults.layers},
+      {"hidden", &one.defaults.hidden}, {"heads", &one.defaults.heads},
+      {"groups", &one.defaults.groups}, {"head_dim", &one.defaults.head_dim},
+      {"ffn", &one.defaults.ffn},       {"vocabulary", &one.defaults.vocabulary}};
   if (const auto text = texts.find(name); text != texts.end()) {
     *text->second = value;
   } else if (const auto flag = flags.find(name); flag != flags.end()) {
@@ -96,8 +92,8 @@ const ModelClass* find_model_class(std::string_view type) {
     type = other->second;
   }
   const auto& known = classes().known;
-  const auto found = std::find_if(
-      known.begin(), known.end(), [type](const ModelClass& one) { return one.type == type; });
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [type](const ModelClass& one) { return one.type == type; });
   return found == known.end() ? nullptr : &*found;
 }
 

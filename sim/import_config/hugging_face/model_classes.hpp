@@ -58,8 +58,7 @@ struct ModelClass {
 // takes it nevertheless, as the class that it names.
 
 // `prefix` stands before the keys of the text model; nullptr after a message.
-[[nodiscard]] const ModelClass* check_class(Import& import,
-                                            std::string_view prefix,
+[[nodiscard]] const ModelClass* check_class(Import& import, std::string_view prefix,
                                             const std::string& type);
 
 // Falcon, GLM, MPT, MiniMax: their own names for heads and widths.

@@ -59,9 +59,9 @@ void read_offload(Import& import, bool optional) {
     import.set("offload.optimizer", "cpu", "fsdp");
     import.set("offload.parameters", "cpu", "fsdp");
   }
-  for (const std::string_view name : {"fsdp_config.fsdp_offload_params",
-                                      "fsdp_config.offload_params",
-                                      "fsdp_config.fsdp_cpu_offload"}) {
+  for (const std::string_view name :
+       {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params",
+        "fsdp_config.fsdp_cpu_offload"}) {
     if (import.on(name)) {
       import.set("offload.optimizer", "cpu", name);
       import.set("offload.parameters", "cpu", name);
@@ -82,17 +82,16 @@ void read_fsdp(Import& import) {
   if (options == "true " || options == "false ") {
     options = options == "true " ? "full_shard" : "";
   } else if (options.ends_with(".json ")) {  // of ms-swift: a file of Accelerate
-    import.draft.leave_open(
-        "layout.sharding", *keys.find("fsdp"), "give that file as a further one");
+    import.draft.leave_open("layout.sharding", *keys.find("fsdp"),
+                            "give that file as a further one");
     options.clear();
   }
   const auto second = first_of(import, {"fsdp_config.fsdp_version", "fsdp_version"});
   std::string strategy = options;
   const SourceItem* from = keys.find("fsdp");
-  for (const std::string_view name : {"fsdp_config.fsdp_sharding_strategy",
-                                      "fsdp_config.sharding_strategy",
-                                      "fsdp_config.fsdp_reshard_after_forward",
-                                      "fsdp_config.reshard_after_forward"}) {
+  for (const std::string_view name :
+       {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
+        "fsdp_config.fsdp_reshard_after_forward", "fsdp_config.reshard_after_forward"}) {
     const auto text = keys.text(name);
     if (text && (strategy == options || lower_case(*text) == "false")) {
       strategy = lower_case(*text);
@@ -132,8 +131,7 @@ void read_fsdp(Import& import) {
   } else if (type && (*type == "MULTI_GPU" || *type == "NO")) {
     import.set("layout.sharding", "none", "distributed_type");
   } else if (type && *type != "DEEPSPEED") {
-    keys.error(*keys.find("distributed_type"),
-               fmt::format("{} is not read", yaml::display(*type)),
+    keys.error(*keys.find("distributed_type"), fmt::format("{} is not read", yaml::display(*type)),
                "NO, MULTI_GPU, FSDP, DEEPSPEED; of Megatron its own arguments");
   }
   read_offload(import, options.find("offload") != std::string::npos);
@@ -159,12 +157,9 @@ void read_batch(Import& import) {
   const bool tiny = *micro > 0 && *steps > 0 && *train > 0;
   const bool large = !tiny || *steps > *train || *micro > *train / *steps;
   if (large || *train % (*micro * *steps) != 0) {
-    keys.error(item,
-               fmt::format("{} is no multiple of train_micro_batch_size_per_gpu x "
-                           "gradient_accumulation_steps = {} x {}",
-                           *train,
-                           *micro,
-                           *steps));
+    keys.error(item, fmt::format("{} is no multiple of train_micro_batch_size_per_gpu x "
+                                 "gradient_accumulation_steps = {} x {}",
+                                 *train, *micro, *steps));
     return;
   }
   import.pending.data =
@@ -195,16 +190,14 @@ void read_zero_stage(Import& import) {
     copy_count(import, "zero_optimization.mics_shard_size", "layout.shard_group");
     return;
   }
-  import.draft.set(
-      "layout.sharding", std::string(kStages[static_cast<std::size_t>(*stage)]), read_from(*item));
+  import.draft.set("layout.sharding", std::string(kStages[static_cast<std::size_t>(*stage)]),
+                   read_from(*item));
   if (*stage == 3) {
     constexpr std::string_view kKept = "zero_optimization.stage3_param_persistence_threshold";
     constexpr double kOfAMatrix = 10.0 * kMega;
     const SourceItem* kept = keys.find(kKept);
     if (kept != nullptr && std::strtod(kept->value.text.c_str(), nullptr) > kOfAMatrix) {
-      leave_out(import,
-                kKept,
-                Effect::large,
+      leave_out(import, kKept, Effect::large,
                 "parameters up to this size stay whole on every rank, as at stage 2",
                 "layout.sharding");
     }
@@ -213,12 +206,12 @@ void read_zero_stage(Import& import) {
       copy_count(import, "zero_optimization.zero_hpz_partition_size", "overlap.fsdp.reshard_group");
     }
     if (import.on("zero_optimization.zero_quantized_weights")) {
-      copy_flag(
-          import, "zero_optimization.zero_quantized_weights", "overlap.fsdp.quantized_weights");
+      copy_flag(import, "zero_optimization.zero_quantized_weights",
+                "overlap.fsdp.quantized_weights");
     }
     if (import.on("zero_optimization.zero_quantized_gradients")) {
-      copy_flag(
-          import, "zero_optimization.zero_quantized_gradients", "overlap.fsdp.quantized_gradients");
+      copy_flag(import, "zero_optimization.zero_quantized_gradients",
+                "overlap.fsdp.quantized_gradients");
     }
   }
 }
@@ -254,8 +247,7 @@ void read_offload(Import& import) {
       continue;
     }
     if (*device != "cpu" && *device != "nvme") {
-      keys.error(*keys.find(path),
-                 fmt::format("{} is no place for it", yaml::display(*device)),
+      keys.error(*keys.find(path), fmt::format("{} is no place for it", yaml::display(*device)),
                  "none, cpu, nvme");
       continue;
     }
@@ -280,17 +272,14 @@ void read_zero(Import& import) {
     const bool third =
         import.draft.is("layout.sharding", "zero3") || import.draft.is("layout.sharding", "hsdp");
     import.usual(
-        "overlap.data",
-        third,
+        "overlap.data", third,
         third ? "overlap_comm is true for stage 3" : "overlap_comm is false below stage 3");
   }
   const auto bucket = keys.count("zero_optimization.reduce_bucket_size");
   if (bucket && *bucket > 0) {
     constexpr std::int64_t kBytesOfElement = 2;
-    import.derive("overlap.bucket",
-                  fmt::format("{}B", *bucket * kBytesOfElement),
-                  "zero_optimization.reduce_bucket_size",
-                  "elements of two bytes");
+    import.derive("overlap.bucket", fmt::format("{}B", *bucket * kBytesOfElement),
+                  "zero_optimization.reduce_bucket_size", "elements of two bytes");
   }
 }
 

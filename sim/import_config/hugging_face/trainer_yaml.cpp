@@ -14,8 +14,7 @@ namespace orrery::import_config {
 
 namespace {
 
-void read_first(Import& import,
-                std::initializer_list<std::string_view> names,
+void read_first(Import& import, std::initializer_list<std::string_view> names,
                 std::string_view target) {
   for (const std::string_view name : names) {
     if (import.draft.find(target) == nullptr) {
@@ -66,8 +65,7 @@ void read_deepspeed_parts(Import& import) {
     }
   }
   if (const auto stage = keys.count("deepspeed_config.zero_stage")) {
-    import.set("layout.sharding",
-               *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
+    import.set("layout.sharding", *stage == 0 ? std::string("none") : fmt::format("zero{}", *stage),
                "deepspeed_config.zero_stage");
   }
   if (import.on("use_deepspeed") && import.draft.open("layout.sharding") == nullptr) {
@@ -127,14 +125,8 @@ bool read_task(Import& import) {
 // Adapters leave the weights of the model frozen.
 bool read_trained_weights(Import& import, TrainerProgram program) {
   SourceKeys& keys = import.keys;
-  for (const std::string_view name : {"finetuning_type",
-                                      "adapter",
-                                      "use_peft",
-                                      "use_peft_lora",
-                                      "use_lora",
-                                      "tuner_type",
-                                      "train_type",
-                                      "sft_type"}) {
+  for (const std::string_view name : {"finetuning_type", "adapter", "use_peft", "use_peft_lora",
+                                      "use_lora", "tuner_type", "train_type", "sft_type"}) {
     const auto kind = keys.text(name);
     const std::string word = lower_case(kind.value_or("none"));
     if (word == "full" || word == "false" || word == "none" || word.empty()) {
@@ -180,15 +172,12 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
     const std::string said = lower_case(keys.text(name).value_or("false"));
     const bool on = said == "true" || said == "full" || said == "1";
     if (on || (mixed && *mixed == name)) {
-      import.set(
-          "precision.compute", std::string(name), on ? name : std::string_view("mixed_precision"));
+      import.set("precision.compute", std::string(name),
+                 on ? name : std::string_view("mixed_precision"));
       stated = true;
     } else if (said == "auto") {
-      import.draft.set("precision.compute",
-                       "bf16",
-                       Origin{OriginKind::assumed,
-                              keys.find(name)->where,
-                              keys.find(name)->shown,
+      import.draft.set("precision.compute", "bf16",
+                       Origin{OriginKind::assumed, keys.find(name)->where, keys.find(name)->shown,
                               "`auto` is bf16 on every GPU that has it"});
       stated = true;
     }
@@ -198,16 +187,14 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
     import.set("precision.compute", "bf16", "pure_bf16");
     import.set("precision.gradient_dtype", "bf16", "pure_bf16");
     if (lower_case(keys.text("optim").value_or("adamw_torch")).starts_with("adamw_torch")) {
-      import.draft.set("precision.optimizer.state_bytes",
-                       "4B",
+      import.draft.set("precision.optimizer.state_bytes", "4B",
                        derived_from(pure, "two moments in the type of the parameters"));
     }
     stated = true;
   }
   const std::string word = lower_case(mixed.value_or("no"));
   if (word != "no" && word != "false" && word != "bf16" && word != "fp16") {
-    import.draft.leave_open("precision.compute",
-                            *keys.find("mixed_precision"),
+    import.draft.leave_open("precision.compute", *keys.find("mixed_precision"),
                             word == "fp8" ? std::string("fp8 of which recipe: fp8-delayed "
                                                         "(Transformer Engine), fp8-tensorwise "
                                                         "(torchao), ...")
@@ -225,10 +212,9 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
 void read_trainer_recompute(Import& import, TrainerProgram program) {
   SourceKeys& keys = import.keys;
   bool stated = false;
-  for (const std::string_view name : {"gradient_checkpointing",
-                                      "activation_checkpointing",
-                                      "fsdp_config.fsdp_activation_checkpointing",
-                                      "fsdp_config.activation_checkpointing"}) {
+  for (const std::string_view name :
+       {"gradient_checkpointing", "activation_checkpointing",
+        "fsdp_config.fsdp_activation_checkpointing", "fsdp_config.activation_checkpointing"}) {
     const auto word = keys.text(name);
     stated |= word.has_value();
     if (!word || lower_case(*word) == "false" || *word == "0") {
@@ -243,8 +229,7 @@ void read_trainer_recompute(Import& import, TrainerProgram program) {
   const bool by_itself =
       program == TrainerProgram::llama_factory ? !off : program == TrainerProgram::swift && !stated;
   if (by_itself && import.draft.find("recompute") == nullptr) {
-    import.usual("recompute",
-                 "full",
+    import.usual("recompute", "full",
                  program == TrainerProgram::swift ? "gradient_checkpointing is true"
                                                   : "disable_gradient_checkpointing is false");
   }
@@ -279,8 +264,7 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
   const bool one = axolotl || program == TrainerProgram::swift;
   if (import.draft.find("batch.micro") == nullptr) {
     const std::int64_t sequences = pairs != nullptr ? 2 : 1;
-    import.usual("batch.micro",
-                 sequences * (one ? 1 : 8),
+    import.usual("batch.micro", sequences * (one ? 1 : 8),
                  one ? "one sequence" : "8 sequences of each device");
   }
   if (!import.pending.accumulation && program != TrainerProgram::swift &&
@@ -298,9 +282,8 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
 
 TrainerProgram trainer_program(const SourceKeys& keys) {
   const auto any = [&keys](std::initializer_list<std::string_view> names) {
-    return std::any_of(names.begin(), names.end(), [&keys](std::string_view name) {
-      return keys.find(name) != nullptr;
-    });
+    return std::any_of(names.begin(), names.end(),
+                       [&keys](std::string_view name) { return keys.find(name) != nullptr; });
   };
   if (any({"base_model"})) {
     return TrainerProgram::axolotl;
@@ -323,8 +306,8 @@ void read_trainer_yaml(Import& import) {
   SourceKeys& keys = import.keys;
   rename_arguments(keys);
   const TrainerProgram program = trainer_program(keys);
-  constexpr std::array<std::string_view, 5> kNames = {
-      "transformers", "Accelerate", "Axolotl", "LLaMA-Factory", "ms-swift"};
+  constexpr std::array<std::string_view, 5> kNames = {"transformers", "Accelerate", "Axolotl",
+                                                      "LLaMA-Factory", "ms-swift"};
   import.program = std::string(kNames[static_cast<std::size_t>(program)]);
   if (!read_trained_weights(import, program)) {
     return;
@@ -371,8 +354,7 @@ void read_printed_sharding(Import& import) {
   };
   if (fsdp.empty() && !deepspeed) {
     import.draft.leave_open(
-        "layout.sharding",
-        SourceItem{},
+        "layout.sharding", SourceItem{},
         "the log does not say who holds which parameters: FSDP, DDP, DeepSpeed");
   } else if (!fsdp.empty() && options != "none") {
     import.set("layout.sharding",
@@ -424,8 +406,8 @@ void read_trainer_log(Import& import) {
     import.draft.leave_open("recompute", SourceItem{}, "the log does not print its arguments");
   }
   if (!keys.flag("bf16") && !keys.flag("fp16")) {
-    import.draft.leave_open(
-        "precision.compute", SourceItem{}, "the log does not print its arguments");
+    import.draft.leave_open("precision.compute", SourceItem{},
+                            "the log does not print its arguments");
   }
   if (pending.ranks && pending.ranks->value == 1) {
     import.draft.set("layout.sharding", "none", pending.ranks->origin);
@@ -435,9 +417,7 @@ void read_trainer_log(Import& import) {
   const auto steps = keys.count("max_steps");
   const auto tokens = keys.count("input_tokens_seen");
   if (tokens && steps && total && *steps > 0 && *total > 0 && *tokens % (*steps * *total) == 0) {
-    import.derive("model.sequence_length",
-                  *tokens / (*steps * *total),
-                  "input_tokens_seen",
+    import.derive("model.sequence_length", *tokens / (*steps * *total), "input_tokens_seen",
                   fmt::format("{} / ({} x {})", *tokens, *steps, *total));
   } else {
     import.draft.note(

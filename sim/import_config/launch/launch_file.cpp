@@ -34,22 +34,14 @@ constexpr std::array<Program, 5> kPrograms = {{
 }};
 
 // What a launch file says of a scenario; the run and the machines are not its.
-constexpr std::array<std::string_view, 9> kSections = {"model",
-                                                       "layout",
-                                                       "batch",
-                                                       "precision",
-                                                       "recompute",
-                                                       "compile",
-                                                       "overlap",
-                                                       "software_options",
-                                                       "offload"};
+constexpr std::array<std::string_view, 9> kSections = {"model",     "layout",           "batch",
+                                                       "precision", "recompute",        "compile",
+                                                       "overlap",   "software_options", "offload"};
 
 // Facts of the machine, which no launch file states.
-constexpr std::array<std::string_view, 5> kOfTheMachine = {"offload.link",
-                                                           "offload.host_bandwidth",
-                                                           "offload.host_memory",
-                                                           "offload.nvme_read",
-                                                           "offload.nvme_write"};
+constexpr std::array<std::string_view, 5> kOfTheMachine = {
+    "offload.link", "offload.host_bandwidth", "offload.host_memory", "offload.nvme_read",
+    "offload.nvme_write"};
 
 // Said of every scenario, stated or not.
 constexpr std::array<std::string_view, 18> kAlways = {"model.num_layers",
@@ -84,9 +76,7 @@ constexpr std::array<std::string_view, 11> kOfItsLayers = {"model.layer_types",
                                                            "model.lora.rank",
                                                            "model.reference"};
 
-const Program& info(LaunchProgram program) {
-  return kPrograms[static_cast<std::size_t>(program)];
-}
+const Program& info(LaunchProgram program) { return kPrograms[static_cast<std::size_t>(program)]; }
 
 // One line of a comment, whatever the name holds.
 std::string one_line(std::string text) {
@@ -108,8 +98,8 @@ std::string script(const Scenario& scenario, const std::vector<LaunchSetting>& s
   std::string arguments;
   for (LaunchSetting one : settings) {
     std::replace(one.key.begin(), one.key.end(), '_', '-');
-    arguments += fmt::format(
-        " \\\n  --{}{}{}", one.key, one.value.empty() ? "" : " ", shell_word(one.value));
+    arguments += fmt::format(" \\\n  --{}{}{}", one.key, one.value.empty() ? "" : " ",
+                             shell_word(one.value));
   }
   return fmt::format(
       "#!/bin/bash\n"
@@ -118,21 +108,15 @@ std::string script(const Scenario& scenario, const std::vector<LaunchSetting>& s
       "# tokenizer and learning rate{}.\n"
       "torchrun --nnodes {} --nproc-per-node {} --node-rank \"$NODE_RANK\" \\\n"
       "  --master-addr \"$MASTER_ADDR\" pretrain_gpt.py{}\n",
-      one_line(scenario.name),
-      scenario.cluster.nodes,
-      scenario.cluster.gpus_per_node,
-      scenario.run ? "" : ", and --train-iters",
-      scenario.cluster.nodes,
-      scenario.cluster.gpus_per_node,
-      arguments);
+      one_line(scenario.name), scenario.cluster.nodes, scenario.cluster.gpus_per_node,
+      scenario.run ? "" : ", and --train-iters", scenario.cluster.nodes,
+      scenario.cluster.gpus_per_node, arguments);
 }
 
 std::string text_of(const Scenario& scenario, LaunchProgram program) {
   const std::vector<LaunchSetting> settings = info(program).settings(scenario);
-  const std::string head = fmt::format("# {}\n# {} nodes of {} GPUs\n",
-                                       one_line(scenario.name),
-                                       scenario.cluster.nodes,
-                                       scenario.cluster.gpus_per_node);
+  const std::string head = fmt::format("# {}\n# {} nodes of {} GPUs\n", one_line(scenario.name),
+                                       scenario.cluster.nodes, scenario.cluster.gpus_per_node);
   switch (program) {
     case LaunchProgram::megatron:
       return script(scenario, settings);
@@ -239,10 +223,8 @@ std::vector<GivenKey> given_keys(const Scenario& scenario, LaunchProgram program
   return given;
 }
 
-std::optional<Scenario> read_back(const std::string& text,
-                                  const Scenario& scenario,
-                                  LaunchProgram program,
-                                  Diagnostics& diagnostics) {
+std::optional<Scenario> read_back(const std::string& text, const Scenario& scenario,
+                                  LaunchProgram program, Diagnostics& diagnostics) {
   ImportOptions options;
   options.name = scenario.name;
   options.settings = given_keys(scenario, program);
@@ -255,8 +237,7 @@ std::optional<Scenario> read_back(const std::string& text,
                    : scenario::load_text(result.scenario, scenario.file, found);
   if (!again) {
     diagnostics.error(
-        scenario.where(""),
-        "export",
+        scenario.where(""), "export",
         fmt::format("{} could not be read back: {}", info(program).file, to_string(found)),
         "a scenario that this program can run");
   }
@@ -267,8 +248,7 @@ bool can_be_said(const Scenario& scenario, LaunchProgram program, Diagnostics& d
   constexpr const char* kDispatcher = "software_options.expert_dispatcher";
   if (program == LaunchProgram::megatron && scenario.model.moe && scenario.layout.expert > 1 &&
       !scenario::value_of(scenario, kDispatcher)) {
-    diagnostics.error(scenario.where(kDispatcher),
-                      kDispatcher,
+    diagnostics.error(scenario.where(kDispatcher), kDispatcher,
                       "is not stated, and Megatron-LM by itself gathers all tokens",
                       "alltoall, deepep or hybridep");
     return false;
@@ -278,10 +258,8 @@ bool can_be_said(const Scenario& scenario, LaunchProgram program, Diagnostics& d
     return one.key == "model.flavor";
   });
   if (program == LaunchProgram::torchtitan && !named) {
-    diagnostics.error(scenario.where("model"),
-                      "model",
-                      "torchtitan has no model of these dimensions",
-                      known_flavors());
+    diagnostics.error(scenario.where("model"), "model",
+                      "torchtitan has no model of these dimensions", known_flavors());
     return false;
   }
   return true;
@@ -296,8 +274,7 @@ std::optional<LaunchProgram> find_launch_program(std::string_view name) {
              : std::optional(static_cast<LaunchProgram>(known - kLaunchPrograms.begin()));
 }
 
-std::optional<std::string> launch_file(const Scenario& scenario,
-                                       LaunchProgram program,
+std::optional<std::string> launch_file(const Scenario& scenario, LaunchProgram program,
                                        Diagnostics& diagnostics) {
   if (!can_be_said(scenario, program, diagnostics)) {
     return std::nullopt;
@@ -318,13 +295,11 @@ std::optional<std::string> launch_file(const Scenario& scenario,
     const bool silent = !got || key == "layout.stage_layers" || key == "layout.order" ||
                         key == "overlap.reduction" || key == "overlap.tensor";
     if (value && value != got && !(silent && is_usual(scenario, key, *value))) {
-      diagnostics.error(scenario.where(key),
-                        key,
-                        fmt::format("{} has no {} for {}",
-                                    name,
-                                    program == LaunchProgram::megatron ? "argument" : "key",
-                                    *value),
-                        got ? fmt::format("it would run {}", *got) : "leave it out");
+      diagnostics.error(
+          scenario.where(key), key,
+          fmt::format("{} has no {} for {}", name,
+                      program == LaunchProgram::megatron ? "argument" : "key", *value),
+          got ? fmt::format("it would run {}", *got) : "leave it out");
     }
   }
   return diagnostics.has_errors() ? std::nullopt : std::optional(text);

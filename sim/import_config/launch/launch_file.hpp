@@ -57,23 +57,19 @@ struct LaunchSetting {
 [[nodiscard]] std::int64_t count_at(const scenario::Scenario& scenario, std::string_view key);
 
 // What launch.words says of the scenario for the program.
-void add_rows(const scenario::Scenario& scenario,
-              std::string_view program,
+void add_rows(const scenario::Scenario& scenario, std::string_view program,
               std::vector<LaunchSetting>& settings);
 
 // An argument of Megatron-LM in the words of another program, by launch.words; false where it has
 // no row.
-bool translate(std::string_view program,
-               const LaunchSetting& argument,
-               const std::string& value,
+bool translate(std::string_view program, const LaunchSetting& argument, const std::string& value,
                std::vector<LaunchSetting>& settings);
 
 // "--bf16 --fp8-format hybrid": {bf16, ""}, {fp8_format, hybrid}.
 [[nodiscard]] std::vector<LaunchSetting> settings_of(std::string_view words);
 
 // What a table says for this key and value of a scenario; nothing where it cannot be turned round.
-[[nodiscard]] std::optional<LaunchSetting> inverted(std::string_view program,
-                                                    std::string_view key,
+[[nodiscard]] std::optional<LaunchSetting> inverted(std::string_view program, std::string_view key,
                                                     std::string_view value);
 
 // The key of a table whose last part this is, one below `model.` first; empty without any.

@@ -57,8 +57,7 @@ std::vector<LaunchRow> launch_rows(std::string_view program) {
 }
 
 // `--words of a command line`, or `key=value ...`; {} is the value.
-void add_words(std::string_view words,
-               const std::string& value,
+void add_words(std::string_view words, const std::string& value,
                std::vector<LaunchSetting>& settings) {
   std::string text(words);
   for (std::size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}", at)) {
@@ -113,8 +112,7 @@ std::int64_t count_at(const scenario::Scenario& scenario, std::string_view key) 
   return std::atoll(value_at(scenario, key).c_str());
 }
 
-std::optional<LaunchSetting> inverted(std::string_view program,
-                                      std::string_view key,
+std::optional<LaunchSetting> inverted(std::string_view program, std::string_view key,
                                       std::string_view value) {
   for (const TableRow& row : rows_of(program)) {
     if (row.keys.empty()) {
@@ -135,8 +133,7 @@ std::optional<LaunchSetting> inverted(std::string_view program,
   return std::nullopt;
 }
 
-void add_rows(const scenario::Scenario& scenario,
-              std::string_view program,
+void add_rows(const scenario::Scenario& scenario, std::string_view program,
               std::vector<LaunchSetting>& settings) {
   for (const LaunchRow& row : launch_rows(program)) {
     const std::string value = value_at(scenario, row.key);
@@ -151,9 +148,7 @@ void add_rows(const scenario::Scenario& scenario,
   }
 }
 
-bool translate(std::string_view program,
-               const LaunchSetting& argument,
-               const std::string& value,
+bool translate(std::string_view program, const LaunchSetting& argument, const std::string& value,
                std::vector<LaunchSetting>& settings) {
   const std::vector<LaunchRow> rows = launch_rows(program);
   const auto known = std::find_if(rows.begin(), rows.end(), [&](const LaunchRow& row) {
@@ -296,10 +291,9 @@ void add_zero(const Scenario& scenario, std::vector<LaunchSetting>& settings) {
   }
   if (scenario.step.bucket) {
     constexpr double kBytesOfElement = 2.0;
-    settings.push_back(
-        {"zero_optimization.reduce_bucket_size",
-         fmt::format(
-             "{}", static_cast<std::int64_t>(in_bytes(*scenario.step.bucket) / kBytesOfElement))});
+    settings.push_back({"zero_optimization.reduce_bucket_size",
+                        fmt::format("{}", static_cast<std::int64_t>(
+                                              in_bytes(*scenario.step.bucket) / kBytesOfElement))});
   }
 }
 

@@ -20,13 +20,9 @@ class Arguments {
     add_rows(scenario, "megatron-lm", settings_);
   }
 
-  [[nodiscard]] std::string value(std::string_view key) const {
-    return value_at(scenario_, key);
-  }
+  [[nodiscard]] std::string value(std::string_view key) const { return value_at(scenario_, key); }
 
-  [[nodiscard]] std::int64_t count(std::string_view key) const {
-    return count_at(scenario_, key);
-  }
+  [[nodiscard]] std::int64_t count(std::string_view key) const { return count_at(scenario_, key); }
 
   // Words of a command line: "--bf16 --fp8-format hybrid".
   void add(std::string_view words) {
@@ -38,9 +34,7 @@ class Arguments {
     add(fmt::format("{} {}", argument, number));
   }
 
-  std::vector<LaunchSetting> take() {
-    return std::move(settings_);
-  }
+  std::vector<LaunchSetting> take() { return std::move(settings_); }
 
  private:
   const Scenario& scenario_;
@@ -104,8 +98,7 @@ void add_experts(const Scenario& scenario, Arguments& arguments) {
 std::string stage_text(const std::vector<std::int64_t>& stages) {
   std::string text;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    text += fmt::format("{}{}{}",
-                        i == 0 ? "E" : "|",
+    text += fmt::format("{}{}{}", i == 0 ? "E" : "|",
                         stages[i] > 0 ? fmt::format("t*{}", stages[i]) : "",
                         i + 1 == stages.size() ? "L" : "");
   }
@@ -120,9 +113,8 @@ void add_layout(const Scenario& scenario, Arguments& arguments) {
     arguments.add("--num-distributed-optimizer-instances", ranks / *layout.shard_group);
   }
   const auto& stages = layout.stage_layers;
-  const bool even =
-      !stages ||
-      std::adjacent_find(stages->begin(), stages->end(), std::not_equal_to<>()) == stages->end();
+  const bool even = !stages || std::adjacent_find(stages->begin(), stages->end(),
+                                                  std::not_equal_to<>()) == stages->end();
   if (!even && layout.virtual_stages == 1 && stages->size() > 2 &&
       std::adjacent_find(stages->begin() + 1, stages->end() - 1, std::not_equal_to<>()) ==
           stages->end() - 1) {

@@ -47,9 +47,7 @@ class Titan {
     settings_.push_back({std::move(key), std::move(value)});
   }
 
-  void add(std::string key, std::int64_t value) {
-    add(std::move(key), fmt::format("{}", value));
-  }
+  void add(std::string key, std::int64_t value) { add(std::move(key), fmt::format("{}", value)); }
 
   void add_model() {
     for (const TorchtitanFlavor& flavor : torchtitan_flavors()) {

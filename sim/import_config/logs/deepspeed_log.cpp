@@ -62,10 +62,8 @@ std::string_view prefix_of(std::string_view line) {
 
 }  // namespace
 
-std::optional<yaml::Value> printed_json(const std::vector<LogLine>& lines,
-                                        std::size_t begin,
-                                        std::string_view prefix,
-                                        const std::string& file,
+std::optional<yaml::Value> printed_json(const std::vector<LogLine>& lines, std::size_t begin,
+                                        std::string_view prefix, const std::string& file,
                                         Diagnostics& diagnostics) {
   LogExcerpt dump(lines[begin].number);
   const std::size_t brace = lines[begin].text.rfind('{');
@@ -91,8 +89,7 @@ std::optional<yaml::Value> printed_json(const std::vector<LogLine>& lines,
   return dump.read(parse_json, file, diagnostics);
 }
 
-std::vector<LogPart> deepspeed_parts(const std::vector<LogLine>& lines,
-                                     const std::string& file,
+std::vector<LogPart> deepspeed_parts(const std::vector<LogLine>& lines, const std::string& file,
                                      Diagnostics& diagnostics) {
   LogSettings settled(file);
   std::size_t given = lines.size();
@@ -103,8 +100,8 @@ std::vector<LogPart> deepspeed_parts(const std::vector<LogLine>& lines,
       given = i;
     }
     const Printed pair = printed_pair(text);
-    const auto* known = std::find_if(
-        kSettled.begin(), kSettled.end(), [&](const Settled& s) { return s.name == pair.name; });
+    const auto* known = std::find_if(kSettled.begin(), kSettled.end(),
+                                     [&](const Settled& s) { return s.name == pair.name; });
     if (known != kSettled.end()) {
       settled.put(std::string(known->key), pair.value, lines[i].number);
       any = true;
@@ -124,8 +121,7 @@ std::vector<LogPart> deepspeed_parts(const std::vector<LogLine>& lines,
   return parts;
 }
 
-std::vector<LogPart> deepspeed_log_settings(std::string_view text,
-                                            const std::string& file,
+std::vector<LogPart> deepspeed_log_settings(std::string_view text, const std::string& file,
                                             Diagnostics& diagnostics) {
   return deepspeed_parts(log_lines(text), file, diagnostics);
 }
@@ -164,14 +160,12 @@ void read_dotted(const LogLine& line, LogSettings& settings) {
     return;
   }
   settings.put(std::string(line.text.substr(begin, dots - begin)),
-               without_origin(trimmed(line.text.substr(end))),
-               line.number);
+               without_origin(trimmed(line.text.substr(end))), line.number);
 }
 
 }  // namespace
 
-std::vector<LogPart> megatron_log_settings(std::string_view text,
-                                           const std::string& file,
+std::vector<LogPart> megatron_log_settings(std::string_view text, const std::string& file,
                                            Diagnostics& diagnostics) {
   constexpr std::string_view kEnd = "end of arguments -";
   LogSettings settings(file);

@@ -24,13 +24,9 @@ constexpr std::array<Slot, 5> kSlots = {{{fact::kRanks, &Pending::ranks},
                                          {fact::kAccumulation, &Pending::accumulation}}};
 
 // What a program's settings say, and its step lines do not.
-constexpr std::array<std::string_view, 7> kSaidByArguments = {"model.activation",
-                                                              "layout.tensor",
-                                                              "layout.pipeline",
-                                                              "layout.sharding",
-                                                              "batch.micro",
-                                                              "recompute",
-                                                              "precision.compute"};
+constexpr std::array<std::string_view, 7> kSaidByArguments = {
+    "model.activation", "layout.tensor", "layout.pipeline",  "layout.sharding",
+    "batch.micro",      "recompute",     "precision.compute"};
 
 SourceItem item_of(const ScannedFact& fact, const std::string& file) {
   SourceItem item;
@@ -53,8 +49,8 @@ void read_fact(const ScannedFact& fact, const std::string& file, Draft& draft, P
         {count, fact.rounding, fact.key == fact::kRankParameters, read_from(item)});
     return;
   }
-  const auto* slot = std::find_if(
-      kSlots.begin(), kSlots.end(), [&fact](const Slot& s) { return s.key == fact.key; });
+  const auto* slot = std::find_if(kSlots.begin(), kSlots.end(),
+                                  [&fact](const Slot& s) { return s.key == fact.key; });
   if (slot != kSlots.end()) {
     if (!about) {
       pending.*(slot->place) = PendingCount{count, read_from(item)};
@@ -77,8 +73,8 @@ bool is_settled(std::string_view path, const Draft& draft, const Pending& pendin
 
 }  // namespace
 
-void read_log_facts(
-    const ScannedLog& log, const std::string& file, bool alone, Draft& draft, Pending& pending) {
+void read_log_facts(const ScannedLog& log, const std::string& file, bool alone, Draft& draft,
+                    Pending& pending) {
   std::vector<const ScannedFact*> last;  // of each key, in the last run
   for (const ScannedFact& fact : log.facts) {
     const auto known = std::find_if(last.begin(), last.end(), [&fact](const ScannedFact* other) {
@@ -117,8 +113,7 @@ void ask_for_arguments(const std::string& file, Draft& draft, const Pending& pen
         !is_settled(path, draft, pending)) {
       SourceItem item;
       item.where = {file, 1, 1};
-      draft.leave_open(path,
-                       item,
+      draft.leave_open(path, item,
                        "the log does not hold what the program was started with: state it, or give "
                        "the configuration as a further file");
     }
@@ -142,17 +137,14 @@ void check_trained(const Pending& pending, const ImportedModel& model, Diagnosti
     return;
   }
   diagnostics.error(
-      pending.trainable->origin.where,
-      pending.trainable->origin.key,
+      pending.trainable->origin.where, pending.trainable->origin.key,
       trained > all
           ? fmt::format("{} parameters are trained, and the model of these files has {}: it is "
                         "another model",
-                        pending.trainable->value,
-                        model.parameters)
+                        pending.trainable->value, model.parameters)
           : fmt::format("{} of the model's {} parameters are trained: frozen weights (LoRA, "
                         "adapters) cannot be expressed in a scenario",
-                        pending.trainable->value,
-                        model.parameters));
+                        pending.trainable->value, model.parameters));
 }
 
 std::string how_measured(const LoggedSteps& steps) {
@@ -162,10 +154,8 @@ std::string how_measured(const LoggedSteps& steps) {
                             : fmt::format(
                                   "median of {} {}, {:.4g} to {:.4g} s from the 10th to the "
                                   "90th percentile",
-                                  steps.count,
-                                  steps.by_dates ? "steps by their dates" : "steps",
-                                  in_seconds(steps.tenth),
-                                  in_seconds(steps.ninetieth));
+                                  steps.count, steps.by_dates ? "steps by their dates" : "steps",
+                                  in_seconds(steps.tenth), in_seconds(steps.ninetieth));
 }
 
 }  // namespace
@@ -177,8 +167,7 @@ void take_steps(std::span<const NamedLog> logs, Draft& draft, Diagnostics& diagn
   constexpr double kUsual = 8.0;
   const double per_node = count("cluster.gpus_per_node");
   const LoggedJob known = {
-      count("batch.global"),
-      count("model.sequence_length"),
+      count("batch.global"), count("model.sequence_length"),
       std::max(count("cluster.gpus"), count("cluster.nodes") * (per_node > 0 ? per_node : kUsual))};
   std::optional<LoggedSteps> most;
   for (const NamedLog& log : logs) {
@@ -191,15 +180,12 @@ void take_steps(std::span<const NamedLog> logs, Draft& draft, Diagnostics& diagn
       draft.note(
           fmt::format("{}: the dates of its steps say {:.4g} s a step, where its figures say "
                       "{:.4g} s",
-                      log.file,
-                      in_seconds(*steps->dates),
-                      in_seconds(steps->median)));
+                      log.file, in_seconds(*steps->dates), in_seconds(steps->median)));
     }
     most = steps && (!most || steps->count > most->count) ? steps : most;
   }
   if (most) {
-    draft.set("measured.step_time",
-              fmt::format("{:.6g}s", in_seconds(most->median)),
+    draft.set("measured.step_time", fmt::format("{:.6g}s", in_seconds(most->median)),
               Origin{OriginKind::derived, most->first, "", how_measured(*most)});
   }
 }
@@ -209,25 +195,19 @@ bool unties_embedding(const Pending& pending, const ImportedModel& model, Draft&
                       static_cast<double>(draft.count("model.hidden_size").value_or(0));
   if (!pending.trainable || !draft.is("model.tie_embeddings", "true") ||
       !near(static_cast<double>(pending.trainable->value),
-            static_cast<double>(model.parameters) + head,
-            kTrainedAlike)) {
+            static_cast<double>(model.parameters) + head, kTrainedAlike)) {
     return false;
   }
   draft.erase("model.tie_embeddings");
   draft.set(
-      "model.tie_embeddings",
-      false,
-      Origin{OriginKind::derived,
-             pending.trainable->origin.where,
-             pending.trainable->origin.key,
+      "model.tie_embeddings", false,
+      Origin{OriginKind::derived, pending.trainable->origin.where, pending.trainable->origin.key,
              fmt::format("{} parameters are those of the model with an output layer of its own",
                          pending.trainable->value)});
   return true;
 }
 
-void check_printed_counts(const Pending& pending,
-                          const ImportedModel& model,
-                          const Draft& draft,
+void check_printed_counts(const Pending& pending, const ImportedModel& model, const Draft& draft,
                           Diagnostics& diagnostics) {
   if (pending.trainable) {
     check_trained(pending, model, diagnostics);
@@ -265,13 +245,12 @@ void check_printed_counts(const Pending& pending,
                                : is(all) || (count > share * (1.0 - slack) && shards > 1.0 &&
                                              count < share * (1.0 + kMore + printed.rounding));
     if (!right) {
-      diagnostics.error(printed.origin.where,
-                        printed.origin.key,
-                        fmt::format("the log prints {} parameters{}, but the model of these files "
-                                    "has {}: it is another model",
-                                    printed.value,
-                                    printed.of_rank && shards > 1.0 ? " on a rank" : "",
-                                    model.parameters));
+      diagnostics.error(
+          printed.origin.where, printed.origin.key,
+          fmt::format("the log prints {} parameters{}, but the model of these files "
+                      "has {}: it is another model",
+                      printed.value, printed.of_rank && shards > 1.0 ? " on a rank" : "",
+                      model.parameters));
       return;
     }
   }
@@ -279,12 +258,10 @@ void check_printed_counts(const Pending& pending,
   constexpr double kMore = 0.03;
   if (ranks == shards && shards > 1.0 && degree("layout.expert") == 1.0 &&
       (sum < all * (1.0 - kSame) || sum > (all + head) * (1.0 + kMore))) {
-    diagnostics.error(pending.printed.back().origin.where,
-                      pending.printed.back().origin.key,
+    diagnostics.error(pending.printed.back().origin.where, pending.printed.back().origin.key,
                       fmt::format("the ranks of the log hold {:.0f} parameters together, but the "
                                   "model of these files has {}: it is another model",
-                                  sum,
-                                  model.parameters));
+                                  sum, model.parameters));
   }
 }
 

@@ -103,9 +103,7 @@ std::optional<std::size_t> begin_of(const Dump& dump, const std::vector<LogLine>
   return begin;
 }
 
-std::vector<LogPart> dump_settings(const Dump& dump,
-                                   std::string_view text,
-                                   const std::string& file,
+std::vector<LogPart> dump_settings(const Dump& dump, std::string_view text, const std::string& file,
                                    Diagnostics& diagnostics) {
   const std::vector<LogLine> lines = log_lines(text);
   const auto begin = begin_of(dump, lines);
@@ -139,12 +137,10 @@ std::vector<LogPart> dump_settings(const Dump& dump,
           return entry.key == section && entry.value.kind == yaml::Value::Kind::mapping;
         })) {
       const int line = next < lines.size() ? lines[next].number : lines.back().number;
-      diagnostics.error({file, line, 1},
-                        "",
+      diagnostics.error({file, line, 1}, "",
                         fmt::format("the printed configuration is cut off here: `{}` and `{}` "
                                     "are needed",
-                                    dump.sections[0],
-                                    dump.sections[1]),
+                                    dump.sections[0], dump.sections[1]),
                         dump.instead);
       return {};
     }
@@ -158,8 +154,7 @@ constexpr std::array<std::string_view, 6> kWorkedOut = {
     "emb_dim", "mlp_dim", "moe_mlp_dim", "num_query_heads", "num_kv_heads", "num_decoder_layers"};
 
 // MaxText: a line for each key, sorted, in the names of its YAML: `Config param head_dim: 128`.
-std::vector<LogPart> maxtext_settings(std::string_view text,
-                                      const std::string& file,
+std::vector<LogPart> maxtext_settings(std::string_view text, const std::string& file,
                                       Diagnostics& /*diagnostics*/) {
   constexpr std::string_view kParam = "Config param ";
   LogSettings settings(file);
@@ -193,10 +188,8 @@ constexpr std::array<std::pair<ConfigFormat, Reader>, 5> kReaders = {
 
 }  // namespace
 
-std::vector<LogPart> settings_of_text(ConfigFormat format,
-                                      std::string_view text,
-                                      const std::string& file,
-                                      Diagnostics& diagnostics) {
+std::vector<LogPart> settings_of_text(ConfigFormat format, std::string_view text,
+                                      const std::string& file, Diagnostics& diagnostics) {
   for (const Dump& dump : kDumps) {
     if (dump.log == format) {
       return dump_settings(dump, text, file, diagnostics);

@@ -18,8 +18,7 @@
 namespace orrery::import_config {
 
 // By the row or the function of the format; none where its log holds facts alone.
-[[nodiscard]] std::vector<LogPart> settings_of_text(ConfigFormat format,
-                                                    std::string_view text,
+[[nodiscard]] std::vector<LogPart> settings_of_text(ConfigFormat format, std::string_view text,
                                                     const std::string& file,
                                                     Diagnostics& diagnostics);
 
@@ -45,8 +44,7 @@ namespace orrery::import_config {
 // An object of JSON that begins in line `begin` at the brace, up to the line of its closing brace.
 // Each line loses `prefix`. Nothing after an error.
 [[nodiscard]] std::optional<yaml::Value> printed_json(const std::vector<LogLine>& lines,
-                                                      std::size_t begin,
-                                                      std::string_view prefix,
+                                                      std::size_t begin, std::string_view prefix,
                                                       const std::string& file,
                                                       Diagnostics& diagnostics);
 
@@ -65,23 +63,20 @@ void take_steps(std::span<const NamedLog> logs, Draft& draft, Diagnostics& diagn
 
 // Whether the log trains an output layer that the model's file ties to the embedding: then it is
 // its own from now on.
-[[nodiscard]] bool unties_embedding(const Pending& pending,
-                                    const ImportedModel& model,
+[[nodiscard]] bool unties_embedding(const Pending& pending, const ImportedModel& model,
                                     Draft& draft);
 
 // Of the last run in the log. `alone`: no file holds its settings, so that the defaults of the
 // program do not hold.
-void read_log_facts(
-    const ScannedLog& log, const std::string& file, bool alone, Draft& draft, Pending& pending);
+void read_log_facts(const ScannedLog& log, const std::string& file, bool alone, Draft& draft,
+                    Pending& pending);
 
 // What only the settings say, where no file holds them.
 void ask_for_arguments(const std::string& file, Draft& draft, const Pending& pending);
 
 // An error where a count of parameters that the log prints is not the model's, or not all of them
 // are trained.
-void check_printed_counts(const Pending& pending,
-                          const ImportedModel& model,
-                          const Draft& draft,
+void check_printed_counts(const Pending& pending, const ImportedModel& model, const Draft& draft,
                           Diagnostics& diagnostics);
 
 }  // namespace orrery::import_config

@@ -39,9 +39,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 namespace {
 
@@ -224,8 +222,7 @@ void move_down(Value& value, int lines) {
 
 }  // namespace
 
-std::optional<Value> LogExcerpt::read(Parser parse,
-                                      const std::string& file,
+std::optional<Value> LogExcerpt::read(Parser parse, const std::string& file,
                                       Diagnostics& diagnostics) const {
   Diagnostics found;
   std::optional<Value> tree = parse(text_, file, found);

@@ -62,8 +62,7 @@ class LogExcerpt {
     text_ += '\n';
   }
 
-  [[nodiscard]] std::optional<yaml::Value> read(Parser parse,
-                                                const std::string& file,
+  [[nodiscard]] std::optional<yaml::Value> read(Parser parse, const std::string& file,
                                                 Diagnostics& diagnostics) const;
 
  private:
@@ -79,9 +78,7 @@ class LogSettings {
   // A later value replaces an earlier one.
   void put(std::string key, std::string_view text, int line);
 
-  [[nodiscard]] bool has(const std::string& key) const {
-    return places_.contains(key);
-  }
+  [[nodiscard]] bool has(const std::string& key) const { return places_.contains(key); }
 
   [[nodiscard]] yaml::Value take();
 

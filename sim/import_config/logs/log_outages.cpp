@@ -31,15 +31,12 @@ struct DatedStep {
   const std::string* file = nullptr;
   int line = 0;
 
-  [[nodiscard]] SourceLocation where() const {
-    return {*file, line, 1};
-  }
+  [[nodiscard]] SourceLocation where() const { return {*file, line, 1}; }
 };
 
 using Writers = std::map<std::pair<std::string, std::string>, std::size_t>;  // file, name
 
-std::vector<DatedStep> dated_steps(const ScannedLog& log,
-                                   const std::string& file,
+std::vector<DatedStep> dated_steps(const ScannedLog& log, const std::string& file,
                                    Writers& writers) {
   constexpr std::int64_t kSecond = 1000;
   const std::vector<double> seconds = seconds_of_steps(log);
@@ -53,13 +50,8 @@ std::vector<DatedStep> dated_steps(const ScannedLog& log,
     }
     const std::size_t writer =
         writers.emplace(std::pair(file, log.writers[step.writer]), writers.size()).first->second;
-    steps.push_back({static_cast<double>(step.date / kSecond),
-                     step.number,
-                     seconds[i],
-                     writer,
-                     anew,
-                     &file,
-                     step.line});
+    steps.push_back({static_cast<double>(step.date / kSecond), step.number, seconds[i], writer,
+                     anew, &file, step.line});
     anew = false;
   }
   return steps;
@@ -72,9 +64,7 @@ struct Stretch {
   double shift = 0.0;  // by which a clock was set back before
 
   // When its first step began at the latest.
-  [[nodiscard]] double begin() const {
-    return first.date - first.seconds;
-  }
+  [[nodiscard]] double begin() const { return first.date - first.seconds; }
 };
 
 // The stretches of one log. Several ranks may write one log, with or without their names: a step
@@ -94,9 +84,7 @@ class Stretches {
     }
   }
 
-  [[nodiscard]] std::vector<Stretch> take() {
-    return std::move(stretches_);
-  }
+  [[nodiscard]] std::vector<Stretch> take() { return std::move(stretches_); }
 
  private:
   [[nodiscard]] bool in_time(const Stretch& stretch, const DatedStep& step) const {
@@ -178,9 +166,8 @@ struct Life {
 };
 
 std::vector<Life> lives_of(std::vector<Stretch> stretches, std::int64_t interval) {
-  std::stable_sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
-    return a.begin() < b.begin();
-  });
+  std::stable_sort(stretches.begin(), stretches.end(),
+                   [](const Stretch& a, const Stretch& b) { return a.begin() < b.begin(); });
   std::vector<Life> at_once;
   for (const Stretch& stretch : stretches) {
     if (at_once.empty() || stretch.begin() > at_once.back().last.date + kSlack) {
@@ -327,10 +314,8 @@ std::optional<std::int64_t> time_of_day(std::string_view text, std::size_t at) {
          (more ? digits(text, point + 1, 3).value_or(0) : 0);
 }
 
-std::optional<std::int64_t> date_at(std::optional<int> year,
-                                    std::optional<int> month,
-                                    std::optional<int> day,
-                                    std::optional<std::int64_t> time) {
+std::optional<std::int64_t> date_at(std::optional<int> year, std::optional<int> month,
+                                    std::optional<int> day, std::optional<std::int64_t> time) {
   if (!year || !month || !day || !time) {
     return std::nullopt;
   }
@@ -352,14 +337,10 @@ std::optional<std::int64_t> date_of(std::string_view line) {
     const char other = line[at + 2];
     std::optional<std::int64_t> found;
     if (sign == '-' && line[at + 7] == '-') {
-      found = date_at(digits(line, at, 4),
-                      digits(line, at + 5, 2),
-                      digits(line, at + 8, 2),
+      found = date_at(digits(line, at, 4), digits(line, at + 5, 2), digits(line, at + 8, 2),
                       time_of_day(line, at + 11));
     } else if (other == '/' && line[at + 5] == '/') {
-      found = date_at(digits(line, at + 6, 4),
-                      digits(line, at, 2),
-                      digits(line, at + 3, 2),
+      found = date_at(digits(line, at + 6, 4), digits(line, at, 2), digits(line, at + 3, 2),
                       time_of_day(line, at + 11));
     }
     if (found) {

@@ -65,15 +65,12 @@ class Table {
     }
   }
 
-  [[nodiscard]] const std::vector<LogProgram>& programs() const {
-    return programs_;
-  }
+  [[nodiscard]] const std::vector<LogProgram>& programs() const { return programs_; }
 
   [[nodiscard]] const LogProgram& find(ConfigFormat format) const {
     const auto found =
-        std::find_if(programs_.begin(), programs_.end(), [format](const LogProgram& program) {
-          return program.format == format;
-        });
+        std::find_if(programs_.begin(), programs_.end(),
+                     [format](const LogProgram& program) { return program.format == format; });
     ORRERY_CHECK(found != programs_.end(), "a log that has no entry");
     return *found;
   }
@@ -170,9 +167,7 @@ const LogProgram* recognised_log(std::string_view text) {
   return found == signs.data() + signs.size() ? nullptr : found->program;
 }
 
-const LogProgram& log_program(ConfigFormat format) {
-  return table().find(format);
-}
+const LogProgram& log_program(ConfigFormat format) { return table().find(format); }
 
 WordSearch::WordSearch(std::span<const std::string_view> words) {
   for (const std::string_view word : words) {
@@ -265,20 +260,17 @@ std::string_view without_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
-std::optional<Figure> figure_of(std::string_view before,
-                                std::string_view field,
-                                std::string_view after,
-                                Diagnostics& diagnostics) {
-  const auto* known = std::find_if(
-      kFields.begin(), kFields.end(), [field](const Field& f) { return f.name == field; });
+std::optional<Figure> figure_of(std::string_view before, std::string_view field,
+                                std::string_view after, Diagnostics& diagnostics) {
+  const auto* known = std::find_if(kFields.begin(), kFields.end(),
+                                   [field](const Field& f) { return f.name == field; });
   if (known == kFields.end()) {
     diagnostics.error({"--pattern"}, "", fmt::format("knows no field `{}`", field), field_names());
     return std::nullopt;
   }
   if (trimmed(before).empty()) {
     diagnostics.error(
-        {"--pattern"},
-        "",
+        {"--pattern"}, "",
         fmt::format("{{{}}} needs words in front of it, by which its place is found", field));
     return std::nullopt;
   }
@@ -296,10 +288,9 @@ std::vector<Figure> figures_of(std::string_view text, Diagnostics& diagnostics) 
     }
     const std::string_view words = text.substr(0, open);
     const std::string_view next = text.substr(close + 1);
-    if (const auto figure = figure_of(words.substr(words.rfind('*') + 1),
-                                      text.substr(open + 1, close - open - 1),
-                                      next.substr(0, next.find_first_of("*{")),
-                                      diagnostics)) {
+    if (const auto figure =
+            figure_of(words.substr(words.rfind('*') + 1), text.substr(open + 1, close - open - 1),
+                      next.substr(0, next.find_first_of("*{")), diagnostics)) {
       figures.push_back(*figure);
     }
     text = next;
@@ -318,8 +309,7 @@ LogProgram pattern_program(std::string_view pattern, Diagnostics& diagnostics) {
     for (std::size_t k = 0; k < i; ++k) {
       if (program.figures[i].before == program.figures[k].before) {
         diagnostics.error(
-            {"--pattern"},
-            "",
+            {"--pattern"}, "",
             fmt::format("has two fields behind `{}`: their places cannot be told apart",
                         program.figures[i].before),
             "other words before each; a table with a header needs no --pattern");

@@ -75,9 +75,8 @@ LogScan::LogScan(const LogProgram& program)
     : program_(program), search_(words_of(program)), budget_(kMostText) {
   log_.format = program.format;
   log_.runs.push_back({});
-  spread_ = std::any_of(program.figures.begin(), program.figures.end(), [](const Figure& figure) {
-    return figure.says == Says::heading;
-  });
+  spread_ = std::any_of(program.figures.begin(), program.figures.end(),
+                        [](const Figure& figure) { return figure.says == Says::heading; });
 }
 
 void LogScan::add(std::string_view block) {
@@ -176,9 +175,7 @@ bool LogScan::read_part(std::string_view line) {
   return program_.figures.empty() && read_bar(line);
 }
 
-void LogScan::read_figure(const Figure& figure,
-                          std::size_t place,
-                          std::string_view line,
+void LogScan::read_figure(const Figure& figure, std::size_t place, std::string_view line,
                           std::size_t at) {
   if (figure.says == Says::heading) {
     finish_step({});
@@ -383,9 +380,7 @@ ScannedLog scan_log(std::string_view text, const LogProgram& program) {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // 3:05:26 or 01:58
 std::optional<double> clock_seconds(std::string_view text) {

@@ -31,26 +31,16 @@ class ProgressBar {
   [[nodiscard]] std::optional<Stretch> add(std::string_view line);
 
   // Whether the last line was a bar, and whether a bar has come to its end.
-  [[nodiscard]] bool is_bar() const {
-    return is_bar_;
-  }
+  [[nodiscard]] bool is_bar() const { return is_bar_; }
 
-  [[nodiscard]] bool is_done() const {
-    return !any_ || last_.done == total_;
-  }
+  [[nodiscard]] bool is_done() const { return !any_ || last_.done == total_; }
 
-  [[nodiscard]] double total() const {
-    return total_;
-  }
+  [[nodiscard]] double total() const { return total_; }
 
   // All steps, where they are known.
-  [[nodiscard]] double steps() const {
-    return expected_ > 0.0 ? expected_ : total_;
-  }
+  [[nodiscard]] double steps() const { return expected_ > 0.0 ? expected_ : total_; }
 
-  void expect(double total) {
-    expected_ = total;
-  }
+  void expect(double total) { expected_ = total; }
 
  private:
   struct Place {

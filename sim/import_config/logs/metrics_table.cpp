@@ -187,8 +187,6 @@ std::string MetricsTable::add(std::string_view block) {
   return lines;
 }
 
-std::string MetricsTable::end() {
-  return rest_.empty() ? std::string() : add("\n");
-}
+std::string MetricsTable::end() { return rest_.empty() ? std::string() : add("\n"); }
 
 }  // namespace orrery::import_config

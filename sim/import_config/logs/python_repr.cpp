@@ -170,8 +170,7 @@ class ReprReader {
 
 }  // namespace
 
-std::optional<Value> parse_python_repr(std::string_view text,
-                                       const std::string& file,
+std::optional<Value> parse_python_repr(std::string_view text, const std::string& file,
                                        Diagnostics& diagnostics) {
   ReprReader reader(text, file);
   std::optional<Value> tree = reader.read();

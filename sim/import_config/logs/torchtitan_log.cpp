@@ -32,8 +32,8 @@ constexpr std::array<MeshAxis, 8> kAxes = {{{"pp", "pipeline_parallel_degree"},
 // axis is not known: a mesh with experts of 2025 has dp_shard_in_ep, which says no degree.
 bool read_mesh(const LogLine& line, LogSettings& settings) {
   const auto put = [&](std::string_view axis, std::string_view degree) {
-    const auto* known = std::find_if(
-        kAxes.begin(), kAxes.end(), [axis](const MeshAxis& a) { return a.name == axis; });
+    const auto* known = std::find_if(kAxes.begin(), kAxes.end(),
+                                     [axis](const MeshAxis& a) { return a.name == axis; });
     if (known != kAxes.end()) {
       settings.put(fmt::format("parallelism.{}", known->key), degree, line.number);
     }
@@ -169,13 +169,11 @@ TitanSettings titan_settings(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-std::vector<LogPart> torchtitan_log_settings(std::string_view text,
-                                             const std::string& file,
+std::vector<LogPart> torchtitan_log_settings(std::string_view text, const std::string& file,
                                              Diagnostics& diagnostics) {
   TitanSettings found = titan_settings(text, file);
   if (found.strange_mesh > 0) {
-    diagnostics.error({file, found.strange_mesh, 1},
-                      "",
+    diagnostics.error({file, found.strange_mesh, 1}, "",
                       "this mesh has axes that do not say the degrees",
                       "what --debug.save_config_file saves");
     return {};

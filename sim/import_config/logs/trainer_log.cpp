@@ -45,15 +45,9 @@ std::string_view behind_prefix(std::string_view line, std::string_view begin) {
 
 // `  bf16=True,` among the printed TrainingArguments.
 void read_argument(std::string_view text, int line, LogSettings& settings) {
-  constexpr std::array<std::string_view, 9> kNames = {"bf16",
-                                                      "fp16",
-                                                      "gradient_checkpointing",
-                                                      "fsdp",
-                                                      "deepspeed",
-                                                      "tp_size",
-                                                      "optim",
-                                                      "torch_compile",
-                                                      "use_liger_kernel"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "bf16",  "fp16",          "gradient_checkpointing", "fsdp", "deepspeed", "tp_size",
+      "optim", "torch_compile", "use_liger_kernel"};
   text = trimmed(text);
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || !text.ends_with(',')) {
@@ -95,20 +89,17 @@ bool trains_all(const LogLine& line, const std::string& file, Diagnostics& diagn
   constexpr std::string_view kPaddle = "(per device)";
   if (line.text.find("trainable parameters =") != std::string_view::npos &&
       line.text.find(kPaddle) != std::string_view::npos) {
-    diagnostics.error({file, line.number, 1},
-                      "",
+    diagnostics.error({file, line.number, 1}, "",
                       "is of PaddleNLP's Trainer, whose layout this import does not know");
     return false;
   }
   const auto trained = number_behind(line.text, "trainable params:");
   const auto all = number_behind(line.text, "all params:");
   if (trained && all && *trained < *all) {
-    diagnostics.error({file, line.number, 1},
-                      "",
+    diagnostics.error({file, line.number, 1}, "",
                       fmt::format("{:.0f} of {:.0f} parameters are trained: frozen weights cannot "
                                   "be expressed in a scenario",
-                                  *trained,
-                                  *all));
+                                  *trained, *all));
     return false;
   }
   return true;
@@ -122,8 +113,7 @@ bool is_summary(std::string_view line) {
 
 }  // namespace
 
-std::vector<LogPart> trainer_log_settings(std::string_view text,
-                                          const std::string& file,
+std::vector<LogPart> trainer_log_settings(std::string_view text, const std::string& file,
                                           Diagnostics& diagnostics) {
   const std::vector<LogLine> lines = log_lines(text);
   LogSettings settings(file);

@@ -21,30 +21,24 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 bool is_same(const yaml::Value& one, const yaml::Value& other) {
   return one.kind == other.kind && one.text == other.text &&
-         std::equal(
-             one.items.begin(), one.items.end(), other.items.begin(), other.items.end(), is_same) &&
-         std::equal(one.entries.begin(),
-                    one.entries.end(),
-                    other.entries.begin(),
-                    other.entries.end(),
-                    [](const auto& a, const auto& b) {
+         std::equal(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
+                    is_same) &&
+         std::equal(one.entries.begin(), one.entries.end(), other.entries.begin(),
+                    other.entries.end(), [](const auto& a, const auto& b) {
                       return a.key == b.key && is_same(a.value, b.value);
                     });
 }
 
 bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
-  return std::equal(
-      one.begin(), one.end(), other.begin(), other.end(), [](const LogPart& a, const LogPart& b) {
-        return a.format == b.format && is_same(a.tree, b.tree);
-      });
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const LogPart& a, const LogPart& b) {
+                      return a.format == b.format && is_same(a.tree, b.tree);
+                    });
 }
 
 // What a run has said of itself, but for the steps.
 bool is_same(std::span<const ScannedFact> one, std::span<const ScannedFact> other) {
-  return std::equal(one.begin(),
-                    one.end(),
-                    other.begin(),
-                    other.end(),
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [](const ScannedFact& a, const ScannedFact& b) {
                       return a.key == b.key && a.value == b.value;
                     });
@@ -79,8 +73,7 @@ std::vector<Run> runs_of(const ScannedLog& log, const std::string& file) {
           settings_of_text(log.format,
                            std::string_view(log.text).substr(
                                from, last ? std::string_view::npos : log.runs[i + 1].offset - from),
-                           file,
-                           unsaid);
+                           file, unsaid);
     }
     runs.push_back(std::move(run));
   }
@@ -254,9 +247,7 @@ double median_of(const std::vector<Timed>& steps) {
 }
 
 // A step that was skipped is printed as 0; other times that no GPU can take are an error.
-bool are_times_of_steps(std::vector<Timed>& steps,
-                        const ScannedLog& log,
-                        const std::string& file,
+bool are_times_of_steps(std::vector<Timed>& steps, const ScannedLog& log, const std::string& file,
                         Diagnostics& diagnostics) {
   const double shortest = in_seconds(microseconds(1.0));
   const double longest = in_seconds(days(30.0));
@@ -266,8 +257,7 @@ bool are_times_of_steps(std::vector<Timed>& steps,
   }
   for (const Timed& step : steps) {
     if (!(step.seconds >= shortest && step.seconds <= longest)) {
-      diagnostics.error({file, log.steps[step.step].line, 1},
-                        "",
+      diagnostics.error({file, log.steps[step.step].line, 1}, "",
                         fmt::format("a step of {:.6g} s is none that a GPU can take", step.seconds),
                         "1 us to 30 d");
       return false;
@@ -352,8 +342,7 @@ Choice chosen_times(const ScannedLog& log, LoggedJob job, const std::vector<char
 }
 
 // Tokens of all GPUs a second, where the log says them.
-std::optional<double> token_rate(const ScannedLog& log,
-                                 const LoggedJob& job,
+std::optional<double> token_rate(const ScannedLog& log, const LoggedJob& job,
                                  const std::vector<Timed>& steps) {
   std::vector<double> rates;
   for (const Timed& timed : steps) {
@@ -400,8 +389,7 @@ std::optional<SlowerSteps> slower_steps(const ScannedLog& log, const std::vector
   const auto cut = steps.begin() + static_cast<std::ptrdiff_t>(before);
   const ScannedStep& first = log.steps[cut->step];
   const SlowerSteps slower{first.number < 0 ? static_cast<std::int64_t>(cut->step) : first.number,
-                           first.line,
-                           seconds(median_of({steps.begin(), cut})),
+                           first.line, seconds(median_of({steps.begin(), cut})),
                            seconds(median_of({cut, steps.end()}))};
   return slower.since / slower.before >= kWorthSaying ? std::optional(slower) : std::nullopt;
 }
@@ -434,10 +422,8 @@ LoggedJob job_of_log(const ScannedLog& log) {
   return job;
 }
 
-std::optional<LoggedSteps> steps_of_log(const ScannedLog& log,
-                                        const std::string& file,
-                                        const LoggedJob& known,
-                                        Diagnostics& diagnostics,
+std::optional<LoggedSteps> steps_of_log(const ScannedLog& log, const std::string& file,
+                                        const LoggedJob& known, Diagnostics& diagnostics,
                                         std::string* why) {
   const LoggedJob said = job_of_log(log);
   Choice choice = chosen_times(log, filled(said, known), counted_steps(log, file));
@@ -495,10 +481,8 @@ double batch_of_steps(const ScannedLog& log) {
   return steps.empty() ? 0.0 : static_cast<double>(steps.front().batch);
 }
 
-std::optional<LoggedSteps> steps_of_log(const ConfigFile& file,
-                                        const LoggedJob& known,
-                                        Diagnostics& diagnostics,
-                                        std::string* why) {
+std::optional<LoggedSteps> steps_of_log(const ConfigFile& file, const LoggedJob& known,
+                                        Diagnostics& diagnostics, std::string* why) {
   const auto log = log_of(file);
   if (log == nullptr) {
     if (why != nullptr) {
@@ -526,8 +510,7 @@ std::vector<double> seconds_of_steps(const ScannedLog& log) {
   return seconds;
 }
 
-std::vector<LogPart> settings_of_log(const ScannedLog& log,
-                                     const std::string& file,
+std::vector<LogPart> settings_of_log(const ScannedLog& log, const std::string& file,
                                      Diagnostics& diagnostics) {
   return settings_of_text(log.format, log.text, file, diagnostics);
 }

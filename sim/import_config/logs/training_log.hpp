@@ -31,8 +31,7 @@ struct LogPart {
 
 // Nothing after an error, and where a program prints its steps alone: then the settings are in a
 // file beside the log.
-[[nodiscard]] std::vector<LogPart> settings_of_log(const ScannedLog& log,
-                                                   const std::string& file,
+[[nodiscard]] std::vector<LogPart> settings_of_log(const ScannedLog& log, const std::string& file,
                                                    Diagnostics& diagnostics);
 
 // The work of a step and who shares it; 0: not known.

@@ -36,9 +36,7 @@ void take_length(Import& import) {
     if (longest != nullptr && longest->value.kind == yaml::Value::Kind::scalar &&
         longest->value.text != length->value.text) {
       import.draft.note(fmt::format("{}: the model could read {} tokens, but the data have {}",
-                                    longest->shown,
-                                    longest->value.text,
-                                    length->value.text));
+                                    longest->shown, longest->value.text, length->value.text));
     }
     import.keys.add(nested("model", "seq_length", *length));
     return;
@@ -55,10 +53,9 @@ bool is_plain_decoder(Import& import) {
     const bool variant = item.path == "model.experimental_attention_variant" &&
                          item.value.kind == yaml::Value::Kind::scalar;
     if (tower || variant) {
-      keys.error(item,
-                 variant
-                     ? "is sparse or linear attention, which a scenario cannot express"
-                     : "belongs to a model beside the decoder, which a scenario cannot express");
+      keys.error(
+          item, variant ? "is sparse or linear attention, which a scenario cannot express"
+                        : "belongs to a model beside the decoder, which a scenario cannot express");
       return false;
     }
   }
@@ -137,10 +134,9 @@ bool take_recipe(Import& import) {
   if (!name) {
     return true;
   }
-  const auto* known =
-      std::find_if(kRecipeNames.begin(), kRecipeNames.end(), [&name](const RecipeName& recipe) {
-        return name->find(recipe.part) != std::string::npos;
-      });
+  const auto* known = std::find_if(
+      kRecipeNames.begin(), kRecipeNames.end(),
+      [&name](const RecipeName& recipe) { return name->find(recipe.part) != std::string::npos; });
   const SourceItem& item = *import.keys.find("mixed_precision");
   if (known == kRecipeNames.end() || known->compute.empty()) {
     import.keys.error(item, fmt::format("{} is no recipe that is known", yaml::display(*name)));
@@ -153,8 +149,8 @@ bool take_recipe(Import& import) {
   }
   import.draft.set("precision.compute", std::string(known->compute), read_from(item));
   if (known->gathers_narrow) {
-    import.draft.set(
-        "precision.parameters", "fp8", derived_from(item, "it gathers them in 8 bits"));
+    import.draft.set("precision.parameters", "fp8",
+                     derived_from(item, "it gathers them in 8 bits"));
   }
   return true;
 }
@@ -168,14 +164,8 @@ void read_bridge(Import& import) {
   }
   take_length(import);
   MegatronKeys keys{import,
-                    {"model.",
-                     "train.",
-                     "ddp.",
-                     "mixed_precision.",
-                     "optimizer.",
-                     "comm_overlap.",
-                     "checkpoint.",
-                     "dist."}};
+                    {"model.", "train.", "ddp.", "mixed_precision.", "optimizer.", "comm_overlap.",
+                     "checkpoint.", "dist."}};
   read_megatron_model(keys);
   // Its model provider pads only when it is told to.
   if (!keys.on("should_pad_vocab")) {

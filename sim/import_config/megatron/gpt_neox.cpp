@@ -35,12 +35,10 @@ void read_mlp_width(Import& import) {
   const std::int64_t width = gated ? whole * 2 / 3 / 2 : llama && !stated ? whole * 2 / 3 : whole;
   import.draft.erase("model.ffn_hidden_size");
   import.draft.set(
-      "model.ffn_hidden_size",
-      (width + multiple - 1) / multiple * multiple,
-      stated ? derived_from(
-                   *keys.find("ffn_hidden_size"),
-                   fmt::format(
-                       "{} of which a gate takes 2/3 / 2, up to a multiple of {}", whole, multiple))
+      "model.ffn_hidden_size", (width + multiple - 1) / multiple * multiple,
+      stated ? derived_from(*keys.find("ffn_hidden_size"),
+                            fmt::format("{} of which a gate takes 2/3 / 2, up to a multiple of {}",
+                                        whole, multiple))
              : default_of(import, "from hidden_size, up to mlp_multiple_of"));
 }
 
@@ -62,18 +60,15 @@ void read_model_words(Import& import) {
   const auto position = keys.text("pos_emb");
   const std::string kind = position.value_or("learned");
   if (kind != "rotary" && kind != "alibi" && kind != "none" && kind != "learned") {
-    import.draft.leave_open("model.position",
-                            *keys.find("pos_emb"),
+    import.draft.leave_open("model.position", *keys.find("pos_emb"),
                             fmt::format("{} is not known to a scenario", yaml::display(kind)));
   } else {
     import.draft.set(
-        "model.position",
-        kind,
+        "model.position", kind,
         position ? read_from(*keys.find("pos_emb")) : default_of(import, "learned positions"));
   }
   const bool untied = import.on("no_weight_tying");
-  import.draft.set("model.tie_embeddings",
-                   !untied,
+  import.draft.set("model.tie_embeddings", !untied,
                    untied ? read_from(*keys.find("no_weight_tying"))
                           : default_of(import, "embedding and output share a table"));
   for (const std::string_view key : {"use_bias_in_attn_linear", "use_bias_in_mlp"}) {
@@ -132,9 +127,8 @@ void read_gpt_neox(Import& import) {
   const auto repeated = keys.count("gradient_accumulation_steps");
   if (micro && repeated && import.draft.find("batch.global") == nullptr) {
     import.pending.local_batch =
-        PendingCount{*micro * *repeated,
-                     derived_from(*keys.find("gradient_accumulation_steps"),
-                                  fmt::format("{} x {}", *micro, *repeated))};
+        PendingCount{*micro * *repeated, derived_from(*keys.find("gradient_accumulation_steps"),
+                                                      fmt::format("{} x {}", *micro, *repeated))};
   }
 }
 

@@ -30,26 +30,16 @@ struct MegatronKeys {
     return import.keys.find(path(names));
   }
 
-  [[nodiscard]] auto flag(std::string_view names) const {
-    return import.keys.flag(path(names));
-  }
+  [[nodiscard]] auto flag(std::string_view names) const { return import.keys.flag(path(names)); }
 
-  [[nodiscard]] bool on(std::string_view names) const {
-    return flag(names).value_or(false);
-  }
+  [[nodiscard]] bool on(std::string_view names) const { return flag(names).value_or(false); }
 
-  [[nodiscard]] auto count(std::string_view names) const {
-    return import.keys.count(path(names));
-  }
+  [[nodiscard]] auto count(std::string_view names) const { return import.keys.count(path(names)); }
 
-  [[nodiscard]] auto text(std::string_view names) const {
-    return import.keys.text(path(names));
-  }
+  [[nodiscard]] auto text(std::string_view names) const { return import.keys.text(path(names)); }
 
   // Read, and of no further use.
-  void pass(std::string_view names) const {
-    static_cast<void>(import.keys.take(path(names)));
-  }
+  void pass(std::string_view names) const { static_cast<void>(import.keys.take(path(names))); }
 
   template <typename T>
   void set(std::string_view target, T value, std::string_view names) const {
@@ -82,9 +72,7 @@ struct MegatronKeys {
     }
   }
 
-  void leave_out(std::string_view names,
-                 Effect effect,
-                 std::string why,
+  void leave_out(std::string_view names, Effect effect, std::string why,
                  std::string_view states = {}) const {
     import_config::leave_out(import, path(names), effect, std::move(why), states);
   }

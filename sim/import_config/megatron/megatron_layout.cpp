@@ -25,19 +25,15 @@ std::int64_t pipeline_of(const MegatronKeys& keys) {
   return keys.import.draft.count("layout.pipeline").value_or(1);
 }
 
-void put_stages(const MegatronKeys& keys,
-                const SourceItem& item,
+void put_stages(const MegatronKeys& keys, const SourceItem& item,
                 const std::vector<std::int64_t>& layers) {
-  keys.import.draft.set("layout.stage_layers",
-                        fmt::format("[{}]", fmt::join(layers, ", ")),
+  keys.import.draft.set("layout.stage_layers", fmt::format("[{}]", fmt::join(layers, ", ")),
                         derived_from(item, "layers of each stage"));
 }
 
 // The first and the last device with layers of their own; nothing where that does not work out.
-std::vector<std::int64_t> split_by_ends(const MegatronKeys& keys,
-                                        const SourceItem& item,
-                                        std::int64_t layers,
-                                        std::int64_t stages) {
+std::vector<std::int64_t> split_by_ends(const MegatronKeys& keys, const SourceItem& item,
+                                        std::int64_t layers, std::int64_t stages) {
   const auto first = keys.count(kFirst);
   const auto last = keys.count(kLast);
   const std::int64_t pipeline = pipeline_of(keys);
@@ -118,8 +114,7 @@ void read_layout_text(const MegatronKeys& keys) {
     return;
   }
   keys.import.draft.set(
-      "layout.virtual_stages",
-      stages / pipeline,
+      "layout.virtual_stages", stages / pipeline,
       derived_from(item, fmt::format("{} stages on {} devices", stages, pipeline)));
   put_stages(keys, item, layout->layers);
   if (layout->prediction_apart) {
@@ -147,14 +142,12 @@ void read_virtual_stages(const MegatronKeys& keys) {
         *layers + (keys.on(kEmbeddingCounts) ? 1 : 0) + (keys.on(kLossCounts) ? 1 : 0);
     if (*per_stage > all || pipeline > all || all % (pipeline * *per_stage) != 0) {
       keys.import.keys.error(
-          item,
-          fmt::format(
-              "{} layers on {} devices do not fall into stages of {}", all, pipeline, *per_stage));
+          item, fmt::format("{} layers on {} devices do not fall into stages of {}", all, pipeline,
+                            *per_stage));
       return;
     }
     keys.import.draft.set(
-        "layout.virtual_stages",
-        all / pipeline / *per_stage,
+        "layout.virtual_stages", all / pipeline / *per_stage,
         derived_from(item, fmt::format("{} / {} / {}", all, pipeline, *per_stage)));
   } else if (chunks && *chunks > 0) {
     keys.set("layout.virtual_stages", *chunks, count_key);
@@ -197,8 +190,7 @@ void read_degrees(const MegatronKeys& keys) {
     keys.set("layout.sequence_parallel", true, "sequence_parallel");
   }
   if (draft.count("layout.expert").value_or(1) > 1 && tensor > 1) {
-    keys.usual("layout.expert_tensor",
-               tensor,
+    keys.usual("layout.expert_tensor", tensor,
                "expert_tensor_parallel_size is that of tensor parallelism when unset");
   }
 }
@@ -220,16 +212,12 @@ void read_sharding(const MegatronKeys& keys) {
   const bool distributed = keys.on("use_distributed_optimizer");
   const SourceItem* deepspeed = source.take(keys.path("deepspeed_config"));
   const auto strategy = keys.text(key);
-  const auto* known = std::find_if(kStrategies.begin(), kStrategies.end(), [&](const auto& s) {
-    return strategy && s.first == *strategy;
-  });
-  keep_count(keys.import,
-             keys.path("num_distributed_optimizer_instances"),
-             keys.import.pending.instances,
-             "layout.shard_group");
+  const auto* known = std::find_if(kStrategies.begin(), kStrategies.end(),
+                                   [&](const auto& s) { return strategy && s.first == *strategy; });
+  keep_count(keys.import, keys.path("num_distributed_optimizer_instances"),
+             keys.import.pending.instances, "layout.shard_group");
   if (strategy && known == kStrategies.end()) {
-    source.error(*keys.find(key),
-                 fmt::format("{} is no strategy", yaml::display(*strategy)),
+    source.error(*keys.find(key), fmt::format("{} is no strategy", yaml::display(*strategy)),
                  "no_shard, optim, optim_grads, optim_grads_params");
   } else if (source.is_unread(keys.path(key))) {
     keys.import.draft.leave_open(target, *keys.find(key), unread_reason(keys.find(key)->value));
@@ -245,9 +233,7 @@ void read_sharding(const MegatronKeys& keys) {
              stage && *stage <= 3 && keys.on("deepspeed")) {
     // DeepSpeed's optimizer for bf16 shares its state over the data-parallel ranks at stage 0, too.
     if (*stage == 0 && keys.on("bf16")) {
-      keys.derive(target,
-                  "zero1",
-                  "zero_stage",
+      keys.derive(target, "zero1", "zero_stage",
                   "DeepSpeed shards the state of bf16 training at stage 0, too");
     } else {
       keys.set(target, *stage > 0 ? fmt::format("zero{}", *stage) : "none", "zero_stage");
@@ -280,8 +266,8 @@ void read_batch(const MegatronKeys& keys) {
   for (std::size_t i = 0; i < kParts.size(); ++i) {
     std::string figure = ramp->value.items[i].text;
     std::erase(figure, '_');  // Python takes 9_765_625
-    keys.import.draft.set(
-        fmt::format("training.batch_ramp.{}", kParts[i]), figure, read_from(*ramp));
+    keys.import.draft.set(fmt::format("training.batch_ramp.{}", kParts[i]), figure,
+                          read_from(*ramp));
   }
 }
 
@@ -304,9 +290,7 @@ bool read_elastic(Import& import, const SourceItem& item) {
         "--nnodes {}: nothing fails in this scenario; with failures (--set failures.preset=NAME) "
         "the job goes on with {} of {} nodes (capacity.elastic), and --max-restarts and the "
         "rendezvous count",
-        item.value.text,
-        *least,
-        *most));
+        item.value.text, *least, *most));
   }
   return true;
 }
@@ -343,11 +327,8 @@ void judge_attention(Import& import) {
     const std::string flash = fmt::format("{}NVTE_FLASH_ATTN", section);
     const std::string fused = fmt::format("{}NVTE_FUSED_ATTN", section);
     if (import.keys.text(flash) == "0" && import.keys.text(fused) == "0") {
-      leave_out(import,
-                fused,
-                Effect::large,
-                "attention that is not fused keeps its scores and takes several times as long",
-                "");
+      leave_out(import, fused, Effect::large,
+                "attention that is not fused keeps its scores and takes several times as long", "");
     }
   }
 }
@@ -397,8 +378,8 @@ void read_launcher(Import& import) {
     if (number && !starter) {
       import.draft.set(target, static_cast<std::int64_t>(std::stoll(figure)), read_from(*item));
     } else if (!number && !batch) {
-      import.draft.leave_open(
-          target, *item, fmt::format("{} is no number", yaml::display(item->value.text)));
+      import.draft.leave_open(target, *item,
+                              fmt::format("{} is no number", yaml::display(item->value.text)));
     }
   }
   const SourceItem* visible = import.keys.take("env.CUDA_VISIBLE_DEVICES");

@@ -117,9 +117,7 @@ void read_full_layers(const MegatronKeys& keys) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool full = (static_cast<std::int64_t>(i) + 1) % every == 0;
     if (full != (texts[i] == "0")) {
-      keys.leave_out(kKey,
-                     Effect::large,
-                     "its full layers lie in no regular distance",
+      keys.leave_out(kKey, Effect::large, "its full layers lie in no regular distance",
                      "model.attention_window.full_every");
       return;
     }
@@ -138,8 +136,8 @@ void read_window(const MegatronKeys& keys) {
   const std::size_t begin = std::min(sizes[0].find_first_of("0123456789-"), sizes[0].size());
   const std::int64_t left = std::atoll(sizes[0].c_str() + begin);
   if (left > 0) {
-    keys.derive(
-        "model.attention_window.size", left + 1, "window_size", "and the key of the token itself");
+    keys.derive("model.attention_window.size", left + 1, "window_size",
+                "and the key of the token itself");
     read_full_layers(keys);
   }
 }
@@ -205,8 +203,7 @@ void read_expert_layers(const MegatronKeys& keys) {
   keys.set("model.num_layers", *layers, layers_key);
   const auto dense = static_cast<std::int64_t>(std::count(pattern->begin(), pattern->end(), false));
   put_dense_layers(keys.import.draft,
-                   derived_from(*item, fmt::format("{} layers without experts", dense)),
-                   dense,
+                   derived_from(*item, fmt::format("{} layers without experts", dense)), dense,
                    std::is_sorted(pattern->begin(), pattern->end()));
 }
 
@@ -221,13 +218,11 @@ void read_experts(const MegatronKeys& keys) {
   const auto top = keys.copy("moe_router_topk|topk", "model.moe.top_k");
   const bool deepspeed = keys.on("deepspeed");
   if (!top) {
-    keys.usual("model.moe.top_k",
-               std::int64_t{deepspeed ? 1 : 2},
+    keys.usual("model.moe.top_k", std::int64_t{deepspeed ? 1 : 2},
                deepspeed ? "topk is 1" : "moe_router_topk is 2");
   }
   if (deepspeed && keys.find("expert_interval") == nullptr) {
-    keys.leave_out(count_key,
-                   Effect::large,
+    keys.leave_out(count_key, Effect::large,
                    "without --expert-interval Megatron-DeepSpeed has experts in every second layer",
                    "model.moe.dense_layers");
   }

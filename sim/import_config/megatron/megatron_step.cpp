@@ -42,12 +42,11 @@ bool read_narrow_format(const MegatronKeys& keys) {
   }
   const auto name = keys.text("fp8_recipe");
   const std::string wanted = name.value_or("delayed");
-  const auto* known = std::find_if(
-      kRecipes.begin(), kRecipes.end(), [&](const auto& one) { return one.first == wanted; });
+  const auto* known = std::find_if(kRecipes.begin(), kRecipes.end(),
+                                   [&](const auto& one) { return one.first == wanted; });
   if (known == kRecipes.end()) {
     keys.import.draft.leave_open(
-        target,
-        *keys.find("fp8_recipe"),
+        target, *keys.find("fp8_recipe"),
         fmt::format("{} is a recipe that a scenario does not have", yaml::display(wanted)));
   } else if (name) {
     keys.set(target, known->second, "fp8_recipe");
@@ -85,9 +84,7 @@ void read_optimizer(const MegatronKeys& keys) {
   } else if (word == "adam" || word == "sgd" || word == "lion") {
     keys.set("precision.optimizer.name", word == "sgd" ? "sgd-momentum" : word, "optimizer");
   } else if (name) {
-    keys.leave_out("optimizer",
-                   Effect::large,
-                   "an optimizer that a scenario does not know",
+    keys.leave_out("optimizer", Effect::large, "an optimizer that a scenario does not know",
                    "precision.optimizer");
   }
   if (keys.on("use_precision_aware_optimizer")) {
@@ -98,8 +95,7 @@ void read_optimizer(const MegatronKeys& keys) {
     for (const std::string_view part : {"main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"}) {
       bytes += bytes_of(keys.text(part).value_or("fp32"));
     }
-    keys.derive("precision.optimizer.state_bytes",
-                fmt::format("{}B", bytes),
+    keys.derive("precision.optimizer.state_bytes", fmt::format("{}B", bytes),
                 "use_precision_aware_optimizer",
                 remainders ? "two moments, and of the parameters what bf16 lacks"
                            : "parameters and two moments in the stated types");
@@ -109,8 +105,8 @@ void read_optimizer(const MegatronKeys& keys) {
     if (keys.import.keys.number(keys.path(share)).value_or(1.0) >= 1.0) {
       keys.set("offload.optimizer", "cpu", "optimizer_cpu_offload");
     } else {
-      keys.leave_out(
-          share, Effect::large, "a scenario offloads the whole state of the optimizer or nothing");
+      keys.leave_out(share, Effect::large,
+                     "a scenario offloads the whole state of the optimizer or nothing");
     }
   }
 }
@@ -130,8 +126,7 @@ void read_full_recompute(const MegatronKeys& keys, std::string_view by) {
   } else {
     keys.set("recompute", "full", by);
     if (layers && *layers > 1) {
-      keys.leave_out(kLayers,
-                     Effect::small,
+      keys.leave_out(kLayers, Effect::small,
                      "inputs are kept of groups of layers: a scenario keeps those of every layer");
     }
   }
@@ -153,19 +148,18 @@ std::vector<std::string> module_names(const std::vector<std::string>& texts) {
   return names;
 }
 
-void read_selective_recompute(const MegatronKeys& keys,
-                              std::string_view by,
+void read_selective_recompute(const MegatronKeys& keys, std::string_view by,
                               const std::vector<std::string>& modules) {
-  const bool only_core = std::all_of(
-      modules.begin(), modules.end(), [](const auto& name) { return name == "core_attn"; });
+  const bool only_core = std::all_of(modules.begin(), modules.end(),
+                                     [](const auto& name) { return name == "core_attn"; });
   if (keys.set_if("moe_layer_recompute", "recompute.modules", "[core_attn, moe]")) {
     return;
   }
   if (only_core) {
     keys.set("recompute", "selective", by);
   } else {
-    keys.set(
-        "recompute.modules", fmt::format("[{}]", fmt::join(modules, ", ")), "recompute_modules");
+    keys.set("recompute.modules", fmt::format("[{}]", fmt::join(modules, ", ")),
+             "recompute_modules");
   }
 }
 
@@ -212,14 +206,11 @@ void read_dispatcher(const MegatronKeys& keys) {
   if (type && (*type == "alltoall" || *type == "flex")) {
     keys.set(target, *type == "flex" ? backend.value_or("deepep") : *type, key);
   } else if (type && apart) {
-    keys.leave_out(key,
-                   Effect::large,
-                   "a scenario sends tokens by all-to-all, not by gathering all of them",
-                   target);
+    keys.leave_out(key, Effect::large,
+                   "a scenario sends tokens by all-to-all, not by gathering all of them", target);
   } else if (!type && apart && keys.import.program == "Megatron-LM" &&
              !keys.import.keys.is_unread(keys.path(key)) && !keys.on("moe_enable_deepep")) {
-    keys.leave_out("expert_model_parallel_size|moe_token_dispatcher",
-                   Effect::large,
+    keys.leave_out("expert_model_parallel_size|moe_token_dispatcher", Effect::large,
                    "without --moe-token-dispatcher-type Megatron-LM gathers all tokens, which a "
                    "scenario does not",
                    target);
@@ -244,16 +235,14 @@ void read_overlap(const MegatronKeys& keys) {
   const std::string_view bucket = "ddp_bucket_size|bucket_size";
   if (const auto size = keys.count(bucket); size && *size > 0) {
     const std::int64_t bytes = draft.is("precision.gradient_dtype", "bf16") ? 2 : 4;
-    draft.set("overlap.bucket",
-              fmt::format("{}B", *size * bytes),
+    draft.set("overlap.bucket", fmt::format("{}B", *size * bytes),
               derived_from(*keys.find(bucket), fmt::format("parameters of {} bytes", bytes)));
   }
   keys.set_if("tp_comm_overlap|ub_tp_comm_overlap", "overlap.tensor", true);
   const bool off = keys.on("no_overlap_p2p_communication");
   const auto sends = keys.flag("overlap_p2p_comm");
   if (draft.count("layout.virtual_stages").value_or(1) > 1 && (off || sends)) {
-    keys.set("overlap.pipeline",
-             !off && sends.value_or(true),
+    keys.set("overlap.pipeline", !off && sends.value_or(true),
              off ? "no_overlap_p2p_communication" : "overlap_p2p_comm");
   }
   read_dispatcher(keys);
@@ -271,16 +260,15 @@ void read_absent(const MegatronKeys& keys) {
     keys.usual("software_options.dropout", true, "hidden_dropout is 0.1");
   }
   if (keys.find("num_experts") != nullptr && keys.find("moe_grouped_gemm") == nullptr) {
-    keys.usual(
-        "software_options.grouped_gemm", "per_expert", "without moe_grouped_gemm one by one");
+    keys.usual("software_options.grouped_gemm", "per_expert",
+               "without moe_grouped_gemm one by one");
   }
 }
 
 void read_offload(const MegatronKeys& keys) {
   const auto modules = keys.import.keys.texts(keys.path("offload_modules"));
   if (keys.on("fine_grained_activation_offloading") && !modules.empty()) {
-    keys.set("offload.modules",
-             fmt::format("[{}]", fmt::join(modules, ", ")),
+    keys.set("offload.modules", fmt::format("[{}]", fmt::join(modules, ", ")),
              "fine_grained_activation_offloading");
   }
 }
@@ -301,8 +289,8 @@ void read_megatron_run(MegatronKeys& keys) {
     keys.pass("train_iters");
   } else {
     keys.copy("train_iters", "training.steps");
-    keep_count(
-        keys.import, keys.path("train_samples"), keys.import.pending.samples, "training.tokens");
+    keep_count(keys.import, keys.path("train_samples"), keys.import.pending.samples,
+               "training.tokens");
   }
   const auto steps = keys.count("save_interval");
   const SourceItem* save = keys.find("save_interval");

@@ -30,8 +30,7 @@ void read_trainer_precision(Import& import) {
       import.draft.set("precision.compute", "fp32", read_from(item));
     } else {
       import.draft.leave_open(
-          "precision.compute",
-          item,
+          "precision.compute", item,
           fmt::format("a scenario has no training in {}", yaml::display(*precision)));
     }
   }
@@ -57,8 +56,8 @@ void read_nemo_sharding(Import& import) {
 
 // NeMo 2 builds its model by a class, whose switches stand in NeMo's code; what the trainer does
 // beside it stands with its optimizer, its callbacks and its plugins.
-constexpr std::array<std::string_view, 4> kLlamaClasses = {
-    "llama", "mistral", "mixtral", "codellama"};
+constexpr std::array<std::string_view, 4> kLlamaClasses = {"llama", "mistral", "mixtral",
+                                                           "codellama"};
 
 struct Switch {
   std::string_view key;
@@ -98,9 +97,8 @@ void take_callbacks(Import& import) {
 void set_switches_of_class(Import& import) {
   const SourceItem* built = import.keys.find("model.config._target_");
   const std::string name = lower_case(built->value.text.substr(built->value.text.rfind('.') + 1));
-  const bool llama = std::any_of(kLlamaClasses.begin(), kLlamaClasses.end(), [&name](auto start) {
-    return name.starts_with(start);
-  });
+  const bool llama = std::any_of(kLlamaClasses.begin(), kLlamaClasses.end(),
+                                 [&name](auto start) { return name.starts_with(start); });
   for (const Switch& one : kSwitches) {
     const ImportedSetting* setting = import.draft.find(one.key);
     if (setting != nullptr && setting->origin.kind != OriginKind::by_default) {
@@ -108,8 +106,8 @@ void set_switches_of_class(Import& import) {
     }
     import.draft.erase(one.key);
     if (llama) {
-      import.draft.set(
-          one.key, std::string(one.of_llama), derived_from(*built, "as its class has it"));
+      import.draft.set(one.key, std::string(one.of_llama),
+                       derived_from(*built, "as its class has it"));
     } else {
       import.draft.leave_open(one.key, *built, "the class of the model sets it in NeMo's code");
     }
@@ -145,9 +143,7 @@ void read_nemo(Import& import) {
   }
   for (const std::string_view name : {"model._target_", "model.config._target_", "_target_"}) {
     if (import.keys.find(name) != nullptr) {
-      leave_out(import,
-                name,
-                Effect::small,
+      leave_out(import, name, Effect::small,
                 "what this class sets by default is in NeMo's code, not in the file");
     }
   }
@@ -155,8 +151,7 @@ void read_nemo(Import& import) {
   const auto every =
       import.keys.count("exp_manager.checkpoint_callback_params.every_n_train_steps");
   if (every && *every > 0) {
-    import.set("checkpoint.interval",
-               fmt::format("{} steps", *every),
+    import.set("checkpoint.interval", fmt::format("{} steps", *every),
                "exp_manager.checkpoint_callback_params.every_n_train_steps");
   }
   const bool second = import.keys.find("model.config._target_") != nullptr;
@@ -165,15 +160,8 @@ void read_nemo(Import& import) {
     import.keys.rename("trainer.plugins.fp8_params", "trainer.plugins.fp8_param_gather");
   }
   MegatronKeys keys{import,
-                    {"model.",
-                     "model.config.",
-                     "trainer.strategy.",
-                     "strategy.",
-                     "data.",
-                     "optim.config.",
-                     "callbacks.",
-                     "trainer.plugins.",
-                     "trainer.strategy.ddp."}};
+                    {"model.", "model.config.", "trainer.strategy.", "strategy.", "data.",
+                     "optim.config.", "callbacks.", "trainer.plugins.", "trainer.strategy.ddp."}};
   read_megatron_model(keys);
   if (second) {
     set_switches_of_class(import);

@@ -24,18 +24,13 @@ const yaml::Value* entry_of(const yaml::Value& tree, std::string_view name) {
   return nullptr;
 }
 
-constexpr std::array<std::string_view, 12> kDimensions = {"hidden_size",
-                                                          "intermediate_size",
-                                                          "num_hidden_layers",
-                                                          "num_attention_heads",
-                                                          "num_key_value_heads",
-                                                          "head_dim",
-                                                          "hidden_act",
-                                                          "tie_word_embeddings",
-                                                          "attention_bias",
-                                                          "max_position_embeddings",
-                                                          "rms_norm_eps",
-                                                          "vocab_size"};
+constexpr std::array<std::string_view, 12> kDimensions = {
+    "hidden_size",         "intermediate_size",
+    "num_hidden_layers",   "num_attention_heads",
+    "num_key_value_heads", "head_dim",
+    "hidden_act",          "tie_word_embeddings",
+    "attention_bias",      "max_position_embeddings",
+    "rms_norm_eps",        "vocab_size"};
 
 bool is_known_model(SourceKeys& keys) {
   for (const std::string_view name : {"is_llama_config", "is_qwen2_config"}) {
@@ -112,9 +107,7 @@ void read_nanotron(Import& import) {
   for (const std::string_view name : kDimensions) {
     static_cast<void>(keys.take(fmt::format("model.model_config.{}", name)));
   }
-  keep_count(import,
-             "model.make_vocab_size_divisible_by",
-             import.pending.vocab_divisor,
+  keep_count(import, "model.make_vocab_size_divisible_by", import.pending.vocab_divisor,
              "model.vocab_size");
   read_parallelism(import);
   read_ranks(import);
@@ -126,9 +119,7 @@ void read_nanotron(Import& import) {
     if (length != nullptr && own != nullptr && own->kind == yaml::Value::Kind::scalar &&
         own->text != length->value.text) {
       leave_out(
-          import,
-          "data_stages",
-          Effect::large,
+          import, "data_stages", Effect::large,
           fmt::format("a stage has sequences of {} tokens, not {}", own->text, length->value.text),
           "model.sequence_length");
     }

@@ -17,13 +17,8 @@ constexpr std::size_t kMostWords = 200'000;
 
 // Machines by ms-swift and the driver, attention by Transformer Engine.
 bool is_read_by_programs(std::string_view name) {
-  return is_among(name,
-                  {"NPROC_PER_NODE",
-                   "NNODES",
-                   "CUDA_VISIBLE_DEVICES",
-                   "NVTE_FLASH_ATTN",
-                   "NVTE_FUSED_ATTN",
-                   "NVTE_UNFUSED_ATTN"});
+  return is_among(name, {"NPROC_PER_NODE", "NNODES", "CUDA_VISIBLE_DEVICES", "NVTE_FLASH_ATTN",
+                         "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"});
 }
 
 // Of the command that stands between two operators; unexpanded.
@@ -31,9 +26,7 @@ struct Token {
   std::string_view text;
   std::size_t offset = 0;
 
-  [[nodiscard]] std::size_t end() const {
-    return offset + text.size();
-  }
+  [[nodiscard]] std::size_t end() const { return offset + text.size(); }
 };
 
 // One level of if, loop, case or function.
@@ -54,9 +47,8 @@ std::size_t assignment_at(std::string_view token) {
   const std::size_t end = token.find_first_of("+=");
   const std::string_view name = token.substr(0, end);
   const bool plain = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                       return std::isalnum(c) != 0 || c == '_';
-                     });
+                     std::all_of(name.begin(), name.end(),
+                                 [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   const bool sign =
       end != std::string_view::npos && (token[end] == '=' || token.substr(end).starts_with("+="));
   return plain && sign ? end : std::string_view::npos;
@@ -64,9 +56,7 @@ std::size_t assignment_at(std::string_view token) {
 
 class Script {
  public:
-  Script(std::string_view text,
-         const std::string& file,
-         const ShellValues& passed,
+  Script(std::string_view text, const std::string& file, const ShellValues& passed,
          std::vector<PassedOver>& passed_over)
       : text_(text), file_(file), lines_(text), variables_(text), passed_over_(passed_over) {
     for (const auto& [name, value] : passed) {
@@ -87,9 +77,7 @@ class Script {
  private:
   using Command = std::vector<Token>;
 
-  [[nodiscard]] bool overflowed() const {
-    return variables_.overflowed() || words_ > kMostWords;
-  }
+  [[nodiscard]] bool overflowed() const { return variables_.overflowed() || words_ > kMostWords; }
 
   [[nodiscard]] std::string_view line_at(std::size_t at) const {
     return text_.substr(at, std::min(text_.find('\n', at), text_.size()) - at);
@@ -279,8 +267,8 @@ class Script {
     }
     const bool chained = chain_ != Truth::unknown;
     if (!runs() || (chained && last_ != chain_)) {
-      const bool unread = std::any_of(
-          blocks_.begin(), blocks_.end(), [](const Block& block) { return block.unread; });
+      const bool unread = std::any_of(blocks_.begin(), blocks_.end(),
+                                      [](const Block& block) { return block.unread; });
       const bool maybe = unread || (chained && last_ == Truth::unknown);
       if (maybe) {
         pass_over(command);
@@ -339,9 +327,8 @@ class Script {
 
   // Why it is not known whether a command runs, and how the caller may say it.
   [[nodiscard]] std::string why_unread() const {
-    const auto block = std::find_if(blocks_.rbegin(), blocks_.rend(), [](const Block& one) {
-      return one.unread && !one.on.empty();
-    });
+    const auto block = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                    [](const Block& one) { return one.unread && !one.on.empty(); });
     if (block == blocks_.rend()) {
       return "stands under a condition, in a loop or in a function that is not followed";
     }
@@ -359,8 +346,7 @@ class Script {
       ++end;
     }
     return fmt::format(
-        "stands under a condition on `{}`{}",
-        on,
+        "stands under a condition on `{}`{}", on,
         end > begin ? fmt::format(": say --define {}=VALUE", on.substr(begin, end - begin)) : "");
   }
 
@@ -482,10 +468,8 @@ class Script {
 
 }  // namespace
 
-ShellCommands follow_script(std::string_view text,
-                            const std::string& file,
-                            const ShellValues& passed,
-                            std::vector<PassedOver>& passed_over) {
+ShellCommands follow_script(std::string_view text, const std::string& file,
+                            const ShellValues& passed, std::vector<PassedOver>& passed_over) {
   return Script(text, file, passed, passed_over).run();
 }
 

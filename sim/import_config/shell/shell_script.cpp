@@ -24,8 +24,7 @@ bool is_redirection(std::string_view word) {
 }
 
 // The words of a text that holds a command; its options stand where the script writes them.
-std::vector<ShellWord> words_of(std::string_view text,
-                                const ShellVariables& script,
+std::vector<ShellWord> words_of(std::string_view text, const ShellVariables& script,
                                 std::size_t offset) {
   std::vector<ShellWord> words;
   for (std::size_t at = 0; at < text.size();) {
@@ -64,8 +63,8 @@ std::vector<ShellWord> split_options(const std::vector<ShellWord>& words,
 
 // TRL's tasks beside sft are named by the command alone: `trl dpo`, `dpo.py`.
 std::string_view task_of(std::string_view word, std::string_view before) {
-  constexpr std::array<std::string_view, 7> kTasks = {
-      "dpo", "orpo", "cpo", "kto", "grpo", "rloo", "ppo"};
+  constexpr std::array<std::string_view, 7> kTasks = {"dpo",  "orpo", "cpo", "kto",
+                                                      "grpo", "rloo", "ppo"};
   std::string_view name = word.substr(word.rfind('/') + 1);
   const bool script = name.ends_with(".py");
   name = name.substr(0, name.find('.'));
@@ -111,22 +110,19 @@ class Arguments {
     }
   }
 
-  [[nodiscard]] Value take() {
-    return std::move(result_);
-  }
+  [[nodiscard]] Value take() { return std::move(result_); }
 
  private:
   // ${MOE_ARGS}, $gpt_options, "${EXTRA[@]}": more than the value of one option.
   static bool names_options(std::string_view word) {
     std::string name = lower_case(word);
     std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
-    constexpr std::array<std::string_view, 7> kEnds = {
-        "args", "arg", "arguments", "options", "opts", "flags", "params"};
+    constexpr std::array<std::string_view, 7> kEnds = {"args", "arg",   "arguments", "options",
+                                                       "opts", "flags", "params"};
     return word.find("[@]") != std::string_view::npos ||
            word.find("[*]") != std::string_view::npos ||
-           std::any_of(kEnds.begin(), kEnds.end(), [&name](std::string_view end) {
-             return name.ends_with(end);
-           });
+           std::any_of(kEnds.begin(), kEnds.end(),
+                       [&name](std::string_view end) { return name.ends_with(end); });
   }
 
   // Of another argument, a program, or a switch of the launcher: `-m module`, `-u`.
@@ -197,10 +193,8 @@ Start start_of(const std::vector<ShellWord>& words) {
 }
 
 // Two starts of one program that differ are two jobs, and neither is what both say together.
-bool starts_one_job(const std::vector<std::vector<ShellWord>>& commands,
-                    const std::string& file,
-                    const yaml::LineIndex& lines,
-                    Diagnostics& diagnostics) {
+bool starts_one_job(const std::vector<std::vector<ShellWord>>& commands, const std::string& file,
+                    const yaml::LineIndex& lines, Diagnostics& diagnostics) {
   std::map<std::string, Start> started;
   for (const std::vector<ShellWord>& words : commands) {
     const Start start = start_of(words);
@@ -216,8 +210,7 @@ bool starts_one_job(const std::vector<std::vector<ShellWord>>& commands,
             return same == before.options.end() || same->second != option.second;
           });
       diagnostics.error(
-          lines.location_of(file, start.program->offset),
-          start.program->text,
+          lines.location_of(file, start.program->offset), start.program->text,
           fmt::format("is started at line {} too, with other options{}: these are two jobs",
                       lines.location_of(file, before.program->offset).line,
                       other == start.options.end() ? "" : fmt::format(" ({})", other->first)),
@@ -241,8 +234,7 @@ std::string_view built_command(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::optional<Value> parse_arguments(std::string_view text,
-                                     const std::string& file,
+std::optional<Value> parse_arguments(std::string_view text, const std::string& file,
                                      const ShellValues& passed,
                                      std::vector<PassedOver>& passed_over,
                                      Diagnostics& diagnostics) {
@@ -263,8 +255,8 @@ std::optional<Value> parse_arguments(std::string_view text,
     words = split_options(words, written);
   }
   std::erase_if(commands, [](const auto& words) {
-    return std::none_of(
-        words.begin(), words.end(), [](const auto& w) { return is_option(w.text); });
+    return std::none_of(words.begin(), words.end(),
+                        [](const auto& w) { return is_option(w.text); });
   });
   const auto launches = [](const std::vector<ShellWord>& words) {
     return std::any_of(words.begin(), words.end(), names_program);

@@ -61,24 +61,19 @@ class ShellVariables {
   [[nodiscard]] std::string expand_whole(std::string_view token);
 
   // Where an option, or what cannot be read, is written from `from` on; else `otherwise`.
-  [[nodiscard]] std::size_t place_of(std::string_view option,
-                                     std::size_t from,
+  [[nodiscard]] std::size_t place_of(std::string_view option, std::size_t from,
                                      std::size_t otherwise) const;
 
   // `more`: behind what it has, as += says.
   void assign(const std::string& name, std::vector<ShellWord> words, bool array, bool more);
 
-  void forget(const std::string& name) {
-    variables_.erase(name);
-  }
+  void forget(const std::string& name) { variables_.erase(name); }
 
   // The values that hold arguments: texts with blanks, and arrays as one text.
   [[nodiscard]] std::vector<std::string> texts() const;
 
   // True when the expansions grew beyond what a script needs; their results are then cut.
-  [[nodiscard]] bool overflowed() const {
-    return spent_ > kMostText;
-  }
+  [[nodiscard]] bool overflowed() const { return spent_ > kMostText; }
 
  private:
   static constexpr std::size_t kMostText = std::size_t{4} << 20U;
@@ -144,8 +139,7 @@ struct ShellCommands {
 };
 
 // What stands under conditions that cannot be read, in loops and functions goes to `passed_over`.
-[[nodiscard]] ShellCommands follow_script(std::string_view text,
-                                          const std::string& file,
+[[nodiscard]] ShellCommands follow_script(std::string_view text, const std::string& file,
                                           const ShellValues& passed,
                                           std::vector<PassedOver>& passed_over);
 

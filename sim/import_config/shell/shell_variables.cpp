@@ -14,9 +14,7 @@ constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr int kMostNesting = 32;
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 std::size_t name_length(std::string_view text) {
   std::size_t end = 0;
@@ -184,15 +182,11 @@ Reference reference_of(std::string_view text) {
   return found;
 }
 
-Truth truth_of(bool value) {
-  return value ? Truth::yes : Truth::no;
-}
+Truth truth_of(bool value) { return value ? Truth::yes : Truth::no; }
 
 }  // namespace
 
-bool is_unread(std::string_view text) {
-  return text.find_first_of("$`") != kNone;
-}
+bool is_unread(std::string_view text) { return text.find_first_of("$`") != kNone; }
 
 bool is_option(std::string_view word) {
   return word.size() > 2 && word.starts_with("--") &&
@@ -230,8 +224,7 @@ std::size_t token_length(std::string_view script, std::size_t at) {
   return std::min(i, script.size()) - at;
 }
 
-std::size_t ShellVariables::place_of(std::string_view option,
-                                     std::size_t from,
+std::size_t ShellVariables::place_of(std::string_view option, std::size_t from,
                                      std::size_t otherwise) const {
   constexpr std::size_t kFar = std::size_t{64} << 10U;
   const std::string_view window = script_.substr(std::min(from, script_.size()), kFar);
@@ -259,9 +252,7 @@ std::string ShellVariables::expand_whole(std::string_view token) {
   return text;
 }
 
-void ShellVariables::assign(const std::string& name,
-                            std::vector<ShellWord> words,
-                            bool array,
+void ShellVariables::assign(const std::string& name, std::vector<ShellWord> words, bool array,
                             bool more) {
   Variable& variable = variables_[name];
   if (!more || variable.words.empty()) {

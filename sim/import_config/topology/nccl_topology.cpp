@@ -71,9 +71,7 @@ class XmlReader {
     return found;
   }
 
-  void blanks() {
-    at_ = std::min(text_.find_first_not_of(kXmlBlanks, at_), text_.size());
-  }
+  void blanks() { at_ = std::min(text_.find_first_not_of(kXmlBlanks, at_), text_.size()); }
 
   bool takes(std::string_view sign) {
     const bool there = text_.substr(at_).starts_with(sign);
@@ -132,9 +130,7 @@ class XmlReader {
     }
   }
 
-  void add(const std::string& element,
-           std::string_view key,
-           const std::string& text,
+  void add(const std::string& element, std::string_view key, const std::string& text,
            std::size_t begin) {
     if (++values_ > kMostValues) {
       fail("has more values than a node has");
@@ -158,8 +154,8 @@ class XmlReader {
         Value all;
         all.where = values.front().where;
         const std::string first = values.front().text;
-        const bool alike = std::all_of(
-            values.begin(), values.end(), [&first](const Value& one) { return one.text == first; });
+        const bool alike = std::all_of(values.begin(), values.end(),
+                                       [&first](const Value& one) { return one.text == first; });
         if (alike && key != "speed") {
           values.resize(1);
         }
@@ -198,9 +194,7 @@ void read_gpus(Import& import, std::int64_t hosts) {
   }
   import.derive("cluster.gpus_per_node", gpus / hosts, "gpu.dev", "<gpu> of one host");
   if (hosts > 1) {
-    import.derive("cluster.network.nvlink_domain",
-                  gpus,
-                  "gpu.dev",
+    import.derive("cluster.network.nvlink_domain", gpus, "gpu.dev",
                   fmt::format("{} hosts on one NVLink", hosts));
   } else if (import.keys.find("nvlink.count") == nullptr &&
              import.keys.find("xgmi.count") == nullptr) {
@@ -232,15 +226,12 @@ void read_nics(Import& import, std::int64_t hosts) {
   import.derive(
       "cluster.network.nic_rate",
       whole ? fmt::format("{}Gbps", fastest / kPerGigabit) : fmt::format("{}Mbps", fastest),
-      "net.speed",
-      "Mbit/s");
-  import.derive("cluster.network.nics_per_node",
-                std::max<std::int64_t>(count / hosts, 1),
+      "net.speed", "Mbit/s");
+  import.derive("cluster.network.nics_per_node", std::max<std::int64_t>(count / hosts, 1),
                 "net.speed",
                 count == static_cast<std::int64_t>(speeds.size())
                     ? std::string("<net> of one host")
-                    : fmt::format("those of {} Mbit/s; {} slower ones are left out",
-                                  fastest,
+                    : fmt::format("those of {} Mbit/s; {} slower ones are left out", fastest,
                                   static_cast<std::int64_t>(speeds.size()) - count));
 }
 
@@ -252,8 +243,8 @@ void read_fabric(Import& import) {
     return;
   }
   const bool amazon = std::find(vendors.begin(), vendors.end(), "0x1d0f") != vendors.end();
-  const bool infiniband = std::any_of(
-      classes.begin(), classes.end(), [](const auto& one) { return one.starts_with("0x0207"); });
+  const bool infiniband = std::any_of(classes.begin(), classes.end(),
+                                      [](const auto& one) { return one.starts_with("0x0207"); });
   import.derive("cluster.network.fabric",
                 amazon       ? "efa"
                 : infiniband ? "infiniband"
@@ -266,8 +257,7 @@ void read_fabric(Import& import) {
 
 }  // namespace
 
-std::optional<Value> parse_nccl_topology(std::string_view text,
-                                         const std::string& file,
+std::optional<Value> parse_nccl_topology(std::string_view text, const std::string& file,
                                          Diagnostics& diagnostics) {
   return XmlReader(text, file, diagnostics).read();
 }

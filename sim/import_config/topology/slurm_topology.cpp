@@ -168,8 +168,7 @@ Switches switches_of(Import& import) {
 }
 
 const Value* value_of(const Value& mapping, std::string_view key) {
-  const auto found = std::find_if(mapping.entries.begin(),
-                                  mapping.entries.end(),
+  const auto found = std::find_if(mapping.entries.begin(), mapping.entries.end(),
                                   [key](const yaml::Entry& entry) { return entry.key == key; });
   return found == mapping.entries.end() ? nullptr : &found->value;
 }
@@ -182,8 +181,7 @@ const Value* default_topology(const Value& list, Diagnostics& diagnostics) {
     taken = taken == nullptr && stated != nullptr && stated->text == "true" ? &one : taken;
   }
   if (taken == nullptr) {
-    diagnostics.error(list.where,
-                      "cluster_default",
+    diagnostics.error(list.where, "cluster_default",
                       fmt::format("is true in none of {} topologies", list.items.size()));
   } else if (value_of(*taken, "tree") == nullptr && value_of(*taken, "block") == nullptr) {
     diagnostics.error(taken->where, "topology", "is neither a tree nor a block: it has no tiers");
@@ -198,12 +196,10 @@ Value named_as_conf(const Value& topology) {
       {{"nodes", "Nodes"}, {"children", "Switches"}, {"block_sizes", "BlockSizes"}}};
   const auto renamed = [&kNames](const yaml::Entry& entry) {
     const auto* const found =
-        std::find_if(kNames.begin(), kNames.end(), [&entry](const auto& name) {
-          return name.first == entry.key;
-        });
+        std::find_if(kNames.begin(), kNames.end(),
+                     [&entry](const auto& name) { return name.first == entry.key; });
     return yaml::Entry{found == kNames.end() ? entry.key : std::string(found->second),
-                       entry.key_where,
-                       entry.value};
+                       entry.key_where, entry.value};
   };
   const Value* const tree = value_of(topology, "tree");
   const Value* const part_of = tree != nullptr ? tree : value_of(topology, "block");
@@ -224,8 +220,7 @@ Value named_as_conf(const Value& topology) {
       std::string text = called == nullptr ? "" : called->text;
       std::replace(text.begin(), text.end(), '.', '_');
       Value& of_switch = mapping_below(
-          mapping_below(conf, tree != nullptr ? "SwitchName" : "BlockName", one.where),
-          text,
+          mapping_below(conf, tree != nullptr ? "SwitchName" : "BlockName", one.where), text,
           one.where);
       for (const yaml::Entry& entry : one.entries) {
         if (entry.key != name) {
@@ -246,8 +241,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return error == std::errc{} && stop == end && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<Value> parse_slurm_topology(std::string_view text,
-                                          const std::string& file,
+std::optional<Value> parse_slurm_topology(std::string_view text, const std::string& file,
                                           Diagnostics& diagnostics) {
   if (text.find("SwitchName=") == std::string_view::npos &&
       text.find("BlockName=") == std::string_view::npos) {
@@ -276,8 +270,8 @@ std::optional<Value> parse_slurm_topology(std::string_view text,
         diagnostics.error(where, std::string(word.substr(0, kLongestKey)), "is no NAME=VALUE");
         return std::nullopt;
       }
-      constexpr std::array<std::string_view, 6> kNames = {
-          "SwitchName", "BlockName", "Nodes", "Switches", "LinkSpeed", "BlockSizes"};
+      constexpr std::array<std::string_view, 6> kNames = {"SwitchName", "BlockName", "Nodes",
+                                                          "Switches",   "LinkSpeed", "BlockSizes"};
       const std::string given = lower_case(word.substr(0, equals));
       const auto* const known = std::find_if(
           kNames.begin(), kNames.end(), [&given](auto name) { return lower_case(name) == given; });
@@ -329,12 +323,11 @@ void read_slurm_topology(Import& import) {
       below = most;
     }
     if (least < most && level + 1 < levels.size() + (blocks ? 1 : 0)) {
-      why += fmt::format(
-          "{}{}: {} to {} nodes, the most taken", why.empty() ? "" : "; ", name, least, most);
+      why += fmt::format("{}{}: {} to {} nodes, the most taken", why.empty() ? "" : "; ", name,
+                         least, most);
     }
   }
-  import.draft.set("cluster.network.tiers",
-                   fmt::format("[{}]", fmt::join(tiers, ", ")),
+  import.draft.set("cluster.network.tiers", fmt::format("[{}]", fmt::join(tiers, ", ")),
                    derived_from(*first, why.empty() ? "nodes below each level" : why));
   import.draft.note(
       "Slurm's topology says how nodes are grouped, not how wide the links are: "

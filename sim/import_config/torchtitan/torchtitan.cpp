@@ -98,13 +98,10 @@ class Torchtitan {
       take_flavor(*known, item);
     } else {
       import_.draft.leave_open(
-          "model.num_layers",
-          item,
+          "model.num_layers", item,
           fmt::format("the dimensions of {} {} are in torchtitan's code; give the config.json of "
                       "the model as a second file, or state them (known: {})",
-                      yaml::display(*name),
-                      yaml::display(*flavor),
-                      known_flavors()));
+                      yaml::display(*name), yaml::display(*flavor), known_flavors()));
     }
     if (command_ && !saved_) {
       import_.draft.note(
@@ -130,8 +127,8 @@ class Torchtitan {
     pipeline_ = degree("pipeline_parallel_degree", "layout.pipeline");
     if (degree("expert_parallel_degree", "layout.expert") > 1) {
       copy_count(import_, "parallelism.expert_tensor_parallel_degree", "layout.expert_tensor");
-      import_.usual(
-          "layout.expert_tensor", std::int64_t{1}, "experts are not split by tensor parallelism");
+      import_.usual("layout.expert_tensor", std::int64_t{1},
+                    "experts are not split by tensor parallelism");
     }
     static_cast<void>(keys_.take("parallelism.expert_tensor_parallel_degree"));
     if (tensor > 1) {
@@ -144,9 +141,7 @@ class Torchtitan {
     copy_flag(import_, async, "overlap.tensor");
     const std::string_view rotate = "parallelism.context_parallel_rotate_method";
     if (const auto method = keys_.text(rotate); method && context > 1) {
-      import_.derive("layout.context_method",
-                     *method == "alltoall" ? "ring" : "all_gather",
-                     rotate,
+      import_.derive("layout.context_method", *method == "alltoall" ? "ring" : "all_gather", rotate,
                      "how keys and values go round");
     }
   }
@@ -162,9 +157,7 @@ class Torchtitan {
   void read_sharding() {
     Pending& pending = import_.pending;
     pending.fsdp = true;
-    keep_count(import_,
-               "parallelism.data_parallel_replicate_degree",
-               pending.replicate,
+    keep_count(import_, "parallelism.data_parallel_replicate_degree", pending.replicate,
                "layout.sharding");
     keep("parallelism.data_parallel_shard_degree", pending.shard, "layout.sharding");
     const std::string_view reshards = "parallelism.fsdp_reshard_after_forward";
@@ -182,14 +175,13 @@ class Torchtitan {
     const std::string_view key = "parallelism.pipeline_parallel_schedule";
     const auto name = keys_.text(key);
     const std::string wanted = name.value_or("1F1B");
-    const auto* known = std::find_if(
-        kSchedules.begin(), kSchedules.end(), [&](const auto& s) { return s.theirs == wanted; });
+    const auto* known = std::find_if(kSchedules.begin(), kSchedules.end(),
+                                     [&](const auto& s) { return s.theirs == wanted; });
     if (pipeline_ <= 1) {
       return;
     }
     if (known == kSchedules.end()) {
-      import_.draft.leave_open("layout.schedule",
-                               *keys_.find(key),
+      import_.draft.leave_open("layout.schedule", *keys_.find(key),
                                fmt::format("{} is a schedule that a scenario does not have (orrery "
                                            "list schedules)",
                                            yaml::display(wanted)));
@@ -202,9 +194,7 @@ class Torchtitan {
     }
     split_layers(known->many_stages);
     if (keys_.take("parallelism.module_fqns_per_model_part") != nullptr) {
-      leave_out(import_,
-                "parallelism.module_fqns_per_model_part",
-                Effect::large,
+      leave_out(import_, "parallelism.module_fqns_per_model_part", Effect::large,
                 "an explicit split of modules: state layout.stage_layers");
     }
   }
@@ -232,10 +222,8 @@ class Torchtitan {
       stages = (all + *per_stage - 1) / *per_stage;
       origin = derived_from(item, fmt::format("{} layers in stages of {}", all, *per_stage));
       if (stages % pipeline_ != 0) {
-        keys_.error(
-            item,
-            fmt::format(
-                "makes {} stages, which {} devices do not share evenly", stages, pipeline_));
+        keys_.error(item, fmt::format("makes {} stages, which {} devices do not share evenly",
+                                      stages, pipeline_));
         return;
       }
     }
@@ -246,8 +234,7 @@ class Torchtitan {
                       (stage == stages - 1 ? last : 0));
     }
     if (std::all_of(split.begin(), split.end(), [](std::int64_t n) { return n >= 0; })) {
-      import_.usual("layout.stage_layers",
-                    fmt::format("[{}]", fmt::join(split, ", ")),
+      import_.usual("layout.stage_layers", fmt::format("[{}]", fmt::join(split, ", ")),
                     fmt::format("embedding and output count as {} and {} layers", first, last));
     }
   }
@@ -256,9 +243,7 @@ class Torchtitan {
   void read_batch_in_tokens() {
     Pending& pending = import_.pending;
     copy_count(import_, "training.max_context_length", "model.sequence_length");
-    keep_count(import_,
-               "training.num_tokens_per_microbatch_per_dp_rank",
-               pending.local_tokens,
+    keep_count(import_, "training.num_tokens_per_microbatch_per_dp_rank", pending.local_tokens,
                "batch.micro");
     keep("training.num_tokens_per_train_step", pending.step_tokens, "batch.global");
     if (pipeline_ > 1) {  // ignored without a pipeline
@@ -305,12 +290,11 @@ class Torchtitan {
     } else if (const bool eight = converts("float8");
                eight || import_.on("float8.enable_float8_linear")) {
       if (const auto recipe = keys_.text(recipe_key)) {
-        import_.set(
-            target, recipe->starts_with("rowwise") ? "fp8-rowwise" : "fp8-tensorwise", recipe_key);
+        import_.set(target, recipe->starts_with("rowwise") ? "fp8-rowwise" : "fp8-tensorwise",
+                    recipe_key);
       } else {
         import_.derive(
-            target,
-            "fp8-tensorwise",
+            target, "fp8-tensorwise",
             keys_.find(converters) != nullptr ? converters : "float8.enable_float8_linear",
             "scales per tensor by default");
       }
@@ -331,9 +315,7 @@ class Torchtitan {
     import_.usual("precision.gradient_dtype", "fp32", "mixed_precision_reduce is float32");
     static_cast<void>(keys_.text("training.mixed_precision_reduce"));
     if (keys_.text("training.dtype").value_or("") == "bfloat16") {
-      import_.derive("precision.optimizer.state_bytes",
-                     "4B",
-                     "training.dtype",
+      import_.derive("precision.optimizer.state_bytes", "4B", "training.dtype",
                      "two moments in bf16, no copy in fp32");
     }
     const auto compile = keys_.flag("compile.enable");
@@ -364,17 +346,14 @@ class Torchtitan {
       const std::string_view key = "activation_checkpoint.memory_budget";
       const auto share = keys_.text(key);
       import_.draft.set(
-          "recompute.memory_budget",
-          share.value_or("0.5"),
+          "recompute.memory_budget", share.value_or("0.5"),
           share ? read_from(*keys_.find(key)) : derived_from(*item, "0.5 by default"));
     } else if (mode && *mode != "selective") {
       import_.draft.leave_open(
-          "recompute",
-          *item,
+          "recompute", *item,
           fmt::format("{} is a mode that a scenario does not have", yaml::display(*mode)));
     } else if (option && *option == "not printed") {
-      import_.draft.leave_open("recompute",
-                               *item,
+      import_.draft.leave_open("recompute", *item,
                                "the log does not say what is recomputed; selective_operations with "
                                "the option `op`");
     } else if (option && *option == "op") {
@@ -409,8 +388,8 @@ class Torchtitan {
       import_.set("checkpoint.interval", fmt::format("{} steps", *interval), "checkpoint.interval");
     }
     if (mode) {
-      import_.set(
-          "checkpoint.mode", *mode == "disabled" ? "sync" : "async", "checkpoint.async_mode");
+      import_.set("checkpoint.mode", *mode == "disabled" ? "sync" : "async",
+                  "checkpoint.async_mode");
     } else {
       import_.usual("checkpoint.mode", "sync", "async_mode is disabled");
     }
@@ -426,13 +405,11 @@ class Torchtitan {
 }  // namespace
 
 std::optional<std::string_view> torchtitan_schedule(std::string_view schedule) {
-  const auto* known = std::find_if(
-      kSchedules.begin(), kSchedules.end(), [&](const auto& one) { return one.ours == schedule; });
+  const auto* known = std::find_if(kSchedules.begin(), kSchedules.end(),
+                                   [&](const auto& one) { return one.ours == schedule; });
   return known == kSchedules.end() ? std::nullopt : std::optional(known->theirs);
 }
 
-void read_torchtitan(Import& import) {
-  Torchtitan(import).read();
-}
+void read_torchtitan(Import& import) { Torchtitan(import).read(); }
 
 }  // namespace orrery::import_config

@@ -19,8 +19,7 @@ constexpr std::string_view kModel = "model_spec.model.";
 const Value* at(const Value* value, std::string_view path) {
   while (value != nullptr && !path.empty()) {
     const std::string_view key = cut(path, '.');
-    const auto found = std::find_if(value->entries.begin(),
-                                    value->entries.end(),
+    const auto found = std::find_if(value->entries.begin(), value->entries.end(),
                                     [key](const yaml::Entry& entry) { return entry.key == key; });
     value = found == value->entries.end() || found->value.kind == Value::Kind::null ? nullptr
                                                                                     : &found->value;
@@ -162,13 +161,12 @@ class SavedModel {
   }
 
   void put_model() {
-    import_.draft.set("model.num_layers",
-                      static_cast<std::int64_t>(layers_->value.items.size()),
+    import_.draft.set("model.num_layers", static_cast<std::int64_t>(layers_->value.items.size()),
                       derived_from(*layers_, "the length of the list"));
     put_part(attention_);
     if (bias_) {
-      import_.draft.set(
-          "model.qkv_bias", true, derived_from(*layers_, "layers[0].attention.qkv_linear, bias"));
+      import_.draft.set("model.qkv_bias", true,
+                        derived_from(*layers_, "layers[0].attention.qkv_linear, bias"));
     }
     put_part(dense_);
     if (experts_.layers > 0) {
@@ -176,8 +174,8 @@ class SavedModel {
     }
     if (const SourceItem* more = keys_.take("model_spec.model.mtp_layers");
         more != nullptr && !more->value.items.empty()) {
-      import_.draft.set(
-          "model.mtp", static_cast<std::int64_t>(more->value.items.size()), read_from(*more));
+      import_.draft.set("model.mtp", static_cast<std::int64_t>(more->value.items.size()),
+                        read_from(*more));
     }
     say_remarks();
   }
@@ -188,8 +186,7 @@ class SavedModel {
     const std::int64_t width = experts_.value("routed_experts.inner_experts.hidden_dim");
     const std::int64_t shared = experts_.value("shared_experts.w1.out_features");
     if (shared % width == 0) {
-      put("model.moe.shared",
-          shared / width,
+      put("model.moe.shared", shared / width,
           fmt::format("moe.shared_experts: {} / {}", shared, width));
     } else {
       import_.draft.note(
@@ -205,8 +202,7 @@ class SavedModel {
       import_.draft.note(fmt::format(
           "sliding_window_size: {} of {} layers attend to a window; they are costed over "
           "the whole sequence",
-          windows_,
-          layers_->value.items.size()));
+          windows_, layers_->value.items.size()));
     }
     if (norms_) {
       import_.draft.note("qk_norm: norms of queries and keys are not counted");
@@ -261,9 +257,7 @@ void read_torchtitan_optimizer(Import& import) {
     const Value* name = at(&group, "optimizer_name");
     if (name != nullptr && name->text != "AdamW" && name->text != "Adam") {
       leave_out(
-          import,
-          "optimizer.param_groups",
-          Effect::large,
+          import, "optimizer.param_groups", Effect::large,
           fmt::format("{}: the state of AdamW is counted in its place", yaml::display(name->text)));
       return;
     }
@@ -272,9 +266,7 @@ void read_torchtitan_optimizer(Import& import) {
 
 }  // namespace
 
-void read_saved_model(Import& import) {
-  SavedModel(import).read();
-}
+void read_saved_model(Import& import) { SavedModel(import).read(); }
 
 void read_saved_recompute(Import& import) {
   SourceKeys& keys = import.keys;
@@ -283,12 +275,11 @@ void read_saved_recompute(Import& import) {
   if (const SourceItem* budget = keys.take("activation_checkpoint.memory_budget")) {
     import.draft.set("recompute.memory_budget", budget->value.text, read_from(*budget));
   } else if (const SourceItem* selective = keys.take(kSelective)) {
-    import.draft.set("recompute",
-                     "selective_operations",
+    import.draft.set("recompute", "selective_operations",
                      derived_from(*selective, "only the selective policy has this field"));
   } else if (const SourceItem* full = keys.take(kFull)) {
-    import.draft.set(
-        "recompute", "full", derived_from(*full, "no field of another policy is there"));
+    import.draft.set("recompute", "full",
+                     derived_from(*full, "no field of another policy is there"));
   } else {
     import.usual("recompute", "none", "activation_checkpoint is null");
   }

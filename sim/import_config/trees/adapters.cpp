@@ -43,9 +43,9 @@ bool turn_on(model::AdapterTargets& targets, std::string_view word) {
     (names(kMlp, word) ? targets.fc2 : targets.proj) = true;
     return true;
   }
-  const auto known = std::find_if(model::kAdapterTargetWords.begin(),
-                                  model::kAdapterTargetWords.end(),
-                                  [&](const auto& one) { return one.name == word; });
+  const auto known =
+      std::find_if(model::kAdapterTargetWords.begin(), model::kAdapterTargetWords.end(),
+                   [&](const auto& one) { return one.name == word; });
   if (known != model::kAdapterTargetWords.end()) {
     targets.*known->target = true;
   }
@@ -111,8 +111,8 @@ void read_targets(Import& import, const SourceItem& item) {
       words.push_back(model::kAdapterTargetWords[i].name);
     }
   }
-  import.draft.set(
-      "model.lora.targets", fmt::format("[{}]", fmt::join(words, ", ")), read_from(item));
+  import.draft.set("model.lora.targets", fmt::format("[{}]", fmt::join(words, ", ")),
+                   read_from(item));
 }
 
 // Modules that are trained in full beside the adapters.
@@ -122,9 +122,9 @@ void read_whole(Import& import, std::string_view key) {
       item == nullptr ? std::vector<std::string>{} : words_of(import.keys.texts(key));
   for (std::string& word : words) {
     word.erase(0, word.rfind('.') + 1);
-    const auto* known = std::find_if(model::kTrainedModuleWords.begin(),
-                                     model::kTrainedModuleWords.end(),
-                                     [&word](const auto& one) { return one.name == word; });
+    const auto* known =
+        std::find_if(model::kTrainedModuleWords.begin(), model::kTrainedModuleWords.end(),
+                     [&word](const auto& one) { return one.name == word; });
     if (known == model::kTrainedModuleWords.end()) {
       import.keys.error(
           *item,
@@ -134,8 +134,8 @@ void read_whole(Import& import, std::string_view key) {
     }
   }
   if (!words.empty()) {
-    import.draft.set(
-        "model.trainable", fmt::format("[{}]", fmt::join(words, ", ")), read_from(*item));
+    import.draft.set("model.trainable", fmt::format("[{}]", fmt::join(words, ", ")),
+                     read_from(*item));
   }
 }
 
@@ -143,44 +143,20 @@ AdapterKeys adapter_keys(TrainerProgram program) {
   constexpr std::string_view kLinear = "qkv, proj, fc1, fc2";
   switch (program) {
     case TrainerProgram::axolotl:
-      return {"lora_r",
-              "lora_dropout",
-              "lora_target_modules",
-              "load_in_4bit",
-              "",
-              "0",
-              kLinear,
-              "lora_modules_to_save"};
+      return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "",
+              "0",      kLinear,        "lora_modules_to_save"};
     case TrainerProgram::llama_factory:
-      return {"lora_rank",
-              "lora_dropout",
-              "lora_target",
-              "quantization_bit",
-              "8",
-              "0",
-              kLinear,
-              "additional_target"};
+      return {"lora_rank", "lora_dropout", "lora_target",      "quantization_bit", "8",
+              "0",         kLinear,        "additional_target"};
     case TrainerProgram::swift:
-      return {"lora_rank",
-              "lora_dropout",
-              "target_modules",
-              "quant_bits",
-              "8",
-              "0.05",
-              kLinear,
-              "modules_to_save"};
+      return {"lora_rank", "lora_dropout", "target_modules", "quant_bits",
+              "8",         "0.05",         kLinear,          "modules_to_save"};
     case TrainerProgram::accelerate:
     case TrainerProgram::transformers:
       break;
   }
-  return {"lora_r",
-          "lora_dropout",
-          "lora_target_modules",
-          "load_in_4bit",
-          "16",
-          "0.05",
-          "qkv",
-          "lora_modules_to_save"};
+  return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16",
+          "0.05",   "qkv",          "lora_modules_to_save"};
 }
 
 void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& keys) {
@@ -196,8 +172,8 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
       import.draft.set("model.lora.dropout", fmt::format("{}", *share), read_from(*dropout));
     }
   } else if (keys.dropout_by_default != "0") {
-    import.usual(
-        "model.lora.dropout", std::string(keys.dropout_by_default), "dropout before the adapters");
+    import.usual("model.lora.dropout", std::string(keys.dropout_by_default),
+                 "dropout before the adapters");
   }
   if (const SourceItem* targets = import.keys.take(keys.targets)) {
     read_targets(import, *targets);
@@ -205,8 +181,7 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
     const SourceItem& unread = *import.keys.find(keys.targets);
     import.draft.leave_open("model.lora.targets", unread, unread_reason(unread.value));
   } else {
-    import.usual("model.lora.targets",
-                 fmt::format("[{}]", keys.targets_by_default),
+    import.usual("model.lora.targets", fmt::format("[{}]", keys.targets_by_default),
                  "which layers have adapters");
   }
   if (!keys.whole.empty()) {
@@ -216,11 +191,8 @@ void read_adapters(Import& import, const SourceItem& item, const AdapterKeys& ke
   if (bits && (*bits == "4" || *bits == "true" || *bits == "True")) {
     import.set("model.lora.base", "nf4", keys.four_bits);
   } else if (bits && *bits != "0" && lower_case(*bits) != "false" && lower_case(*bits) != "none") {
-    leave_out(import,
-              keys.four_bits,
-              Effect::large,
-              "frozen weights in another number of bits than 4 and 16",
-              "model.lora.base");
+    leave_out(import, keys.four_bits, Effect::large,
+              "frozen weights in another number of bits than 4 and 16", "model.lora.base");
   }
 }
 
@@ -242,21 +214,11 @@ bool read_peft_section(Import& import) {
       {{"peft._target_",
         {"peft.dim", "peft.dropout", "peft.target_modules", "", "32", "0", kMegatron}},
        {"model.peft._target_",
-        {"model.peft.dim",
-         "model.peft.dropout",
-         "model.peft.target_modules",
-         "",
-         "32",
-         "0",
+        {"model.peft.dim", "model.peft.dropout", "model.peft.target_modules", "", "32", "0",
          kMegatron}},
        {"model.peft.peft_scheme",
-        {"model.peft.lora_tuning.adapter_dim",
-         "model.peft.lora_tuning.adapter_dropout",
-         "model.peft.lora_tuning.target_modules",
-         "",
-         "32",
-         "0",
-         "qkv"}}}};
+        {"model.peft.lora_tuning.adapter_dim", "model.peft.lora_tuning.adapter_dropout",
+         "model.peft.lora_tuning.target_modules", "", "32", "0", "qkv"}}}};
   for (const Section& section : kSections) {
     const auto kind = import.keys.text(section.kind);
     if (!kind || kind->empty() || lower_case(*kind) == "null" || lower_case(*kind) == "none") {

@@ -53,12 +53,10 @@ void Draft::set(std::string_view path, std::string value, Origin origin) {
   } else if (new_rank > old_rank) {
     before = {std::string(path), std::move(value), std::move(origin)};
   } else if (new_rank == old_rank && before.value != value && new_rank == 2) {
-    diagnostics_.error(
-        origin.where,
-        origin.key,
-        fmt::format(
-            "says {} for {}, but {} says {}", value, path, place_of(before.origin), before.value),
-        fmt::format("say which with --set {}=VALUE", path));
+    diagnostics_.error(origin.where, origin.key,
+                       fmt::format("says {} for {}, but {} says {}", value, path,
+                                   place_of(before.origin), before.value),
+                       fmt::format("say which with --set {}=VALUE", path));
   }
 }
 
@@ -73,8 +71,7 @@ void Draft::set_stack(std::string_view name) {
   if (unknown != nullptr && unknown->origin.kind == OriginKind::assumed) {
     erase("software");
   }
-  set("software.name",
-      std::string(name),
+  set("software.name", std::string(name),
       assumed_as("the program's profile: orrery list software"));
   set("software.recipe", "plain", assumed_as("what is switched on stands in the files"));
 }
@@ -149,12 +146,9 @@ Origin default_of(const Import& import, std::string why) {
   return {OriginKind::by_default, {}, "", import.program + ": " + std::move(why)};
 }
 
-Origin assumed_as(std::string why) {
-  return {OriginKind::assumed, {}, "", std::move(why)};
-}
+Origin assumed_as(std::string why) { return {OriginKind::assumed, {}, "", std::move(why)}; }
 
-std::optional<std::int64_t> copy_count(Import& import,
-                                       std::string_view source,
+std::optional<std::int64_t> copy_count(Import& import, std::string_view source,
                                        std::string_view target) {
   const std::optional<std::int64_t> value = import.keys.count(source);
   const SourceItem* item = import.keys.find(source);
@@ -177,9 +171,7 @@ std::optional<bool> copy_flag(Import& import, std::string_view source, std::stri
   return value;
 }
 
-void keep_count(Import& import,
-                std::string_view source,
-                std::optional<PendingCount>& slot,
+void keep_count(Import& import, std::string_view source, std::optional<PendingCount>& slot,
                 std::string_view target) {
   const std::optional<std::int64_t> value = import.keys.count(source);
   const SourceItem* item = import.keys.find(source);
@@ -191,8 +183,7 @@ void keep_count(Import& import,
   }
   if (slot && slot->value != *value && slot->origin.where.file != item->where.file) {
     import.diagnostics.error(
-        item->where,
-        item->shown,
+        item->where, item->shown,
         fmt::format("says {}, but {} says {}", *value, place_of(slot->origin), slot->value));
     return;
   }
@@ -222,8 +213,7 @@ void put_dense_layers(Draft& draft, const Origin& origin, std::int64_t dense, bo
     draft.note(fmt::format(
         "{}: {} layers with a dense MLP lie between those with experts; the scenario puts them "
         "first, so that totals hold, but stages of a pipeline may differ",
-        origin.key,
-        dense));
+        origin.key, dense));
   }
 }
 
@@ -232,28 +222,20 @@ void put_shared_experts(Import& import, std::string_view source) {
   const auto expert = import.draft.count("model.moe.ffn_hidden_size");
   if (width && expert.value_or(0) > 0 && *width % *expert == 0) {
     import.draft.set(
-        "model.moe.shared",
-        *width / *expert,
+        "model.moe.shared", *width / *expert,
         derived_from(*import.keys.find(source), fmt::format("{} / {}", *width, *expert)));
   } else if (width && *width > 0) {
-    leave_out(import,
-              source,
-              Effect::large,
+    leave_out(import, source, Effect::large,
               "a scenario counts shared experts of the width of the routed ones");
   }
 }
 
-void put_node_limit(Draft& draft,
-                    const SourceItem* source,
-                    std::optional<std::int64_t> chosen,
+void put_node_limit(Draft& draft, const SourceItem* source, std::optional<std::int64_t> chosen,
                     std::optional<std::int64_t> groups) {
   if (groups && chosen && *chosen < *groups) {
     draft.set(
-        "model.moe.node_limit",
-        *chosen,
-        Origin{OriginKind::assumed,
-               source->where,
-               source->shown,
+        "model.moe.node_limit", *chosen,
+        Origin{OriginKind::assumed, source->where, source->shown,
                fmt::format("each of the {} groups of experts on a node of its own", *groups)});
   }
 }
@@ -267,10 +249,7 @@ std::string_view first_of(const Import& import, std::initializer_list<std::strin
   return *names.begin();
 }
 
-void leave_out(Import& import,
-               std::string_view path,
-               Effect effect,
-               std::string why,
+void leave_out(Import& import, std::string_view path, Effect effect, std::string why,
                std::string_view states) {
   const SourceItem* item = import.keys.take(path);
   if (item == nullptr) {
@@ -284,12 +263,8 @@ void leave_out(Import& import,
       return;
     }
   }
-  import.left_out.push_back({item->where,
-                             item->shown,
-                             value_text(item->value),
-                             effect,
-                             std::move(why),
-                             std::string(states)});
+  import.left_out.push_back({item->where, item->shown, value_text(item->value), effect,
+                             std::move(why), std::string(states)});
 }
 
 }  // namespace orrery::import_config

@@ -75,9 +75,7 @@ class Draft {
     return open_;
   }
 
-  [[nodiscard]] const std::vector<std::string>& notes() const {
-    return notes_;
-  }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   Diagnostics& diagnostics_;
@@ -144,9 +142,7 @@ struct Import {
   std::string program;      // whose defaults hold: "Megatron-LM"
   std::string model_class;  // ImportOptions::model_class
 
-  [[nodiscard]] bool on(std::string_view path) {
-    return keys.flag(path).value_or(false);
-  }
+  [[nodiscard]] bool on(std::string_view path) { return keys.flag(path).value_or(false); }
 
   // As the key of the files at `path` says.
   template <typename T>
@@ -179,15 +175,12 @@ struct Import {
 
 // Copies a count or a flag under the key of the scenario; an unread value leaves the key
 // open. The value that was read, if any.
-std::optional<std::int64_t> copy_count(Import& import,
-                                       std::string_view source,
+std::optional<std::int64_t> copy_count(Import& import, std::string_view source,
                                        std::string_view target);
 std::optional<bool> copy_flag(Import& import, std::string_view source, std::string_view target);
 
 // A count that waits in `slot`; an unread value leaves `target` open.
-void keep_count(Import& import,
-                std::string_view source,
-                std::optional<PendingCount>& slot,
+void keep_count(Import& import, std::string_view source, std::optional<PendingCount>& slot,
                 std::string_view target);
 
 // Copies every count that the key table of scenarios knows in `section` under the name that stands
@@ -201,9 +194,7 @@ void put_dense_layers(Draft& draft, const Origin& origin, std::int64_t dense, bo
 void put_shared_experts(Import& import, std::string_view source);
 
 // Of the groups of experts a token may choose so many, each of them on a node of its own.
-void put_node_limit(Draft& draft,
-                    const SourceItem* source,
-                    std::optional<std::int64_t> chosen,
+void put_node_limit(Draft& draft, const SourceItem* source, std::optional<std::int64_t> chosen,
                     std::optional<std::int64_t> groups);
 
 // The first of several names that the files state; of none the first.
@@ -212,10 +203,7 @@ void put_node_limit(Draft& draft,
 
 // Marks a key as one that does, or may, change the cost, with the reason; `states` is the key of
 // the scenario by which the user may say it.
-void leave_out(Import& import,
-               std::string_view path,
-               Effect effect,
-               std::string why,
+void leave_out(Import& import, std::string_view path, Effect effect, std::string why,
                std::string_view states = {});
 
 }  // namespace orrery::import_config

@@ -93,10 +93,8 @@ class References {
     return dot == std::string_view::npos ? nullptr : follow(&root_, path.substr(dot + 1));
   }
 
-  std::optional<std::string> computed(std::string_view name,
-                                      std::string_view arguments,
-                                      const Chain& chain,
-                                      int depth) {
+  std::optional<std::string> computed(std::string_view name, std::string_view arguments,
+                                      const Chain& chain, int depth) {
     // ${TP:8}: what stands in the environment, or 8 (Primus).
     if (name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == std::string_view::npos) {
       return value(arguments, chain, depth + 1);

@@ -99,8 +99,7 @@ bool check_syntax(std::string_view text, const std::string& file, Diagnostics& d
 
 }  // namespace
 
-std::optional<yaml::Value> parse_json(std::string_view text,
-                                      const std::string& file,
+std::optional<yaml::Value> parse_json(std::string_view text, const std::string& file,
                                       Diagnostics& diagnostics) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) {

@@ -56,8 +56,8 @@ KeyTable parse_table(const NamedTable& shipped) {
       table.stack = row.rest;
       continue;
     }
-    const auto* known = std::find_if(
-        kFates.begin(), kFates.end(), [&row](const auto& one) { return one.first == row.fate; });
+    const auto* known = std::find_if(kFates.begin(), kFates.end(),
+                                     [&row](const auto& one) { return one.first == row.fate; });
     KeyFate fate = fate_of(known == kFates.end() ? Fate::large : known->second, row.rest);
     for (std::string_view word : row.keys) {
       const std::string_view key = cut(word, '=');
@@ -86,8 +86,8 @@ const KeyTable* table_of(std::string_view name) {
     }
     return all;
   }();
-  const auto found = std::find_if(
-      tables.begin(), tables.end(), [name](const KeyTable& table) { return table.name == name; });
+  const auto found = std::find_if(tables.begin(), tables.end(),
+                                  [name](const KeyTable& table) { return table.name == name; });
   return found == tables.end() ? nullptr : &*found;
 }
 
@@ -104,8 +104,8 @@ std::optional<KeyFate> find_in(const KeyTable& table, std::string_view path) {
 }
 
 bool is_off(std::string_view text) {
-  constexpr std::array<std::string_view, 10> kOff = {
-      "", "false", "none", "null", "no", "off", "[]", "{}", "0", "0.0"};
+  constexpr std::array<std::string_view, 10> kOff = {"",    "false", "none", "null", "no",
+                                                     "off", "[]",    "{}",   "0",    "0.0"};
   const std::string word = lower_case(text);
   return std::find(kOff.begin(), kOff.end(), word) != kOff.end();
 }
@@ -185,8 +185,8 @@ std::vector<TableRow> table_rows(std::string_view text) {
 
 std::string_view shipped_text(std::string_view name) {
   const auto& all = key_tables();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [name](const NamedTable& table) { return table.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [name](const NamedTable& table) { return table.name == name; });
   return found == all.end() ? std::string_view() : found->text;
 }
 
@@ -250,8 +250,8 @@ KeyTables::KeyTables(const FormatReader& reader, const SourceKeys& keys) : reade
 }
 
 std::string_view KeyTables::stack() const {
-  const auto found = std::find_if(
-      tables_.begin(), tables_.end(), [](const KeyTable* table) { return !table->stack.empty(); });
+  const auto found = std::find_if(tables_.begin(), tables_.end(),
+                                  [](const KeyTable* table) { return !table->stack.empty(); });
   return found == tables_.end() ? std::string_view() : (*found)->stack;
 }
 
@@ -385,8 +385,8 @@ class Judge {
          {"replicate", &Pending::replicate},
          {"shard", &Pending::shard}}};
     const auto number = number_of(value);
-    const auto* place = std::find_if(
-        kPlaces.begin(), kPlaces.end(), [name](const auto& one) { return one.first == name; });
+    const auto* place = std::find_if(kPlaces.begin(), kPlaces.end(),
+                                     [name](const auto& one) { return one.first == name; });
     if (place == kPlaces.end() || !number || *number < 0.0 || *number > kTera) {
       return;
     }
@@ -508,8 +508,6 @@ class Judge {
 
 }  // namespace
 
-void judge_keys(Import& import, const FormatReader& reader) {
-  Judge(import, reader).run();
-}
+void judge_keys(Import& import, const FormatReader& reader) { Judge(import, reader).run(); }
 
 }  // namespace orrery::import_config

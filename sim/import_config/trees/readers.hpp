@@ -87,15 +87,13 @@ void read_adapters(Import& import, const SourceItem& item, TrainerProgram progra
 // The settings that a configuration file holds, whatever its syntax: one part as a rule, none after
 // an error. What a script holds that cannot be followed joins `left_out`.
 struct LogPart;
-[[nodiscard]] std::vector<LogPart> settings_of_file(const ConfigFile& file,
-                                                    ConfigFormat format,
+[[nodiscard]] std::vector<LogPart> settings_of_file(const ConfigFile& file, ConfigFormat format,
                                                     std::vector<LeftOutKey>& left_out,
                                                     Diagnostics& diagnostics);
 
 // Whether Megatron-LM trains a decoder with it: scripts and logs of other models have the same
 // arguments, and are an error.
-[[nodiscard]] bool is_decoder(const ConfigFile& file,
-                              ConfigFormat format,
+[[nodiscard]] bool is_decoder(const ConfigFile& file, ConfigFormat format,
                               Diagnostics& diagnostics);
 
 // The settings in the order in which a scenario is written.

@@ -112,9 +112,7 @@ void SourceKeys::add(const Value& tree, Again again) {
   add_below(tree, "", "", tree.where);
 }
 
-void SourceKeys::add_below(const Value& value,
-                           const std::string& path,
-                           const std::string& shown,
+void SourceKeys::add_below(const Value& value, const std::string& path, const std::string& shown,
                            const SourceLocation& where) {
   if (value.kind == Value::Kind::mapping && (!value.entries.empty() || path.empty())) {
     if (path.size() > kLongestPath) {
@@ -123,10 +121,8 @@ void SourceKeys::add_below(const Value& value,
     }
     for (const yaml::Entry& entry : value.entries) {
       const std::string name = normalised_key(entry.key);
-      add_below(entry.value,
-                path.empty() ? name : path + "." + name,
-                shown.empty() ? entry.key : shown + "." + entry.key,
-                entry.key_where);
+      add_below(entry.value, path.empty() ? name : path + "." + name,
+                shown.empty() ? entry.key : shown + "." + entry.key, entry.key_where);
     }
     return;
   }
@@ -147,21 +143,15 @@ void SourceKeys::add_below(const Value& value,
   const std::string text = value_text(value);
   if (again_ == Again::agrees && before.where.file != where.file &&
       value_text(before.value) != text) {
-    diagnostics_.error(where,
-                       shown,
-                       fmt::format("says {}, but {} ({}:{}) says {}",
-                                   text,
-                                   before.shown,
-                                   before.where.file,
-                                   before.where.line,
-                                   value_text(before.value)),
+    diagnostics_.error(where, shown,
+                       fmt::format("says {}, but {} ({}:{}) says {}", text, before.shown,
+                                   before.where.file, before.where.line, value_text(before.value)),
                        "one of these files, or the one that goes on from the other");
   }
   before = std::move(item);
 }
 
-void SourceKeys::add_default(std::string_view path,
-                             std::string_view value,
+void SourceKeys::add_default(std::string_view path, std::string_view value,
                              std::string_view program) {
   const auto [found, added] = index_.try_emplace(std::string(path), items_.size());
   if (added) {
@@ -273,9 +263,8 @@ std::optional<double> SourceKeys::number(std::string_view path) {
   if (!value) {
     // What a command line states without a value reads as true.
     const bool bare = *text == "true" && item->shown.starts_with("--");
-    error(*item,
-          bare ? std::string("has no number behind it")
-               : fmt::format("{} is no number", yaml::display(*text)));
+    error(*item, bare ? std::string("has no number behind it")
+                      : fmt::format("{} is no number", yaml::display(*text)));
   }
   return value;
 }

@@ -39,9 +39,7 @@ class SourceKeys {
   explicit SourceKeys(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   // The flags of the command take no value: what a variable of a script holds behind one is more.
-  void have_bare_flags() {
-    bare_flags_ = true;
-  }
+  void have_bare_flags() { bare_flags_ = true; }
 
   // What a key of a later tree does to that of another file.
   enum class Again { replaces, agrees };
@@ -72,14 +70,10 @@ class SourceKeys {
 
   void error(const SourceItem& item, std::string_view message, std::string_view allowed = {});
 
-  [[nodiscard]] std::deque<SourceItem>& items() {
-    return items_;
-  }
+  [[nodiscard]] std::deque<SourceItem>& items() { return items_; }
 
  private:
-  void add_below(const yaml::Value& value,
-                 const std::string& path,
-                 const std::string& shown,
+  void add_below(const yaml::Value& value, const std::string& path, const std::string& shown,
                  const SourceLocation& where);
   [[nodiscard]] const std::string* scalar(SourceItem& item, std::string_view what);
   [[nodiscard]] SourceItem* taken(std::string_view path);
@@ -118,16 +112,13 @@ inline constexpr std::size_t kMostLevels = 64;
 inline constexpr std::size_t kMostValues = 50'000;
 inline constexpr std::size_t kLongestKey = 1024;
 
-[[nodiscard]] std::optional<yaml::Value> parse_json(std::string_view text,
-                                                    const std::string& file,
+[[nodiscard]] std::optional<yaml::Value> parse_json(std::string_view text, const std::string& file,
                                                     Diagnostics& diagnostics);
 
-[[nodiscard]] std::optional<yaml::Value> parse_toml(std::string_view text,
-                                                    const std::string& file,
+[[nodiscard]] std::optional<yaml::Value> parse_toml(std::string_view text, const std::string& file,
                                                     Diagnostics& diagnostics);
 
-[[nodiscard]] std::optional<yaml::Value> parse_yaml(std::string_view text,
-                                                    const std::string& file,
+[[nodiscard]] std::optional<yaml::Value> parse_yaml(std::string_view text, const std::string& file,
                                                     Diagnostics& diagnostics);
 
 // The repr() of a Python dataclass, which begins with the name of the class:

@@ -64,8 +64,7 @@ void read_axes(Import& import) {
       import.draft.leave_open(one.path, *from, "-1 is what the other axes leave over");
     } else {
       import.draft.set(
-          one.path,
-          *degree,
+          one.path, *degree,
           from == nullptr ? default_of(import, "one rank") : derived_from(*from, "ici x dcn"));
     }
   }
@@ -139,8 +138,7 @@ void read_maxtext(Import& import) {
   const auto name = keys.text("model_name");
   if (name && *name != "default" && keys.find("base_emb_dim") == nullptr) {
     import.draft.leave_open(
-        "model.num_layers",
-        *keys.find("model_name"),
+        "model.num_layers", *keys.find("model_name"),
         fmt::format("give MaxText's configs/models/{}.yml as a further file", *name));
   }
   const auto activations = keys.texts("mlp_activations");
@@ -193,8 +191,8 @@ void read_foundry_model(Import& import) {
   if (name.starts_with("hf_")) {
     const SourceItem* model = keys.find("model.pretrained_model_name_or_path");
     if (model != nullptr) {
-      import.draft.leave_open(
-          "model.num_layers", *model, "give the config.json of this model as a further file");
+      import.draft.leave_open("model.num_layers", *model,
+                              "give the config.json of this model as a further file");
     }
     return;
   }
@@ -287,8 +285,7 @@ void read_swift_megatron(Import& import) {
     import.keys.rename("packing_length", "seq_length");
   }
   import.keys.rename("max_length", "seq_length");
-  import.draft.leave_open("model.num_layers",
-                          *import.keys.find("model"),
+  import.draft.leave_open("model.num_layers", *import.keys.find("model"),
                           "give the config.json of this model as a further file");
   const std::string_view tuner = first_of(import, {"tuner_type", "train_type"});
   const std::string kind = lower_case(import.keys.text(tuner).value_or("full"));
@@ -347,16 +344,10 @@ constexpr std::array<FormatReader, 20> kReaders = {{
     {ConfigFormat::deepspeed, "DeepSpeed", "deepspeed", read_deepspeed},
     {ConfigFormat::megatron_args, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
     {ConfigFormat::megatron_log, "Megatron-LM", "megatron-lm launchers primus", read_arguments},
-    {ConfigFormat::megatron_yaml,
-     "Megatron-LM",
-     "megatron-lm launchers primus",
-     read_megatron_yaml,
+    {ConfigFormat::megatron_yaml, "Megatron-LM", "megatron-lm launchers primus", read_megatron_yaml,
      true},
     {ConfigFormat::nemo, "NeMo", "nemo megatron-bridge megatron-lm", read_nemo, true},
-    {ConfigFormat::megatron_bridge,
-     "Megatron-Bridge",
-     "megatron-bridge megatron-lm",
-     read_bridge,
+    {ConfigFormat::megatron_bridge, "Megatron-Bridge", "megatron-bridge megatron-lm", read_bridge,
      true},
     {ConfigFormat::gpt_neox, "GPT-NeoX", "gpt-neox deepspeed megatron-lm", read_gpt_neox},
     {ConfigFormat::trainer_yaml, "transformers", "", read_trainer_yaml},
@@ -376,8 +367,8 @@ constexpr std::array<FormatReader, 20> kReaders = {{
 }  // namespace
 
 const FormatReader* reader_of(ConfigFormat format) {
-  const auto* found = std::find_if(
-      kReaders.begin(), kReaders.end(), [format](const auto& one) { return one.format == format; });
+  const auto* found = std::find_if(kReaders.begin(), kReaders.end(),
+                                   [format](const auto& one) { return one.format == format; });
   return found == kReaders.end() ? nullptr : found;
 }
 
@@ -388,10 +379,8 @@ std::string_view tables_of(const FormatReader& reader, const SourceKeys& keys) {
                                                : reader.tables;
   }
   constexpr std::array<std::string_view, 5> kTrainers = {
-      "hf-trainer hf-scripts accelerate launchers",
-      "accelerate hf-trainer launchers",
-      "axolotl hf-trainer accelerate launchers",
-      "llama-factory hf-trainer accelerate launchers",
+      "hf-trainer hf-scripts accelerate launchers", "accelerate hf-trainer launchers",
+      "axolotl hf-trainer accelerate launchers", "llama-factory hf-trainer accelerate launchers",
       "ms-swift hf-trainer accelerate launchers"};
   return kTrainers[static_cast<std::size_t>(trainer_program(keys))];
 }

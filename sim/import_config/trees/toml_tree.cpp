@@ -75,8 +75,7 @@ class Converter {
     Value value;
     value.where = place(node.source());
     if (level > kMostLevels || ++values_ > kMostValues) {
-      diagnostics_.error(value.where,
-                         "",
+      diagnostics_.error(value.where, "",
                          level > kMostLevels
                              ? fmt::format("has more than {} levels of nesting", kMostLevels)
                              : fmt::format("holds more than {} values", kMostValues));
@@ -140,8 +139,7 @@ class Converter {
 
 }  // namespace
 
-std::optional<Value> parse_toml(std::string_view text,
-                                const std::string& file,
+std::optional<Value> parse_toml(std::string_view text, const std::string& file,
                                 Diagnostics& diagnostics) {
   const yaml::LineIndex lines(text);
   if (!yaml::check_text(text, file, lines, diagnostics)) {
@@ -149,8 +147,7 @@ std::optional<Value> parse_toml(std::string_view text,
   }
   const std::size_t deep = find_deep_key(text);
   if (deep != std::string_view::npos) {
-    diagnostics.error(lines.location_of(file, deep),
-                      "",
+    diagnostics.error(lines.location_of(file, deep), "",
                       fmt::format("has a key with more than {} dots", kMostDots));
     return std::nullopt;
   }
@@ -158,8 +155,7 @@ std::optional<Value> parse_toml(std::string_view text,
     return Converter(file, diagnostics).convert(toml::parse(text), 0);
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    diagnostics.error({file, static_cast<int>(at.line), static_cast<int>(at.column)},
-                      "",
+    diagnostics.error({file, static_cast<int>(at.line), static_cast<int>(at.column)}, "",
                       "is no TOML: " + std::string(error.description()));
   } catch (const BrokenToml&) {
     diagnostics.error({file}, "", "is no TOML");
@@ -169,11 +165,9 @@ std::optional<Value> parse_toml(std::string_view text,
 
 #else
 
-std::optional<yaml::Value> parse_toml(std::string_view /*text*/,
-                                      const std::string& file,
+std::optional<yaml::Value> parse_toml(std::string_view /*text*/, const std::string& file,
                                       Diagnostics& diagnostics) {
-  diagnostics.error({file},
-                    "",
+  diagnostics.error({file}, "",
                     "is TOML, which this build does not read: it was built without toml++",
                     "install libtomlplusplus-dev and build again");
   return std::nullopt;
@@ -181,8 +175,7 @@ std::optional<yaml::Value> parse_toml(std::string_view /*text*/,
 
 #endif
 
-std::optional<yaml::Value> parse_yaml(std::string_view text,
-                                      const std::string& file,
+std::optional<yaml::Value> parse_yaml(std::string_view text, const std::string& file,
                                       Diagnostics& diagnostics) {
   yaml::Limits limits;
   limits.max_bytes = text.size() + 1;

@@ -67,8 +67,7 @@ std::string figure(const Finalist& best, MetricId id, Objective objective) {
   const auto band =
       metric_of(evaluation, objective) == id ? report::metric_band(evaluation, id) : std::nullopt;
   if (band) {
-    text += fmt::format(" ({} to {})",
-                        report::format_value(dimension, band->low),
+    text += fmt::format(" ({} to {})", report::format_value(dimension, band->low),
                         report::format_value(dimension, band->high));
   }
   return text;
@@ -104,15 +103,11 @@ void add_row(const ClusterPlan& one, MetricId done, report::Table& table) {
 // "64 nodes of 8 x NVIDIA B200 SXM 180 GB, $8.50 per GPU-hour (2026-10-10)".
 std::string machine_words(const report::Evaluation& evaluation) {
   const report::ScenarioEcho& echo = evaluation.echo;
-  std::string words = fmt::format("{} node{} of {} x {}",
-                                  format_integer(echo.nodes),
-                                  echo.nodes == 1 ? "" : "s",
-                                  echo.gpus_per_node,
-                                  echo.gpu);
+  std::string words = fmt::format("{} node{} of {} x {}", format_integer(echo.nodes),
+                                  echo.nodes == 1 ? "" : "s", echo.gpus_per_node, echo.gpu);
   if (const auto price = report::mean_price(evaluation)) {
     const std::string& date = evaluation.plan->pricing.as_of;
-    words += fmt::format(", {} per GPU-hour{}",
-                         format_money(*price * hours(1.0)),
+    words += fmt::format(", {} per GPU-hour{}", format_money(*price * hours(1.0)),
                          date.empty() ? "" : " (" + date + ")");
   }
   return words;
@@ -149,8 +144,7 @@ void add_cluster(report::TextPage& page, const ClusterPlan& one, bool first) {
 
 }  // namespace
 
-std::optional<std::string> on_cluster(std::string_view text,
-                                      const ClusterChoice& choice,
+std::optional<std::string> on_cluster(std::string_view text, const ClusterChoice& choice,
                                       const std::string& name,
                                       const hardware::ProfileSearch& search,
                                       Diagnostics& diagnostics) {
@@ -158,9 +152,7 @@ std::optional<std::string> on_cluster(std::string_view text,
   const auto preset = library.find(scenario::PresetKind::clusters, choice.preset, diagnostics);
   if (preset == nullptr) {
     if (!diagnostics.has_errors()) {
-      diagnostics.error({},
-                        "plan.clusters",
-                        fmt::format("`{}` is no machine", choice.preset),
+      diagnostics.error({}, "plan.clusters", fmt::format("`{}` is no machine", choice.preset),
                         "orrery list clusters shows all");
     }
     return std::nullopt;
@@ -198,21 +190,18 @@ void rank(std::vector<ClusterPlan>& plans) {
     const Finalist* best = best_of(one);
     return best != nullptr ? best->value : std::numeric_limits<double>::infinity();
   };
-  std::stable_sort(plans.begin(), plans.end(), [&](const ClusterPlan& a, const ClusterPlan& b) {
-    return value(a) < value(b);
-  });
+  std::stable_sort(plans.begin(), plans.end(),
+                   [&](const ClusterPlan& a, const ClusterPlan& b) { return value(a) < value(b); });
 }
 
 std::string to_text(std::span<const ClusterPlan> plans, report::TextStyle style) {
   report::TextPage page(style);
-  const auto planned = std::find_if(
-      plans.begin(), plans.end(), [](const ClusterPlan& one) { return one.plan.has_value(); });
+  const auto planned = std::find_if(plans.begin(), plans.end(),
+                                    [](const ClusterPlan& one) { return one.plan.has_value(); });
   if (planned != plans.end()) {
-    page.title(
-        page.paint(report::Ink::strong,
-                   report::printable(fmt::format("{}: machines by {}",
-                                                 planned->plan->name,
-                                                 best_words(planned->plan->spec.objective)))));
+    page.title(page.paint(report::Ink::strong, report::printable(fmt::format(
+                                                   "{}: machines by {}", planned->plan->name,
+                                                   best_words(planned->plan->spec.objective)))));
   }
   const bool dated = std::any_of(plans.begin(), plans.end(), [](const ClusterPlan& one) {
     const Finalist* best = best_of(one);

@@ -166,9 +166,7 @@ struct Rival {
   double lead = 0.0;     // of the winner, relative to its figure
   double error = 0.0;    // within it 8 of 10 measured pairs that differ so (layout_errors.hpp)
 
-  [[nodiscard]] bool told_apart() const {
-    return lead > error;
-  }
+  [[nodiscard]] bool told_apart() const { return lead > error; }
 };
 
 struct Stability {

@@ -20,9 +20,9 @@ using report::Ink;
 using report::TextPage;
 
 void add_title(TextPage& page, const Plan& plan) {
-  page.title(page.paint(Ink::strong,
-                        report::printable(fmt::format(
-                            "{}: the plan with {}", plan.name, best_words(plan.spec.objective)))));
+  page.title(
+      page.paint(Ink::strong, report::printable(fmt::format("{}: the plan with {}", plan.name,
+                                                            best_words(plan.spec.objective)))));
   for (const std::string& note : plan.notes) {
     page.field("NOTE", page.paint(Ink::warning, report::printable(note)));
   }
@@ -38,11 +38,9 @@ void add_search(TextPage& page, const Plan& plan) {
 
 void add_best(TextPage& page, const Plan& plan) {
   const Finalist& best = plan.finalists.front();
-  page.section(
-      "BEST",
-      page.paint(Ink::good,
-                 report::printable(fmt::format(
-                     "{} GPUs: {}", format_integer(best.proposal.gpus), best.proposal.words))));
+  page.section("BEST", page.paint(Ink::good, report::printable(fmt::format(
+                                                 "{} GPUs: {}", format_integer(best.proposal.gpus),
+                                                 best.proposal.words))));
   for (const std::string& line : figure_lines(best)) {
     page.line(line);
   }
@@ -120,8 +118,7 @@ struct RankingLines {
 };
 
 RankingLines ranking_lines(const report::Table& figures,
-                           const std::vector<const Proposal*>& proposals,
-                           const TextPage& page) {
+                           const std::vector<const Proposal*>& proposals, const TextPage& page) {
   std::vector<std::size_t> beside = telling_traits(proposals);
   RankingLines ranking;
   while (true) {
@@ -164,15 +161,13 @@ void add_ranking(TextPage& page, const Plan& plan) {
   }
   const bool over_trials =
       plan.ranked_by != Objective::step_time && plan.ranked_by != Objective::fewest_gpus;
-  report::Table table =
-      report::table_of({"rank",
-                        fmt::format("{}{}", over_trials ? "mean " : "", to_string(plan.ranked_by)),
-                        "behind"});
+  report::Table table = report::table_of(
+      {"rank", fmt::format("{}{}", over_trials ? "mean " : "", to_string(plan.ranked_by)),
+       "behind"});
   std::vector<const Proposal*> proposals;
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     const Finalist& finalist = plan.finalists[i];
-    table.rows.push_back({fmt::format("{}", i + 1),
-                          figure_words(plan, finalist.value),
+    table.rows.push_back({fmt::format("{}", i + 1), figure_words(plan, finalist.value),
                           behind_words(finalist, page.plus_minus())});
     proposals.push_back(&finalist.proposal);
   }
@@ -184,8 +179,7 @@ void add_ranking(TextPage& page, const Plan& plan) {
     const bool published = plan.published && plan.published->rank == i + 1;
     for (const std::string& words : {below_words(*proposals[i], ranking.below),
                                      std::string(published ? "the published layout" : ""),
-                                     plan.finalists[i].reason,
-                                     near_words(*proposals[i])}) {
+                                     plan.finalists[i].reason, near_words(*proposals[i])}) {
       if (!words.empty()) {
         page.line(page.paint(Ink::faint, "    " + report::printable(words)), kHanging);
       }
@@ -223,29 +217,25 @@ void add_front(TextPage& page, const Front& front) {
     wide_y =
         std::max(wide_y, report::text_columns(report::format_value(front.y.dimension, point->y)));
   }
-  page.section("TRADE-OFF",
-               page.paint(Ink::faint,
-                          fmt::format("{}  {}  {}",
-                                      report::pad_left(front.x.title, wide_x),
-                                      report::pad_left(front.y.title, wide_y),
-                                      front.simulated ? "simulated plans that no other beats"
-                                                      : "estimates that no other beats")));
+  page.section(
+      "TRADE-OFF",
+      page.paint(Ink::faint, fmt::format("{}  {}  {}", report::pad_left(front.x.title, wide_x),
+                                         report::pad_left(front.y.title, wide_y),
+                                         front.simulated ? "simulated plans that no other beats"
+                                                         : "estimates that no other beats")));
   const std::size_t hanging = wide_x + wide_y + 4;
   for (const FrontPoint* point : shown) {
     page.line(
         fmt::format("{}  {}  {}{}",
                     report::pad_left(report::format_value(front.x.dimension, point->x), wide_x),
                     report::pad_left(report::format_value(front.y.dimension, point->y), wide_y),
-                    point->winner ? "best: " : "",
-                    report::printable(point->proposal.words)),
+                    point->winner ? "best: " : "", report::printable(point->proposal.words)),
         hanging);
   }
 }
 
 std::string remedy_text(const Neighbour::Remedy& remedy) {
-  return fmt::format("; fits with {} {}: {}{}",
-                     remedy.change.name,
-                     remedy.change.value,
+  return fmt::format("; fits with {} {}: {}{}", remedy.change.name, remedy.change.value,
                      report::format_value(Dimension::time, remedy.step_time),
                      remedy.winner ? ", the plan above" : "");
 }
@@ -254,22 +244,18 @@ void add_neighbours(TextPage& page, const Plan& plan) {
   if (plan.neighbours.empty()) {
     return;
   }
-  page.section(
-      "NEARLY",
-      plan.finalists.empty() ? "what is least short of memory:" : "faster, but too large:");
+  page.section("NEARLY", plan.finalists.empty() ? "what is least short of memory:"
+                                                : "faster, but too large:");
   constexpr std::size_t kHanging = 4;
   for (const Neighbour& neighbour : plan.neighbours) {
     const std::string gain =
         neighbour.gain > 0.0 ? fmt::format(" ({} faster)", format_percent(neighbour.gain)) : "";
-    page.line(
-        report::printable(fmt::format("{}: step {}{}, short by {} on stage {}{}",
-                                      neighbour.proposal.words,
-                                      report::format_value(Dimension::time, neighbour.step_time),
-                                      gain,
-                                      format_bytes_binary(bytes(neighbour.short_by)),
-                                      neighbour.stage,
-                                      neighbour.remedy ? remedy_text(*neighbour.remedy) : "")),
-        kHanging);
+    page.line(report::printable(
+                  fmt::format("{}: step {}{}, short by {} on stage {}{}", neighbour.proposal.words,
+                              report::format_value(Dimension::time, neighbour.step_time), gain,
+                              format_bytes_binary(bytes(neighbour.short_by)), neighbour.stage,
+                              neighbour.remedy ? remedy_text(*neighbour.remedy) : "")),
+              kHanging);
   }
 }
 

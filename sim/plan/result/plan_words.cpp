@@ -27,9 +27,7 @@ std::string metric_text(const report::Evaluation& evaluation, MetricId id) {
              : report::format_value(report::info(id).dimension, report::typical(*value));
 }
 
-std::string percent_text(double share) {
-  return format_percent(std::abs(share));
-}
+std::string percent_text(double share) { return format_percent(std::abs(share)); }
 
 void add_joined(const std::vector<std::string>& parts, std::vector<std::string>& lines) {
   std::string line;
@@ -51,10 +49,10 @@ std::string fate_of(const Plan& plan) {
       fate += fmt::format("{}{} {}", fate.empty() ? "" : ", ", format_integer(count), words);
     }
   };
-  add(counts.over_memory,
-      plan.headroom.bytes > 0.0 ? fmt::format("do not fit in memory with {} free",
-                                              format_bytes_binary(bytes(plan.headroom.bytes)))
-                                : std::string("do not fit in memory"));
+  add(counts.over_memory, plan.headroom.bytes > 0.0
+                              ? fmt::format("do not fit in memory with {} free",
+                                            format_bytes_binary(bytes(plan.headroom.bytes)))
+                              : std::string("do not fit in memory"));
   add(counts.over_host_memory, "need more host memory than there is");
   add(counts.breaks_rule, "break a rule of their schedule");
   add(counts.bounded, "cannot be among the best");
@@ -97,9 +95,7 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
   std::string text =
       fmt::format("{} {}", name, report::format_value(dimension, report::typical(*value)));
   if (const auto band = report::metric_band(evaluation, id)) {
-    return fmt::format("{} ({} to {} in 8 of 10)",
-                       text,
-                       report::format_value(dimension, band->low),
+    return fmt::format("{} ({} to {} in 8 of 10)", text, report::format_value(dimension, band->low),
                        report::format_value(dimension, band->high));
   }
   if (value->trials) {
@@ -127,8 +123,7 @@ std::vector<std::string> search_lines(const Plan& plan) {
   }
   if (!plan.not_offered.what.empty()) {
     lines.push_back(fmt::format("not offered by {}: {} (plan.any_stack includes them)",
-                                plan.not_offered.stack,
-                                fmt::join(plan.not_offered.what, "; ")));
+                                plan.not_offered.stack, fmt::join(plan.not_offered.what, "; ")));
   }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0
@@ -157,8 +152,7 @@ std::vector<std::string> figure_lines(const Finalist& finalist) {
   const std::string per_token = metric_text(evaluation, MetricId::cost_per_million_tokens);
   std::vector<std::string> lines;
   add_joined({spread_words(evaluation, MetricId::step_time, "step"),
-              fmt::format("causal MFU {}", metric_text(evaluation, MetricId::mfu_causal)),
-              memory},
+              fmt::format("causal MFU {}", metric_text(evaluation, MetricId::mfu_causal)), memory},
              lines);
   add_joined({spread_words(evaluation, MetricId::finish_time, "finish"),
               spread_words(evaluation, MetricId::cost, "cost")},
@@ -179,12 +173,10 @@ std::string switch_words(const Plan& plan) {
   }
   // Steps of clusters of different sizes do not compare.
   const auto nodes = plan.finalists.front().proposal.candidate.nodes;
-  const bool one_size =
-      std::all_of(plan.finalists.begin(), plan.finalists.end(), [nodes](const Finalist& finalist) {
-        return finalist.proposal.candidate.nodes == nodes;
-      });
-  return fmt::format("with {}, as recipes of this stack have it{}",
-                     keys,
+  const bool one_size = std::all_of(
+      plan.finalists.begin(), plan.finalists.end(),
+      [nodes](const Finalist& finalist) { return finalist.proposal.candidate.nodes == nodes; });
+  return fmt::format("with {}, as recipes of this stack have it{}", keys,
                      one_size && plan.switches.before > 0.0
                          ? fmt::format("; without, the best layout takes {} a step",
                                        format_time(seconds(plan.switches.before)))
@@ -214,8 +206,7 @@ std::string current_words(const Plan& plan) {
                                 : "";
   if (current.standing == Standing::tie) {
     return fmt::format("the scenario as it stands ({}{}) is within the error",
-                       figure_words(plan, current.value),
-                       tight);
+                       figure_words(plan, current.value), tight);
   }
   // In its own figure where that is another one than the objective: as many GPUs, but earlier.
   const bool same = current.behind_in == plan.ranked_by;
@@ -228,17 +219,12 @@ std::string current_words(const Plan& plan) {
   const double plan_value = of + gain;
   const std::string share = of != 0.0 ? percent_text(gain / of) : std::string("0%");
   if (gain > 0.0) {
-    return fmt::format("the scenario as it stands is better: {}{}, {} less",
-                       figure,
-                       tight,
+    return fmt::format("the scenario as it stands is better: {}{}, {} less", figure, tight,
                        plan_value > 0.0 ? percent_text(gain / plan_value) : std::string("0%"));
   }
-  return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{})",
-                     figure,
-                     tight,
+  return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{})", figure, tight,
                      report::format_change(dimension_of(current.behind_in), gain),
-                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "",
-                     share);
+                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "", share);
 }
 
 std::vector<std::string> published_lines(const Plan& plan) {
@@ -249,14 +235,9 @@ std::vector<std::string> published_lines(const Plan& plan) {
   const PublishedLayout& from = published.from;
   std::vector<std::string> lines = {
       published.plan ? published.plan->proposal.words : from.model,
-      fmt::format("as {} runs {} on {} x {}, {}: {} tokens/s per GPU ({})",
-                  from.stack,
-                  from.model,
-                  format_integer(from.gpus),
-                  from.gpu,
-                  from.precision,
-                  format_integer(static_cast<std::int64_t>(from.tokens)),
-                  from.source)};
+      fmt::format("as {} runs {} on {} x {}, {}: {} tokens/s per GPU ({})", from.stack, from.model,
+                  format_integer(from.gpus), from.gpu, from.precision,
+                  format_integer(static_cast<std::int64_t>(from.tokens)), from.source)};
   if (!published.plan) {
     lines.push_back("not among the candidates: " + published.problem);
     return lines;
@@ -271,8 +252,7 @@ std::vector<std::string> published_lines(const Plan& plan) {
     lines.push_back(fmt::format("{}, not ranked: {}", figure, published.problem));
   } else {
     lines.push_back(fmt::format(
-        "{}, {}",
-        figure,
+        "{}, {}", figure,
         published.rank ? fmt::format("rank {}", *published.rank) : "behind all that are ranked"));
   }
   if (!one.evaluation.feasible && from.gpus == one.proposal.gpus) {
@@ -295,10 +275,7 @@ std::string aside_words(const Plan& plan) {
   std::string words;
   for (const StepAside& one : plan.aside) {
     words += fmt::format(
-        "{}{} {} {}",
-        words.empty() ? "" : ", ",
-        one.change.name,
-        one.change.value,
+        "{}{} {} {}", words.empty() ? "" : ", ", one.change.name, one.change.value,
         one.fits ? fmt::format("{}{}", one.loss < 0.0 ? "-" : "+", percent_text(one.loss))
                  : std::string("does not fit"));
   }
@@ -331,16 +308,14 @@ std::string firm_words(const Plan& plan) {
     return {};
   }
   const std::vector<Rival>& rivals = plan.stability.rivals;
-  const auto close = std::count_if(
-      rivals.begin(), rivals.end(), [](const Rival& rival) { return !rival.told_apart(); });
+  const auto close = std::count_if(rivals.begin(), rivals.end(),
+                                   [](const Rival& rival) { return !rival.told_apart(); });
   if (!plan.stability.errors_known) {
     return "no: how far predicted differences err is not known (no plan/layout_errors.yaml)";
   }
   if (close > 0) {
     return fmt::format("no: {} of {} other plans {} closer than predictions tell layouts apart",
-                       close,
-                       rivals.size(),
-                       close == 1 ? "is" : "are");
+                       close, rivals.size(), close == 1 ? "is" : "are");
   }
   return plan.stability.stable
              ? std::string(
@@ -353,21 +328,16 @@ std::string rival_words(const Rival& rival) {
   return fmt::format(
       "rank {} is behind by {} and differs in {}: 8 of 10 measured pairs that do "
       "are predicted within {}",
-      rival.rank,
-      percent_text(rival.lead),
-      rival.differs,
-      percent_text(rival.error));
+      rival.rank, percent_text(rival.lead), rival.differs, percent_text(rival.error));
 }
 
 std::string overtaking_words(const Perturbation& perturbation) {
   if (!perturbation.overtaker) {
     return {};
   }
-  return fmt::format("{} is {} {}: {} leads by {}",
-                     perturbation.coefficient,
+  return fmt::format("{} is {} {}: {} leads by {}", perturbation.coefficient,
                      percent_text(perturbation.change),
-                     perturbation.change > 0.0 ? "higher" : "lower",
-                     perturbation.overtaker->words,
+                     perturbation.change > 0.0 ? "higher" : "lower", perturbation.overtaker->words,
                      percent_text(perturbation.by));
 }
 
@@ -380,8 +350,7 @@ std::string tight_memory_words(const Plan& plan) {
   return fmt::format(
       "memory: {} of the peak stay free, and peaks are predicted within about {}; "
       "plan.constraints.memory_headroom asks for more",
-      format_percent(stability.memory_margin),
-      format_percent(plan.headroom.error, {.trim = true}));
+      format_percent(stability.memory_margin), format_percent(plan.headroom.error, {.trim = true}));
 }
 
 }  // namespace orrery::plan

@@ -20,8 +20,7 @@ namespace orrery::plan {
 [[nodiscard]] std::string behind_words(const Finalist& finalist, std::string_view plus_minus);
 
 // "finish 46.2 d (45.1 d to 47.9 d in 8 of 10 trials)"; empty without the metric.
-[[nodiscard]] std::string spread_words(const report::Evaluation& evaluation,
-                                       report::MetricId id,
+[[nodiscard]] std::string spread_words(const report::Evaluation& evaluation, report::MetricId id,
                                        std::string_view name);
 
 // How many layouts were searched and what became of them; how many plans were simulated.

@@ -37,11 +37,8 @@ void split_by_step(const report::Evaluation& evaluation, double amount, Account&
 std::string stages_text(const layout::Layout& layout) {
   const std::string chunks =
       layout.virtual_stages > 1 ? fmt::format(" of {} chunks", layout.virtual_stages) : "";
-  return fmt::format("{} stages{} for {} micro-batch{}",
-                     layout.pipeline,
-                     chunks,
-                     layout.micro_batches,
-                     layout.micro_batches == 1 ? "" : "es");
+  return fmt::format("{} stages{} for {} micro-batch{}", layout.pipeline, chunks,
+                     layout.micro_batches, layout.micro_batches == 1 ? "" : "es");
 }
 
 std::string sharding_text(const layout::Layout& layout) {
@@ -83,8 +80,7 @@ std::string tensor_text(const Contestant& other) {
       (layout.tensor + other.facts.nvlink_domain - 1) / other.facts.nvlink_domain;
   return domains > 1
              ? fmt::format("tensor {} reaches over {} NVLink domains", layout.tensor, domains)
-             : fmt::format("tensor {}{}",
-                           layout.tensor,
+             : fmt::format("tensor {}{}", layout.tensor,
                            layout.sequence_parallel ? "" : " without sequence_parallel");
 }
 
@@ -140,8 +136,8 @@ std::string run_fact(RunCategory category, const Contestant& winner, const Conte
       if (other.facts.spares == winner.facts.spares) {
         return {};
       }
-      return fmt::format(
-          "{} spare{}", other.facts.spares, other.facts.spares == 1 ? " node" : " nodes");
+      return fmt::format("{} spare{}", other.facts.spares,
+                         other.facts.spares == 1 ? " node" : " nodes");
     default:
       return {};
   }
@@ -185,8 +181,7 @@ Account account_of(const report::Evaluation& evaluation, Objective objective) {
   return account;
 }
 
-std::vector<LedgerChange> ledger_changes(Objective objective,
-                                         const Contestant& winner,
+std::vector<LedgerChange> ledger_changes(Objective objective, const Contestant& winner,
                                          const Contestant& other) {
   const Account from = account_of(winner.evaluation, objective);
   const Account to = account_of(other.evaluation, objective);
@@ -236,12 +231,9 @@ std::string reason(Objective objective, const Contestant& winner, const Contesta
   std::string text;
   for (const LedgerChange& change : ledger_changes(objective, winner, other)) {
     const bool worse = change.change > 0.0;
-    text += fmt::format("{}{} {}{}{}",
-                        text.empty() ? "" : "; ",
-                        report::format_change(dimension, change.change),
-                        change.category,
-                        worse && !change.because.empty() ? ": " : "",
-                        worse ? change.because : "");
+    text += fmt::format("{}{} {}{}{}", text.empty() ? "" : "; ",
+                        report::format_change(dimension, change.change), change.category,
+                        worse && !change.because.empty() ? ": " : "", worse ? change.because : "");
   }
   return text.empty() ? "no difference in the ledger" : text;
 }

@@ -68,8 +68,7 @@ struct LedgerChange {
                                                        const Contestant& other);
 
 // "+0.42 s bubble: 16 stages for 8 micro-batches; -0.10 s tensor communication".
-[[nodiscard]] std::string reason(Objective objective,
-                                 const Contestant& winner,
+[[nodiscard]] std::string reason(Objective objective, const Contestant& winner,
                                  const Contestant& other);
 
 }  // namespace orrery::plan

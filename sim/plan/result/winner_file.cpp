@@ -22,22 +22,17 @@ std::string verdict_on(const Plan& plan, const Proposal& proposal) {
 
 // One line above everything, unless a directive for editors stands there.
 std::string with_head(std::string text, const Plan& plan, const Proposal& proposal) {
-  const std::string head = fmt::format("# {} by orrery plan: {} among {} layouts of {}.\n",
-                                       verdict_on(plan, proposal),
-                                       best_words(plan.spec.objective),
-                                       plan.counts.layouts,
-                                       plan.name);
+  const std::string head =
+      fmt::format("# {} by orrery plan: {} among {} layouts of {}.\n", verdict_on(plan, proposal),
+                  best_words(plan.spec.objective), plan.counts.layouts, plan.name);
   const bool directive = text.starts_with("# yaml-language-server");
   const std::size_t at = directive ? text.find('\n') : std::string::npos;
   text.insert(at == std::string::npos ? 0 : at + 1, head);
   return text;
 }
 
-bool check(const std::string& text,
-           const Finalist& chosen,
-           const std::filesystem::path& path,
-           const hardware::ProfileSearch& search,
-           Diagnostics& diagnostics) {
+bool check(const std::string& text, const Finalist& chosen, const std::filesystem::path& path,
+           const hardware::ProfileSearch& search, Diagnostics& diagnostics) {
   auto scenario = scenario::load_text(text, path.string(), diagnostics, search);
   if (!scenario) {
     return false;
@@ -52,11 +47,9 @@ bool check(const std::string& text,
     return false;
   }
   if (again->step.step_time != chosen.evaluation.step.step_time) {
-    diagnostics.error({path.string(), 0, 0},
-                      {},
+    diagnostics.error({path.string(), 0, 0}, {},
                       fmt::format("the file gives a step of {} ns, the plan {} ns",
-                                  again->step.step_time.ns,
-                                  chosen.evaluation.step.step_time.ns),
+                                  again->step.step_time.ns, chosen.evaluation.step.step_time.ns),
                       "");
     return false;
   }
@@ -65,8 +58,7 @@ bool check(const std::string& text,
 
 }  // namespace
 
-std::optional<std::string> proposal_file(std::string_view text,
-                                         const Plan& plan,
+std::optional<std::string> proposal_file(std::string_view text, const Plan& plan,
                                          const Proposal& proposal,
                                          const std::filesystem::path& path,
                                          Diagnostics& diagnostics) {
@@ -79,10 +71,8 @@ std::optional<std::string> proposal_file(std::string_view text,
                                                                   : std::nullopt;
 }
 
-std::optional<std::string> winner_file(std::string_view text,
-                                       const Plan& plan,
-                                       const Finalist& chosen,
-                                       const std::filesystem::path& path,
+std::optional<std::string> winner_file(std::string_view text, const Plan& plan,
+                                       const Finalist& chosen, const std::filesystem::path& path,
                                        const hardware::ProfileSearch& search,
                                        Diagnostics& diagnostics) {
   auto edited = scenario::with_keys(text, chosen.proposal.changes, diagnostics);

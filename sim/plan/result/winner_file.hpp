@@ -18,8 +18,7 @@
 namespace orrery::plan {
 
 // `text`: of the scenario that was planned. `path`: where the file will stand.
-[[nodiscard]] std::optional<std::string> winner_file(std::string_view text,
-                                                     const Plan& plan,
+[[nodiscard]] std::optional<std::string> winner_file(std::string_view text, const Plan& plan,
                                                      const Finalist& chosen,
                                                      const std::filesystem::path& path,
                                                      const hardware::ProfileSearch& search,
@@ -27,8 +26,7 @@ namespace orrery::plan {
 
 // The same of a plan that was not evaluated beside the winner: a point of a trade-off, a layout
 // that nearly fits. It must be read as a scenario; nothing is known of its step to compare.
-[[nodiscard]] std::optional<std::string> proposal_file(std::string_view text,
-                                                       const Plan& plan,
+[[nodiscard]] std::optional<std::string> proposal_file(std::string_view text, const Plan& plan,
                                                        const Proposal& proposal,
                                                        const std::filesystem::path& path,
                                                        Diagnostics& diagnostics);

@@ -82,9 +82,8 @@ std::optional<Diagnostic> Estimator::State::resolve(const Candidate& candidate) 
   auto resolved = evaluate::resolve_layout(scenario, here.gpu, costs.software(), diagnostics);
   if (!resolved) {
     const auto& all = diagnostics.all();
-    return *std::find_if(all.begin(), all.end(), [](const Diagnostic& found) {
-      return found.severity == Severity::error;
-    });
+    return *std::find_if(all.begin(), all.end(),
+                         [](const Diagnostic& found) { return found.severity == Severity::error; });
   }
   input.layout = std::move(resolved->layout);
   input.cluster = std::move(resolved->cluster);
@@ -149,8 +148,7 @@ Estimate Estimator::simulate(const Candidate& candidate) {
   State& state = *state_;
   Hardware& hardware = state.hardware(candidate);
   auto outcome = state.simulator->simulate(
-      state.input,
-      hardware.costs,
+      state.input, hardware.costs,
       {.timeline = false, .operations = false, .ledger = false, .memo = &hardware.memo});
   if (auto* problem = std::get_if<step::StepProblem>(&outcome)) {
     return refusal(std::move(problem->key), std::move(problem->message));

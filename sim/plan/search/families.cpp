@@ -60,8 +60,7 @@ std::vector<Family> clans(const std::vector<Candidate>& layouts, std::optional<s
   });
 }
 
-std::vector<Candidate> fastest_of(const Family& clan,
-                                  const std::vector<Candidate>& layouts,
+std::vector<Candidate> fastest_of(const Family& clan, const std::vector<Candidate>& layouts,
                                   std::optional<std::uint8_t> none) {
   std::vector<Candidate> fastest;
   for (std::size_t i = clan.first; i < clan.last && fastest.size() < 2; ++i) {
@@ -86,10 +85,8 @@ bool holds_no_more(const Candidate& wider, const Candidate& layout, bool mixture
   return kin && (whole || (!mixture && wider.shard_group >= layout.shard_group));
 }
 
-std::vector<Member> bound_members(const Family& family,
-                                  const std::vector<Candidate>& layouts,
-                                  bool mixture,
-                                  Estimator& estimator) {
+std::vector<Member> bound_members(const Family& family, const std::vector<Candidate>& layouts,
+                                  bool mixture, Estimator& estimator) {
   std::vector<std::size_t> order(family.last - family.first);
   std::iota(order.begin(), order.end(), family.first);
   std::stable_sort(order.begin(), order.end(), [&layouts](std::size_t a, std::size_t b) {
@@ -110,9 +107,8 @@ std::vector<Member> bound_members(const Family& family,
       members.push_back({index, bound, true});
     }
   }
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
-    return a.index < b.index;
-  });
+  std::sort(members.begin(), members.end(),
+            [](const Member& a, const Member& b) { return a.index < b.index; });
   return members;
 }
 

@@ -34,9 +34,7 @@ struct Family {
   std::size_t last = 0;
   SimTime least = {};
 
-  [[nodiscard]] std::int64_t size() const {
-    return static_cast<std::int64_t>(last - first);
-  }
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(last - first); }
 };
 
 struct Member {
@@ -67,8 +65,7 @@ struct Member {
 
 // All members in order.
 [[nodiscard]] std::vector<Member> bound_members(const Family& family,
-                                                const std::vector<Candidate>& layouts,
-                                                bool mixture,
+                                                const std::vector<Candidate>& layouts, bool mixture,
                                                 Estimator& estimator);
 
 }  // namespace orrery::plan

@@ -70,10 +70,10 @@ class Climber {
 
   // Of those the `most` that may be the best by their bounds, in the order of the space.
   Indices promising(const Indices& indices, std::size_t most) {
-    const auto bounds = work_.share<Bound>(
-        indices.size(), {}, [&](Estimator& estimator, std::size_t i, Bound* bound) {
-          *bound = estimator.bound(candidates_[indices[i]]);
-        });
+    const auto bounds = work_.share<Bound>(indices.size(), {},
+                                           [&](Estimator& estimator, std::size_t i, Bound* bound) {
+                                             *bound = estimator.bound(candidates_[indices[i]]);
+                                           });
     std::vector<std::pair<Merit, std::size_t>> merits;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const Bound& bound = bounds.results[i];
@@ -84,9 +84,8 @@ class Climber {
         merits.emplace_back(Merit{fits, scoring_.score(least), bound.headroom}, indices[i]);
       }
     }
-    std::stable_sort(merits.begin(), merits.end(), [](const auto& a, const auto& b) {
-      return b.first < a.first;
-    });
+    std::stable_sort(merits.begin(), merits.end(),
+                     [](const auto& a, const auto& b) { return b.first < a.first; });
     merits.resize(std::min(merits.size(), most));
     Indices chosen;
     for (const auto& [merit, index] : merits) {
@@ -134,10 +133,10 @@ class Climber {
     const auto first = best([](const Candidate&) { return true; });
     const Workbench& bench = scoring_.bench;
     for (const auto& known : {published_candidate(bench), candidate_of(bench.base, bench)}) {
-      const auto at = std::find_if(
-          candidates_.begin(), candidates_.end(), [&known](const Candidate& candidate) {
-            return known && is_as_published(candidate, *known);
-          });
+      const auto at = std::find_if(candidates_.begin(), candidates_.end(),
+                                   [&known](const Candidate& candidate) {
+                                     return known && is_as_published(candidate, *known);
+                                   });
       if (at != candidates_.end()) {
         add(static_cast<std::size_t>(at - candidates_.begin()));
         estimate(starts);
@@ -184,21 +183,15 @@ class Climber {
 
 std::vector<Estimated> estimate_layouts(std::vector<std::size_t> indices,
                                         const std::vector<Candidate>& candidates,
-                                        const Scoring& scoring,
-                                        SharedWork& work) {
+                                        const Scoring& scoring, SharedWork& work) {
   // What shares a step graph stands together.
   const auto graph_of = [&candidates](std::size_t index) {
     const Candidate& one = candidates[index];
-    return std::tuple(one.schedule,
-                      one.pipeline,
-                      one.virtual_stages,
-                      one.global_batch / (one.data * one.micro),
-                      one.sharding,
-                      index);
+    return std::tuple(one.schedule, one.pipeline, one.virtual_stages,
+                      one.global_batch / (one.data * one.micro), one.sharding, index);
   };
-  std::sort(indices.begin(), indices.end(), [&graph_of](std::size_t a, std::size_t b) {
-    return graph_of(a) < graph_of(b);
-  });
+  std::sort(indices.begin(), indices.end(),
+            [&graph_of](std::size_t a, std::size_t b) { return graph_of(a) < graph_of(b); });
   const auto found = work.share<EstimateFigures>(
       indices.size(), {}, [&](Estimator& estimator, std::size_t i, EstimateFigures* result) {
         *result = estimator.estimate(candidates[indices[i]]);
@@ -216,8 +209,7 @@ std::vector<Estimated> estimate_layouts(std::vector<std::size_t> indices,
 }
 
 std::vector<Estimated> first_answer(const std::vector<Candidate>& candidates,
-                                    const Scoring& scoring,
-                                    SharedWork& work) {
+                                    const Scoring& scoring, SharedWork& work) {
   work.heed_stops(false);
   std::vector<Estimated> found = Climber(candidates, scoring, work).run();
   work.heed_stops(true);

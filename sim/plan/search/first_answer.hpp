@@ -27,12 +27,10 @@ struct Estimated {
 // In the order of the indices; after a stop request without those that were not begun.
 [[nodiscard]] std::vector<Estimated> estimate_layouts(std::vector<std::size_t> indices,
                                                       const std::vector<Candidate>& candidates,
-                                                      const Scoring& scoring,
-                                                      SharedWork& work);
+                                                      const Scoring& scoring, SharedWork& work);
 
 // All that was estimated, also what does not fit.
 [[nodiscard]] std::vector<Estimated> first_answer(const std::vector<Candidate>& candidates,
-                                                  const Scoring& scoring,
-                                                  SharedWork& work);
+                                                  const Scoring& scoring, SharedWork& work);
 
 }  // namespace orrery::plan

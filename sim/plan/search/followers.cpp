@@ -22,9 +22,7 @@ constexpr std::array<std::string_view, 3> kMethods = {"none", "selective", "full
 
 class Turn {
  public:
-  Turn(const scenario::ScenarioTemplate& base,
-       const KeyValue& turned,
-       StepEstimator& estimator,
+  Turn(const scenario::ScenarioTemplate& base, const KeyValue& turned, StepEstimator& estimator,
        const std::optional<hardware::ProfileSearch>& search)
       : base_(base), turned_(turned), estimator_(estimator), search_(search) {}
 
@@ -81,10 +79,8 @@ class Turn {
 
 }  // namespace
 
-TurnedKey turn_key(const scenario::ScenarioTemplate& base,
-                   const KeyValue& turned,
-                   StepEstimator& estimator,
-                   const std::optional<hardware::ProfileSearch>& search,
+TurnedKey turn_key(const scenario::ScenarioTemplate& base, const KeyValue& turned,
+                   StepEstimator& estimator, const std::optional<hardware::ProfileSearch>& search,
                    const std::stop_token& stop) {
   Turn turn(base, turned, estimator, search);
   TurnedKey result;
@@ -118,8 +114,8 @@ TurnedKey turn_key(const scenario::ScenarioTemplate& base,
       (result.followers.empty() ||
        static_cast<double>(two.front().step_time.ns) <
            (1.0 - kWorthTwo) * static_cast<double>(result.followers.front().step_time.ns));
-  result.followers.insert(
-      worth ? result.followers.begin() : result.followers.end(), two.begin(), two.end());
+  result.followers.insert(worth ? result.followers.begin() : result.followers.end(), two.begin(),
+                          two.end());
   return result;
 }
 

@@ -31,8 +31,7 @@ struct TurnedKey {
 
 // After a stop request the best so far.
 [[nodiscard]] TurnedKey turn_key(const scenario::ScenarioTemplate& base,
-                                 const scenario::KeyValue& turned,
-                                 StepEstimator& estimator,
+                                 const scenario::KeyValue& turned, StepEstimator& estimator,
                                  const std::optional<hardware::ProfileSearch>& search,
                                  const std::stop_token& stop = {});
 

@@ -65,8 +65,7 @@ std::optional<double> objective_value(const report::Evaluation& evaluation, Obje
 }
 
 std::vector<double> objective_trials(const report::Evaluation& evaluation,
-                                     const TrialValues& trials,
-                                     Objective objective) {
+                                     const TrialValues& trials, Objective objective) {
   switch (objective) {
     case Objective::finish_time:
       return trials.wall;
@@ -85,9 +84,8 @@ std::vector<double> objective_trials(const report::Evaluation& evaluation,
       }
       const double rate = kilowatts_per_gpu(evaluation);
       std::vector<double> values = trials.held;
-      std::transform(values.begin(), values.end(), values.begin(), [rate](double held) {
-        return held * rate;
-      });
+      std::transform(values.begin(), values.end(), values.begin(),
+                     [rate](double held) { return held * rate; });
       return values;
     }
     case Objective::step_time:

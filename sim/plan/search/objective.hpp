@@ -34,8 +34,7 @@ namespace orrery::plan {
 
 // The same by trial, in the order of the trials. One value where nothing varies.
 [[nodiscard]] std::vector<double> objective_trials(const report::Evaluation& evaluation,
-                                                   const TrialValues& trials,
-                                                   Objective objective);
+                                                   const TrialValues& trials, Objective objective);
 
 // Words for a sentence: "the earliest finish".
 [[nodiscard]] std::string_view best_words(Objective objective);

@@ -24,9 +24,7 @@ struct Scoring {
   [[nodiscard]] double score(const Ranked& ranked) const;
 };
 
-[[nodiscard]] inline bool before(const Ranked& a, const Ranked& b) {
-  return a.score < b.score;
-}
+[[nodiscard]] inline bool before(const Ranked& a, const Ranked& b) { return a.score < b.score; }
 
 // Best first.
 void keep_best(std::vector<Ranked>& list, std::int64_t keep);

@@ -22,9 +22,7 @@ namespace {
 
 class Searcher {
  public:
-  Searcher(const Workbench& bench,
-           const Space& space,
-           const PlanSpec& spec,
+  Searcher(const Workbench& bench, const Space& space, const PlanSpec& spec,
            const SearchOptions& options)
       : bench_(bench),
         options_(options),
@@ -40,9 +38,8 @@ class Searcher {
       estimate_all();
     } else if (search_families()) {
       const auto winner = std::min_element(
-          fitting_.begin(), fitting_.end(), [](const Estimated& a, const Estimated& b) {
-            return before(a.ranked, b.ranked);
-          });
+          fitting_.begin(), fitting_.end(),
+          [](const Estimated& a, const Estimated& b) { return before(a.ranked, b.ranked); });
       // Where nothing fits, what is least short of memory is all there is to say.
       find_misses(winner != fitting_.end() ? winner->ranked.score
                                            : std::numeric_limits<double>::infinity());
@@ -119,8 +116,7 @@ class Searcher {
     clans_ = clans(candidates_, none);
     const std::vector<std::size_t> order = scattered(clans_.size());
     const auto found = work_.share<SimTime>(
-        clans_.size(),
-        {},
+        clans_.size(), {},
         [&](Estimator& estimator, std::size_t i, SimTime* least) {
           *least = kForever;
           for (const Candidate& one : fastest_of(clans_[order[i]], candidates_, none)) {
@@ -138,9 +134,8 @@ class Searcher {
       }
     }
     // In the order of the space, as they would stand without scattering.
-    std::sort(seen.begin(), seen.end(), [](const Family& a, const Family& b) {
-      return a.first < b.first;
-    });
+    std::sort(seen.begin(), seen.end(),
+              [](const Family& a, const Family& b) { return a.first < b.first; });
     clans_ = std::move(seen);
     return !work_.stopped();
   }
@@ -165,8 +160,7 @@ class Searcher {
     for (std::size_t block = 0; whole % kStride != 0 && block < whole; ++block) {
       const std::size_t from = block * kStride % whole * kBlock;
       std::iota(order.begin() + static_cast<std::ptrdiff_t>(block * kBlock),
-                order.begin() + static_cast<std::ptrdiff_t>((block + 1) * kBlock),
-                from);
+                order.begin() + static_cast<std::ptrdiff_t>((block + 1) * kBlock), from);
     }
     return order;
   }
@@ -261,9 +255,8 @@ class Searcher {
     while (block.size() < kAtOnce && !heap.empty() && may_win(heap.front().least, open)) {
       block.push_back(pop(heap));
     }
-    std::sort(block.begin(), block.end(), [](const Family& a, const Family& b) {
-      return a.first < b.first;
-    });
+    std::sort(block.begin(), block.end(),
+              [](const Family& a, const Family& b) { return a.first < b.first; });
     return block;
   }
 
@@ -390,8 +383,7 @@ class Searcher {
 
   std::vector<Member> own_bounds(const std::vector<Member>& members) {
     return work_
-        .share<Member>(members.size(),
-                       {},
+        .share<Member>(members.size(), {},
                        [&](Estimator& estimator, std::size_t i, Member* result) {
                          const std::size_t index = members[i].index;
                          *result = {index, estimator.bound(candidates_[index]), false};
@@ -422,9 +414,8 @@ class Searcher {
   }
 
   static std::vector<Ranked> in_order(std::vector<Estimated> list) {
-    std::sort(list.begin(), list.end(), [](const Estimated& a, const Estimated& b) {
-      return a.index < b.index;
-    });
+    std::sort(list.begin(), list.end(),
+              [](const Estimated& a, const Estimated& b) { return a.index < b.index; });
     std::vector<Ranked> ranked;
     ranked.reserve(list.size());
     for (Estimated& one : list) {
@@ -444,9 +435,8 @@ class Searcher {
       std::erase_if(result_.misses, [winner](const Ranked& miss) { return miss.score >= winner; });
     }
     std::stable_sort(
-        result_.misses.begin(), result_.misses.end(), [](const auto& a, const auto& b) {
-          return b.estimate.headroom < a.estimate.headroom;
-        });
+        result_.misses.begin(), result_.misses.end(),
+        [](const auto& a, const auto& b) { return b.estimate.headroom < a.estimate.headroom; });
     if (static_cast<std::int64_t>(result_.misses.size()) > options_.misses) {
       result_.misses.resize(static_cast<std::size_t>(options_.misses));
     }
@@ -466,9 +456,7 @@ class Searcher {
 
 }  // namespace
 
-SearchResult search(const Workbench& bench,
-                    const Space& space,
-                    const PlanSpec& spec,
+SearchResult search(const Workbench& bench, const Space& space, const PlanSpec& spec,
                     const SearchOptions& options) {
   return Searcher(bench, space, spec, options).run();
 }

@@ -75,9 +75,7 @@ struct SearchOptions {
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};  // one thread at a time
 };
 
-[[nodiscard]] SearchResult search(const Workbench& bench,
-                                  const Space& space,
-                                  const PlanSpec& spec,
+[[nodiscard]] SearchResult search(const Workbench& bench, const Space& space, const PlanSpec& spec,
                                   const SearchOptions& options);
 
 }  // namespace orrery::plan

@@ -30,9 +30,7 @@ struct Findings {
   std::vector<std::size_t> begins;  // one more than items
   std::vector<char> done;           // by item: 0 after a stop request
 
-  [[nodiscard]] std::size_t items() const {
-    return done.size();
-  }
+  [[nodiscard]] std::size_t items() const { return done.size(); }
 };
 
 class SharedWork {
@@ -42,22 +40,16 @@ class SharedWork {
       : bench_(bench), options_(options), identity_(std::move(identity)) {}
 
   // Some item was not done, in this process or another.
-  [[nodiscard]] bool stopped() const {
-    return stopped_;
-  }
+  [[nodiscard]] bool stopped() const { return stopped_; }
 
   // What is little work is done all the same after a stop request, and in all processes.
-  void heed_stops(bool heed) {
-    heeds_stops_ = heed;
-  }
+  void heed_stops(bool heed) { heeds_stops_ = heed; }
 
   // `visit(estimator, item, results of the item)`; items have `sizes` results, without sizes one.
   // `progress`: which share of the items is done.
   template <typename Result, typename Visit>
-  Findings<Result> share(std::size_t items,
-                         const std::vector<std::size_t>& sizes,
-                         const Visit& visit,
-                         const std::function<void(double)>& progress = {}) {
+  Findings<Result> share(std::size_t items, const std::vector<std::size_t>& sizes,
+                         const Visit& visit, const std::function<void(double)>& progress = {}) {
     static_assert(std::is_trivially_copyable_v<Result>);
     Findings<Result> found;
     found.done.assign(items, 0);

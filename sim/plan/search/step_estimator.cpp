@@ -62,10 +62,8 @@ StepEstimator::StepEstimator() : simulator_(std::make_shared<step::StepSimulator
 StepEstimator::~StepEstimator() = default;
 
 std::optional<Estimate> StepEstimator::estimate(
-    const scenario::Scenario& scenario,
-    std::span<const scenario::KeyValue> changes,
-    const std::optional<hardware::ProfileSearch>& search,
-    Diagnostics& diagnostics) {
+    const scenario::Scenario& scenario, std::span<const scenario::KeyValue> changes,
+    const std::optional<hardware::ProfileSearch>& search, Diagnostics& diagnostics) {
   constexpr std::size_t kMostKnown = 64;
   std::string rest = rest_of(scenario, changes);
   auto found = known_.find(rest);

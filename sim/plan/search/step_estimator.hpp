@@ -27,10 +27,8 @@ class StepEstimator {
   // layout or the step breaks a rule; rules of the run are not asked. Layouts that do not fit in
   // memory have an estimate.
   [[nodiscard]] std::optional<Estimate> estimate(
-      const scenario::Scenario& scenario,
-      std::span<const scenario::KeyValue> changes,
-      const std::optional<hardware::ProfileSearch>& search,
-      Diagnostics& diagnostics);
+      const scenario::Scenario& scenario, std::span<const scenario::KeyValue> changes,
+      const std::optional<hardware::ProfileSearch>& search, Diagnostics& diagnostics);
 
  private:
   struct Known;

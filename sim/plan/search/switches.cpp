@@ -76,11 +76,9 @@ struct Switched {
 };
 
 // The one value that helps most is kept, then the next one is looked for.
-Switched climb(const Workbench& bench,
-               const Candidate& candidate,
+Switched climb(const Workbench& bench, const Candidate& candidate,
                const std::vector<scenario::KeyValue>& from,
-               const std::vector<scenario::KeyValue>& values,
-               const Simulator& simulator) {
+               const std::vector<scenario::KeyValue>& values, const Simulator& simulator) {
   Switched best{from, rate(with_switches(bench, from), candidate, simulator)};
   while (true) {
     Switched better = best;

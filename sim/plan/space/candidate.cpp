@@ -190,13 +190,11 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
   const layout::LayoutSpec& layout = scenario.layout;
   const std::int64_t gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
   const std::int64_t replica = layout.tensor * layout.context * layout.pipeline;
-  const auto machine =
-      std::find_if(bench.machines.begin(), bench.machines.end(), [&scenario](const Machine& known) {
-        return known.name == scenario.cluster.gpu;
-      });
+  const auto machine = std::find_if(
+      bench.machines.begin(), bench.machines.end(),
+      [&scenario](const Machine& known) { return known.name == scenario.cluster.gpu; });
   const step::RecomputeSpec& again = scenario.step.recompute;
-  const auto recompute = std::find_if(bench.recomputes.begin(),
-                                      bench.recomputes.end(),
+  const auto recompute = std::find_if(bench.recomputes.begin(), bench.recomputes.end(),
                                       [&again](const auto& known) { return known.spec == again; });
   const step::OffloadSpec& away = scenario.step.offload;
   const auto offload =

@@ -49,18 +49,9 @@ enum class Feature : std::uint8_t {
 
 inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::count_);
 
-inline constexpr std::array<std::string_view, kFeatures> kFeatureNames = {"tensor",
-                                                                          "sequence",
-                                                                          "context",
-                                                                          "pipeline",
-                                                                          "chunks",
-                                                                          "expert",
-                                                                          "exchange",
-                                                                          "micro",
-                                                                          "recompute",
-                                                                          "sharding",
-                                                                          "offload",
-                                                                          "cluster"};
+inline constexpr std::array<std::string_view, kFeatures> kFeatureNames = {
+    "tensor",   "sequence", "context",   "pipeline", "chunks",  "expert",
+    "exchange", "micro",    "recompute", "sharding", "offload", "cluster"};
 
 using FeatureSet = std::bitset<kFeatures>;  // by Feature
 

@@ -105,8 +105,8 @@ enum class RunAxis : std::uint8_t { interval, spares, spot_share, count_ };
 
 inline constexpr std::size_t kRunAxes = static_cast<std::size_t>(RunAxis::count_);
 
-inline constexpr std::array<std::string_view, kRunAxes> kRunAxisNames = {
-    "interval", "spares", "spot_share"};
+inline constexpr std::array<std::string_view, kRunAxes> kRunAxisNames = {"interval", "spares",
+                                                                         "spot_share"};
 
 inline constexpr std::array<std::string_view, kRunAxes> kRunAxisKeys = {
     "checkpoint.interval", "capacity.spares", "capacity.spot.share"};
@@ -162,9 +162,7 @@ struct PlanSpec {
   std::vector<DollarsPerSecond> gpu_hours = {};
   double tie = 0.005;  // relative difference below which the model cannot tell two plans apart
 
-  [[nodiscard]] AxisChoice& operator[](Axis axis) {
-    return search[static_cast<std::size_t>(axis)];
-  }
+  [[nodiscard]] AxisChoice& operator[](Axis axis) { return search[static_cast<std::size_t>(axis)]; }
 
   [[nodiscard]] const AxisChoice& operator[](Axis axis) const {
     return search[static_cast<std::size_t>(axis)];

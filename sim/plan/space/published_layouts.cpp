@@ -32,8 +32,7 @@ bool has_dimensions(const model::ModelSpec& model, const Dimensions& known) {
          experts == known.experts;
 }
 
-std::vector<std::string> names_of(yaml::MappingReader models,
-                                  const model::ModelSpec& model,
+std::vector<std::string> names_of(yaml::MappingReader models, const model::ModelSpec& model,
                                   Diagnostics& diagnostics) {
   std::vector<std::string> names;
   const auto count = yaml::at_least<std::int64_t>(0);
@@ -89,8 +88,7 @@ auto distance(const PublishedLayout& layout, const scenario::Scenario& scenario)
   const auto gpus = static_cast<double>(scenario.cluster.nodes * scenario.cluster.gpus_per_node);
   return std::tuple(std::abs(width_of(layout.precision) - width_of(precision)),
                     std::abs(std::log(static_cast<double>(layout.gpus) / gpus)),
-                    layout.stack != scenario.software,
-                    -layout.tokens);
+                    layout.stack != scenario.software, -layout.tokens);
 }
 
 std::optional<PublishedLayout> nearest(const yaml::Value& document,
@@ -99,8 +97,8 @@ std::optional<PublishedLayout> nearest(const yaml::Value& document,
   yaml::MappingReader root(document, diagnostics);
   const auto format = root.require_text("format", kPublishedLayoutsFormat);
   if (format && *format != kPublishedLayoutsFormat) {
-    root.error(
-        "format", fmt::format("`{}` is no table of layouts", *format), kPublishedLayoutsFormat);
+    root.error("format", fmt::format("`{}` is no table of layouts", *format),
+               kPublishedLayoutsFormat);
   }
   std::vector<std::string> names;
   if (auto models = root.require_mapping("models")) {

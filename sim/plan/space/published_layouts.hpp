@@ -46,8 +46,7 @@ struct PublishedLayout {
 
 // What with_published changes, as keys.
 [[nodiscard]] std::vector<scenario::KeyValue> published_changes(
-    const scenario::Scenario& scenario,
-    const scenario::Scenario& with_published,
+    const scenario::Scenario& scenario, const scenario::Scenario& with_published,
     const PublishedLayout& published);
 
 }  // namespace orrery::plan

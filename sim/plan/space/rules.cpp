@@ -12,13 +12,10 @@ namespace {
 using layout::Sharding;
 using schedule::ScheduleKind;
 
-std::int32_t small(std::int64_t value) {
-  return static_cast<std::int32_t>(value);
-}
+std::int32_t small(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
 std::int64_t stages_of(const Candidate& candidate) {
-  return layout::stages_of(schedule::traits_of(candidate.schedule).placement,
-                           candidate.pipeline,
+  return layout::stages_of(schedule::traits_of(candidate.schedule).placement, candidate.pipeline,
                            candidate.virtual_stages);
 }
 
@@ -44,13 +41,9 @@ void add_parts(std::int64_t whole, AxisValues& parts) {
 Rules::Rules(const Space& space, const Workbench& bench)
     : space_(space), bench_(bench), model_(bench.base.model) {}
 
-std::int64_t Rules::gpus(const Candidate& candidate) const {
-  return gpus_of(candidate, bench_);
-}
+std::int64_t Rules::gpus(const Candidate& candidate) const { return gpus_of(candidate, bench_); }
 
-bool Rules::automatic(Axis axis) const {
-  return space_.automatic[static_cast<std::size_t>(axis)];
-}
+bool Rules::automatic(Axis axis) const { return space_.automatic[static_cast<std::size_t>(axis)]; }
 
 void Rules::values(Axis axis, const Candidate& so_far, AxisValues& out) const {
   const AxisValues& all = space_[axis];

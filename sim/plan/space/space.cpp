@@ -244,8 +244,7 @@ class Values {
       if (const auto value = parse(axis, text)) {
         values.push_back(*value);
       } else {
-        diagnostics_.error(choice.where,
-                           choice.key,
+        diagnostics_.error(choice.where, choice.key,
                            fmt::format("`{}` is no value of {}", text, to_string(axis)),
                            allowed(axis));
       }
@@ -323,9 +322,7 @@ class Walk {
   Walk(const Space& space, const Workbench& bench, const LayoutVisitor& visit)
       : rules_(space, bench), visit_(visit) {}
 
-  void run() {
-    descend(0);
-  }
+  void run() { descend(0); }
 
  private:
   void descend(std::size_t axis) {
@@ -361,8 +358,7 @@ double Space::grid() const {
   return product;
 }
 
-std::optional<Space> make_space(const Workbench& bench,
-                                const PlanSpec& spec,
+std::optional<Space> make_space(const Workbench& bench, const PlanSpec& spec,
                                 Diagnostics& diagnostics) {
   return Values(bench, spec, diagnostics).make();
 }

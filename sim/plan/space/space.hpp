@@ -53,8 +53,7 @@ struct Space {
 
 // The values of all axes. Nothing after an error: a listed value that no scenario takes, a fixed
 // axis whose value is not valid.
-[[nodiscard]] std::optional<Space> make_space(const Workbench& bench,
-                                              const PlanSpec& spec,
+[[nodiscard]] std::optional<Space> make_space(const Workbench& bench, const PlanSpec& spec,
                                               Diagnostics& diagnostics);
 
 using LayoutVisitor = std::function<void(const Candidate&)>;

@@ -17,8 +17,7 @@ using schedule::ScheduleKind;
 std::string names_of(const std::vector<Sharding>& shardings) {
   std::string names;
   for (const Sharding sharding : shardings) {
-    names += fmt::format("{}{}",
-                         names.empty() ? "" : ", ",
+    names += fmt::format("{}{}", names.empty() ? "" : ", ",
                          sharding == Sharding::none ? "no sharding" : name_of(sharding));
   }
   return names;
@@ -64,13 +63,11 @@ std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec,
     }
   };
   add(Axis::tensor, offer.offers(Axis::tensor), "tensor parallelism");
-  add(Axis::sequence_parallel,
-      !offer.offers(Axis::tensor) || offer.offers(Axis::sequence_parallel),
+  add(Axis::sequence_parallel, !offer.offers(Axis::tensor) || offer.offers(Axis::sequence_parallel),
       "sequence parallelism");
   add(Axis::context, offer.offers(Axis::context), "context parallelism");
   add(Axis::expert_dispatcher, !mixture || offer.offers(Axis::expert_dispatcher), "DeepEP");
-  add(Axis::expert_overlap,
-      !mixture || offer.offers(Axis::expert_overlap),
+  add(Axis::expert_overlap, !mixture || offer.offers(Axis::expert_overlap),
       "that exchange behind compute");
   add(Axis::schedule, offer.pipeline, "pipelines");
   add(Axis::schedule, offer.chunks || !offer.pipeline, "interleaved schedules");

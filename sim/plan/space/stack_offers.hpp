@@ -26,8 +26,7 @@ struct StackOffer : hardware::StackOffers {
 
 // What a search leaves out for it on the axes that it fills by itself, in words: "interleaved
 // schedules", "zero3 beside a pipeline".
-[[nodiscard]] std::vector<std::string> lacks_of(const StackOffer& offer,
-                                                const PlanSpec& spec,
+[[nodiscard]] std::vector<std::string> lacks_of(const StackOffer& offer, const PlanSpec& spec,
                                                 bool mixture);
 
 }  // namespace orrery::plan

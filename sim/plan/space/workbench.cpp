@@ -96,8 +96,7 @@ bool is_alike(const hardware::StackOffers& one, const hardware::StackOffers& oth
 
 // Of stacks on one core each runs what the others publish: Megatron Bridge and NeMo on Megatron
 // Core.
-void add_published(Workbench& bench,
-                   const hardware::ProfileSearch& search,
+void add_published(Workbench& bench, const hardware::ProfileSearch& search,
                    Diagnostics& diagnostics) {
   bench.published = published_layout(bench.base, search, diagnostics);
   if (!bench.published) {
@@ -124,8 +123,8 @@ bool add_recomputes(Workbench& bench, const AxisChoice& axis, Diagnostics& diagn
   for (const std::string& text : axis.values) {
     const auto spec = parse_recompute(text);
     if (!spec) {
-      diagnostics.error(
-          axis.where, axis.key, fmt::format("`{}` is no recomputation", text), kRecomputeWords);
+      diagnostics.error(axis.where, axis.key, fmt::format("`{}` is no recomputation", text),
+                        kRecomputeWords);
       return false;
     }
     add_recompute(bench.recomputes, *spec);
@@ -184,8 +183,7 @@ std::optional<step::OffloadSpec> parse_offload(std::string_view text, step::Offl
 bool add_offloads(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnostics) {
   const step::OffloadSpec& stated = bench.base.step.offload;
   const auto add = [&bench](std::string text, const step::OffloadSpec& spec) {
-    const bool known = std::any_of(bench.offloads.begin(),
-                                   bench.offloads.end(),
+    const bool known = std::any_of(bench.offloads.begin(), bench.offloads.end(),
                                    [&text](const auto& other) { return other.text == text; });
     if (!known) {
       bench.offloads.push_back({std::move(text), spec});
@@ -201,8 +199,8 @@ bool add_offloads(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnos
   for (const std::string& text : axis.values) {
     const auto spec = parse_offload(text, stated);
     if (!spec) {
-      diagnostics.error(
-          axis.where, axis.key, fmt::format("`{}` is nothing to offload", text), kOffloadWords);
+      diagnostics.error(axis.where, axis.key, fmt::format("`{}` is nothing to offload", text),
+                        kOffloadWords);
       return false;
     }
     add(text, *spec);
@@ -210,23 +208,17 @@ bool add_offloads(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnos
   return true;
 }
 
-bool add_machine(Workbench& bench,
-                 const std::string& name,
-                 const SourceLocation& where,
-                 std::string_view key,
-                 const hardware::ProfileSearch& search,
+bool add_machine(Workbench& bench, const std::string& name, const SourceLocation& where,
+                 std::string_view key, const hardware::ProfileSearch& search,
                  Diagnostics& diagnostics) {
   auto gpu = hardware::load_gpu_profile(name, search, where, key, diagnostics);
   if (!gpu) {
     return false;
   }
   hardware::NetworkSpec network = bench.base.cluster.network;
-  if (!hardware::load_collective_tables(network,
-                                        search,
-                                        bench.base.where("cluster.network.collectives"),
-                                        "cluster.network.collectives",
-                                        diagnostics,
-                                        gpu->collectives)) {
+  if (!hardware::load_collective_tables(
+          network, search, bench.base.where("cluster.network.collectives"),
+          "cluster.network.collectives", diagnostics, gpu->collectives)) {
     return false;
   }
   const Bytes headroom = bench.headroom.value_or(usual_headroom(*gpu, bench.software));
@@ -234,13 +226,11 @@ bool add_machine(Workbench& bench,
   return true;
 }
 
-bool add_machines(Workbench& bench,
-                  const AxisChoice& axis,
-                  const hardware::ProfileSearch& search,
+bool add_machines(Workbench& bench, const AxisChoice& axis, const hardware::ProfileSearch& search,
                   Diagnostics& diagnostics) {
   const std::string& stated = bench.base.cluster.gpu;
-  if (!add_machine(
-          bench, stated, bench.base.where("cluster.gpu"), "cluster.gpu", search, diagnostics)) {
+  if (!add_machine(bench, stated, bench.base.where("cluster.gpu"), "cluster.gpu", search,
+                   diagnostics)) {
     return false;
   }
   if (axis.mode != AxisChoice::Mode::listed) {
@@ -248,9 +238,8 @@ bool add_machines(Workbench& bench,
   }
   for (const std::string& name : axis.values) {
     const bool known =
-        std::any_of(bench.machines.begin(), bench.machines.end(), [&name](const Machine& machine) {
-          return machine.name == name;
-        });
+        std::any_of(bench.machines.begin(), bench.machines.end(),
+                    [&name](const Machine& machine) { return machine.name == name; });
     if (!known && !add_machine(bench, name, axis.where, axis.key, search, diagnostics)) {
       return false;
     }
@@ -260,16 +249,12 @@ bool add_machines(Workbench& bench,
 
 void check_base(const scenario::Scenario& scenario, Diagnostics& diagnostics) {
   if (scenario.step.given_time) {
-    diagnostics.error(scenario.where("step.time"),
-                      "step.time",
-                      "a stated step time leaves no layout to search",
-                      "leave it out");
+    diagnostics.error(scenario.where("step.time"), "step.time",
+                      "a stated step time leaves no layout to search", "leave it out");
   }
   if (!scenario.cluster.mixed.empty()) {
-    diagnostics.error(scenario.where("cluster.mixed"),
-                      "cluster.mixed",
-                      "a plan is for a cluster of one GPU type",
-                      "leave it out");
+    diagnostics.error(scenario.where("cluster.mixed"), "cluster.mixed",
+                      "a plan is for a cluster of one GPU type", "leave it out");
   }
 }
 
@@ -280,8 +265,7 @@ Bytes usual_headroom(const hardware::GpuProfile& gpu, const hardware::SoftwarePr
   return gpu.memory.value() * (error / (1.0 + error));
 }
 
-std::optional<Workbench> make_workbench(const scenario::Scenario& scenario,
-                                        const PlanSpec& spec,
+std::optional<Workbench> make_workbench(const scenario::Scenario& scenario, const PlanSpec& spec,
                                         const std::optional<hardware::ProfileSearch>& search,
                                         Diagnostics& diagnostics) {
   check_base(scenario, diagnostics);

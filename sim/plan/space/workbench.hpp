@@ -73,9 +73,7 @@ struct Workbench {
 // Reads the profiles and the axes gpu, recompute and offload. Nothing after an error, among them a
 // scenario whose step time is stated (there is nothing to search).
 [[nodiscard]] std::optional<Workbench> make_workbench(
-    const scenario::Scenario& scenario,
-    const PlanSpec& spec,
-    const std::optional<hardware::ProfileSearch>& search,
-    Diagnostics& diagnostics);
+    const scenario::Scenario& scenario, const PlanSpec& spec,
+    const std::optional<hardware::ProfileSearch>& search, Diagnostics& diagnostics);
 
 }  // namespace orrery::plan

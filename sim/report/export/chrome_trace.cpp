@@ -74,8 +74,8 @@ class ChromeWriter {
       for (TrackId i = 0; i < trace_.tracks.size(); ++i) {
         const TraceTrack& at = trace_.tracks[i];
         const std::int64_t thread = at.kind == TraceTrack::Kind::thread ? at.number : 0;
-        places_.push_back(fmt::format(
-            R"("pid":{},"tid":{})", trace_.tracks[trace_.process_of(i)].number, thread));
+        places_.push_back(fmt::format(R"("pid":{},"tid":{})",
+                                      trace_.tracks[trace_.process_of(i)].number, thread));
       }
     }
     return places_[track];
@@ -93,10 +93,10 @@ class ChromeWriter {
         continue;
       }
       const std::string_view kind = track.kind == TraceTrack::Kind::process ? "process" : "thread";
-      metadata(
-          fmt::format("{}_name", kind), i, fmt::format("\"name\":{}", json_line(Json(track.name))));
-      metadata(
-          fmt::format("{}_sort_index", kind), i, fmt::format("\"sort_index\":{}", track.number));
+      metadata(fmt::format("{}_name", kind), i,
+               fmt::format("\"name\":{}", json_line(Json(track.name))));
+      metadata(fmt::format("{}_sort_index", kind), i,
+               fmt::format("\"sort_index\":{}", track.number));
     }
   }
 
@@ -129,10 +129,8 @@ class ChromeWriter {
     const std::string_view phase = step.step == 0 ? "s" : step.last ? "f" : "t";
     append(R"({{"ph":"{}",{},"ts":)", phase, place(slice.track));
     append_time(slice.begin);
-    append(R"(,"id":{},"cat":"flow","name":{}{}}})",
-           step.flow + 1,
-           names_[trace_.flows[step.flow].name],
-           step.last ? R"(,"bp":"e")" : "");
+    append(R"(,"id":{},"cat":"flow","name":{}{}}})", step.flow + 1,
+           names_[trace_.flows[step.flow].name], step.last ? R"(,"bp":"e")" : "");
   }
 
   void write_sample(const TraceSample& sample) {
@@ -140,10 +138,8 @@ class ChromeWriter {
     next();
     append(R"({{"ph":"C",{},"ts":)", place(sample.counter));
     append_time(sample.at);
-    append(R"(,"name":{},"args":{{{}:{}}}}})",
-           json_line(Json(counter.name)),
-           json_line(Json(counter.unit)),
-           std::isfinite(sample.value) ? sample.value : 0.0);
+    append(R"(,"name":{},"args":{{{}:{}}}}})", json_line(Json(counter.name)),
+           json_line(Json(counter.unit)), std::isfinite(sample.value) ? sample.value : 0.0);
   }
 
   const Trace& trace_;
@@ -155,8 +151,6 @@ class ChromeWriter {
 
 }  // namespace
 
-std::string to_chrome_trace(const Trace& trace) {
-  return ChromeWriter(trace).write();
-}
+std::string to_chrome_trace(const Trace& trace) { return ChromeWriter(trace).write(); }
 
 }  // namespace orrery::report

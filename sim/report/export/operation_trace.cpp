@@ -24,16 +24,9 @@ using step::Slice;
 constexpr std::int64_t kLanesPerStream = 100;
 constexpr std::int64_t kWaitingThread = kLanesPerStream * 10;
 
-constexpr std::array<std::string_view, 10> kKindNames = {"gemm",
-                                                         "attention",
-                                                         "memory",
-                                                         "collective",
-                                                         "message",
-                                                         "update",
-                                                         "launch",
-                                                         "copy",
-                                                         "wait",
-                                                         "slowdown"};
+constexpr std::array<std::string_view, 10> kKindNames = {
+    "gemm",   "attention", "memory", "collective", "message",
+    "update", "launch",    "copy",   "wait",       "slowdown"};
 
 // A slice beside compute, before it has a lane.
 struct Beside {
@@ -82,8 +75,8 @@ class OperationTrace {
   void add_messages();
   void add_beside(Device& device);
   void add_waits();
-  void describe(
-      std::uint32_t operation, SimTime start, SimTime end, SimTime exposed, SimTime slowed);
+  void describe(std::uint32_t operation, SimTime start, SimTime end, SimTime exposed,
+                SimTime slowed);
 
   const Evaluation& evaluation_;
   const OperationTimeline& timeline_;
@@ -91,8 +84,8 @@ class OperationTrace {
   std::vector<Device> devices_;
 };
 
-void OperationTrace::describe(
-    std::uint32_t index, SimTime start, SimTime end, SimTime exposed, SimTime slowed) {
+void OperationTrace::describe(std::uint32_t index, SimTime start, SimTime end, SimTime exposed,
+                              SimTime slowed) {
   const Operation& operation = timeline_.operations[index];
   if (operation.flop > 0.0) {
     builder_.argument("flop", static_cast<std::int64_t>(operation.flop));
@@ -130,8 +123,7 @@ SimTime booked_until(const PlacedOperation& placed) {
 }
 
 // Spans of neighbouring operations of one layer; what runs beside compute is in none.
-void OperationTrace::add_layers(const Slice& slice,
-                                const std::vector<PlacedOperation>& placed,
+void OperationTrace::add_layers(const Slice& slice, const std::vector<PlacedOperation>& placed,
                                 TrackId thread) {
   for (std::size_t i = 0; i < placed.size();) {
     const PlacedOperation& first = placed[i];
@@ -172,18 +164,12 @@ void OperationTrace::add_task(std::size_t index) {
                             operation.kind == OperationKind::wait ||
                             operation.kind == OperationKind::slowdown;
     if (computes && on_compute) {
-      builder_.slice({device.compute,
-                      start,
-                      end,
-                      operation.name,
+      builder_.slice({device.compute, start, end, operation.name,
                       kKindNames[static_cast<std::size_t>(operation.kind)]});
       describe(one.operation, start, end, one.booked, one.slowed);
     } else {
       device.beside[static_cast<std::size_t>(operation.stream)].push_back(
-          {start,
-           end,
-           step::full_name(timeline_, one),
-           one.operation,
+          {start, end, step::full_name(timeline_, one), one.operation,
            computes ? one.booked : std::min(timeline_.runs[index].exposed, end - start),
            one.slowed});
     }
@@ -209,14 +195,12 @@ void OperationTrace::add_messages() {
 void OperationTrace::add_beside(Device& device) {
   for (std::size_t stream = 0; stream < step::kOperationStreams; ++stream) {
     std::vector<Beside>& slices = device.beside[stream];
-    std::stable_sort(slices.begin(), slices.end(), [](const Beside& a, const Beside& b) {
-      return a.start < b.start;
-    });
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const Beside& a, const Beside& b) { return a.start < b.start; });
     std::vector<std::pair<TrackId, SimTime>> lanes;  // free from
     for (const Beside& slice : slices) {
-      auto lane = std::find_if(lanes.begin(), lanes.end(), [&slice](const auto& one) {
-        return one.second <= slice.start;
-      });
+      auto lane = std::find_if(lanes.begin(), lanes.end(),
+                               [&slice](const auto& one) { return one.second <= slice.start; });
       if (lane == lanes.end()) {
         const std::string_view name = step::kOperationStreamNames[stream];
         const auto number = static_cast<std::int64_t>(lanes.size());
@@ -230,10 +214,7 @@ void OperationTrace::add_beside(Device& device) {
       }
       lane->second = slice.end;
       const Operation& operation = timeline_.operations[slice.operation];
-      builder_.slice({lane->first,
-                      slice.start,
-                      slice.end,
-                      slice.name,
+      builder_.slice({lane->first, slice.start, slice.end, slice.name,
                       kKindNames[static_cast<std::size_t>(operation.kind)]});
       describe(slice.operation, slice.start, slice.end, slice.exposed, slice.slowed);
     }

@@ -52,21 +52,13 @@ class ProtoBuffer {
     bytes_.append(value);
   }
 
-  void message(std::uint32_t field, const ProtoBuffer& inside) {
-    text(field, inside.bytes_);
-  }
+  void message(std::uint32_t field, const ProtoBuffer& inside) { text(field, inside.bytes_); }
 
-  void clear() {
-    bytes_.clear();
-  }
+  void clear() { bytes_.clear(); }
 
-  [[nodiscard]] const std::string& bytes() const {
-    return bytes_;
-  }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
-  [[nodiscard]] std::string take() {
-    return std::move(bytes_);
-  }
+  [[nodiscard]] std::string take() { return std::move(bytes_); }
 
  private:
   static constexpr unsigned kTypeBits = 3;
@@ -187,9 +179,7 @@ class PerfettoWriter {
     return std::uint64_t{track} + 1;  // 0 is the root
   }
 
-  void end_packet() {
-    out_.message(trace_field::kPacket, packet_);
-  }
+  void end_packet() { out_.message(trace_field::kPacket, packet_); }
 
   // Every word under every use that some slice, mark or argument makes of it.
   void write_words() {
@@ -374,8 +364,6 @@ class PerfettoWriter {
 
 }  // namespace
 
-std::string to_perfetto_trace(const Trace& trace) {
-  return PerfettoWriter(trace).write();
-}
+std::string to_perfetto_trace(const Trace& trace) { return PerfettoWriter(trace).write(); }
 
 }  // namespace orrery::report

@@ -95,19 +95,15 @@ void add_nodes(const Evaluation& evaluation, TrackId job, TraceBuilder& builder)
   };
   for (const run::Holding& now : holdings) {
     const auto changed = [&](TrackId counter, std::int64_t run::Holding::*count) {
-      note(counter,
-           static_cast<double>(now.*count),
-           before ? std::optional(static_cast<double>(before->*count)) : std::nullopt,
-           now.begin);
+      note(counter, static_cast<double>(now.*count),
+           before ? std::optional(static_cast<double>(before->*count)) : std::nullopt, now.begin);
     };
     changed(nodes, &run::Holding::job);
     changed(spares, &run::Holding::spares);
     changed(repair, &run::Holding::repair);
     if (priced) {
-      note(dollars,
-           in_dollars_per_hour(now.rate),
-           before ? std::optional(in_dollars_per_hour(before->rate)) : std::nullopt,
-           now.begin);
+      note(dollars, in_dollars_per_hour(now.rate),
+           before ? std::optional(in_dollars_per_hour(before->rate)) : std::nullopt, now.begin);
     }
     before = &now;
   }
@@ -130,12 +126,9 @@ Trace run_trace(const Evaluation& evaluation) {
       outages.begin(name);
       continue;
     }
-    const SliceId slice =
-        builder.slice({tracks.of(interval.kind),
-                       interval.begin,
-                       interval.end,
-                       run::to_string(interval.kind),
-                       kRunLaneNames[static_cast<std::size_t>(lane_of(interval.kind))]});
+    const SliceId slice = builder.slice(
+        {tracks.of(interval.kind), interval.begin, interval.end, run::to_string(interval.kind),
+         kRunLaneNames[static_cast<std::size_t>(lane_of(interval.kind))]});
     if (has_cause) {
       builder.argument("after", name);
     }

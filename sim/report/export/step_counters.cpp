@@ -91,9 +91,7 @@ struct LinkChange {
   double by = 0.0;  // bytes per second
 };
 
-void add_change(std::vector<LinkChange>& changes,
-                const step::Operation& operation,
-                SimTime begin,
+void add_change(std::vector<LinkChange>& changes, const step::Operation& operation, SimTime begin,
                 SimTime end) {
   const bool communicates = operation.kind == step::OperationKind::collective ||
                             operation.kind == step::OperationKind::message;
@@ -130,8 +128,7 @@ std::vector<LinkSample> carried(const std::vector<LinkSample>& offered, BytesPer
 
 }  // namespace
 
-std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
-                                           std::int64_t stage,
+std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation, std::int64_t stage,
                                            BytesPerSecond nic) {
   if (!evaluation.step.operation_timeline) {
     return {};
@@ -150,9 +147,7 @@ std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
       known = placed.emplace(kind, step::place_operations(timeline, {kind, {}, {}})).first;
     }
     for (const step::PlacedOperation& one : known->second) {
-      add_change(changes,
-                 timeline.operations[one.operation],
-                 slices[i].start + one.start,
+      add_change(changes, timeline.operations[one.operation], slices[i].start + one.start,
                  slices[i].start + one.end);
     }
   }
@@ -161,9 +156,8 @@ std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
       add_change(changes, timeline.operations[message.operation], message.start, message.end);
     }
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const LinkChange& a, const LinkChange& b) {
-    return a.at < b.at;
-  });
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const LinkChange& a, const LinkChange& b) { return a.at < b.at; });
   std::vector<LinkSample> samples;
   double inside = 0.0;
   double outside = 0.0;

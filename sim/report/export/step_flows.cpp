@@ -100,12 +100,11 @@ class Parts {
 
 // The last slice of these lists that ends by `time`.
 std::optional<std::size_t> last_before(const Slices& slices,
-                                       const std::vector<const Places*>& lists,
-                                       SimTime time) {
+                                       const std::vector<const Places*>& lists, SimTime time) {
   std::optional<std::size_t> found;
   for (const Places* places : lists) {
-    const auto after = std::partition_point(
-        places->begin(), places->end(), [&](std::size_t i) { return slices[i].end <= time; });
+    const auto after = std::partition_point(places->begin(), places->end(),
+                                            [&](std::size_t i) { return slices[i].end <= time; });
     if (after != places->begin() && (!found || slices[*found].end < slices[*(after - 1)].end)) {
       found = *(after - 1);
     }
@@ -114,13 +113,12 @@ std::optional<std::size_t> last_before(const Slices& slices,
 }
 
 // The first slice of these lists that begins at `time` or later.
-std::optional<std::size_t> first_from(const Slices& slices,
-                                      const std::vector<const Places*>& lists,
+std::optional<std::size_t> first_from(const Slices& slices, const std::vector<const Places*>& lists,
                                       SimTime time) {
   std::optional<std::size_t> found;
   for (const Places* places : lists) {
-    const auto at = std::partition_point(
-        places->begin(), places->end(), [&](std::size_t i) { return slices[i].start < time; });
+    const auto at = std::partition_point(places->begin(), places->end(),
+                                         [&](std::size_t i) { return slices[i].start < time; });
     if (at != places->end() && (!found || slices[*at].start < slices[*found].start)) {
       found = *at;
     }

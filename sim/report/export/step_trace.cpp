@@ -81,8 +81,8 @@ std::vector<std::size_t> drawing_order(const std::vector<Slice>& slices) {
     const Slice& slice = slices[i];
     return std::tuple(slice.task.device, slice.task.stream, slice.start, slice.end);
   };
-  std::stable_sort(
-      order.begin(), order.end(), [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return order;
 }
 
@@ -123,8 +123,7 @@ std::vector<std::optional<SliceId>> add_slices(const std::vector<Slice>& slices,
 // How many of the chosen slices run at each moment: by device, changes in order of time.
 using Changes = std::map<SimTime, int>;
 
-std::vector<Changes> running(const std::vector<Slice>& slices,
-                             std::size_t devices,
+std::vector<Changes> running(const std::vector<Slice>& slices, std::size_t devices,
                              bool (*chosen)(const Slice&)) {
   std::vector<Changes> changes(devices);
   for (const Slice& slice : slices) {
@@ -137,13 +136,9 @@ std::vector<Changes> running(const std::vector<Slice>& slices,
   return changes;
 }
 
-bool is_transfer(const Slice& slice) {
-  return slice.task.stream != Stream::compute;
-}
+bool is_transfer(const Slice& slice) { return slice.task.stream != Stream::compute; }
 
-bool is_compute(const Slice& slice) {
-  return slice.task.stream == Stream::compute;
-}
+bool is_compute(const Slice& slice) { return slice.task.stream == Stream::compute; }
 
 // Links on which flows lost time, the dearest first.
 void add_link_counters(const Evaluation& evaluation, TraceBuilder& builder) {
@@ -161,8 +156,7 @@ void add_link_counters(const Evaluation& evaluation, TraceBuilder& builder) {
   }
 }
 
-void add_device_counters(const Evaluation& evaluation,
-                         const std::vector<TrackId>& devices,
+void add_device_counters(const Evaluation& evaluation, const std::vector<TrackId>& devices,
                          TraceBuilder& builder) {
   const std::vector<Changes> transfers =
       running(evaluation.step.slices, devices.size(), is_transfer);
@@ -225,8 +219,7 @@ void add_waiting_dollars(const Evaluation& evaluation, std::size_t devices, Trac
   }
 }
 
-void add_flows(const std::vector<Slice>& slices,
-               const std::vector<std::optional<SliceId>>& ids,
+void add_flows(const std::vector<Slice>& slices, const std::vector<std::optional<SliceId>>& ids,
                TraceBuilder& builder) {
   static constexpr std::array<std::string_view, 3> kNames = {"message", "gradients", "gather"};
   std::vector<SliceId> through;

@@ -92,9 +92,7 @@ struct Trace {
   std::vector<TraceFlow> flows = {};
   std::vector<SliceId> flow_slices = {};
 
-  [[nodiscard]] const std::string& name(NameId id) const {
-    return names[id];
-  }
+  [[nodiscard]] const std::string& name(NameId id) const { return names[id]; }
 
   [[nodiscard]] std::span<const TraceArgument> arguments_of(const TraceSlice& slice) const {
     return std::span(arguments).subspan(slice.first_argument, slice.arguments);

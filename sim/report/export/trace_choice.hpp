@@ -38,8 +38,7 @@ struct ChosenTrace {
 };
 
 // `most` = 0: no limit.
-[[nodiscard]] ChosenTrace choose_trace(const Trace& trace,
-                                       const TraceWindow& window,
+[[nodiscard]] ChosenTrace choose_trace(const Trace& trace, const TraceWindow& window,
                                        std::size_t most);
 
 }  // namespace orrery::report

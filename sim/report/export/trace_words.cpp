@@ -9,8 +9,8 @@ using schedule::TaskKind;
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kStreamNames = {
-    "compute", "data communication", "pipeline messages"};
+constexpr std::array<std::string_view, 3> kStreamNames = {"compute", "data communication",
+                                                          "pipeline messages"};
 
 std::string_view kind_name(TaskKind kind) {
   switch (kind) {

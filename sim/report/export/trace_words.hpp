@@ -26,8 +26,8 @@ namespace orrery::report {
 
 enum class RunLane { training, planned_stop, recovery, failure };
 
-inline constexpr std::array<std::string_view, 4> kRunLaneNames = {
-    "training", "planned stops", "recovery", "failures"};
+inline constexpr std::array<std::string_view, 4> kRunLaneNames = {"training", "planned stops",
+                                                                  "recovery", "failures"};
 
 [[nodiscard]] RunLane lane_of(run::RunActivity activity);
 

@@ -25,10 +25,8 @@ const MetricInfo* metric_of(std::string_view key) {
 }
 
 // What holds for the metric: said for the scenario, said for all, or usual.
-Tolerance tolerance_of(const Baseline& baseline,
-                       const BaselineScenario& scenario,
-                       std::string_view key,
-                       bool varies) {
+Tolerance tolerance_of(const Baseline& baseline, const BaselineScenario& scenario,
+                       std::string_view key, bool varies) {
   for (const Tolerances* stated : {&scenario.tolerances, &baseline.tolerances}) {
     const auto found = stated->find(key);
     if (found != stated->end()) {
@@ -46,10 +44,8 @@ double half_width(const std::optional<run::Interval>& interval) {
   return interval ? (interval->high - interval->low) / 2.0 : 0.0;
 }
 
-MetricChange compare(const BaselineMetric& before,
-                     const BaselineMetric& after,
-                     const Tolerance& tolerance,
-                     bool decide_point) {
+MetricChange compare(const BaselineMetric& before, const BaselineMetric& after,
+                     const Tolerance& tolerance, bool decide_point) {
   MetricChange change = {.key = before.key,
                          .kind = ChangeKind::same,
                          .before = before.value,
@@ -69,8 +65,8 @@ MetricChange compare(const BaselineMetric& before,
 
 const BaselineMetric* find_baseline_metric(const std::vector<BaselineMetric>& metrics,
                                            std::string_view key) {
-  const auto found = std::find_if(
-      metrics.begin(), metrics.end(), [key](const auto& metric) { return metric.key == key; });
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [key](const auto& metric) { return metric.key == key; });
   return found == metrics.end() ? nullptr : &*found;
 }
 
@@ -87,8 +83,8 @@ std::pair<std::string, std::string> digits(double before, double after) {
 }  // namespace
 
 const BaselineScenario* Baseline::find(std::string_view file) const {
-  const auto found = std::find_if(
-      scenarios.begin(), scenarios.end(), [file](const auto& one) { return one.file == file; });
+  const auto found = std::find_if(scenarios.begin(), scenarios.end(),
+                                  [file](const auto& one) { return one.file == file; });
   return found == scenarios.end() ? nullptr : &*found;
 }
 
@@ -115,9 +111,8 @@ BaselineScenario baseline_of(const Evaluation& evaluation, std::string file) {
 }
 
 bool ScenarioChange::failed() const {
-  return fits_changed || std::any_of(metrics.begin(), metrics.end(), [](const auto& change) {
-           return change.failed();
-         });
+  return fits_changed || std::any_of(metrics.begin(), metrics.end(),
+                                     [](const auto& change) { return change.failed(); });
 }
 
 std::size_t ScenarioChange::count(ChangeKind kind) const {

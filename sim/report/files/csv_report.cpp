@@ -21,11 +21,8 @@ std::string metrics_csv(const Evaluation& evaluation) {
     if (value->trials) {
       const run::Interval interval = value->trials->ci95_of_quantile(kMedian);
       row.insert(row.end(),
-                 {value->trials->quantile(kLowQuantile),
-                  value->trials->quantile(kMedian),
-                  value->trials->quantile(kHighQuantile),
-                  interval.low,
-                  interval.high});
+                 {value->trials->quantile(kLowQuantile), value->trials->quantile(kMedian),
+                  value->trials->quantile(kHighQuantile), interval.low, interval.high});
     }
     row.resize(table.columns.size() - 2);
     const auto band = metric_band(evaluation, metric.id);
@@ -39,10 +36,7 @@ std::string ledger_csv(const Evaluation& evaluation) {
   Table table = table_of({"ledger", "category", "gpu_s", "share", "usd"});
   const auto add = [&table](const char* name, const std::vector<LedgerRow>& rows) {
     for (const LedgerRow& row : rows) {
-      table.rows.push_back({name,
-                            std::string(row.category),
-                            in_seconds(row.gpu_time),
-                            row.share,
+      table.rows.push_back({name, std::string(row.category), in_seconds(row.gpu_time), row.share,
                             row.dollars ? Cell(in_dollars(*row.dollars)) : Cell()});
     }
   };
@@ -59,13 +53,9 @@ std::string roofline_csv(const Evaluation& evaluation) {
     if (point.limit.empty()) {
       continue;
     }
-    table.rows.push_back({point.name,
-                          point.intensity,
-                          in_flop_per_second(point.achieved),
-                          in_flop_per_second(point.roof),
-                          point.limit,
-                          in_seconds(to_seconds(point.time)),
-                          point.share});
+    table.rows.push_back({point.name, point.intensity, in_flop_per_second(point.achieved),
+                          in_flop_per_second(point.roof), point.limit,
+                          in_seconds(to_seconds(point.time)), point.share});
   }
   return to_csv(table);
 }

@@ -44,9 +44,7 @@ void add_metrics(std::span<const Figures> answers, std::vector<DifferenceRow>& r
 
 using LedgerOf = std::vector<LedgerRow> Figures::*;
 
-void add_ledger(std::string_view group,
-                std::span<const Figures> answers,
-                LedgerOf ledger_of,
+void add_ledger(std::string_view group, std::span<const Figures> answers, LedgerOf ledger_of,
                 std::vector<DifferenceRow>& rows) {
   std::size_t categories = 0;
   for (const Figures& answer : answers) {

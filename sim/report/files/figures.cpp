@@ -7,8 +7,7 @@
 namespace orrery::report {
 
 const MetricFigures* Figures::find(MetricId id) const {
-  const auto found = std::find_if(metrics.begin(),
-                                  metrics.end(),
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
                                   [id](const MetricFigures& metric) { return metric.id == id; });
   return found == metrics.end() ? nullptr : &*found;
 }
@@ -31,10 +30,7 @@ Figures figures_of(const Evaluation& evaluation) {
       const auto quantile = [metric](double q) {
         return metric->trials ? std::optional(metric->trials->quantile(q)) : std::nullopt;
       };
-      figures.metrics.push_back({info.id,
-                                 metric->value,
-                                 quantile(kLowQuantile),
-                                 quantile(kMedian),
+      figures.metrics.push_back({info.id, metric->value, quantile(kLowQuantile), quantile(kMedian),
                                  quantile(kHighQuantile)});
     }
   }
@@ -46,8 +42,7 @@ Figures figures_of(const Evaluation& evaluation) {
   }
   const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
   for (const Lever& lever : evaluation.levers) {
-    figures.levers.push_back({lever.change,
-                              lever.finish_delta,
+    figures.levers.push_back({lever.change, lever.finish_delta,
                               priced ? std::optional(lever.cost_delta) : std::nullopt});
   }
   for (const ExpectationResult& result : evaluation.expectations) {

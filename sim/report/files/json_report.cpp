@@ -48,8 +48,7 @@ Json with_dollars(Json line, const char* key, const std::optional<Dollars>& doll
 Json ledger_json(const std::vector<LedgerRow>& rows) {
   return json_list(rows, [](const LedgerRow& row) {
     return with_dollars({{"category", row.category}, {"gpu_s", row.gpu_time}, {"share", row.share}},
-                        "usd",
-                        row.dollars);
+                        "usd", row.dollars);
   });
 }
 
@@ -77,11 +76,10 @@ Json band_json(const std::optional<StepBand>& band) {
           {"high_s", band->high},
           {"mean_error", band->error},
           {"new", to_string(band->novelty)},
-          {"nearest",
-           json_list(band->nearest,
-                     [](const NearStep& step) {
-                       return Json{{"id", step.id}, {"relative_error", step.error}};
-                     })},
+          {"nearest", json_list(band->nearest,
+                                [](const NearStep& step) {
+                                  return Json{{"id", step.id}, {"relative_error", step.error}};
+                                })},
           {"measure_first", json_list(band->doubts, [](const StepDoubt& doubt) {
              return Json{{"coefficient", doubt.coefficient},
                          {"error", doubt.error},
@@ -111,8 +109,7 @@ Json causes_json(const Evaluation& evaluation) {
                          {"events", row.events},
                          {"failures", row.failures},
                          {"gpu_s", row.gpu_time}},
-                        "usd",
-                        row.dollars);
+                        "usd", row.dollars);
   });
 }
 
@@ -125,21 +122,21 @@ Json rollout_json(const Evaluation& evaluation) {
   if (rollout.balanced) {
     balanced = *rollout.balanced;
   }
-  return {{"answers", rollout.answers},
-          {"tokens", rollout.tokens},
-          {"longest_answer", rollout.longest},
-          {"generators", rollout.generators},
-          {"gpus", rollout.gpus},
-          {"phases",
-           json_list(rollout.phases,
-                     [](const run::RolloutPhase& phase) {
-                       return Json{{"name", phase.name}, {"time_s", in_seconds(phase.time)}};
-                     })},
-          {"tail_s", in_seconds(rollout.tail)},
-          {"step_s", in_seconds(rollout.step)},
-          {"generator_waits_s", in_seconds(rollout.generator_waits)},
-          {"trainer_waits_s", in_seconds(rollout.trainer_waits)},
-          {"balanced_generators", balanced}};
+  return {
+      {"answers", rollout.answers},
+      {"tokens", rollout.tokens},
+      {"longest_answer", rollout.longest},
+      {"generators", rollout.generators},
+      {"gpus", rollout.gpus},
+      {"phases", json_list(rollout.phases,
+                           [](const run::RolloutPhase& phase) {
+                             return Json{{"name", phase.name}, {"time_s", in_seconds(phase.time)}};
+                           })},
+      {"tail_s", in_seconds(rollout.tail)},
+      {"step_s", in_seconds(rollout.step)},
+      {"generator_waits_s", in_seconds(rollout.generator_waits)},
+      {"trainer_waits_s", in_seconds(rollout.trainer_waits)},
+      {"balanced_generators", balanced}};
 }
 
 Json budget_json(const Evaluation& evaluation) {
@@ -151,22 +148,20 @@ Json budget_json(const Evaluation& evaluation) {
   return {{"compute_flop", in_flop(compute)},
           {"active_parameters", evaluation.budget->parameters},
           {"tokens", evaluation.budget->tokens},
-          {"laws",
-           json_list(run::kScalingLaws,
-                     [compute](const run::ScalingLaw& law) {
-                       const run::LawOptimum best = run::optimum(law, compute);
-                       return Json{{"name", law.name},
-                                   {"parameters", best.parameters},
-                                   {"tokens", best.tokens}};
-                     })},
+          {"laws", json_list(run::kScalingLaws,
+                             [compute](const run::ScalingLaw& law) {
+                               const run::LawOptimum best = run::optimum(law, compute);
+                               return Json{{"name", law.name},
+                                           {"parameters", best.parameters},
+                                           {"tokens", best.tokens}};
+                             })},
           {"parameters_p10", spread.low},
           {"parameters_p90", spread.high}};
 }
 
 Json levers_json(const std::vector<Lever>& levers, bool priced) {
   return json_list(levers, [priced](const Lever& lever) {
-    return with_dollars({{"change", lever.change}, {"delta_s", lever.finish_delta}},
-                        "delta_usd",
+    return with_dollars({{"change", lever.change}, {"delta_s", lever.finish_delta}}, "delta_usd",
                         priced ? std::optional(lever.cost_delta) : std::nullopt);
   });
 }
@@ -178,12 +173,9 @@ Json switches_json(const std::vector<SwitchLever>& switches) {
 }
 
 Json expectation_json(const ExpectationResult& result) {
-  return {{"text", result.text},
-          {"pass", result.passed()},
-          {"verdict", to_string(result.verdict)},
-          {"value", result.value},
-          {"detail", result.detail},
-          {"line", result.where.line}};
+  return {
+      {"text", result.text},   {"pass", result.passed()}, {"verdict", to_string(result.verdict)},
+      {"value", result.value}, {"detail", result.detail}, {"line", result.where.line}};
 }
 
 std::string_view severity_name(Severity severity) {
@@ -306,9 +298,7 @@ Json json_of(const Evaluation& evaluation) {
           {"diagnostics", json_of(evaluation.diagnostics)}};
 }
 
-std::string to_json(const Evaluation& evaluation) {
-  return json_text(json_of(evaluation));
-}
+std::string to_json(const Evaluation& evaluation) { return json_text(json_of(evaluation)); }
 
 std::string to_json(const std::vector<Evaluation>& evaluations) {
   return json_text(

@@ -37,10 +37,8 @@ std::string metrics_prometheus(const Evaluation& evaluation) {
     const auto line = [&](std::string_view more, double number) {
       text += fmt::format("orrery_{}{{{}{}}} {}\n", metric.json_key, scenario, more, number);
     };
-    text += fmt::format("# HELP orrery_{} {}\n# TYPE orrery_{} gauge\n",
-                        metric.json_key,
-                        metric.meaning,
-                        metric.json_key);
+    text += fmt::format("# HELP orrery_{} {}\n# TYPE orrery_{} gauge\n", metric.json_key,
+                        metric.meaning, metric.json_key);
     line("", value->value);
     if (value->trials) {
       for (const double quantile : {kLowQuantile, kMedian, kHighQuantile}) {

@@ -24,9 +24,7 @@ const SavedJson& member(const SavedJson& json, const char* key) {
   return found == json.end() ? kNothing : *found;
 }
 
-std::string text_of(const SavedJson& json, const char* key) {
-  return text_member(json, key);
-}
+std::string text_of(const SavedJson& json, const char* key) { return text_member(json, key); }
 
 // Null stands for a number that does not exist.
 std::optional<double> number_of(const SavedJson& json, const char* key) {
@@ -53,11 +51,8 @@ std::vector<MetricFigures> metrics_of(const SavedJson& json) {
     const SavedJson& metric = member(json, key.c_str());
     if (metric.is_object()) {
       metrics.push_back(
-          {info.id,
-           number_of(metric, "value").value_or(std::numeric_limits<double>::infinity()),
-           number_of(metric, "p10"),
-           number_of(metric, "p50"),
-           number_of(metric, "p90")});
+          {info.id, number_of(metric, "value").value_or(std::numeric_limits<double>::infinity()),
+           number_of(metric, "p10"), number_of(metric, "p50"), number_of(metric, "p90")});
     }
   }
   return metrics;

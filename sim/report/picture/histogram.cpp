@@ -30,8 +30,7 @@ std::vector<HistogramBin> histogram(const run::Distribution& values, int bins) {
     const auto edge = [&](int k) { return least + (greatest - least) * k / bins; };
     const bool last = i + 1 == bins;
     const std::int64_t upto = last ? values.count() : values.count_below(edge(i + 1));
-    result.push_back({edge(i),
-                      last ? greatest : edge(i + 1),
+    result.push_back({edge(i), last ? greatest : edge(i + 1),
                       static_cast<double>(upto - before) / static_cast<double>(values.count())});
     before = upto;
   }

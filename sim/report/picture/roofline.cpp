@@ -14,12 +14,9 @@ namespace {
 
 constexpr double kMargin = 2.0;  // of the roofs beyond the points, as a factor
 
-double ratio(Seconds part, Seconds whole) {
-  return whole > Seconds{} ? part / whole : 0.0;
-}
+double ratio(Seconds part, Seconds whole) { return whole > Seconds{} ? part / whole : 0.0; }
 
-RooflineRoof roof_of(const ComputeRoof& compute,
-                     BytesPerSecond memory,
+RooflineRoof roof_of(const ComputeRoof& compute, BytesPerSecond memory,
                      const std::vector<RooflinePoint>& points) {
   RooflineRoof roof;
   roof.name = fmt::format("{} peak {}", compute.dtype, format_flop_rate(compute.peak));
@@ -81,31 +78,21 @@ std::string roofline_text(const Evaluation& evaluation) {
       "roofline: what limits the operations of a step\n"
       "  roof(x) = min(x * memory bandwidth, dense peak), x = FLOP / bytes\n";
   for (const RooflineRoof& roof : all.roofs) {
-    text += fmt::format("  {}, reached from {:.0f} FLOP per byte on at {} of memory\n",
-                        roof.name,
-                        roof.ridge,
-                        format_bandwidth(evaluation.echo.memory_bandwidth));
+    text += fmt::format("  {}, reached from {:.0f} FLOP per byte on at {} of memory\n", roof.name,
+                        roof.ridge, format_bandwidth(evaluation.echo.memory_bandwidth));
   }
-  text += fmt::format("  {:<32} {:>6} {:>9} {:>13} {:>8}  {}\n",
-                      "operation",
-                      "step",
-                      "FLOP/B",
-                      "reached",
-                      "of roof",
-                      "limited by");
+  text += fmt::format("  {:<32} {:>6} {:>9} {:>13} {:>8}  {}\n", "operation", "step", "FLOP/B",
+                      "reached", "of roof", "limited by");
   double rest = 0.0;
   for (const RooflinePoint& point : all.points) {
     if (point.limit.empty() || point.share < kShown) {
       rest += point.share;
       continue;
     }
-    text += fmt::format("  {:<32} {:>6} {:>9.0f} {:>13} {:>8}  {}\n",
-                        point.name,
-                        percent_cell(point.share),
-                        point.intensity,
-                        format_flop_rate(point.achieved),
-                        percent_cell(point.achieved / point.roof),
-                        point.limit);
+    text +=
+        fmt::format("  {:<32} {:>6} {:>9.0f} {:>13} {:>8}  {}\n", point.name,
+                    percent_cell(point.share), point.intensity, format_flop_rate(point.achieved),
+                    percent_cell(point.achieved / point.roof), point.limit);
   }
   text += fmt::format(
       "  smaller ones: {} of the step; all: orrery export --format csv --what "

@@ -101,8 +101,8 @@ std::vector<OperationNode> operation_sums(const Evaluation& evaluation,
       sum.runs += node.runs;
     }
   }
-  std::stable_sort(
-      sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.time > b.time; });
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
   return sums;
 }
 
@@ -191,11 +191,8 @@ std::vector<CommunicationRow> communication_rows(const Evaluation& evaluation) {
   std::vector<OperationNode> waiting;
   for (const OperationNode& node : operation_sums(evaluation)) {
     if (communicates(node) && node.time + node.hidden > SimTime{}) {
-      rows.push_back({node.name,
-                      node.category,
-                      SimTime{node.time.ns / n},
-                      SimTime{node.hidden.ns / n},
-                      node.runs / static_cast<double>(n)});
+      rows.push_back({node.name, node.category, SimTime{node.time.ns / n},
+                      SimTime{node.hidden.ns / n}, node.runs / static_cast<double>(n)});
     } else if (node.kind == OperationKind::slowdown) {
       rows.push_back({node.name,
                       node.category,

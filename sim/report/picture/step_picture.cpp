@@ -132,8 +132,7 @@ class Picture {
     const double width = kLeft + kWidth + kRight;
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n",
-        width,
-        height);
+        width, height);
     add("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
     text(8.0, 20.0, 15.0, xml_text(evaluation_.echo.name));
     text(8.0, 38.0, 11.0, xml_text(subtitle()));
@@ -179,17 +178,13 @@ class Picture {
 
   [[nodiscard]] std::string subtitle() const {
     const layout::Layout& layout = evaluation_.echo.layout;
-    std::string line = fmt::format("{}, {} devices, {} micro-batches",
-                                   evaluation_.echo.schedule,
-                                   layout.pipeline,
-                                   layout.micro_batches);
+    std::string line = fmt::format("{}, {} devices, {} micro-batches", evaluation_.echo.schedule,
+                                   layout.pipeline, layout.micro_batches);
     if (chunks_ > 1) {
       line += fmt::format(", {} chunks (later ones lighter)", chunks_);
     }
-    line += fmt::format("; {}{}, devices wait {:.1f} % of it",
-                        in_axis_units(end_),
-                        ticks_ ? " ticks" : "",
-                        100.0 * waiting());
+    line += fmt::format("; {}{}, devices wait {:.1f} % of it", in_axis_units(end_),
+                        ticks_ ? " ticks" : "", 100.0 * waiting());
     if (ticks_) {
       line += "; a layer takes 1 tick forward, 1 + 1 backward";
     }
@@ -212,10 +207,7 @@ class Picture {
   void draw_device(std::size_t device, double y) {
     text(8.0, y + kRow * 0.65, 11.0, device_label(device));
     add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#f2f2f2\"/>\n",
-        kLeft,
-        y,
-        kWidth,
-        kRow);
+        kLeft, y, kWidth, kRow);
     draw_boxes(boxes(device, Stream::compute), y, kRow);
     if (has_lane_) {
       draw_boxes(boxes(device, Stream::data_parallel_comm), y + kRow + 2.0, kLane);
@@ -253,9 +245,8 @@ class Picture {
         slices.push_back(&slice);
       }
     }
-    std::stable_sort(slices.begin(), slices.end(), [](const Slice* a, const Slice* b) {
-      return a->start < b->start;
-    });
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const Slice* a, const Slice* b) { return a->start < b->start; });
     std::vector<Box> boxes;
     for (const Slice* slice : slices) {
       Box box = box_of(*slice);
@@ -277,11 +268,7 @@ class Picture {
 
   void rectangle(const Box& box, std::string_view color, double y, double height) {
     add("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\"{}/>\n",
-        kLeft + box.x,
-        y,
-        std::max(box.width, 0.05),
-        height,
-        color,
+        kLeft + box.x, y, std::max(box.width, 0.05), height, color,
         box.width > 3.0 ? " stroke=\"#ffffff\" stroke-width=\"0.6\"" : "");
   }
 
@@ -295,9 +282,7 @@ class Picture {
       }
       if (box.width > kDigit * static_cast<double>(box.label.size()) + 3.0 && !box.label.empty()) {
         add("<text x=\"{:.2f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-size=\"10\">{}</text>\n",
-            kLeft + box.x + box.width / 2.0,
-            y + height / 2.0 + 3.5,
-            box.label);
+            kLeft + box.x + box.width / 2.0, y + height / 2.0 + 3.5, box.label);
       }
     }
   }
@@ -315,20 +300,15 @@ class Picture {
       const double x = kLeft + at(mark);
       add("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" "
           "stroke=\"#888888\"/>\n",
-          x,
-          y - 2.0,
-          y + 3.0);
-      add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#555555\">{}</text>\n",
-          x,
-          y + 15.0,
-          mark == SimTime{} ? std::string("0") : in_axis_units(mark));
+          x, y - 2.0, y + 3.0);
+      add("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#555555\">{}</text>\n", x,
+          y + 15.0, mark == SimTime{} ? std::string("0") : in_axis_units(mark));
     }
   }
 
   [[nodiscard]] bool occurs(Paint paint) const {
     return std::any_of(
-        evaluation_.step.slices.begin(),
-        evaluation_.step.slices.end(),
+        evaluation_.step.slices.begin(), evaluation_.step.slices.end(),
         [paint](const Slice& slice) {
           const StepTask& task = slice.task;
           return task.kind != TaskKind::send_receive &&
@@ -341,10 +321,8 @@ class Picture {
     double x = kLeft;
     for (const Legend& legend : kLegends) {
       if (occurs(legend.paint)) {
-        add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"11\" fill=\"{}\"/>\n",
-            x,
-            y - 9.0,
-            color_of(legend.paint, 0, 1));
+        add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"11\" fill=\"{}\"/>\n", x,
+            y - 9.0, color_of(legend.paint, 0, 1));
         text(x + 15.0, y, 11.0, legend.label);
         x += 34.0 + kDigit * static_cast<double>(legend.label.size());
       }
@@ -362,12 +340,8 @@ class Picture {
 
 }  // namespace
 
-std::string step_svg(const Evaluation& evaluation) {
-  return Picture(evaluation, false).draw();
-}
+std::string step_svg(const Evaluation& evaluation) { return Picture(evaluation, false).draw(); }
 
-std::string schedule_svg(const Evaluation& evaluation) {
-  return Picture(evaluation, true).draw();
-}
+std::string schedule_svg(const Evaluation& evaluation) { return Picture(evaluation, true).draw(); }
 
 }  // namespace orrery::report

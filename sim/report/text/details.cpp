@@ -20,9 +20,7 @@ namespace {
 using step::Slice;
 using step::StepCategory;
 
-std::string time_text(SimTime time) {
-  return format_time(to_seconds(time));
-}
+std::string time_text(SimTime time) { return format_time(to_seconds(time)); }
 
 // "backward 0, chunk 7"
 std::string task_words(const Evaluation& evaluation, const Slice& slice) {
@@ -34,8 +32,8 @@ std::string task_words(const Evaluation& evaluation, const Slice& slice) {
 
 std::string name_of(const Evaluation& evaluation, const Slice& slice) {
   const std::string task = task_words(evaluation, slice);
-  return fmt::format(
-      "{}{} of stage {}", task, task.find(',') == std::string::npos ? "" : ",", slice.task.device);
+  return fmt::format("{}{} of stage {}", task, task.find(',') == std::string::npos ? "" : ",",
+                     slice.task.device);
 }
 
 template <typename Kind>
@@ -54,9 +52,8 @@ void order(std::vector<DetailPart>& parts) {
   for (DetailPart& part : parts) {
     part.share = part.time / all;
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const DetailPart& a, const DetailPart& b) {
-    return a.time > b.time;
-  });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const DetailPart& a, const DetailPart& b) { return a.time > b.time; });
 }
 
 std::vector<DetailPart> parts_of(const step::CategoryTimes& times) {
@@ -85,8 +82,7 @@ class Worth {
   [[nodiscard]] DetailWorth of_all(StepCategory category) const {
     const double share = evaluation_.step.ledger.share(category);
     return priced(fmt::format("all {} of the step, mean of a GPU", label_of(category)),
-                  to_seconds(evaluation_.step.step_time) * share,
-                  share);
+                  to_seconds(evaluation_.step.step_time) * share, share);
   }
 
   void add_lever(StepCategory category, std::vector<DetailWorth>& rows) const {
@@ -140,10 +136,9 @@ Details gap_details(const Evaluation& evaluation, std::int64_t device, const Gap
   if (gap.next) {
     const std::string next = name_of(evaluation, step.slices[*gap.next]);
     chain.erase(chain.begin());
-    details.title = fmt::format("Waits {} {} {}",
-                                format_time(length),
-                                chain.empty() ? "before" : "for",
-                                chain.empty() ? next : name_of(evaluation, step.slices[chain[0]]));
+    details.title =
+        fmt::format("Waits {} {} {}", format_time(length), chain.empty() ? "before" : "for",
+                    chain.empty() ? next : name_of(evaluation, step.slices[chain[0]]));
     details.note = fmt::format("Then it runs {}.", next);
   } else {
     details.title = fmt::format("Waits {} for the end of the step", format_time(length));
@@ -219,9 +214,7 @@ Details stop_details(const Evaluation& evaluation, const std::vector<Stop>& stop
   details.title = fmt::format("{} stops training for {}", stop.what, time_text(stop.stopped));
   details.title.front() = static_cast<char>(std::toupper(details.title.front()));
   details.place = moment(evaluation, stop.begin);
-  add_part(details.parts,
-           run::to_string(run::RunActivity::lost_training),
-           stop.lost,
+  add_part(details.parts, run::to_string(run::RunActivity::lost_training), stop.lost,
            run::RunActivity::lost_training);
   for (const auto& [activity, time] : stop.parts) {
     add_part(details.parts, run::to_string(activity), time, activity);
@@ -257,10 +250,8 @@ Details details_of_step(const Evaluation& evaluation, std::int64_t device, SimTi
   return gap_details(evaluation, device, *gap_at(evaluation.step, device, at));
 }
 
-Details details_of_window(const Evaluation& evaluation,
-                          const TimeWindow& window,
-                          std::int64_t first,
-                          std::int64_t last) {
+Details details_of_window(const Evaluation& evaluation, const TimeWindow& window,
+                          std::int64_t first, std::int64_t last) {
   const TimeWindow inside{std::max(window.begin, SimTime{}),
                           std::min(window.end, evaluation.step.step_time)};
   Details details;
@@ -268,8 +259,7 @@ Details details_of_window(const Evaluation& evaluation,
   details.place = fmt::format(
       "{}, from {} to {}",
       first == last ? fmt::format("stage {}", first) : fmt::format("stages {} to {}", first, last),
-      time_text(inside.begin),
-      time_text(inside.end));
+      time_text(inside.begin), time_text(inside.end));
   details.parts = parts_of(time_within(evaluation.step, inside, first, last));
   const auto stages = static_cast<double>(last - first + 1);
   for (DetailPart& part : details.parts) {
@@ -288,9 +278,8 @@ Details details_of_run(const Evaluation& evaluation, SimTime at) {
   }
   Details details;
   const auto& intervals = evaluation.timeline.intervals();
-  const auto here = std::find_if(intervals.begin(), intervals.end(), [at](const auto& one) {
-    return one.begin <= at && at < one.end;
-  });
+  const auto here = std::find_if(intervals.begin(), intervals.end(),
+                                 [at](const auto& one) { return one.begin <= at && at < one.end; });
   if (here == intervals.end()) {
     return details;
   }

@@ -58,15 +58,12 @@ struct Details {
 };
 
 // A task of a pipeline device or the gap between two; needs the operations of the step.
-[[nodiscard]] Details details_of_step(const Evaluation& evaluation,
-                                      std::int64_t device,
+[[nodiscard]] Details details_of_step(const Evaluation& evaluation, std::int64_t device,
                                       SimTime at);
 
 // A part of the step on devices from `first` to `last`.
-[[nodiscard]] Details details_of_window(const Evaluation& evaluation,
-                                        const TimeWindow& window,
-                                        std::int64_t first,
-                                        std::int64_t last);
+[[nodiscard]] Details details_of_window(const Evaluation& evaluation, const TimeWindow& window,
+                                        std::int64_t first, std::int64_t last);
 
 // What the run does at a moment: the stop around it, or training.
 [[nodiscard]] Details details_of_run(const Evaluation& evaluation, SimTime at);

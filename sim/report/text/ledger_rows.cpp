@@ -30,22 +30,10 @@ constexpr std::array<std::string_view, step::kStepCategories> kStepLabels = {
     "waiting for slower GPUs"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(RunCategory::count_)> kRunLabels = {
-    "training",
-    "checkpoints",
-    "lost work",
-    "discarded work",
-    "failure detection",
-    "failure diagnosis",
-    "restart: scheduling",
-    "restart: communicators",
-    "restart: load",
-    "restart: warm-up",
-    "waiting for nodes",
-    "degraded",
-    "evaluation",
-    "planned maintenance",
-    "idle spares",
-    "nodes in repair",
+    "training",          "checkpoints",         "lost work",           "discarded work",
+    "failure detection", "failure diagnosis",   "restart: scheduling", "restart: communicators",
+    "restart: load",     "restart: warm-up",    "waiting for nodes",   "degraded",
+    "evaluation",        "planned maintenance", "idle spares",         "nodes in repair",
     "unitemised stops"};
 
 bool is_in_pool(RunCategory category) {
@@ -106,9 +94,8 @@ std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
                       .dollars = price ? std::optional(*price * gpu_time) : std::nullopt});
     }
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const CauseRow& a, const CauseRow& b) {
-    return a.gpu_time > b.gpu_time;
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CauseRow& a, const CauseRow& b) { return a.gpu_time > b.gpu_time; });
   return rows;
 }
 
@@ -179,12 +166,9 @@ std::optional<Dollars> training_cost(const Evaluation& evaluation) {
 }
 
 std::vector<MemoryTerm> memory_terms(const step::StageMemory& memory) {
-  return {{"parameters", memory.parameters},
-          {"gradients", memory.gradients},
-          {"optimizer", memory.optimizer},
-          {"activations", memory.activations},
-          {"working", memory.working},
-          {"communication", memory.communication},
+  return {{"parameters", memory.parameters}, {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},   {"activations", memory.activations},
+          {"working", memory.working},       {"communication", memory.communication},
           {"overhead", memory.overhead}};
 }
 

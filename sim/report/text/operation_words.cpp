@@ -22,16 +22,14 @@ std::string members(const Operation& operation) {
 }
 
 std::string sent(const Operation& operation, Seconds time) {
-  return fmt::format("each sends {} at {}",
-                     format_bytes(operation.bytes),
+  return fmt::format("each sends {} at {}", format_bytes(operation.bytes),
                      format_bandwidth(operation.bytes / time));
 }
 
 }  // namespace
 
 std::vector<std::string> operation_lines(const step::OperationTimeline& timeline,
-                                         const PlacedOperation& placed,
-                                         double runs,
+                                         const PlacedOperation& placed, double runs,
                                          SimTime step_time) {
   const Operation& operation = timeline.operations[placed.operation];
   const Seconds time = to_seconds(placed.end - placed.start);
@@ -50,8 +48,7 @@ std::vector<std::string> operation_lines(const step::OperationTimeline& timeline
     lines.push_back(carries ? fmt::format("{}, {}", members(operation), sent(operation, time))
                             : members(operation));
     if (placed.booked > SimTime{} && time > booked) {
-      lines.push_back(fmt::format("compute waits {} for it, {} are hidden",
-                                  format_time(booked),
+      lines.push_back(fmt::format("compute waits {} for it, {} are hidden", format_time(booked),
                                   format_time(time - booked)));
     } else {
       lines.push_back(placed.booked > SimTime{} ? "nothing hides it" : "hidden");
@@ -59,8 +56,7 @@ std::vector<std::string> operation_lines(const step::OperationTimeline& timeline
   } else if (operation.kind == OperationKind::message) {
     lines.push_back(sent(operation, time));
   } else if (carries) {
-    lines.push_back(fmt::format("{} through memory at {}",
-                                format_bytes(operation.bytes),
+    lines.push_back(fmt::format("{} through memory at {}", format_bytes(operation.bytes),
                                 format_bandwidth(operation.bytes / time)));
   }
   if (placed.slowed > SimTime{}) {
@@ -71,8 +67,7 @@ std::vector<std::string> operation_lines(const step::OperationTimeline& timeline
     const auto count = static_cast<std::int64_t>(runs);
     lines.push_back(fmt::format("{} of the step in {} run{}",
                                 format_percent(booked * runs / to_seconds(step_time)),
-                                format_integer(count),
-                                count == 1 ? "" : "s"));
+                                format_integer(count), count == 1 ? "" : "s"));
   }
   return lines;
 }

@@ -22,7 +22,6 @@ namespace orrery::report {
 // of the step in 16 runs"
 [[nodiscard]] std::vector<std::string> operation_lines(const step::OperationTimeline& timeline,
                                                        const step::PlacedOperation& placed,
-                                                       double runs,
-                                                       SimTime step_time);
+                                                       double runs, SimTime step_time);
 
 }  // namespace orrery::report

@@ -27,8 +27,7 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-std::optional<SlideCard> card_of(const Evaluation& evaluation,
-                                 MetricId id,
+std::optional<SlideCard> card_of(const Evaluation& evaluation, MetricId id,
                                  const std::string& name) {
   const MetricValue* metric = evaluation.metrics.find(id);
   if (metric == nullptr) {
@@ -90,15 +89,14 @@ std::string layout_words(const ScenarioEcho& echo) {
   add("context", layout.context);
   add("expert", layout.expert);
   if (layout.pipeline > 1) {
-    words.push_back(fmt::format("pipeline {}{}",
-                                layout.pipeline,
+    words.push_back(fmt::format("pipeline {}{}", layout.pipeline,
                                 layout.virtual_stages > 1
                                     ? fmt::format(" with {} chunks a stage", layout.virtual_stages)
                                     : std::string()));
   }
   add("data", layout.data);
-  words.push_back(fmt::format(
-      "batch {} in micro-batches of {}", format_integer(echo.global_batch), layout.micro_batch));
+  words.push_back(fmt::format("batch {} in micro-batches of {}", format_integer(echo.global_batch),
+                              layout.micro_batch));
   words.push_back(echo.precision);
   return capitalised(fmt::format("{}.", fmt::join(words, ", ")));
 }
@@ -107,30 +105,24 @@ std::vector<std::string> lines_of(const Evaluation& evaluation) {
   std::vector<std::string> lines;
   std::string first;
   if (const std::optional<Loss> loss = largest_loss(evaluation)) {
-    first = fmt::format("Largest loss: {}, {} of the {}{}.",
-                        loss->label,
-                        format_percent(loss->share),
-                        evaluation.run ? "GPU time" : "step",
+    first = fmt::format("Largest loss: {}, {} of the {}{}.", loss->label,
+                        format_percent(loss->share), evaluation.run ? "GPU time" : "step",
                         loss->dollars ? ", " + format_money(*loss->dollars) : "");
   }
   if (const auto failures = card_of(evaluation, MetricId::failures, {})) {
     first += fmt::format(
-        "{}Failures: {}{}.",
-        first.empty() ? "" : " ",
-        failures->value,
+        "{}Failures: {}{}.", first.empty() ? "" : " ", failures->value,
         failures->low ? fmt::format(" ({} to {})", failures->low_text, failures->high_text) : "");
   }
   if (!first.empty()) {
     lines.push_back(first);
   }
-  lines.push_back(fmt::format("{} x {}. {}",
-                              format_integer(evaluation.step.gpus),
-                              evaluation.echo.gpu,
-                              layout_words(evaluation.echo)));
+  lines.push_back(fmt::format("{} x {}. {}", format_integer(evaluation.step.gpus),
+                              evaluation.echo.gpu, layout_words(evaluation.echo)));
   const auto& expected = evaluation.expectations;
   if (!expected.empty()) {
-    const auto met = std::count_if(
-        expected.begin(), expected.end(), [](const auto& one) { return one.passed(); });
+    const auto met = std::count_if(expected.begin(), expected.end(),
+                                   [](const auto& one) { return one.passed(); });
     lines.push_back(fmt::format("{} of {} expectations are met.", met, expected.size()));
   }
   return lines;
@@ -138,8 +130,7 @@ std::vector<std::string> lines_of(const Evaluation& evaluation) {
 
 // Rows of one ledger but one, the largest first; small ones together.
 std::vector<SlidePart> losses_of(const std::vector<LedgerRow>& rows,
-                                 const std::vector<std::string_view>& kept,
-                                 double of,
+                                 const std::vector<std::string_view>& kept, double of,
                                  std::optional<Dollars> dollars) {
   std::vector<SlidePart> parts;
   SlidePart rest{.label = ""};
@@ -166,9 +157,8 @@ std::vector<SlidePart> losses_of(const std::vector<LedgerRow>& rows,
     }
     rest = part;
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const SlidePart& a, const SlidePart& b) {
-    return a.share > b.share;
-  });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const SlidePart& a, const SlidePart& b) { return a.share > b.share; });
   if (small > 0) {
     parts.push_back(rest);
   }
@@ -207,8 +197,7 @@ std::vector<SlidePart> parts_of(const Evaluation& evaluation) {
     const double of = left;
     take(losses_of(
         step_ledger_rows(evaluation),
-        {to_string(step::StepCategory::compute), to_string(step::StepCategory::optimizer)},
-        of,
+        {to_string(step::StepCategory::compute), to_string(step::StepCategory::optimizer)}, of,
         training));
     total("computing", training && of > 0.0 ? std::optional(*training * (left / of)) : training);
   }
@@ -234,8 +223,7 @@ std::string switch_words(const SwitchLever& lever) {
   std::string key = lever.key;
   std::replace(key.begin(), key.end(), '.', ' ');
   std::replace(key.begin(), key.end(), '_', ' ');
-  return capitalised(fmt::format("{}: {}",
-                                 key,
+  return capitalised(fmt::format("{}: {}", key,
                                  lever.value == "true"    ? "on"
                                  : lever.value == "false" ? "off"
                                                           : lever.value));
@@ -292,8 +280,7 @@ std::string caution_of(const Evaluation& evaluation) {
                                  format_percent(band.error, {.significant = 2}));
   if (!band.doubts.empty()) {
     const StepDoubt& doubt = band.doubts.front();
-    text += fmt::format(" Measure first: {}; {} of it is {} of the step.",
-                        doubt.coefficient,
+    text += fmt::format(" Measure first: {}; {} of it is {} of the step.", doubt.coefficient,
                         format_percent(doubt.error, {.significant = 2, .trim = true}),
                         format_percent(doubt.effect, {.significant = 2}));
   }
@@ -348,10 +335,9 @@ Slides slides_of(const Evaluation& evaluation) {
   slides.changes = changes_of(evaluation);
   slides.caution = caution_of(evaluation);
   const bool of_run = run && !evaluation.levers.empty();
-  const bool bands = std::any_of(
-      slides.cards.begin(), slides.cards.end(), [](const SlideCard& card) { return card.low; });
-  slides.titles = {outcome.headline,
-                   parts_title(slides.parts, evaluation),
+  const bool bands = std::any_of(slides.cards.begin(), slides.cards.end(),
+                                 [](const SlideCard& card) { return card.low; });
+  slides.titles = {outcome.headline, parts_title(slides.parts, evaluation),
                    changes_title(slides.changes, of_run)};
   slides.subtitles = {
       bands ? "8 of 10 outcomes lie in the blue bands." : "",
@@ -369,10 +355,9 @@ Slides slides_of(const Evaluation& evaluation) {
                             evaluation.echo.sha256.substr(0, kShown));
   slides.trials = run && evaluation.run->trials > 1;
   if (run) {
-    slides.foot += fmt::format(", {} trial{}, seed {}",
-                               format_integer(evaluation.run->trials),
-                               evaluation.run->trials == 1 ? "" : "s",
-                               evaluation.plan->simulation.seed);
+    slides.foot +=
+        fmt::format(", {} trial{}, seed {}", format_integer(evaluation.run->trials),
+                    evaluation.run->trials == 1 ? "" : "s", evaluation.plan->simulation.seed);
   }
   return slides;
 }

@@ -26,9 +26,7 @@ struct Stop {
   SimTime stopped = {};
   std::vector<std::pair<run::RunActivity, SimTime>> parts = {};  // of `stopped`, in order
 
-  [[nodiscard]] SimTime together() const {
-    return lost + stopped;
-  }
+  [[nodiscard]] SimTime together() const { return lost + stopped; }
 };
 
 // In order of time; needs Evaluation::plan and timeline.

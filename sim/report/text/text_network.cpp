@@ -44,8 +44,7 @@ std::string cost_of_sharing(const step::StepResult& step, const step::StepNetwor
   if (network.sharing <= SimTime{}) {
     return "cost the step nothing";
   }
-  return fmt::format("cost the step {}, {} of it",
-                     format_time(to_seconds(network.sharing)),
+  return fmt::format("cost the step {}, {} of it", format_time(to_seconds(network.sharing)),
                      share_text(to_seconds(network.sharing) / to_seconds(step.step_time)));
 }
 
@@ -73,8 +72,7 @@ void add_network(TextPage& page, const Evaluation& evaluation, Detail detail) {
   }
   const step::StepNetwork& network = *evaluation.step.network;
   page.section("LINKS",
-               fmt::format("{} flows, and links that they share {}",
-                           format_integer(network.flows),
+               fmt::format("{} flows, and links that they share {}", format_integer(network.flows),
                            cost_of_sharing(evaluation.step, network)),
                detail == Detail::full);
   if (network.links.empty()) {
@@ -83,11 +81,9 @@ void add_network(TextPage& page, const Evaluation& evaluation, Detail detail) {
   if (detail == Detail::brief) {
     const step::SharedLink& worst = network.links.front();
     page.line(
-        fmt::format("most at {}{}: {} busy, {} lost by {}",
-                    printable(worst.name),
+        fmt::format("most at {}{}: {} busy, {} lost by {}", printable(worst.name),
                     worst.alike > 1 ? fmt::format(" (x{})", worst.alike) : "",
-                    share_text(worst.load),
-                    format_time(worst.total()),
+                    share_text(worst.load), format_time(worst.total()),
                     shares_of(worst.lost, [](std::size_t i) { return step::kTrafficNames[i]; })));
     return;
   }

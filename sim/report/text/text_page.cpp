@@ -126,9 +126,7 @@ std::string pad_left(std::string_view text, std::size_t width) {
   return std::string(width > columns ? width - columns : 0, ' ') + std::string(text);
 }
 
-std::string printable(std::string_view text) {
-  return orrery::printable(text);
-}
+std::string printable(std::string_view text) { return orrery::printable(text); }
 
 std::string TextPage::paint(Ink ink, std::string_view text) const {
   const std::string_view sequence = style_.colour ? sequence_of(ink) : std::string_view();
@@ -160,9 +158,7 @@ std::string TextPage::bar(double share, std::size_t width) const {
   return paint(Ink::accent, out);
 }
 
-void TextPage::title(std::string_view text) {
-  add_wrapped("", text, 0);
-}
+void TextPage::title(std::string_view text) { add_wrapped("", text, 0); }
 
 void TextPage::field(std::string_view name, std::string_view text) {
   add_wrapped(pad_right(name, kPageIndent), text, 0);

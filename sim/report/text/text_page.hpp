@@ -62,17 +62,13 @@ class TextPage {
   void section(std::string_view name, std::string_view first_line, bool apart = true);
 
   // The sign between an estimate and its margin.
-  [[nodiscard]] std::string_view plus_minus() const {
-    return style_.unicode ? "±" : "+-";
-  }
+  [[nodiscard]] std::string_view plus_minus() const { return style_.unicode ? "±" : "+-"; }
 
   // A line of the section, wrapped at the width of the page; continuations are indented by
   // `hanging` columns more.
   void line(std::string_view text, std::size_t hanging = 0);
 
-  [[nodiscard]] const std::string& text() const {
-    return text_;
-  }
+  [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
   void add_wrapped(std::string_view before, std::string_view text, std::size_t hanging);

@@ -23,15 +23,12 @@ constexpr std::size_t kMostWarnings = 4;
 std::string worth(const Lever& lever, bool priced) {
   std::string text;
   if (priced) {
-    text = fmt::format("{} {}",
-                       lever.cost_delta > Dollars{} ? "costs" : "saves",
+    text = fmt::format("{} {}", lever.cost_delta > Dollars{} ? "costs" : "saves",
                        format_money(std::max(lever.cost_delta, -lever.cost_delta)));
   }
   const Seconds shift = std::max(lever.finish_delta, -lever.finish_delta);
   if (to_sim_time(shift) != SimTime{}) {
-    text += fmt::format("{}done {} {}",
-                        text.empty() ? "" : ", ",
-                        format_time(shift),
+    text += fmt::format("{}done {} {}", text.empty() ? "" : ", ", format_time(shift),
                         lever.finish_delta > Seconds{} ? "later" : "earlier");
   }
   return text.empty() ? "changes nothing" : text;
@@ -55,14 +52,13 @@ std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
   const Seconds now = to_seconds(evaluation.step.step_time);
   for (const SwitchLever& lever : evaluation.switches) {
     const std::string text = switch_text(lever);
-    std::string saved = fmt::format("saves {} a step ({})",
-                                    format_time(now - lever.step_time),
+    std::string saved = fmt::format("saves {} a step ({})", format_time(now - lever.step_time),
                                     format_percent(lever.step_time / now - 1.0));
-    const auto of_run = std::find_if(
-        limits.begin(), limits.end(), [&text](const Lever& known) { return known.change == text; });
+    const auto of_run = std::find_if(limits.begin(), limits.end(),
+                                     [&text](const Lever& known) { return known.change == text; });
     if (of_run != limits.end()) {
-      saved = fmt::format(
-          "{}; {} a step", worth(*of_run, priced), format_percent(lever.step_time / now - 1.0));
+      saved = fmt::format("{}; {} a step", worth(*of_run, priced),
+                          format_percent(lever.step_time / now - 1.0));
       limits.erase(of_run);
     }
     if (lines.size() < kMostSwitches) {
@@ -126,19 +122,14 @@ std::string band_text(const StepBand& band, Detail detail) {
     return text;
   }
   for (std::size_t i = 0; i < band.nearest.size(); ++i) {
-    text += fmt::format("{}{} {:+.1f}%",
-                        i == 0 ? "; the nearest measured: " : ", ",
-                        printable(band.nearest[i].id),
-                        kPercent * band.nearest[i].error);
+    text += fmt::format("{}{} {:+.1f}%", i == 0 ? "; the nearest measured: " : ", ",
+                        printable(band.nearest[i].id), kPercent * band.nearest[i].error);
   }
   for (std::size_t i = 0; i < band.doubts.size(); ++i) {
     const StepDoubt& doubt = band.doubts[i];
     text += fmt::format("{}{} ({:.0f}% of it is {:.1f}% of the step: {})",
-                        i == 0 ? "; worth measuring first: " : ", ",
-                        doubt.coefficient,
-                        kPercent * doubt.error,
-                        kPercent * doubt.effect,
-                        doubt.measured_by);
+                        i == 0 ? "; worth measuring first: " : ", ", doubt.coefficient,
+                        kPercent * doubt.error, kPercent * doubt.effect, doubt.measured_by);
   }
   return text;
 }
@@ -151,8 +142,8 @@ void add_trust(TextPage& page, const Evaluation& evaluation, Detail detail) {
       parts.emplace_back(trust.share[i], kSourceKindNames[i]);
     }
   }
-  std::stable_sort(
-      parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string kinds;
   for (const auto& [share, kind] : parts) {
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", format_percent(share), kind);
@@ -163,16 +154,13 @@ void add_trust(TextPage& page, const Evaluation& evaluation, Detail detail) {
   std::string text = evaluation.band ? band_text(*evaluation.band, detail)
                                      : fmt::format("the step time rests on {} coefficients", kinds);
   if (trust.extrapolated > 0.0) {
-    text += page.paint(
-        Ink::warning,
-        fmt::format("; {} beyond their valid range", format_percent(trust.extrapolated)));
+    text += page.paint(Ink::warning, fmt::format("; {} beyond their valid range",
+                                                 format_percent(trust.extrapolated)));
   }
   if (const auto& stamp = evaluation.echo.calibration) {
     constexpr std::size_t kShortId = 12;
-    text += fmt::format("; kernels measured on {} at {} (profile {})",
-                        printable(stamp->device),
-                        stamp->measured_at,
-                        printable(stamp->id.substr(0, kShortId)));
+    text += fmt::format("; kernels measured on {} at {} (profile {})", printable(stamp->device),
+                        stamp->measured_at, printable(stamp->id.substr(0, kShortId)));
   }
   page.section("TRUST", text, evaluation.levers.empty() && detail == Detail::full);
 }
@@ -244,13 +232,11 @@ std::string share_text(double share) {
   return fmt::format("{:.{}f}%", share * kPercent, share < kTenth ? 2 : 1);
 }
 
-void show_rows(std::vector<LedgerRow> rows,
-               std::size_t most,
+void show_rows(std::vector<LedgerRow> rows, std::size_t most,
                const std::function<void(const LedgerRow&)>& show) {
   std::erase_if(rows, [](const LedgerRow& row) { return row.gpu_time <= Seconds{}; });
-  std::stable_sort(rows.begin(), rows.end(), [](const LedgerRow& a, const LedgerRow& b) {
-    return a.gpu_time > b.gpu_time;
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const LedgerRow& a, const LedgerRow& b) { return a.gpu_time > b.gpu_time; });
   std::string label;
   if (rows.size() > most) {
     label = fmt::format("{} smaller parts", rows.size() - most + 1);
@@ -285,11 +271,9 @@ std::string to_text(const Evaluation& evaluation, TextStyle style, Detail detail
 }
 
 std::string expectation_line(const ExpectationResult& result, const TextPage& painter) {
-  std::string text = fmt::format("{} {}:{}: {}",
-                                 verdict_word(result.verdict, painter),
-                                 printable(result.where.file),
-                                 result.where.line,
-                                 printable(result.text));
+  std::string text =
+      fmt::format("{} {}:{}: {}", verdict_word(result.verdict, painter),
+                  printable(result.where.file), result.where.line, printable(result.text));
   if (!result.passed()) {
     text += fmt::format(" -- {}", result.detail);
   }

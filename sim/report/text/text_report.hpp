@@ -27,8 +27,7 @@ namespace orrery::report {
 
 enum class Detail { brief, full };
 
-[[nodiscard]] std::string to_text(const Evaluation& evaluation,
-                                  TextStyle style,
+[[nodiscard]] std::string to_text(const Evaluation& evaluation, TextStyle style,
                                   Detail detail = Detail::full);
 
 // "pass  file:line: mfu >= 0.38" and, unless passed, why: the line of `check`, without a newline.

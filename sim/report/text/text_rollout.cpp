@@ -25,12 +25,10 @@ void add_rollout(TextPage& page, const Evaluation& evaluation) {
     return;
   }
   const run::RolloutResult& rollout = *evaluation.rollout;
-  page.section("ROLLOUT",
-               fmt::format("{} from update to update: {} answers, {} tokens; {}",
-                           page.paint(Ink::strong, format_time(rollout.step)),
-                           format_integer(rollout.answers),
-                           format_count(rollout.tokens),
-                           pools_text(rollout)));
+  page.section("ROLLOUT", fmt::format("{} from update to update: {} answers, {} tokens; {}",
+                                      page.paint(Ink::strong, format_time(rollout.step)),
+                                      format_integer(rollout.answers), format_count(rollout.tokens),
+                                      pools_text(rollout)));
   constexpr std::size_t kLabel = 28;
   constexpr std::size_t kShare = 10;
   constexpr std::size_t kTime = 11;

@@ -67,11 +67,8 @@ std::string run_value(Dimension dimension, double value) {
 }
 
 // Eight of ten runs: with the step's error, where the step has a band and the metric follows it.
-void add_distribution(TextPage& page,
-                      const Evaluation& evaluation,
-                      const ShownMetric& shown,
-                      const MetricValue& metric,
-                      Detail detail) {
+void add_distribution(TextPage& page, const Evaluation& evaluation, const ShownMetric& shown,
+                      const MetricValue& metric, Detail detail) {
   const Dimension dimension = info(shown.id).dimension;
   const auto text = [dimension](double value) { return run_value(dimension, value); };
   std::string line = pad_right(shown.name, kNameWidth);
@@ -104,10 +101,10 @@ void add_distributions(TextPage& page, const Evaluation& evaluation, Detail deta
   if (evaluation.run->trials > 1 || evaluation.band) {
     const bool band = evaluation.band.has_value();
     page.line(page.paint(
-        Ink::faint,
-        pad_right("", kNameWidth) + pad_left(band ? "8 of 10 from" : "P10", kValueWidth) +
-            pad_left("P50", kValueWidth) + pad_left(band ? "to" : "P90", kValueWidth) +
-            (band ? pad_left("chance alone", kLuckWidth) : std::string())));
+        Ink::faint, pad_right("", kNameWidth) +
+                        pad_left(band ? "8 of 10 from" : "P10", kValueWidth) +
+                        pad_left("P50", kValueWidth) + pad_left(band ? "to" : "P90", kValueWidth) +
+                        (band ? pad_left("chance alone", kLuckWidth) : std::string())));
   }
   const bool dated = evaluation.metrics.find(MetricId::finish_date) != nullptr;
   const bool windowed = !evaluation.plan->target_steps;
@@ -126,21 +123,16 @@ std::string run_head(const Evaluation& evaluation) {
   const run::RunPlan& plan = *evaluation.plan;
   const std::string goal =
       plan.target_steps
-          ? fmt::format(
-                "{} step{}", format_integer(*plan.target_steps), *plan.target_steps == 1 ? "" : "s")
+          ? fmt::format("{} step{}", format_integer(*plan.target_steps),
+                        *plan.target_steps == 1 ? "" : "s")
           : fmt::format("a window of {}", format_time(to_seconds(plan.end), kTrimmed));
   const std::int64_t spares = plan.capacity.spare_nodes();
-  std::string text = fmt::format("{}, {} spare node{}, {} trial{}, seed {}",
-                                 goal,
-                                 spares,
-                                 spares == 1 ? "" : "s",
-                                 format_integer(evaluation.run->trials),
-                                 evaluation.run->trials == 1 ? "" : "s",
-                                 plan.simulation.seed);
+  std::string text = fmt::format("{}, {} spare node{}, {} trial{}, seed {}", goal, spares,
+                                 spares == 1 ? "" : "s", format_integer(evaluation.run->trials),
+                                 evaluation.run->trials == 1 ? "" : "s", plan.simulation.seed);
   if (const std::optional<DollarsPerSecond> price = mean_price(evaluation)) {
     const std::string& date = plan.pricing.as_of;
-    text += fmt::format(", {} per GPU-hour{}{}",
-                        format_money(*price * hours(1.0)),
+    text += fmt::format(", {} per GPU-hour{}{}", format_money(*price * hours(1.0)),
                         plan.pricing.is_simple() ? "" : " in all",
                         date.empty() ? "" : fmt::format(" ({})", printable(date)));
   }
@@ -171,8 +163,7 @@ std::string failures_text(const Evaluation& evaluation) {
   }
   const std::string stated = fmt::format("one failure every {}", format_time(*mtbf, kTrimmed));
   const auto simulated = other_mtbf(evaluation);
-  return simulated ? fmt::format("{} as stated, every {} in the trials",
-                                 stated,
+  return simulated ? fmt::format("{} as stated, every {} in the trials", stated,
                                  format_time(*simulated, kTrimmed))
                    : stated;
 }
@@ -197,16 +188,13 @@ void add_reliability(TextPage& page, const Evaluation& evaluation) {
         to_seconds(plan.step.step_time) * static_cast<double>(*plan.checkpoint_steps);
     text += fmt::format(
         "; a checkpoint of {} every {} ({} step{}) stops training for {} and is safe after {}",
-        format_bytes(plan.checkpoint.size),
-        format_time(interval, kTrimmed),
-        format_integer(*plan.checkpoint_steps),
-        *plan.checkpoint_steps == 1 ? "" : "s",
+        format_bytes(plan.checkpoint.size), format_time(interval, kTrimmed),
+        format_integer(*plan.checkpoint_steps), *plan.checkpoint_steps == 1 ? "" : "s",
         format_time(to_seconds(plan.stall), kTrimmed),
         format_time(to_seconds(plan.durable), kTrimmed));
     for (std::size_t i = 0; i + 1 < plan.checkpoint.tiers.size(); ++i) {
       const run::PlannedTier& tier = plan.checkpoint.tiers[i];
-      text += fmt::format("; copies in {} every {} steps",
-                          printable(tier.name),
+      text += fmt::format("; copies in {} every {} steps", printable(tier.name),
                           format_integer(*plan.checkpoint.every_steps * tier.every_saves));
     }
     if (plan.checkpoint.just_in_time) {
@@ -223,11 +211,9 @@ void add_reliability(TextPage& page, const Evaluation& evaluation) {
   const std::int64_t gave_up = evaluation.run->trials - evaluation.run->finished;
   if (gave_up > 0) {
     page.line(page.paint(
-        Ink::bad,
-        fmt::format("{} of {} trials gave up ({}): their times are lower bounds",
-                    format_integer(gave_up),
-                    format_integer(evaluation.run->trials),
-                    evaluation.run->gave_up ? to_string(*evaluation.run->gave_up) : "")));
+        Ink::bad, fmt::format("{} of {} trials gave up ({}): their times are lower bounds",
+                              format_integer(gave_up), format_integer(evaluation.run->trials),
+                              evaluation.run->gave_up ? to_string(*evaluation.run->gave_up) : "")));
   }
 }
 
@@ -253,9 +239,8 @@ std::string ledger_line(const TextPage& page, const LedgerRow& row) {
 }
 
 void add_run_ledger(TextPage& page, const Evaluation& evaluation, std::size_t most) {
-  show_rows(run_ledger_rows(evaluation), most, [&page](const LedgerRow& row) {
-    page.line(ledger_line(page, row));
-  });
+  show_rows(run_ledger_rows(evaluation), most,
+            [&page](const LedgerRow& row) { page.line(ledger_line(page, row)); });
 }
 
 // What was paid for, where it is more than nodes at one price.
@@ -269,9 +254,7 @@ void add_bill(TextPage& page, const Evaluation& evaluation) {
   for (std::size_t i = 0; i < run::kCostCategoryCount; ++i) {
     const Dollars paid = evaluation.run->bill_sum.dollars[i] / trials;
     if (paid > Dollars{}) {
-      text += fmt::format("{}{} {}",
-                          text.empty() ? "paid for " : ", ",
-                          run::kCostCategoryNames[i],
+      text += fmt::format("{}{} {}", text.empty() ? "paid for " : ", ", run::kCostCategoryNames[i],
                           format_money(paid));
     }
   }
@@ -292,9 +275,7 @@ void add_causes(TextPage& page, const Evaluation& evaluation) {
   std::string text;
   for (std::size_t i = 0; i < std::min(rows.size(), kMostCauses); ++i) {
     const CauseRow& row = rows[i];
-    text += fmt::format("{}{} {}",
-                        text.empty() ? "costliest causes: " : ", ",
-                        printable(row.cause),
+    text += fmt::format("{}{} {}", text.empty() ? "costliest causes: " : ", ", printable(row.cause),
                         row.dollars ? format_money(*row.dollars) : hours_text(row.gpu_time));
   }
   if (rows.size() > 1) {

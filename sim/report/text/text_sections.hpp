@@ -16,8 +16,7 @@ namespace orrery::report {
 [[nodiscard]] std::string share_text(double share);
 
 // The rows worth a line, largest first, without the empty ones; the last sums up the small ones.
-void show_rows(std::vector<LedgerRow> rows,
-               std::size_t most,
+void show_rows(std::vector<LedgerRow> rows, std::size_t most,
                const std::function<void(const LedgerRow&)>& show);
 
 void add_heading(TextPage& page, const Evaluation& evaluation);

@@ -68,9 +68,7 @@ std::string layout_line(const ScenarioEcho& echo) {
     text += fmt::format(", {}", echo.schedule);
   }
   return text + fmt::format(", batch {} = {} x {} micro-batches of {}",
-                            format_integer(echo.global_batch),
-                            layout.data,
-                            layout.micro_batches,
+                            format_integer(echo.global_batch), layout.data, layout.micro_batches,
                             layout.micro_batch);
 }
 
@@ -86,8 +84,7 @@ std::string formatted(const Evaluation& evaluation, MetricId id) {
 
 void add_utilisation(TextPage& page, const Evaluation& evaluation, MetricId id, const char* name) {
   if (shown_value(evaluation, id)) {
-    std::string text = fmt::format("{} {}",
-                                   page.paint(Ink::strong, name),
+    std::string text = fmt::format("{} {}", page.paint(Ink::strong, name),
                                    page.paint(Ink::strong, pad_left(formatted(evaluation, id), 6)));
     if (const auto band = metric_band(evaluation, id)) {
       text += fmt::format(" ({} to {})", format_percent(band->low), format_percent(band->high));
@@ -104,9 +101,7 @@ void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
     if (!shown_value(evaluation, id)) {
       continue;
     }
-    text += fmt::format("{}{} {}",
-                        text.empty() ? "" : ", ",
-                        name,
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
                         page.paint(Ink::strong, formatted(evaluation, id)));
     if (const auto band = metric_band(evaluation, id)) {
       text += fmt::format(" ({} to {})", format_percent(band->low), format_percent(band->high));
@@ -119,11 +114,10 @@ void add_brief_utilisation(TextPage& page, const Evaluation& evaluation) {
   const auto hfu = shown_value(evaluation, MetricId::hfu);
   page.line(text + (mfu && hfu && *hfu < *mfu ? " without masked attention" : ""));
   if (used.id == MetricId::mfu_causal) {
-    page.line(
-        page.paint(Ink::faint,
-                   fmt::format("MFU by PaLM's convention: {}, with a half of the attention that "
-                               "is masked and not computed",
-                               formatted(evaluation, MetricId::mfu))));
+    page.line(page.paint(
+        Ink::faint, fmt::format("MFU by PaLM's convention: {}, with a half of the attention that "
+                                "is masked and not computed",
+                                formatted(evaluation, MetricId::mfu))));
   }
 }
 
@@ -169,30 +163,22 @@ void add_heading(TextPage& page, const Evaluation& evaluation) {
     page.title(outcome.sentence + end);
   }
   field("model", model_line(echo));
-  field("machine",
-        fmt::format("{} x {} in {} node{} of {}{}",
-                    format_integer(evaluation.step.gpus),
-                    printable(echo.gpu),
-                    format_integer(echo.nodes),
-                    echo.nodes == 1 ? "" : "s",
-                    echo.gpus_per_node,
-                    echo.domain_gpus == echo.nvlink_domain
-                        ? std::string()
-                        : fmt::format(", {} of {} GPUs of each NVLink domain",
-                                      echo.domain_gpus,
-                                      echo.nvlink_domain)));
+  field("machine", fmt::format("{} x {} in {} node{} of {}{}", format_integer(evaluation.step.gpus),
+                               printable(echo.gpu), format_integer(echo.nodes),
+                               echo.nodes == 1 ? "" : "s", echo.gpus_per_node,
+                               echo.domain_gpus == echo.nvlink_domain
+                                   ? std::string()
+                                   : fmt::format(", {} of {} GPUs of each NVLink domain",
+                                                 echo.domain_gpus, echo.nvlink_domain)));
   field("layout", layout_line(echo));
   const bool other = !echo.software_release.empty();
-  const std::string version =
-      fmt::format("{}{}",
-                  other ? fmt::format(" {}", printable(echo.software_release)) : std::string(),
-                  echo.software_version.empty() ? std::string()
-                                                : fmt::format(" ({}{})",
-                                                              other ? "coefficients of " : "",
-                                                              printable(echo.software_version)));
-  field("software",
-        fmt::format(
-            "{}{}, precision {}", printable(echo.software), version, printable(echo.precision)));
+  const std::string version = fmt::format(
+      "{}{}", other ? fmt::format(" {}", printable(echo.software_release)) : std::string(),
+      echo.software_version.empty() ? std::string()
+                                    : fmt::format(" ({}{})", other ? "coefficients of " : "",
+                                                  printable(echo.software_version)));
+  field("software", fmt::format("{}{}, precision {}", printable(echo.software), version,
+                                printable(echo.precision)));
   for (const std::string& caveat : evaluation.caveats) {
     field("caution", page.paint(Ink::warning, printable(caveat)));
   }
@@ -216,10 +202,8 @@ void add_memory(TextPage& page, const Evaluation& evaluation, Detail detail) {
                            !fit.fits ? page.paint(Ink::bad, "DOES NOT FIT:")
                            : tight   ? page.paint(Ink::warning, "fits tightly:")
                                      : page.paint(Ink::good, "fits:"),
-                           format_bytes_binary(worst.peak()),
-                           format_bytes_binary(worst.limit),
-                           stage,
-                           format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
+                           format_bytes_binary(worst.peak()), format_bytes_binary(worst.limit),
+                           stage, format_bytes_binary(fit.fits ? fit.headroom : -fit.headroom),
                            fit.fits ? "stay free" : "too much",
                            tight && detail == Detail::full
                                ? fmt::format("; peaks are good to {:.0f}%",
@@ -248,12 +232,10 @@ void add_step(TextPage& page, const Evaluation& evaluation, Detail detail) {
     head += " as the scenario states it (not predicted)";
   }
   if (evaluation.band) {
-    head += fmt::format(" ({} to {} in 8 of 10)",
-                        format_time(seconds(evaluation.band->low)),
+    head += fmt::format(" ({} to {} in 8 of 10)", format_time(seconds(evaluation.band->low)),
                         format_time(seconds(evaluation.band->high)));
   }
-  head += fmt::format(", {}, {} per GPU",
-                      formatted(evaluation, MetricId::tokens_per_second),
+  head += fmt::format(", {}, {} per GPU", formatted(evaluation, MetricId::tokens_per_second),
                       formatted(evaluation, MetricId::tokens_per_second_per_gpu));
   page.section("ONE STEP", head, detail == Detail::full);
   if (detail == Detail::brief) {

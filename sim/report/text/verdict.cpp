@@ -77,8 +77,7 @@ std::string achievement(const Evaluation& evaluation) {
   } else if (evaluation.plan->target_steps) {
     text = fmt::format("Done in {}", shown(evaluation, MetricId::finish_time));
   } else {
-    text = fmt::format("{} tokens in {}",
-                       shown(evaluation, MetricId::tokens_trained),
+    text = fmt::format("{} tokens in {}", shown(evaluation, MetricId::tokens_trained),
                        shown(evaluation, MetricId::finish_time));
   }
   if (metric_of(evaluation, MetricId::cost)) {
@@ -97,18 +96,15 @@ std::string loss_text(const Evaluation& evaluation) {
     const auto& phases = evaluation.rollout->phases;
     const auto longest = std::max_element(
         phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
-    return fmt::format("; longest phase: {}, {} of it",
-                       longest->name,
+    return fmt::format("; longest phase: {}, {} of it", longest->name,
                        format_percent(longest->time / evaluation.rollout->step));
   }
   if (!loss) {
     return "";
   }
-  return fmt::format("; largest loss: {}{}, {} of the {}{}",
-                     loss->label,
+  return fmt::format("; largest loss: {}{}, {} of the {}{}", loss->label,
                      loss->assumed ? " (an assumed constant of the stack)" : "",
-                     format_percent(loss->share),
-                     evaluation.run ? "GPU time" : "step",
+                     format_percent(loss->share), evaluation.run ? "GPU time" : "step",
                      loss->dollars ? ", " + format_money(*loss->dollars) : "");
 }
 
@@ -150,10 +146,8 @@ bool mostly_gave_up(const Evaluation& evaluation) {
 
 std::string gave_up_text(const Evaluation& evaluation) {
   const run::MonteCarloResult& run = *evaluation.run;
-  return fmt::format("{} of {} trials gave up ({})",
-                     format_integer(run.trials - run.finished),
-                     format_integer(run.trials),
-                     run.gave_up ? to_string(*run.gave_up) : "");
+  return fmt::format("{} of {} trials gave up ({})", format_integer(run.trials - run.finished),
+                     format_integer(run.trials), run.gave_up ? to_string(*run.gave_up) : "");
 }
 
 Outcome outcome_of(const Evaluation& evaluation) {
@@ -185,9 +179,8 @@ Outcome outcome_of(const Evaluation& evaluation) {
                   gave_up_text(evaluation) + ": their times are lower bounds");
   }
   if (const auto goodput = metric_of(evaluation, MetricId::goodput); goodput && *goodput < kHalf) {
-    return stands(
-        Standing::bad,
-        fmt::format("only {} of the GPU time trains what is kept", format_percent(*goodput)));
+    return stands(Standing::bad, fmt::format("only {} of the GPU time trains what is kept",
+                                             format_percent(*goodput)));
   }
   if (fits_tightly(evaluation)) {
     return stands(

@@ -32,9 +32,8 @@ class Causes {
   [[nodiscard]] std::optional<std::size_t> released_by(std::size_t slice) const {
     const Slice& waited = step_.slices[slice];
     const auto begin = std::lower_bound(
-        by_end_.begin(), by_end_.end(), waited.start, [this](std::size_t i, SimTime time) {
-          return step_.slices[i].end < time;
-        });
+        by_end_.begin(), by_end_.end(), waited.start,
+        [this](std::size_t i, SimTime time) { return step_.slices[i].end < time; });
     std::optional<std::size_t> own;     // computed on the same device until then
     std::optional<std::size_t> beside;  // communication of the device
     std::optional<std::size_t> other;   // what all devices wait for
@@ -74,11 +73,8 @@ void add(SimTime& sum, const TimeWindow& window, SimTime begin, SimTime end) {
   sum += std::max(until - from, SimTime{});
 }
 
-void add_task(const step::OperationTimeline& timeline,
-              const Slice& slice,
-              const step::TaskRun& run,
-              const TimeWindow& window,
-              step::CategoryTimes& sums) {
+void add_task(const step::OperationTimeline& timeline, const Slice& slice, const step::TaskRun& run,
+              const TimeWindow& window, step::CategoryTimes& sums) {
   const auto cell = [&sums](StepCategory category) -> SimTime& {
     return sums[static_cast<std::size_t>(category)];
   };
@@ -146,10 +142,8 @@ std::size_t last_task(const step::StepResult& step) {
   return static_cast<std::size_t>(last - step.slices.begin());
 }
 
-step::CategoryTimes time_within(const step::StepResult& step,
-                                const TimeWindow& window,
-                                std::int64_t first,
-                                std::int64_t last) {
+step::CategoryTimes time_within(const step::StepResult& step, const TimeWindow& window,
+                                std::int64_t first, std::int64_t last) {
   step::CategoryTimes sums{};
   const step::OperationTimeline& timeline = *step.operation_timeline;
   for (std::size_t i = 0; i < step.slices.size(); ++i) {

@@ -30,13 +30,11 @@ struct Gap {
 };
 
 // Nothing where the device computes.
-[[nodiscard]] std::optional<Gap> gap_at(const step::StepResult& step,
-                                        std::int64_t device,
+[[nodiscard]] std::optional<Gap> gap_at(const step::StepResult& step, std::int64_t device,
                                         SimTime at);
 
 // The slice that computes on a device at a moment.
-[[nodiscard]] std::optional<std::size_t> task_at(const step::StepResult& step,
-                                                 std::int64_t device,
+[[nodiscard]] std::optional<std::size_t> task_at(const step::StepResult& step, std::int64_t device,
                                                  SimTime at);
 
 // Slices of the step from effect to cause, `slice` first.
@@ -48,8 +46,7 @@ struct Gap {
 
 // Devices from `first` to `last`.
 [[nodiscard]] step::CategoryTimes time_within(const step::StepResult& step,
-                                              const TimeWindow& window,
-                                              std::int64_t first,
+                                              const TimeWindow& window, std::int64_t first,
                                               std::int64_t last);
 
 }  // namespace orrery::report

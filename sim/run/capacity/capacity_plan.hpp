@@ -20,9 +20,7 @@ struct NodeMix {
   std::int64_t good = 0;
   std::int64_t bad = 0;
 
-  [[nodiscard]] std::int64_t total() const {
-    return good + bad;
-  }
+  [[nodiscard]] std::int64_t total() const { return good + bad; }
 
   friend bool operator==(const NodeMix&, const NodeMix&) = default;
 };

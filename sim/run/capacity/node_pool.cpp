@@ -163,9 +163,7 @@ HeldNodes NodePool::held() const {
           .zone = spot_.zone()};
 }
 
-void NodePool::find_next() {
-  next_ = std::min(repairs_.next(), spot_.next());
-}
+void NodePool::find_next() { next_ = std::min(repairs_.next(), spot_.next()); }
 
 PoolEvent NodePool::take(SimTime now) {
   ORRERY_CHECK(next_ == now, "an event of the pool at {} ns was taken at {} ns", next_.ns, now.ns);
@@ -223,10 +221,9 @@ PoolEvent NodePool::take_spot(SimTime now) {
 }
 
 void NodePool::lose(SimTime now, std::int64_t nodes, std::int64_t bad) {
-  ORRERY_CHECK(
-      nodes >= 0 && nodes <= job_nodes(), "{} nodes leave a job of {} nodes", nodes, job_nodes());
-  bad = std::clamp(bad,
-                   std::max<std::int64_t>(0, nodes - job_.good),
+  ORRERY_CHECK(nodes >= 0 && nodes <= job_nodes(), "{} nodes leave a job of {} nodes", nodes,
+               job_nodes());
+  bad = std::clamp(bad, std::max<std::int64_t>(0, nodes - job_.good),
                    std::min(nodes, static_cast<std::int64_t>(job_.bad.size())));
   std::int64_t handed_back = 0;
   for (std::int64_t i = bad; i < nodes; ++i) {

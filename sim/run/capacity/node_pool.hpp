@@ -51,9 +51,7 @@ struct NodeCrowd {
   std::int64_t good = 0;
   std::vector<std::int32_t> bad;
 
-  [[nodiscard]] std::int64_t total() const {
-    return good + static_cast<std::int64_t>(bad.size());
-  }
+  [[nodiscard]] std::int64_t total() const { return good + static_cast<std::int64_t>(bad.size()); }
 };
 
 // What is allocated, by what it is billed as.
@@ -80,25 +78,19 @@ class NodePool {
     return {job_.good, static_cast<std::int64_t>(job_.bad.size())};
   }
 
-  [[nodiscard]] std::int64_t job_nodes() const {
-    return job_.total();
-  }
+  [[nodiscard]] std::int64_t job_nodes() const { return job_.total(); }
 
   // Spares and spot nodes that fill() could add to the job now.
   [[nodiscard]] std::int64_t ready_nodes() const;
 
   // The next event that happens by itself; kForever without one.
-  [[nodiscard]] SimTime next() const {
-    return next_;
-  }
+  [[nodiscard]] SimTime next() const { return next_; }
 
   // The event at next(), which must be `now`.
   PoolEvent take(SimTime now);
 
   // The first announced preemption after `time`; kForever without one.
-  [[nodiscard]] SimTime departure_after(SimTime time) const {
-    return spot_.departure_after(time);
-  }
+  [[nodiscard]] SimTime departure_after(SimTime time) const { return spot_.departure_after(time); }
 
   // `nodes` of the job, of which `bad` are bad as far as there are such, leave it: to repair, or
   // back to the provider.
@@ -118,20 +110,14 @@ class NodePool {
   [[nodiscard]] std::int64_t allocated_nodes() const;
   [[nodiscard]] HeldNodes held() const;
 
-  [[nodiscard]] std::int64_t nodes_in_repair() const {
-    return repairs_.nodes();
-  }
+  [[nodiscard]] std::int64_t nodes_in_repair() const { return repairs_.nodes(); }
 
-  [[nodiscard]] std::int64_t retired_nodes() const {
-    return retired_;
-  }
+  [[nodiscard]] std::int64_t retired_nodes() const { return retired_; }
 
   // Over all levels.
   [[nodiscard]] NodeMix spare_nodes() const;
 
-  [[nodiscard]] std::int64_t parked_nodes() const {
-    return parked_.total();
-  }
+  [[nodiscard]] std::int64_t parked_nodes() const { return parked_.total(); }
 
  private:
   void place_bad_nodes(std::uint32_t trial);

@@ -30,9 +30,7 @@ void plan_spares(const CapacitySpec& spec, CapacityPlan& plan, Findings& finding
   }
 }
 
-void plan_repair(const CapacitySpec& spec,
-                 const RepairLaw& law,
-                 CapacityPlan& plan,
+void plan_repair(const CapacitySpec& spec, const RepairLaw& law, CapacityPlan& plan,
                  Findings& findings) {
   PlannedRepair& repair = plan.repair;
   repair.first = spec.repair_time.value_or(law.first);
@@ -62,22 +60,17 @@ void plan_repair(const CapacitySpec& spec,
   }
 }
 
-void plan_elastic(const ElasticSpec& spec,
-                  const RunPlan& run,
-                  CapacityPlan& plan,
+void plan_elastic(const ElasticSpec& spec, const RunPlan& run, CapacityPlan& plan,
                   Findings& findings) {
   constexpr std::string_view kKey = "capacity.elastic.min_nodes";
   const std::int64_t nodes = run.step.nodes;
-  if (!findings.require(spec.min_nodes >= 1 && spec.min_nodes <= nodes,
-                        kKey,
+  if (!findings.require(spec.min_nodes >= 1 && spec.min_nodes <= nodes, kKey,
                         fmt::format("{} is no size of a job of {} nodes", spec.min_nodes, nodes),
                         fmt::format("1 to {}", nodes))) {
     return;
   }
   PlannedElastic elastic{spec.min_nodes, spec.grow, {}};
-  std::copy_if(run.step.sizes.begin(),
-               run.step.sizes.end(),
-               std::back_inserter(elastic.sizes),
+  std::copy_if(run.step.sizes.begin(), run.step.sizes.end(), std::back_inserter(elastic.sizes),
                [&](const ElasticSize& size) { return size.nodes >= spec.min_nodes; });
   if (elastic.sizes.empty() || elastic.sizes.back().nodes < nodes) {
     elastic.sizes.push_back({nodes, run.step.step_time});
@@ -125,8 +118,7 @@ void count_preemptions(PerSecond rate, RunPlan& run) {
 
 void plan_spot(const SpotSpec& spec, RunPlan& run, CapacityPlan& plan, Findings& findings) {
   findings.require_share(spec.share, "capacity.spot.share");
-  findings.require(spec.rate.has_value() != !spec.zones.empty(),
-                   "capacity.spot",
+  findings.require(spec.rate.has_value() != !spec.zones.empty(), "capacity.spot",
                    spec.rate ? "both a rate and traces are stated" : "no supply is stated",
                    "either rate or traces");
   findings.require_rate(spec.rate.value_or(PerSecond{}), "capacity.spot.rate");
@@ -150,8 +142,7 @@ void plan_spot(const SpotSpec& spec, RunPlan& run, CapacityPlan& plan, Findings&
   spot.migration = spec.migration;
   spot.ready = spec.ready;
   for (const SpotZoneSpec& zone : spec.zones) {
-    if (findings.require(zone.trace.has_value(),
-                         "capacity.spot.traces",
+    if (findings.require(zone.trace.has_value(), "capacity.spot.traces",
                          fmt::format("{} was not read", zone.path))) {
       spot.traces.push_back(*zone.trace);
     }
@@ -167,15 +158,12 @@ void plan_spot(const SpotSpec& spec, RunPlan& run, CapacityPlan& plan, Findings&
 
 const ElasticSize* PlannedElastic::size_for(std::int64_t nodes) const {
   const auto above = std::upper_bound(
-      sizes.begin(), sizes.end(), nodes, [](std::int64_t count, const ElasticSize& size) {
-        return count < size.nodes;
-      });
+      sizes.begin(), sizes.end(), nodes,
+      [](std::int64_t count, const ElasticSize& size) { return count < size.nodes; });
   return above == sizes.begin() ? nullptr : &*(above - 1);
 }
 
-void plan_capacity(const RunSpec& spec,
-                   const FailureSpec& failures,
-                   RunPlan& plan,
+void plan_capacity(const RunSpec& spec, const FailureSpec& failures, RunPlan& plan,
                    Findings& findings) {
   CapacityPlan capacity;
   capacity.first_nodes = plan.step.nodes;

@@ -91,8 +91,8 @@ bool RepairShop::replace(SimTime now) {
 }
 
 RepairShop::Event RepairShop::take(SimTime now) {
-  ORRERY_CHECK(
-      next() == now, "a change of a repair at {} ns was taken at {} ns", next().ns, now.ns);
+  ORRERY_CHECK(next() == now, "a change of a repair at {} ns was taken at {} ns", next().ns,
+               now.ns);
   std::pop_heap(changes_.begin(), changes_.end(), later);
   const Change change = changes_.back();
   changes_.pop_back();

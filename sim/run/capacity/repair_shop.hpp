@@ -47,22 +47,16 @@ class RepairShop {
   bool replace(SimTime now);
 
   // The next change of any node; kForever when nothing is in repair or on its way.
-  [[nodiscard]] SimTime next() const {
-    return changes_.empty() ? kForever : changes_.front().at;
-  }
+  [[nodiscard]] SimTime next() const { return changes_.empty() ? kForever : changes_.front().at; }
 
   // The change at next(), which must be `now`.
   Event take(SimTime now);
 
   // In a stage or in the queue; replacements that are on their way are not.
-  [[nodiscard]] std::int64_t nodes() const {
-    return nodes_;
-  }
+  [[nodiscard]] std::int64_t nodes() const { return nodes_; }
 
   // In the queue for a crew.
-  [[nodiscard]] std::int64_t waiting() const {
-    return static_cast<std::int64_t>(queue_.size());
-  }
+  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(queue_.size()); }
 
  private:
   enum class Stage : std::uint8_t { first, last, replacement };

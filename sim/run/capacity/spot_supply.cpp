@@ -19,27 +19,22 @@ std::size_t after(const SpotTrace& trace, std::size_t row) {
 
 TraceWalk::TraceWalk(const SpotTrace& trace, SimTime offset) : trace_(&trace), next_(kForever) {
   const SimTime phase{offset.ns % trace.length.ns};
-  const auto above = std::upper_bound(
-      trace.rows.begin(), trace.rows.end(), phase, [](SimTime time, const SpotRow& row) {
-        return time < row.from;
-      });
+  const auto above =
+      std::upper_bound(trace.rows.begin(), trace.rows.end(), phase,
+                       [](SimTime time, const SpotRow& row) { return time < row.from; });
   row_ = static_cast<std::size_t>(above - trace.rows.begin()) - 1;
   if (trace.rows.size() > 1) {
     next_ = end_of(trace, row_) - phase;
   }
 }
 
-std::int64_t TraceWalk::available() const {
-  return trace_->rows[row_].available;
-}
+std::int64_t TraceWalk::available() const { return trace_->rows[row_].available; }
 
 std::int64_t TraceWalk::available_next() const {
   return trace_->rows[after(*trace_, row_)].available;
 }
 
-std::optional<DollarsPerSecond> TraceWalk::price() const {
-  return trace_->rows[row_].price;
-}
+std::optional<DollarsPerSecond> TraceWalk::price() const { return trace_->rows[row_].price; }
 
 void TraceWalk::step() {
   row_ = after(*trace_, row_);
@@ -103,10 +98,9 @@ SimTime SpotSupply::departure_after(SimTime time) const {
   if (!walks_.empty()) {
     return noticed_ > time ? noticed_ : kForever;
   }
-  const auto next = std::upper_bound(
-      announced_.begin(), announced_.end(), time, [](SimTime after, const Loss& loss) {
-        return after < loss.at;
-      });
+  const auto next =
+      std::upper_bound(announced_.begin(), announced_.end(), time,
+                       [](SimTime after, const Loss& loss) { return after < loss.at; });
   return next == announced_.end() ? kForever : next->at;
 }
 
@@ -186,8 +180,8 @@ void SpotSupply::find_next(SimTime now) {
 }
 
 SpotSupply::Event SpotSupply::take(SimTime now) {
-  ORRERY_CHECK(
-      next_ == now, "an event of the spot supply at {} ns was taken at {}", next_.ns, now.ns);
+  ORRERY_CHECK(next_ == now, "an event of the spot supply at {} ns was taken at {}", next_.ns,
+               now.ns);
   const Event event = walks_.empty() ? take_rate_event(now) : take_trace_event(now);
   find_next(now);
   return event;
@@ -251,8 +245,7 @@ SpotSupply::Event SpotSupply::take_trace_event(SimTime now) {
       return {Kind::loss, 0, now};  // announced, but those nodes had gone before
     }
     return {obtainable() > std::max(before, held_) ? Kind::offer : Kind::nothing,
-            obtainable() - held_,
-            now};
+            obtainable() - held_, now};
   }
   return {};
 }

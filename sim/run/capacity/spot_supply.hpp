@@ -45,9 +45,7 @@ class TraceWalk {
   [[nodiscard]] std::int64_t available_next() const;
 
   // When the next row begins, in simulated time; kForever for a trace of one row.
-  [[nodiscard]] SimTime next() const {
-    return next_;
-  }
+  [[nodiscard]] SimTime next() const { return next_; }
 
   void step();
 
@@ -61,8 +59,7 @@ class TraceWalk {
 };
 
 // Where in its traces a trial begins; the same for everybody who asks.
-[[nodiscard]] SimTime trace_offset(const PlannedSpot& spot,
-                                   std::uint64_t seed,
+[[nodiscard]] SimTime trace_offset(const PlannedSpot& spot, std::uint64_t seed,
                                    std::uint32_t trial);
 
 class SpotSupply {
@@ -92,9 +89,7 @@ class SpotSupply {
   // The job gives `nodes` of those it holds away.
   void hand_back(SimTime now, std::int64_t nodes);
 
-  [[nodiscard]] SimTime next() const {
-    return next_;
-  }
+  [[nodiscard]] SimTime next() const { return next_; }
 
   // The event at next(), which must be `now`. After a loss so many fewer nodes are held; a loss of
   // none ends a notice whose nodes had gone before.
@@ -107,13 +102,9 @@ class SpotSupply {
   // Nodes that request() could grant, those held included.
   [[nodiscard]] std::int64_t obtainable() const;
 
-  [[nodiscard]] std::int64_t held() const {
-    return held_;
-  }
+  [[nodiscard]] std::int64_t held() const { return held_; }
 
-  [[nodiscard]] std::int32_t zone() const {
-    return zone_;
-  }
+  [[nodiscard]] std::int32_t zone() const { return zone_; }
 
  private:
   struct Loss {

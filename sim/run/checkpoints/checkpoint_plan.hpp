@@ -91,9 +91,7 @@ struct CheckpointPlan {
   }
 
   // Saves after which the pattern begins again.
-  [[nodiscard]] std::int64_t period() const {
-    return tiers.empty() ? 1 : tiers.back().every_saves;
-  }
+  [[nodiscard]] std::int64_t period() const { return tiers.empty() ? 1 : tiers.back().every_saves; }
 };
 
 }  // namespace orrery::run

@@ -5,9 +5,7 @@
 
 namespace orrery::run {
 
-BytesPerSecond rate_of(const StorageRates& rates,
-                       std::int64_t nodes,
-                       std::int64_t clients,
+BytesPerSecond rate_of(const StorageRates& rates, std::int64_t nodes, std::int64_t clients,
                        BytesPerSecond taken) {
   BytesPerSecond rate = rates.aggregate - taken;
   if (rates.per_node) {
@@ -73,8 +71,7 @@ HostCopy host_copy(const CheckpointSpec& spec, const StepInput& step) {
 
 Seconds write_time(const CheckpointSpec& spec, const StepInput& step, BytesPerSecond data_reads) {
   const Clients writers = writers_of(spec, step);
-  return checkpoint_size(spec, step) / rate_of(write_rates(spec.storage),
-                                               writers.nodes,
+  return checkpoint_size(spec, step) / rate_of(write_rates(spec.storage), writers.nodes,
                                                writers.processes,
                                                spec.storage.background + data_reads);
 }

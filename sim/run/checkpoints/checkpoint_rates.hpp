@@ -37,10 +37,8 @@ struct StorageRates {
 };
 
 // May be negative when others take more than there is.
-[[nodiscard]] BytesPerSecond rate_of(const StorageRates& rates,
-                                     std::int64_t nodes,
-                                     std::int64_t clients,
-                                     BytesPerSecond taken);
+[[nodiscard]] BytesPerSecond rate_of(const StorageRates& rates, std::int64_t nodes,
+                                     std::int64_t clients, BytesPerSecond taken);
 
 [[nodiscard]] StorageRates write_rates(const StorageSpec& storage);
 [[nodiscard]] StorageRates read_rates(const StorageSpec& storage);
@@ -70,8 +68,7 @@ struct HostCopy {
 [[nodiscard]] HostCopy host_copy(const CheckpointSpec& spec, const StepInput& step);
 
 // Size over the write rate while the input pipeline reads `data_reads` from the same storage.
-[[nodiscard]] Seconds write_time(const CheckpointSpec& spec,
-                                 const StepInput& step,
+[[nodiscard]] Seconds write_time(const CheckpointSpec& spec, const StepInput& step,
                                  BytesPerSecond data_reads);
 
 // From the storage; `share` of its aggregate rate is left for this job.

@@ -21,11 +21,10 @@ struct SaveTimes {
   Seconds durable;
 };
 
-void check_rate(const std::optional<BytesPerSecond>& rate,
-                std::string_view key,
+void check_rate(const std::optional<BytesPerSecond>& rate, std::string_view key,
                 Findings& findings) {
-  findings.require(
-      !rate || is_positive(in_bytes_per_second(*rate)), key, "the rate must be positive");
+  findings.require(!rate || is_positive(in_bytes_per_second(*rate)), key,
+                   "the rate must be positive");
 }
 
 void check_storage(const CheckpointSpec& spec, const StepInput& step, Findings& findings) {
@@ -44,18 +43,14 @@ void check_storage(const CheckpointSpec& spec, const StepInput& step, Findings& 
   require_part(storage.efficiency, "checkpoint.storage.efficiency");
   require_part(storage.mass_restart_share, "checkpoint.storage.mass_restart_share");
   findings.require(storage.background < std::min(storage.read, storage.write),
-                   "checkpoint.storage.background",
-                   "others take all that the storage has");
-  findings.require(storage.background + spec.data_reads < storage.write,
-                   "checkpoint.data_reads",
+                   "checkpoint.storage.background", "others take all that the storage has");
+  findings.require(storage.background + spec.data_reads < storage.write, "checkpoint.data_reads",
                    "data reads and other jobs take all that the storage has");
   findings.require(std::isfinite(in_bytes(spec.bytes_per_parameter)) &&
                        spec.bytes_per_parameter >= Bytes{} && step.parameters >= 0.0,
-                   "checkpoint.bytes_per_parameter",
-                   "the size must not be negative");
+                   "checkpoint.bytes_per_parameter", "the size must not be negative");
   findings.require(spec.data_state >= Bytes{} && std::isfinite(in_bytes(spec.data_state)),
-                   "checkpoint.data_state",
-                   "the size must not be negative");
+                   "checkpoint.data_state", "the size must not be negative");
 }
 
 // To the storage.
@@ -66,14 +61,12 @@ SaveTimes storage_times(const CheckpointSpec& spec, const StepInput& step, Findi
     SaveTimes times;
     times.stall = host.stall;
     times.durable = spec.durable.value_or(host.whole + write_time(spec, step, spec.data_reads));
-    findings.require(times.durable >= times.stall,
-                     "checkpoint.durable",
+    findings.require(times.durable >= times.stall, "checkpoint.durable",
                      "a save cannot protect before its stall is over");
     return times;
   }
   findings.require(!spec.durable || !spec.stall || *spec.durable == *spec.stall,
-                   "checkpoint.durable",
-                   "a synchronous save protects when its stall is over");
+                   "checkpoint.durable", "a synchronous save protects when its stall is over");
   // The slower stream; what a save takes whatever its size, it takes in both modes.
   const Seconds computed = std::max({write_time(spec, step, {}), copy, spec.least_stall});
   const Seconds stall = spec.stall ? *spec.stall : spec.durable.value_or(computed);
@@ -86,8 +79,7 @@ Bytes share_of_node(const RunPlan& plan) {
 }
 
 // Rates of one node of a tier: memory as fast as its GPUs copy, disks as stated.
-BytesPerSecond node_rate(const std::optional<BytesPerSecond>& stated,
-                         const CheckpointSpec& spec,
+BytesPerSecond node_rate(const std::optional<BytesPerSecond>& stated, const CheckpointSpec& spec,
                          const StepInput& step) {
   return stated.value_or(static_cast<double>(step.gpus_per_node) * spec.device_to_host);
 }
@@ -114,25 +106,20 @@ SaveTimes tier_times(const TierSpec& tier, const CheckpointSpec& spec, const Run
   return times;
 }
 
-void check_tier(const TierSpec& tier,
-                const std::string& key,
-                const RunPlan& plan,
+void check_tier(const TierSpec& tier, const std::string& key, const RunPlan& plan,
                 Findings& findings) {
   check_rate(tier.write, key + ".write", findings);
   check_rate(tier.read, key + ".read", findings);
   const bool is_disk = tier.medium == TierMedium::disk;
-  findings.require(
-      !is_disk || tier.write || tier.durable, key + ".write", "a disk needs its rate", "6GB/s");
-  findings.require(
-      !is_disk || tier.read || tier.load, key + ".read", "a disk needs its rate", "12GB/s");
-  findings.require(tier.replicas >= 1 && tier.replicas <= plan.step.nodes,
-                   key + ".replicas",
+  findings.require(!is_disk || tier.write || tier.durable, key + ".write", "a disk needs its rate",
+                   "6GB/s");
+  findings.require(!is_disk || tier.read || tier.load, key + ".read", "a disk needs its rate",
+                   "12GB/s");
+  findings.require(tier.replicas >= 1 && tier.replicas <= plan.step.nodes, key + ".replicas",
                    fmt::format("{} nodes cannot hold {} copies", plan.step.nodes, tier.replicas),
                    "1 to the nodes of the job");
-  findings.require(tier.replicas == 1 || plan.step.node_network || tier.durable,
-                   key + ".replicas",
-                   "the rate between nodes is not known",
-                   "state `durable` beside it");
+  findings.require(tier.replicas == 1 || plan.step.node_network || tier.durable, key + ".replicas",
+                   "the rate between nodes is not known", "state `durable` beside it");
   for (const auto& time : {tier.stall, tier.durable, tier.load}) {
     findings.require(!time || in_range(*time), key, "its times must be between 0 s and 73 years");
   }
@@ -166,9 +153,7 @@ CopySurvival survival_of(const TierSpec& tier, const RunPlan& plan) {
 }
 
 // Every node reads its own copy; those that replace lost nodes get theirs from a group member.
-Duration tier_load(const TierSpec& tier,
-                   const CheckpointSpec& spec,
-                   const PlannedCause& cause,
+Duration tier_load(const TierSpec& tier, const CheckpointSpec& spec, const PlannedCause& cause,
                    const RunPlan& plan) {
   if (tier.load) {
     return fixed(*tier.load);
@@ -216,8 +201,7 @@ std::int64_t crashed_nodes(const PlannedCause& cause) {
 // A crash of the whole job leaves none.
 void plan_just_in_time(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   const auto replicas = static_cast<std::int64_t>(std::floor(plan.step.state_replicas));
-  if (!findings.require(replicas >= 2,
-                        "checkpoint.just_in_time",
+  if (!findings.require(replicas >= 2, "checkpoint.just_in_time",
                         "needs a second replica of the whole training state on other GPUs",
                         "layout.data of 2 or more, with sharding none or hsdp")) {
     return;
@@ -239,12 +223,10 @@ void plan_just_in_time(const CheckpointSpec& spec, RunPlan& plan, Findings& find
 void plan_retention(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   findings.require_one(spec.keep, "checkpoint.keep");
   findings.require_one(spec.keep_every, "checkpoint.keep_every");
-  findings.require(!spec.keep_all || (!spec.keep && !spec.keep_every),
-                   "checkpoint.keep_every",
+  findings.require(!spec.keep_all || (!spec.keep && !spec.keep_every), "checkpoint.keep_every",
                    "every checkpoint is kept already",
                    "a number of checkpoints for checkpoint.keep");
-  findings.require(spec.corrupt >= 0.0 && spec.corrupt < 1.0,
-                   "checkpoint.corrupt",
+  findings.require(spec.corrupt >= 0.0 && spec.corrupt < 1.0, "checkpoint.corrupt",
                    "must be at least 0 and below 1");
   CheckpointPlan& checkpoint = plan.checkpoint;
   if (!spec.keep_all) {
@@ -267,8 +249,7 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   }
   plan.checkpoint.size = checkpoint_size(spec, plan.step);
   const SaveTimes times = storage_times(spec, plan.step, findings);
-  findings.require(in_range(times.stall) && in_range(times.durable),
-                   "checkpoint.stall",
+  findings.require(in_range(times.stall) && in_range(times.durable), "checkpoint.stall",
                    "a save must take between 0 s and 73 years");
   plan.stall = bounded_time(times.stall);
   plan.durable = bounded_time(times.durable);
@@ -282,8 +263,7 @@ void plan_saves(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
 void plan_tiers(const CheckpointSpec& spec, RunPlan& plan, Findings& findings) {
   CheckpointPlan& checkpoint = plan.checkpoint;
   constexpr std::size_t kMostTiers = 7;  // in front of the storage
-  findings.require(spec.tiers.size() <= kMostTiers,
-                   "checkpoint.tiers",
+  findings.require(spec.tiers.size() <= kMostTiers, "checkpoint.tiers",
                    fmt::format("{} tiers in front of the storage", spec.tiers.size()),
                    fmt::format("at most {}", kMostTiers));
   std::vector<SaveTimes> times;

@@ -27,14 +27,9 @@ std::int64_t to_steps(Seconds interval, SimTime step_time, std::int64_t least) {
 
 // What one tier asks for. A free one is at least as long as its copy takes to become durable, where
 // training goes on meanwhile, and as `least`; `budget`: what an overhead budget makes of it, or 0.
-TierChoice choice_of(const CheckpointInterval& interval,
-                     CheckpointMode mode,
-                     SimTime durable,
-                     SimTime least,
-                     std::int64_t budget,
-                     const RunPlan& plan,
-                     const std::string& key,
-                     Findings& findings) {
+TierChoice choice_of(const CheckpointInterval& interval, CheckpointMode mode, SimTime durable,
+                     SimTime least, std::int64_t budget, const RunPlan& plan,
+                     const std::string& key, Findings& findings) {
   const SimTime step_time = plan.step.step_time;
   TierChoice choice;
   if (const auto* steps = std::get_if<StepsInterval>(&interval)) {
@@ -42,8 +37,7 @@ TierChoice choice_of(const CheckpointInterval& interval,
       choice.steps = steps->steps;
     }
   } else if (const auto* time = std::get_if<TimeInterval>(&interval)) {
-    if (findings.require(in_range(time->value) && time->value > Seconds{},
-                         key,
+    if (findings.require(in_range(time->value) && time->value > Seconds{}, key,
                          "must be positive and below 73 years")) {
       choice.steps = to_steps(time->value, step_time, 1);
     }
@@ -106,9 +100,7 @@ std::vector<double> shares_of(const RunPlan& plan) {
 // The process that the intervals are chosen for, with the failures that need a checkpoint: a share
 // `needing` of all. Without any it goes back to the storage once in the longest time. `storage`:
 // what a save to the storage costs beside its stall.
-TieredRun tiered_run_of(const RunPlan& plan,
-                        const std::vector<double>& shares,
-                        double needing,
+TieredRun tiered_run_of(const RunPlan& plan, const std::vector<double>& shares, double needing,
                         Seconds storage) {
   TieredRun run;
   run.useful = seconds(1.0);
@@ -156,8 +148,7 @@ Seconds planned_time(const TrainingSpec& training, const RunPlan& plan) {
 }
 
 // What a save to the storage costs beyond its stall, in time of the job (planning.hpp).
-Seconds storage_in_time(const CheckpointSpec& spec,
-                        const TrainingSpec& training,
+Seconds storage_in_time(const CheckpointSpec& spec, const TrainingSpec& training,
                         const RunPlan& plan) {
   const DollarsPerSecond job = price_of_job(plan);
   const DollarsPerSecond stored =
@@ -194,31 +185,25 @@ void warn_about_slow_saves(const CheckpointSpec& spec, const RunPlan& plan, Find
       findings.warn(key_of_tier(spec, i),
                     fmt::format("a save takes {:.3g} s until it is durable, longer than the "
                                 "interval of {} steps: saves will wait for one another",
-                                durable,
-                                steps));
+                                durable, steps));
     }
   }
 }
 
-void warn_about_rounding(const CheckpointSpec& spec,
-                         const std::vector<TierChoice>& choices,
-                         const std::vector<std::int64_t>& steps,
-                         Findings& findings) {
+void warn_about_rounding(const CheckpointSpec& spec, const std::vector<TierChoice>& choices,
+                         const std::vector<std::int64_t>& steps, Findings& findings) {
   for (std::size_t i = 1; i < choices.size(); ++i) {
     if (choices[i].steps > 0 && choices[i].steps != steps[i]) {
       findings.warn(key_of_tier(spec, i),
                     fmt::format("{} steps become {}: a multiple of the {} steps of the faster tier",
-                                choices[i].steps,
-                                steps[i],
-                                steps[i - 1]));
+                                choices[i].steps, steps[i], steps[i - 1]));
     }
   }
 }
 
 // One tier has a closed form; several are searched. Without failures that need a checkpoint only
 // stated intervals are saved.
-std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices,
-                                   Seconds storage,
+std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices, Seconds storage,
                                    const RunPlan& plan) {
   const SimTime step_time = plan.step.step_time;
   const std::vector<double> shares =
@@ -240,19 +225,15 @@ std::vector<std::int64_t> steps_of(const std::vector<TierChoice>& choices,
 
 }  // namespace
 
-void plan_interval(const CheckpointSpec& spec,
-                   const TrainingSpec& training,
-                   RunPlan& plan,
+void plan_interval(const CheckpointSpec& spec, const TrainingSpec& training, RunPlan& plan,
                    Findings& findings) {
   CheckpointPlan& checkpoint = plan.checkpoint;
   const Seconds stated = spec.least_interval.value_or(Seconds{});
-  findings.require(in_range(stated) && stated >= Seconds{},
-                   "checkpoint.least_interval",
+  findings.require(in_range(stated) && stated >= Seconds{}, "checkpoint.least_interval",
                    "must not be negative, and below 73 years");
   findings.require(
       !spec.overhead_budget || (*spec.overhead_budget > 0.0 && *spec.overhead_budget <= 1.0),
-      "checkpoint.overhead_budget",
-      "must be above 0 and at most 1");
+      "checkpoint.overhead_budget", "must be above 0 and at most 1");
   if (!findings.sound()) {
     return;
   }
@@ -260,14 +241,11 @@ void plan_interval(const CheckpointSpec& spec,
   std::vector<TierChoice> choices;
   for (std::size_t i = 0; i < checkpoint.tiers.size(); ++i) {
     const bool is_storage = i == spec.tiers.size();
-    choices.push_back(choice_of(is_storage ? spec.interval : spec.tiers[i].interval,
-                                is_storage ? spec.mode : spec.tiers[i].mode,
-                                checkpoint.saves[i].copies.back().durable,
-                                is_storage ? least : SimTime{},
-                                is_storage ? steps_of_budget(spec, plan) : 0,
-                                plan,
-                                key_of_tier(spec, i),
-                                findings));
+    choices.push_back(choice_of(
+        is_storage ? spec.interval : spec.tiers[i].interval,
+        is_storage ? spec.mode : spec.tiers[i].mode, checkpoint.saves[i].copies.back().durable,
+        is_storage ? least : SimTime{}, is_storage ? steps_of_budget(spec, plan) : 0, plan,
+        key_of_tier(spec, i), findings));
   }
   if (!findings.sound()) {
     return;

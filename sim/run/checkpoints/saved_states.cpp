@@ -57,9 +57,7 @@ void SavedStates::abort() {
   next_durable_ = kForever;
 }
 
-void SavedStates::strike(std::int32_t cause,
-                         std::int64_t before,
-                         std::int64_t after,
+void SavedStates::strike(std::int32_t cause, std::int64_t before, std::int64_t after,
                          RandomStream& luck) {
   for (std::size_t i = 0; i < count_; ++i) {
     const double survives = plan_.tiers[i].survival.of(cause, before, after);

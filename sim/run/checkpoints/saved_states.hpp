@@ -37,9 +37,7 @@ class SavedStates {
   void reset();
 
   // When the next copy in flight becomes durable; kForever without one.
-  [[nodiscard]] SimTime next_durable() const {
-    return next_durable_;
-  }
+  [[nodiscard]] SimTime next_durable() const { return next_durable_; }
 
   // Until when the n-th save has to wait for copies in flight to its tiers; in the past without.
   [[nodiscard]] SimTime blocked_until(std::int64_t n) const {
@@ -97,28 +95,18 @@ class SavedStates {
   }
 
   // A copy of the state after `steps` is complete on the last tier, all other states stay.
-  void put(std::int64_t steps) {
-    hold(count_ - 1, steps);
-  }
+  void put(std::int64_t steps) { hold(count_ - 1, steps); }
 
   // The state on the last tier.
-  [[nodiscard]] std::int64_t on_storage() const {
-    return tiers_[count_ - 1].durable;
-  }
+  [[nodiscard]] std::int64_t on_storage() const { return tiers_[count_ - 1].durable; }
 
   // Until when the copy in flight to the last tier is written, kForever without one, and its steps.
-  [[nodiscard]] SimTime storage_flight_end() const {
-    return tiers_[count_ - 1].durable_at;
-  }
+  [[nodiscard]] SimTime storage_flight_end() const { return tiers_[count_ - 1].durable_at; }
 
-  [[nodiscard]] std::int64_t storage_flight() const {
-    return tiers_[count_ - 1].flight;
-  }
+  [[nodiscard]] std::int64_t storage_flight() const { return tiers_[count_ - 1].flight; }
 
   // Of a tier: until when its copy in flight is written, kForever without one.
-  [[nodiscard]] SimTime flight_end(std::size_t tier) const {
-    return tiers_[tier].durable_at;
-  }
+  [[nodiscard]] SimTime flight_end(std::size_t tier) const { return tiers_[tier].durable_at; }
 
   // The copy in flight to a tier is complete; the next durable copy is found by end_skip().
   void land(std::size_t tier) {
@@ -127,18 +115,14 @@ class SavedStates {
   }
 
   // A copy of the state after `steps` was made on a tier; or is in flight to it until `end`.
-  void keep(std::size_t tier, std::int64_t steps) {
-    hold(tier, steps);
-  }
+  void keep(std::size_t tier, std::int64_t steps) { hold(tier, steps); }
 
   void fly(std::size_t tier, std::int64_t steps, SimTime end) {
     tiers_[tier].flight = steps;
     tiers_[tier].durable_at = end;
   }
 
-  void end_skip() {
-    find_next_durable();
-  }
+  void end_skip() { find_next_durable(); }
 
   // All copies in flight are lost.
   void abort();
@@ -159,9 +143,7 @@ class SavedStates {
   // Training goes on from the state after `steps`: later copies are of no use any more.
   void forget_after(std::int64_t steps);
 
-  [[nodiscard]] bool tracks_older() const {
-    return tracks_older_;
-  }
+  [[nodiscard]] bool tracks_older() const { return tracks_older_; }
 
  private:
   struct Tier {

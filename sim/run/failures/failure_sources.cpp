@@ -16,17 +16,11 @@ constexpr std::uint32_t kModulated = 1;
 constexpr std::uint32_t kWho = 2;
 constexpr std::uint32_t kFirstOwn = 3;
 
-double to_ns(Seconds time) {
-  return in_seconds(time) / kNano;
-}
+double to_ns(Seconds time) { return in_seconds(time) / kNano; }
 
-Seconds to_time(double ns) {
-  return seconds(ns * kNano);
-}
+Seconds to_time(double ns) { return seconds(ns * kNano); }
 
-double unit_exponential(RandomStream& stream) {
-  return -std::log1p(-stream.uniform01());
-}
+double unit_exponential(RandomStream& stream) { return -std::log1p(-stream.uniform01()); }
 
 // The next of a stream of Exp(1). Up to eight are drawn together, twice as many each time: their
 // logarithms do not wait for one another, and a calm trial draws few in vain.
@@ -91,9 +85,8 @@ FailureSources::FailureSources(const RunPlan& plan)
     }
   }
   for (Merged* process : {&plain, &modulated}) {
-    if (std::any_of(process->shares.begin(), process->shares.end(), [](const Share& share) {
-          return share.rate > 0.0;
-        })) {
+    if (std::any_of(process->shares.begin(), process->shares.end(),
+                    [](const Share& share) { return share.rate > 0.0; })) {
       merged_.push_back(std::move(*process));
     }
   }
@@ -243,10 +236,8 @@ void FailureSources::start(Clocks& clocks, std::uint32_t trial) {
 // In a fleet long in use a remaining life has the density S(x) / mean, so x is uniform on [0, mean]
 // with probability S(x); else it is longer than the mean.
 template <typename Add>
-void FailureSources::first_failures(const Population& population,
-                                    std::uint32_t trial,
-                                    Seconds horizon,
-                                    Add add) const {
+void FailureSources::first_failures(const Population& population, std::uint32_t trial,
+                                    Seconds horizon, Add add) const {
   const std::uint64_t seed = plan_.simulation.seed;
   RandomStream stream(seed, trial, Purpose::failure_time, population.entity);
   const RemainingLife& life = population.first;
@@ -352,9 +343,7 @@ void FailureSources::set_exposure(SimTime now, NodeMix job, bool running) {
 
 Strike FailureSources::take(SimTime now) {
   ORRERY_CHECK(source_ != Source::none && now == next_,
-               "a strike taken at {} ns, but the next one is at {} ns",
-               now.ns,
-               next_.ns);
+               "a strike taken at {} ns, but the next one is at {} ns", now.ns, next_.ns);
   Strike strike;
   if (source_ != Source::log) {
     const std::int32_t cause = source_ == Source::merged ? take_merged(merged_[index_], now)

@@ -50,9 +50,7 @@ class FailureSources {
   void reset(std::uint32_t trial);
 
   // kForever when nothing will strike under the present exposure.
-  [[nodiscard]] SimTime next() const {
-    return next_;
-  }
+  [[nodiscard]] SimTime next() const { return next_; }
 
   // The strike at next(), which must be `now`; the one after it is drawn.
   Strike take(SimTime now);
@@ -128,9 +126,7 @@ class FailureSources {
   void start(Merged& merged, std::uint32_t trial);
   void start(Clocks& clocks, std::uint32_t trial);
   template <typename Add>
-  void first_failures(const Population& population,
-                      std::uint32_t trial,
-                      Seconds horizon,
+  void first_failures(const Population& population, std::uint32_t trial, Seconds horizon,
                       Add add) const;
   void schedule(Merged& merged, SimTime now);
   void schedule(Clocks& clocks, SimTime now);

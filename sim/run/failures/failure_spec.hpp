@@ -71,8 +71,7 @@ struct FailureCause {
 };
 
 // A cause that shares the node rate.
-[[nodiscard]] inline FailureCause failure_cause(std::string_view name,
-                                                FailureCategory category,
+[[nodiscard]] inline FailureCause failure_cause(std::string_view name, FailureCategory category,
                                                 double weight = 1.0) {
   FailureCause cause;
   cause.name = name;

@@ -62,15 +62,12 @@ class CausePlanner {
 
   // A cause that strikes nodes one by one, or else the job as a whole, at the rate that is stated,
   // and takes one node. Returns its index.
-  std::int32_t add_process(std::string_view name,
-                           std::optional<PerSecond> node_rate,
-                           std::optional<PerSecond> job_rate,
-                           const RecoveryStages& stages,
+  std::int32_t add_process(std::string_view name, std::optional<PerSecond> node_rate,
+                           std::optional<PerSecond> job_rate, const RecoveryStages& stages,
                            std::string_view key) {
     const bool stated = node_rate.has_value() != job_rate.has_value();
     const PerSecond rate = node_rate ? *node_rate : job_rate.value_or(PerSecond{});
-    findings_.require(stated && is_rate(rate),
-                      key,
+    findings_.require(stated && is_rate(rate), key,
                       fmt::format("{} needs one rate that is not negative", name),
                       "node_rate or job_rate");
     FailureCause cause = failure_cause(name, FailureCategory::unknown);
@@ -85,21 +82,17 @@ class CausePlanner {
 
  private:
   void check(const FailureCause& cause, std::string_view key) {
-    findings_.require(std::isfinite(cause.weight) && cause.weight >= 0.0,
-                      key,
+    findings_.require(std::isfinite(cause.weight) && cause.weight >= 0.0, key,
                       fmt::format("the weight of {} must not be negative", cause.name));
     check_stages(cause.recovery, key, findings_);
     const auto* domain = domain_of(cause.scope, spec_.domains);
-    findings_.require(
-        domain == nullptr || domain->value_or(0) >= 1,
-        key,
-        fmt::format(
-            "{} strikes a {}, whose nodes are not known", cause.name, to_string(cause.scope)),
-        fmt::format("failures.domains.{}: at least 1", to_string(cause.scope)));
+    findings_.require(domain == nullptr || domain->value_or(0) >= 1, key,
+                      fmt::format("{} strikes a {}, whose nodes are not known", cause.name,
+                                  to_string(cause.scope)),
+                      fmt::format("failures.domains.{}: at least 1", to_string(cause.scope)));
     const std::int64_t taken = cause.takes_nodes.value_or(0);
     findings_.require(
-        taken >= 0 && taken <= plan_.step.nodes,
-        key,
+        taken >= 0 && taken <= plan_.step.nodes, key,
         fmt::format("{} takes {} nodes of a job of {}", cause.name, taken, plan_.step.nodes));
     if (cause.life) {
       std::optional<std::string> problem = problem_of(*cause.life);
@@ -138,9 +131,7 @@ class CausePlanner {
   Findings& findings_;
 };
 
-bool is_factor(double value) {
-  return std::isfinite(value) && value >= 1.0;
-}
+bool is_factor(double value) { return std::isfinite(value) && value >= 1.0; }
 
 // Gives the cause just added its effect.
 void set_effect(RunPlan& plan, StrikeEffect effect, std::size_t index) {
@@ -149,15 +140,10 @@ void set_effect(RunPlan& plan, StrikeEffect effect, std::size_t index) {
   plan.causes.back().cumulative = 1.0;
 }
 
-void plan_slowdown(const SlowdownSpec& spec,
-                   bool takes_node,
-                   std::string_view key,
-                   CausePlanner& planner,
-                   RunPlan& plan,
-                   Findings& findings) {
+void plan_slowdown(const SlowdownSpec& spec, bool takes_node, std::string_view key,
+                   CausePlanner& planner, RunPlan& plan, Findings& findings) {
   findings.require_law(spec.duration, fmt::format("{}.duration", key));
-  findings.require(spec.slowdown.median != 0.0,
-                   fmt::format("{}.slowdown", key),
+  findings.require(spec.slowdown.median != 0.0, fmt::format("{}.slowdown", key),
                    "is required where no fault says which links are slow");
   findings.require((spec.slowdown.median == 0.0 || is_factor(spec.slowdown.median)) &&
                        std::isfinite(spec.slowdown.sigma) && spec.slowdown.sigma >= 0.0,
@@ -176,15 +162,12 @@ void plan_slowdown(const SlowdownSpec& spec,
   plan.failures.slowdowns.push_back(planned);
 }
 
-void plan_corruption(const SilentSpec& spec,
-                     CausePlanner& planner,
-                     RunPlan& plan,
+void plan_corruption(const SilentSpec& spec, CausePlanner& planner, RunPlan& plan,
                      Findings& findings) {
   constexpr std::string_view kKey = "failures.sdc";
   findings.require_law(spec.detection, "failures.sdc.detection");
   findings.require_law(spec.repeat_after, "failures.sdc.repeat_after");
-  findings.require(spec.repeats >= 0.0 && spec.repeats < 1.0,
-                   "failures.sdc.repeats",
+  findings.require(spec.repeats >= 0.0 && spec.repeats < 1.0, "failures.sdc.repeats",
                    "must be at least 0 and below 1: at 1 no host would ever be found");
   findings.require(is_factor(spec.checks), "failures.sdc.checks", "must be at least 1");
   plan.failures.step_factor = spec.checks;
@@ -195,24 +178,21 @@ void plan_corruption(const SilentSpec& spec,
   planned.detection = spec.detection;
   planned.repeats = spec.repeats;
   planned.repeat_after = spec.repeat_after;
-  planned.cause = planner.add_process(
-      "silent data corruption", spec.node_rate, spec.job_rate, spec.recovery, kKey);
+  planned.cause = planner.add_process("silent data corruption", spec.node_rate, spec.job_rate,
+                                      spec.recovery, kKey);
   set_effect(plan, StrikeEffect::silent, plan.failures.silent.size());
   plan.failures.silent.push_back(planned);
 }
 
 void plan_spikes(const SpikeSpec& spec, CausePlanner& planner, RunPlan& plan, Findings& findings) {
   constexpr std::string_view kKey = "failures.loss_spikes";
-  findings.require(spec.rate.has_value() != spec.every_steps.has_value(),
-                   kKey,
+  findings.require(spec.rate.has_value() != spec.every_steps.has_value(), kKey,
                    "needs exactly one of rate and every_steps");
-  findings.require(spec.rewind_steps.has_value() != spec.skip_steps.has_value(),
-                   kKey,
+  findings.require(spec.rewind_steps.has_value() != spec.skip_steps.has_value(), kKey,
                    "needs exactly one of rewind_steps and skip_steps");
   findings.require(spec.every_steps.value_or(1) >= 1 && spec.rewind_steps.value_or(0) >= 0 &&
                        spec.skip_steps.value_or(0) >= 0,
-                   kKey,
-                   "numbers of steps must not be negative, the mean distance at least 1");
+                   kKey, "numbers of steps must not be negative, the mean distance at least 1");
   if (!findings.sound()) {
     return;
   }
@@ -231,18 +211,13 @@ void plan_spikes(const SpikeSpec& spec, CausePlanner& planner, RunPlan& plan, Fi
 // Evictions of sound hosts are failures; they join the other causes before rates are summed up.
 void plan_false_alarms(const FailureSpec& spec, CausePlanner& planner) {
   if (spec.silent && (spec.silent->false_alarm_node_rate || spec.silent->false_alarm_job_rate)) {
-    planner.add_process("false alarm",
-                        spec.silent->false_alarm_node_rate,
-                        spec.silent->false_alarm_job_rate,
-                        spec.silent->recovery,
-                        "failures.sdc");
+    planner.add_process("false alarm", spec.silent->false_alarm_node_rate,
+                        spec.silent->false_alarm_job_rate, spec.silent->recovery, "failures.sdc");
   }
 }
 
 // Fills `slowdowns`, `silent`, `spikes` and `step_factor`, each with a cause of its own.
-void plan_silent(const FailureSpec& spec,
-                 CausePlanner& planner,
-                 RunPlan& plan,
+void plan_silent(const FailureSpec& spec, CausePlanner& planner, RunPlan& plan,
                  Findings& findings) {
   for (const SlowdownSpec& slowdown : spec.stragglers) {
     plan_slowdown(slowdown, true, "failures.stragglers", planner, plan, findings);
@@ -274,26 +249,21 @@ void fill(std::vector<T>& value, const std::vector<T>& base) {
 }
 
 // Heat, burn-in and episodes as one multiplier, and the nodes that fail more often.
-void plan_modulation(const FailureSpec& spec,
-                     std::optional<std::int64_t> start,
-                     FailurePlan& plan,
+void plan_modulation(const FailureSpec& spec, std::optional<std::int64_t> start, FailurePlan& plan,
                      Findings& findings) {
   HazardModulation& modulation = plan.modulation;
   const auto is_factor = [](double value) { return std::isfinite(value) && value >= 0.0; };
-  findings.require(spec.by_hour.empty() || spec.by_hour.size() == kHoursPerDay,
-                   "failures.diurnal",
+  findings.require(spec.by_hour.empty() || spec.by_hour.size() == kHoursPerDay, "failures.diurnal",
                    "needs a multiplier for each of the 24 hours");
   findings.require(std::all_of(spec.by_hour.begin(), spec.by_hour.end(), is_factor),
-                   "failures.diurnal",
-                   "a multiplier must not be negative");
+                   "failures.diurnal", "a multiplier must not be negative");
   modulation.by_hour = spec.by_hour;
   constexpr std::int64_t kDay = 86'400;
   const std::int64_t of_day = ((start.value_or(0) % kDay) + kDay) % kDay;
   modulation.day_offset = to_sim_time(seconds(static_cast<double>(of_day)));
   if (spec.burn_in) {
     findings.require(is_positive(spec.burn_in->factor) && in_range(spec.burn_in->age),
-                     "failures.burn_in",
-                     "the factor must be positive and the age not negative");
+                     "failures.burn_in", "the factor must be positive and the age not negative");
     findings.require_positive_time(spec.burn_in->decay, "failures.burn_in.decay");
     modulation.burn_in = spec.burn_in->factor;
     modulation.burn_in_decay = bounded_time(spec.burn_in->decay);
@@ -301,8 +271,8 @@ void plan_modulation(const FailureSpec& spec,
   }
   SimTime before;
   for (const EpisodeSpec& episode : spec.episodes) {
-    const HazardEpisode planned{
-        bounded_time(episode.begin), bounded_time(episode.end), episode.factor};
+    const HazardEpisode planned{bounded_time(episode.begin), bounded_time(episode.end),
+                                episode.factor};
     findings.require(
         is_factor(episode.factor) && before <= planned.begin && planned.begin < planned.end,
         "failures.episodes",
@@ -335,8 +305,8 @@ void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findi
     weights += cause.life ? 0.0 : cause.weight;
     shares = shares || !cause.life;
   }
-  findings.require(
-      !shares || is_positive(weights), "failures.causes", "no cause has a positive weight");
+  findings.require(!shares || is_positive(weights), "failures.causes",
+                   "no cause has a positive weight");
   for (const FailureCause& cause : causes) {
     const double share = weights > 0.0 ? cause.weight / weights : 0.0;
     planner.add(cause, "failures.causes", share * node_rate);
@@ -348,15 +318,12 @@ void plan_causes(const FailureSpec& spec, CausePlanner& planner, Findings& findi
 
 // The failures of a log, in order of time; what it names and the causes do not is a cause of its
 // own. Their mean distance takes the place of the rates.
-void plan_log(const std::vector<LoggedFailure>& lines,
-              CausePlanner& planner,
-              RunPlan& plan,
+void plan_log(const std::vector<LoggedFailure>& lines, CausePlanner& planner, RunPlan& plan,
               Findings& findings) {
   std::vector<LoggedStrike> log;
   for (const LoggedFailure& line : lines) {
-    const auto known = std::find_if(plan.causes.begin(), plan.causes.end(), [&](const auto& cause) {
-      return cause.name == line.cause;
-    });
+    const auto known = std::find_if(plan.causes.begin(), plan.causes.end(),
+                                    [&](const auto& cause) { return cause.name == line.cause; });
     auto index = static_cast<std::int32_t>(known - plan.causes.begin());
     if (known == plan.causes.end()) {
       planner.add(failure_cause(line.cause, FailureCategory::unknown), "failures.log");
@@ -365,8 +332,7 @@ void plan_log(const std::vector<LoggedFailure>& lines,
     const std::int64_t nodes =
         line.nodes.value_or(plan.causes[static_cast<std::size_t>(index)].takes_nodes);
     findings.require(
-        nodes >= 0 && nodes <= plan.step.nodes,
-        "failures.log",
+        nodes >= 0 && nodes <= plan.step.nodes, "failures.log",
         fmt::format("{} takes {} nodes of a job of {}", line.cause, nodes, plan.step.nodes));
     LoggedStrike strike{.at = bounded_time(line.at), .cause = index, .nodes = nodes};
     if (line.outage) {
@@ -374,8 +340,8 @@ void plan_log(const std::vector<LoggedFailure>& lines,
     }
     log.push_back(strike);
   }
-  std::stable_sort(
-      log.begin(), log.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  std::stable_sort(log.begin(), log.end(),
+                   [](const auto& a, const auto& b) { return a.at < b.at; });
   std::vector<double> counts(plan.causes.size(), 0.0);
   for (const LoggedStrike& strike : log) {
     counts[static_cast<std::size_t>(strike.cause)] += 1.0;
@@ -458,9 +424,7 @@ FailureSpec failures_with_preset(const FailureSpec& spec) {
   return result;
 }
 
-void plan_failures(const FailureSpec& spec,
-                   std::optional<std::int64_t> start,
-                   RunPlan& plan,
+void plan_failures(const FailureSpec& spec, std::optional<std::int64_t> start, RunPlan& plan,
                    Findings& findings) {
   plan.failures.full_nodes = plan.step.nodes;
   plan.failures.during_recovery = spec.during_recovery;

@@ -158,9 +158,8 @@ double TimeWarp::operational(SimTime t) const {
     return constant_ ? time : daily(time);
   }
   const auto after =
-      std::upper_bound(pieces_.begin(), pieces_.end(), time, [](double at, const Piece& piece) {
-        return at < piece.begin;
-      });
+      std::upper_bound(pieces_.begin(), pieces_.end(), time,
+                       [](double at, const Piece& piece) { return at < piece.begin; });
   const Piece& piece = *(after - 1);
   return piece.operational + piece.multiplier * (daily(time) - piece.daily);
 }
@@ -172,9 +171,8 @@ SimTime TimeWarp::time_of(double amount) const {
   double time = amount;
   if (!constant_) {
     const auto after = std::upper_bound(
-        pieces_.begin(), pieces_.end(), amount, [](double value, const Piece& piece) {
-          return value < piece.operational;
-        });
+        pieces_.begin(), pieces_.end(), amount,
+        [](double value, const Piece& piece) { return value < piece.operational; });
     const Piece& piece = after == pieces_.begin() ? *after : *(after - 1);
     if (!(piece.multiplier > 0.0) || !(plain_.back() > 0.0)) {
       return kForever;

@@ -30,9 +30,7 @@ namespace orrery::run {
 
 inline constexpr double kLatest = 0x1.0p61;  // kLongestTime: 73 years in nanoseconds
 
-[[nodiscard]] constexpr double to_ns(SimTime time) {
-  return static_cast<double>(time.ns);
-}
+[[nodiscard]] constexpr double to_ns(SimTime time) { return static_cast<double>(time.ns); }
 
 // Hazards are multiplied by `multiplier` from `begin` until `end`.
 struct HazardEpisode {
@@ -61,9 +59,7 @@ class TimeWarp {
  public:
   explicit TimeWarp(const HazardModulation& modulation);
 
-  [[nodiscard]] bool is_constant() const {
-    return constant_;
-  }
+  [[nodiscard]] bool is_constant() const { return constant_; }
 
   // Operational time from 0 to t.
   [[nodiscard]] double operational(SimTime t) const;

@@ -45,9 +45,7 @@ class Billing {
   }
 
   // hold() makes a difference.
-  [[nodiscard]] bool follows_nodes() const {
-    return !flat_ || timeline_ != nullptr;
-  }
+  [[nodiscard]] bool follows_nodes() const { return !flat_ || timeline_ != nullptr; }
 
   // The bill of a run that ends at `end`; its ledger is complete.
   [[nodiscard]] Bill bill(SimTime end, const RunLedger& ledger, const RunUse& use);

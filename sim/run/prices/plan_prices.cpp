@@ -16,13 +16,9 @@ constexpr double kMostOfAll = kGiga;
 constexpr const char* kPrices = "$0 to $1,000,000,000";
 constexpr const char* kPowers = "0 W to 1 GW";
 
-bool is_amount(double value) {
-  return value >= 0.0 && value <= kMostOfAll;
-}
+bool is_amount(double value) { return value >= 0.0 && value <= kMostOfAll; }
 
-bool is_price(DollarsPerSecond price) {
-  return is_amount(in_dollars_per_hour(price));
-}
+bool is_price(DollarsPerSecond price) { return is_amount(in_dollars_per_hour(price)); }
 
 void require_price(Dollars price, std::string_view key, Findings& findings) {
   findings.require(is_amount(in_dollars(price)), key, "is no price", kPrices);
@@ -59,22 +55,18 @@ DollarsPerSecond owned_price(const OwnedSpec& owned) {
 
 void check_owned(const PriceSpec& spec, Findings& findings) {
   const OwnedSpec& owned = *spec.owned;
-  findings.require(!spec.gpu_hour,
-                   "prices.owned",
-                   "owned nodes have no price per hour",
+  findings.require(!spec.gpu_hour, "prices.owned", "owned nodes have no price per hour",
                    "either prices.owned or prices.gpu_hour");
-  findings.require(spec.changes.empty(),
-                   "prices.changes",
+  findings.require(spec.changes.empty(), "prices.changes",
                    "the cost of owned nodes does not change with a price per hour");
   require_price(owned.purchase, "prices.owned.gpu", findings);
   findings.require_positive_time(owned.lifetime, "prices.owned.lifetime");
   findings.require_share(owned.residual, "prices.owned.residual");
-  findings.require(
-      is_amount(owned.maintenance), "prices.owned.maintenance", "must not be negative");
+  findings.require(is_amount(owned.maintenance), "prices.owned.maintenance",
+                   "must not be negative");
 }
 
-std::optional<SimTime> begin_of(const PriceChange& change,
-                                std::optional<std::int64_t> start,
+std::optional<SimTime> begin_of(const PriceChange& change, std::optional<std::int64_t> start,
                                 Findings& findings) {
   constexpr std::string_view kKey = "prices.changes";
   if (change.after) {
@@ -82,9 +74,7 @@ std::optional<SimTime> begin_of(const PriceChange& change,
                ? std::optional(bounded_time(*change.after))
                : std::nullopt;
   }
-  if (!findings.require(start.has_value(),
-                        kKey,
-                        "a price from a date on needs training.start",
+  if (!findings.require(start.has_value(), kKey, "a price from a date on needs training.start",
                         "a date with training.start, or a time such as 30d")) {
     return std::nullopt;
   }
@@ -92,9 +82,7 @@ std::optional<SimTime> begin_of(const PriceChange& change,
   return bounded_time(seconds(std::max(0.0, after)));
 }
 
-void plan_fixed(const PriceSpec& spec,
-                std::optional<std::int64_t> start,
-                RunPlan& plan,
+void plan_fixed(const PriceSpec& spec, std::optional<std::int64_t> start, RunPlan& plan,
                 Findings& findings) {
   const auto per_node = static_cast<double>(plan.step.gpus_per_node);
   PricePlan& pricing = plan.pricing;
@@ -114,10 +102,8 @@ void plan_fixed(const PriceSpec& spec,
   for (const PriceChange& change : spec.changes) {
     const std::optional<SimTime> from = begin_of(change, start, findings);
     if (!from || !require_price(change.gpu_hour, "prices.changes", findings) ||
-        !findings.require(*from >= pricing.fixed.back().from,
-                          "prices.changes",
-                          "a change comes before the one above it",
-                          "in the order of time")) {
+        !findings.require(*from >= pricing.fixed.back().from, "prices.changes",
+                          "a change comes before the one above it", "in the order of time")) {
       return;
     }
     if (*from == pricing.fixed.back().from) {
@@ -132,9 +118,8 @@ void plan_spot_price(const PriceSpec& spec, RunPlan& plan, Findings& findings) {
   if (plan.capacity.spot) {
     const std::vector<SpotTrace>& traces = plan.capacity.spot->traces;
     plan.pricing.traced_spot =
-        std::any_of(traces.begin(), traces.end(), [](const SpotTrace& trace) {
-          return trace.rows.front().price.has_value();
-        });
+        std::any_of(traces.begin(), traces.end(),
+                    [](const SpotTrace& trace) { return trace.rows.front().price.has_value(); });
   }
   if (!spec.spot_gpu_hour) {
     return;
@@ -162,13 +147,12 @@ void plan_energy(const EnergySpec& spec, RunPlan& plan, Findings& findings) {
   const double idle = spec.idle_watts.value_or(busy * kIdleShare);
   findings.require(is_amount(busy), "prices.energy.busy", "is no power of a node", kPowers);
   findings.require(is_amount(idle), "prices.energy.idle", "is no power of a node", kPowers);
-  findings.require(
-      is_amount(spec.pue) && spec.pue >= 1.0, "prices.energy.pue", "must be at least 1", "1 to 3");
+  findings.require(is_amount(spec.pue) && spec.pue >= 1.0, "prices.energy.pue",
+                   "must be at least 1", "1 to 3");
   const Dollars price = spec.per_kilowatt_hour.value_or(Dollars{});
   require_price(price, "prices.energy.kilowatt_hour", findings);
   findings.require(is_amount(spec.kilograms_per_kilowatt_hour.value_or(0.0)),
-                   "prices.energy.carbon",
-                   "must not be negative");
+                   "prices.energy.carbon", "must not be negative");
   plan.pricing.energy =
       PlannedEnergy{busy * spec.pue, idle * spec.pue, price, spec.kilograms_per_kilowatt_hour};
 }
@@ -214,9 +198,7 @@ void plan_prices(const RunSpec& run, RunPlan& plan, Findings& findings) {
   if (spec.operators) {
     const OperatorSpec& operators = *spec.operators;
     findings.require(is_price(operators.per_hour) && in_range(operators.per_failure),
-                     "prices.operators",
-                     "neither the price nor the time may be negative",
-                     kPrices);
+                     "prices.operators", "neither the price nor the time may be negative", kPrices);
     plan.pricing.per_failure = operators.per_hour * operators.per_failure;
   }
   const PricePlan& pricing = plan.pricing;

@@ -24,13 +24,10 @@ void check_curve(const GpuCurve& curve, Findings& findings) {
   constexpr std::string_view kKey = "recovery.communicators.points";
   for (std::size_t i = 0; i < curve.size(); ++i) {
     findings.require(
-        is_positive(curve[i].gpus) && in_range(curve[i].time) && curve[i].time > Seconds{},
-        kKey,
+        is_positive(curve[i].gpus) && in_range(curve[i].time) && curve[i].time > Seconds{}, kKey,
         "GPUs and times must be positive");
-    findings.require(i == 0 || curve[i].gpus > curve[i - 1].gpus,
-                     kKey,
-                     fmt::format("{} GPUs after {}: the GPUs must rise",
-                                 curve[i].gpus,
+    findings.require(i == 0 || curve[i].gpus > curve[i - 1].gpus, kKey,
+                     fmt::format("{} GPUs after {}: the GPUs must rise", curve[i].gpus,
                                  i == 0 ? 0.0 : curve[i - 1].gpus));
   }
 }
@@ -61,21 +58,16 @@ void check_recovery(const RecoverySpec& spec, Findings& findings) {
   findings.require_time(spec.watchdog.value_or(Seconds{}), "recovery.watchdog");
   findings.require_time(spec.inspection.value_or(Seconds{}), "recovery.inspection");
   findings.require_time(spec.failed_restart, "recovery.failed_restart");
-  findings.require(spec.restart_fails >= 0.0 && spec.restart_fails < 1.0,
-                   "recovery.restart_fails",
+  findings.require(spec.restart_fails >= 0.0 && spec.restart_fails < 1.0, "recovery.restart_fails",
                    "must be at least 0 and below 1");
-  findings.require(!spec.max_restarts || *spec.max_restarts >= 0,
-                   "recovery.max_restarts",
+  findings.require(!spec.max_restarts || *spec.max_restarts >= 0, "recovery.max_restarts",
                    "must not be negative");
   if (spec.slow_steps) {
     findings.require(spec.slow_steps->steps >= 1 && spec.slow_steps->factor >= 1.0 &&
                          std::isfinite(spec.slow_steps->factor),
-                     "recovery.slow_steps",
-                     "needs at least 1 step and a factor of at least 1");
-    findings.require(!spec.stages[kWarmUp],
-                     "recovery.slow_steps",
-                     "is a second warm-up beside recovery.warm_up",
-                     "one of the two");
+                     "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
+    findings.require(!spec.stages[kWarmUp], "recovery.slow_steps",
+                     "is a second warm-up beside recovery.warm_up", "one of the two");
   }
 }
 
@@ -107,8 +99,8 @@ bool load_is_computed(const RecoverySpec& spec, const PlannedCause& cause) {
 
 Seconds value_at(const GpuCurve& curve, double gpus) {
   ORRERY_CHECK(!curve.empty(), "a curve without points has no value at {} GPUs", gpus);
-  const auto above = std::find_if(
-      curve.begin(), curve.end(), [&](const GpuPoint& point) { return point.gpus >= gpus; });
+  const auto above = std::find_if(curve.begin(), curve.end(),
+                                  [&](const GpuPoint& point) { return point.gpus >= gpus; });
   if (above == curve.begin()) {
     return curve.front().time;
   }
@@ -129,8 +121,7 @@ void check_stages(const RecoveryStages& stages, std::string_view key, Findings& 
 }
 
 std::array<Duration, kRecoveryStageCount> job_recovery(const RecoverySpec& spec,
-                                                       const StepInput& step,
-                                                       Seconds load,
+                                                       const StepInput& step, Seconds load,
                                                        Findings& findings) {
   check_recovery(spec, findings);
   const RecoveryPreset* preset = spec.preset.get();
@@ -153,10 +144,8 @@ std::array<Duration, kRecoveryStageCount> job_recovery(const RecoverySpec& spec,
   return stages;
 }
 
-void plan_recovery(const RecoverySpec& spec,
-                   const CheckpointSpec& checkpoint,
-                   const std::array<Duration, kRecoveryStageCount>& job,
-                   RunPlan& plan,
+void plan_recovery(const RecoverySpec& spec, const CheckpointSpec& checkpoint,
+                   const std::array<Duration, kRecoveryStageCount>& job, RunPlan& plan,
                    Findings& findings) {
   if (!findings.sound()) {
     return;

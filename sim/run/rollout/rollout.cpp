@@ -34,9 +34,8 @@ struct Generation {
 
 Generation generation(const RolloutSpec& spec, std::int64_t answers, std::int64_t gpus) {
   const double at_once =
-      std::max(1.0,
-               spec.concurrency ? static_cast<double>(*spec.concurrency)
-                                : static_cast<double>(answers) / static_cast<double>(gpus));
+      std::max(1.0, spec.concurrency ? static_cast<double>(*spec.concurrency)
+                                     : static_cast<double>(answers) / static_cast<double>(gpus));
   const Seconds shared = seconds(1.0 / spec.tokens_per_second);
   const Seconds alone = std::min(spec.token_time, shared * at_once);
   return {.lone = alone,
@@ -95,15 +94,14 @@ RolloutResult compose_rollout(const RolloutSpec& spec, const TrainerTimes& train
   if (left > Seconds{}) {
     result.balanced = generated.per_token * generated.work / left;
   }
-  for (const RolloutPhase& phase : {RolloutPhase{"generation", making},
-                                    RolloutPhase{"reward", spec.reward},
-                                    RolloutPhase{"old log probabilities", old},
-                                    RolloutPhase{"reference log probabilities", reference},
-                                    RolloutPhase{"values of the critic", values},
-                                    RolloutPhase{"update of the critic", critic_update},
-                                    RolloutPhase{"update", update},
-                                    RolloutPhase{"weight synchronisation", sync},
-                                    RolloutPhase{"offload and wake", switching}}) {
+  for (const RolloutPhase& phase :
+       {RolloutPhase{"generation", making}, RolloutPhase{"reward", spec.reward},
+        RolloutPhase{"old log probabilities", old},
+        RolloutPhase{"reference log probabilities", reference},
+        RolloutPhase{"values of the critic", values},
+        RolloutPhase{"update of the critic", critic_update}, RolloutPhase{"update", update},
+        RolloutPhase{"weight synchronisation", sync},
+        RolloutPhase{"offload and wake", switching}}) {
     if (phase.time > Seconds{}) {
       result.phases.push_back(phase);
     }

@@ -32,8 +32,7 @@ std::int64_t least_with_cdf(const Law& law, double q, double largest) {
 void check_cost(const CheckpointCost& cost) {
   ORRERY_CHECK(cost.mtbf > Seconds{} && cost.checkpoint >= Seconds{},
                "a checkpoint of {} s and an MTBF of {} s have no optimal interval",
-               in_seconds(cost.checkpoint),
-               in_seconds(cost.mtbf));
+               in_seconds(cost.checkpoint), in_seconds(cost.mtbf));
 }
 
 Seconds geometric_mean(Seconds a, Seconds b) {
@@ -132,15 +131,12 @@ Outcome repeated(Outcome outcome, std::size_t tier) {
 void check_tiers(const TieredRun& run) {
   ORRERY_CHECK(!run.tiers.empty() && run.mtbf > Seconds{} && run.interval > Seconds{},
                "{} tiers with an interval of {} s and an MTBF of {} s have no run time",
-               run.tiers.size(),
-               in_seconds(run.interval),
-               in_seconds(run.mtbf));
+               run.tiers.size(), in_seconds(run.interval), in_seconds(run.mtbf));
   std::int64_t before = 1;
   for (const TierCost& tier : run.tiers) {
     ORRERY_CHECK(tier.every >= before && tier.every % before == 0,
                  "a tier saved every {} times is no multiple of one saved every {} times",
-                 tier.every,
-                 before);
+                 tier.every, before);
     before = tier.every;
   }
 }
@@ -149,9 +145,7 @@ void check_tiers(const TieredRun& run) {
 // before them theirs holds. After every change of a multiple the fastest tier is searched anew.
 class TierSearch {
  public:
-  TierSearch(const TieredRun& run,
-             std::span<const TierChoice> choices,
-             Seconds step,
+  TierSearch(const TieredRun& run, std::span<const TierChoice> choices, Seconds step,
              std::int64_t most)
       : run_(run), choices_(choices), step_(step), most_(most) {}
 
@@ -349,10 +343,7 @@ std::int64_t poisson_quantile(double mean, double q) {
 
 std::int64_t binomial_quantile(std::int64_t n, double p, double q) {
   ORRERY_CHECK(n >= 0 && p >= 0.0 && p <= 1.0 && q > 0.0 && q < 1.0,
-               "no binomial quantile at n {}, p {}, q {}",
-               n,
-               p,
-               q);
+               "no binomial quantile at n {}, p {}, q {}", n, p, q);
   const double trials = static_cast<double>(n);
   return least_with_cdf(boost::math::binomial_distribution<double>(trials, p), q, trials);
 }
@@ -395,30 +386,21 @@ Seconds tiered_run_time(const TieredRun& run) {
          (run.useful / (saves * run.interval));
 }
 
-double tiered_waste(const TieredRun& run) {
-  return tiered_run_time(run) / run.useful - 1.0;
-}
+double tiered_waste(const TieredRun& run) { return tiered_run_time(run) / run.useful - 1.0; }
 
-std::vector<std::int64_t> best_tier_steps(const TieredRun& run,
-                                          std::span<const TierChoice> choices,
-                                          Seconds step,
-                                          std::int64_t most) {
+std::vector<std::int64_t> best_tier_steps(const TieredRun& run, std::span<const TierChoice> choices,
+                                          Seconds step, std::int64_t most) {
   ORRERY_CHECK(run.tiers.size() == choices.size() && !choices.empty() && step > Seconds{},
-               "{} tiers with {} choices have no best interval",
-               run.tiers.size(),
-               choices.size());
+               "{} tiers with {} choices have no best interval", run.tiers.size(), choices.size());
   return TierSearch(run, choices, step, most).best();
 }
 
 // The generating polynomial of the losses that leave a group alive is (1 + x)^m - x^m; that of all
 // groups its power. With x = y / machines no coefficient leaves the range of a double.
-std::vector<double> replica_survivals(std::int64_t machines,
-                                      std::int64_t group,
+std::vector<double> replica_survivals(std::int64_t machines, std::int64_t group,
                                       std::int64_t most) {
-  ORRERY_CHECK(machines >= 1 && group >= 1 && most >= 0,
-               "{} machines cannot form groups of {}",
-               machines,
-               group);
+  ORRERY_CHECK(machines >= 1 && group >= 1 && most >= 0, "{} machines cannot form groups of {}",
+               machines, group);
   group = std::min(group, machines);
   const double scale = static_cast<double>(machines);
   const std::int64_t last = std::min(machines, most);

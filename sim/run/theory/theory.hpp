@@ -45,8 +45,7 @@ struct CheckpointCost {
 [[nodiscard]] Seconds optimal_interval(const CheckpointCost& cost);
 
 // First order of the waste per unit of useful time: C / tau + (tau / 2 + R) / M.
-[[nodiscard]] double first_order_waste(const CheckpointCost& cost,
-                                       Seconds interval,
+[[nodiscard]] double first_order_waste(const CheckpointCost& cost, Seconds interval,
                                        Seconds restart = {});
 
 struct EttrInput {
@@ -137,14 +136,12 @@ struct TierChoice {
 // seldom as the next one, the last one as seldom as `most` steps.
 [[nodiscard]] std::vector<std::int64_t> best_tier_steps(const TieredRun& run,
                                                         std::span<const TierChoice> choices,
-                                                        Seconds step,
-                                                        std::int64_t most);
+                                                        Seconds step, std::int64_t most);
 
 // [k]: probability that no group of `group` of `machines` machines is lost whole when k of them
 // fail at random, k = 0 .. most; ends before when the probability has become 0. Machines that do
 // not fill a group are kept by another one and count as survivors.
-[[nodiscard]] std::vector<double> replica_survivals(std::int64_t machines,
-                                                    std::int64_t group,
+[[nodiscard]] std::vector<double> replica_survivals(std::int64_t machines, std::int64_t group,
                                                     std::int64_t most);
 
 }  // namespace orrery::run

@@ -14,31 +14,19 @@ namespace orrery::run {
 
 namespace {
 
-bool is_time(Seconds value) {
-  return std::isfinite(in_seconds(value)) && value >= Seconds{};
-}
+bool is_time(Seconds value) { return std::isfinite(in_seconds(value)) && value >= Seconds{}; }
 
-bool is_positive_time(Seconds value) {
-  return is_time(value) && value > Seconds{};
-}
+bool is_positive_time(Seconds value) { return is_time(value) && value > Seconds{}; }
 
 // P(Z <= z) of a standard normal.
-double normal_probability(double z) {
-  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
-}
+double normal_probability(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
-double log_ratio(Seconds value, Seconds unit) {
-  return std::log(value / unit);
-}
+double log_ratio(Seconds value, Seconds unit) { return std::log(value / unit); }
 
 struct MeanOf {
-  Seconds operator()(const FixedLaw& law) const {
-    return law.value;
-  }
+  Seconds operator()(const FixedLaw& law) const { return law.value; }
 
-  Seconds operator()(const ExponentialLaw& law) const {
-    return law.mean;
-  }
+  Seconds operator()(const ExponentialLaw& law) const { return law.mean; }
 
   Seconds operator()(const WeibullLaw& law) const {
     return law.scale * std::tgamma(1.0 + 1.0 / law.shape);
@@ -48,9 +36,7 @@ struct MeanOf {
     return law.median * std::exp(0.5 * law.sigma * law.sigma);
   }
 
-  Seconds operator()(const UniformLaw& law) const {
-    return 0.5 * (law.low + law.high);
-  }
+  Seconds operator()(const UniformLaw& law) const { return 0.5 * (law.low + law.high); }
 
   Seconds operator()(const EmpiricalLaw& law) const {
     Seconds sum;
@@ -65,21 +51,13 @@ struct MeanOf {
 struct Scale {
   double factor;
 
-  void operator()(FixedLaw& law) const {
-    law.value *= factor;
-  }
+  void operator()(FixedLaw& law) const { law.value *= factor; }
 
-  void operator()(ExponentialLaw& law) const {
-    law.mean *= factor;
-  }
+  void operator()(ExponentialLaw& law) const { law.mean *= factor; }
 
-  void operator()(WeibullLaw& law) const {
-    law.scale *= factor;
-  }
+  void operator()(WeibullLaw& law) const { law.scale *= factor; }
 
-  void operator()(LognormalLaw& law) const {
-    law.median *= factor;
-  }
+  void operator()(LognormalLaw& law) const { law.median *= factor; }
 
   void operator()(UniformLaw& law) const {
     law.low *= factor;
@@ -102,13 +80,9 @@ Law scaled_by(Law law, double factor) {
 struct Draw {
   RandomStream& stream;
 
-  Seconds operator()(const FixedLaw& law) const {
-    return law.value;
-  }
+  Seconds operator()(const FixedLaw& law) const { return law.value; }
 
-  Seconds operator()(const ExponentialLaw& law) const {
-    return stream.exponential(law.mean);
-  }
+  Seconds operator()(const ExponentialLaw& law) const { return stream.exponential(law.mean); }
 
   Seconds operator()(const LognormalLaw& law) const {
     return stream.lognormal(law.median, law.sigma);
@@ -195,9 +169,7 @@ struct LifeProblemOf {
 struct ProbabilityOf {
   Seconds x;
 
-  double operator()(const ExponentialLaw& law) const {
-    return -std::expm1(-(x / law.mean));
-  }
+  double operator()(const ExponentialLaw& law) const { return -std::expm1(-(x / law.mean)); }
 
   double operator()(const WeibullLaw& law) const {
     return -std::expm1(-std::pow(x / law.scale, law.shape));
@@ -218,9 +190,7 @@ struct ProbabilityOf {
 struct SurvivalAt {
   Seconds x;
 
-  double operator()(const ExponentialLaw& law) const {
-    return std::exp(-(x / law.mean));
-  }
+  double operator()(const ExponentialLaw& law) const { return std::exp(-(x / law.mean)); }
 
   double operator()(const WeibullLaw& law) const {
     return std::exp(-std::pow(x / law.scale, law.shape));
@@ -230,18 +200,14 @@ struct SurvivalAt {
     return x > Seconds{} ? normal_probability(-log_ratio(x, law.median) / law.sigma) : 1.0;
   }
 
-  double operator()(const EmpiricalLaw& law) const {
-    return 1.0 - ProbabilityOf{x}(law);
-  }
+  double operator()(const EmpiricalLaw& law) const { return 1.0 - ProbabilityOf{x}(law); }
 };
 
 // The integral of S / mean from 0 to x: the remaining life in a fleet long in use.
 struct StationaryProbability {
   Seconds x;
 
-  double operator()(const ExponentialLaw& law) const {
-    return ProbabilityOf{x}(law);
-  }
+  double operator()(const ExponentialLaw& law) const { return ProbabilityOf{x}(law); }
 
   double operator()(const WeibullLaw& law) const {
     return boost::math::gamma_p(1.0 / law.shape, std::pow(x / law.scale, law.shape));
@@ -277,9 +243,7 @@ struct LifeAt {
   double below;
   double above;
 
-  Seconds operator()(const ExponentialLaw& law) const {
-    return law.mean * -log_above();
-  }
+  Seconds operator()(const ExponentialLaw& law) const { return law.mean * -log_above(); }
 
   Seconds operator()(const WeibullLaw& law) const {
     return law.scale * std::pow(-log_above(), 1.0 / law.shape);
@@ -309,8 +273,7 @@ double lognormal_sigma(Seconds mean, Seconds median) {
 
 LognormalLaw lognormal_with_mean(Seconds median, Seconds mean) {
   ORRERY_CHECK(median > Seconds{} && mean >= median,
-               "no lognormal law has the median {} s and the mean {} s",
-               in_seconds(median),
+               "no lognormal law has the median {} s and the mean {} s", in_seconds(median),
                in_seconds(mean));
   return {median, lognormal_sigma(mean, median)};
 }
@@ -323,21 +286,13 @@ LognormalLaw lognormal_of_mean(Seconds mean, double sigma) {
   return {mean * std::exp(-0.5 * sigma * sigma), sigma};
 }
 
-Seconds mean(const Duration& duration) {
-  return std::visit(MeanOf{}, duration);
-}
+Seconds mean(const Duration& duration) { return std::visit(MeanOf{}, duration); }
 
-Seconds mean(const LifeLaw& law) {
-  return std::visit(MeanOf{}, law);
-}
+Seconds mean(const LifeLaw& law) { return std::visit(MeanOf{}, law); }
 
-Duration scaled(const Duration& duration, double factor) {
-  return scaled_by(duration, factor);
-}
+Duration scaled(const Duration& duration, double factor) { return scaled_by(duration, factor); }
 
-LifeLaw scaled(const LifeLaw& law, double factor) {
-  return scaled_by(law, factor);
-}
+LifeLaw scaled(const LifeLaw& law, double factor) { return scaled_by(law, factor); }
 
 Seconds sample(const Duration& duration, RandomStream& stream) {
   return std::visit(Draw{stream}, duration);
@@ -374,9 +329,7 @@ RemainingLife::RemainingLife(LifeLaw law, InitialAge age)
   }
 }
 
-double RemainingLife::survival(Seconds x) const {
-  return std::visit(SurvivalAt{x}, law_);
-}
+double RemainingLife::survival(Seconds x) const { return std::visit(SurvivalAt{x}, law_); }
 
 double RemainingLife::probability(Seconds x) const {
   if (age_.kind == AgeKind::stationary) {

@@ -69,9 +69,7 @@ struct EmpiricalLaw {
 using Duration = std::variant<FixedLaw, ExponentialLaw, LognormalLaw, UniformLaw, EmpiricalLaw>;
 using LifeLaw = std::variant<ExponentialLaw, WeibullLaw, LognormalLaw, EmpiricalLaw>;
 
-[[nodiscard]] inline Duration fixed(Seconds value) {
-  return FixedLaw{value};
-}
+[[nodiscard]] inline Duration fixed(Seconds value) { return FixedLaw{value}; }
 
 // Of the lognormal law with this mean and median; 0 where the mean is not above the median.
 [[nodiscard]] double lognormal_sigma(Seconds mean, Seconds median);
@@ -124,15 +122,11 @@ class RemainingLife {
 
   // Whether it is that of a component at a random point of its life; survival() and mean() of a new
   // one then describe it: its density is survival(x) / mean().
-  [[nodiscard]] bool is_stationary() const {
-    return age_.kind == AgeKind::stationary;
-  }
+  [[nodiscard]] bool is_stationary() const { return age_.kind == AgeKind::stationary; }
 
   [[nodiscard]] double survival(Seconds x) const;
 
-  [[nodiscard]] Seconds mean() const {
-    return mean_;
-  }
+  [[nodiscard]] Seconds mean() const { return mean_; }
 
   // The x with probability(x) = u, for u on [0, 1).
   [[nodiscard]] Seconds quantile(double u) const;

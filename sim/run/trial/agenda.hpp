@@ -34,36 +34,22 @@ class Agenda {
   void reset();
   void look_ahead(const Moment& moment);
 
-  [[nodiscard]] std::int64_t next_step() const {
-    return next_step_;
-  }
+  [[nodiscard]] std::int64_t next_step() const { return next_step_; }
 
-  [[nodiscard]] SimTime next_stop() const {
-    return next_stop_;
-  }
+  [[nodiscard]] SimTime next_stop() const { return next_stop_; }
 
   // Training is over after `steps`.
-  [[nodiscard]] bool ends_at(std::int64_t steps) const {
-    return steps == target_;
-  }
+  [[nodiscard]] bool ends_at(std::int64_t steps) const { return steps == target_; }
 
   // The last step of a stretch of training and saves from which nothing is missed; the save at
   // next_step() belongs to what is due there when the job ends or grows with it.
-  [[nodiscard]] std::int64_t last_quiet_step() const {
-    return last_quiet_step_;
-  }
+  [[nodiscard]] std::int64_t last_quiet_step() const { return last_quiet_step_; }
 
-  [[nodiscard]] const PlannedPhase& phase() const {
-    return plan_.phases[phase_];
-  }
+  [[nodiscard]] const PlannedPhase& phase() const { return plan_.phases[phase_]; }
 
-  [[nodiscard]] const PlannedPhase& next_phase() const {
-    return plan_.phases[phase_ + 1];
-  }
+  [[nodiscard]] const PlannedPhase& next_phase() const { return plan_.phases[phase_ + 1]; }
 
-  void enter_next_phase() {
-    ++phase_;
-  }
+  void enter_next_phase() { ++phase_; }
 
   // Going back to `steps` leads to another phase.
   [[nodiscard]] bool leaves_phase(std::int64_t steps) const {
@@ -72,13 +58,9 @@ class Agenda {
 
   void go_back(std::int64_t steps);
 
-  [[nodiscard]] bool evaluates_at(std::int64_t steps) const {
-    return steps == next_evaluation_;
-  }
+  [[nodiscard]] bool evaluates_at(std::int64_t steps) const { return steps == next_evaluation_; }
 
-  void end_evaluation() {
-    next_evaluation_ += evaluation_;
-  }
+  void end_evaluation() { next_evaluation_ += evaluation_; }
 
   // nullptr: none is due.
   [[nodiscard]] const PlannedRework* rework_at(std::int64_t steps) const;
@@ -89,13 +71,9 @@ class Agenda {
     stalled_until_ = end;
   }
 
-  [[nodiscard]] SimTime stalled_until() const {
-    return stalled_until_;
-  }
+  [[nodiscard]] SimTime stalled_until() const { return stalled_until_; }
 
-  [[nodiscard]] bool maintenance_is_due(SimTime now) const {
-    return next_maintenance_ <= now;
-  }
+  [[nodiscard]] bool maintenance_is_due(SimTime now) const { return next_maintenance_ <= now; }
 
   // Done `now`; the next one at a multiple of the period.
   void end_maintenance(SimTime now);
@@ -104,9 +82,7 @@ class Agenda {
   [[nodiscard]] bool take_unitemised(SimTime now);
 
   // Growth does not wait for the next save.
-  [[nodiscard]] bool grows_at_once() const {
-    return grows_at_once_;
-  }
+  [[nodiscard]] bool grows_at_once() const { return grows_at_once_; }
 
  private:
   static constexpr std::int64_t kNever = std::int64_t{1} << 62;
@@ -156,18 +132,12 @@ class Departures {
   }
 
   // Those up to `time` need nothing more; update() follows.
-  void deal_with(SimTime time) {
-    dealt_with_ = std::max(dealt_with_, time);
-  }
+  void deal_with(SimTime time) { dealt_with_ = std::max(dealt_with_, time); }
 
   // When the nodes leave; kForever when nothing is announced.
-  [[nodiscard]] SimTime next() const {
-    return next_;
-  }
+  [[nodiscard]] SimTime next() const { return next_; }
 
-  [[nodiscard]] SimTime save_at() const {
-    return save_at_;
-  }
+  [[nodiscard]] SimTime save_at() const { return save_at_; }
 
  private:
   const NodePool& pool_;

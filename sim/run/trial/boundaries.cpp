@@ -214,8 +214,7 @@ bool RunSimulator::end_stage(Recovering& state) {
     case Stage::load:
       if (steps_ > 0 && recovery_.copy_is_unreadable()) {  // the one before is tried
         ++result_.unreadable_checkpoints;
-        go_back(recovery_.drop_copy(saves_.states(), outage, steps_),
-                RunCategory::lost_work,
+        go_back(recovery_.drop_copy(saves_.states(), outage, steps_), RunCategory::lost_work,
                 outage.cause);
         begin_stages(state, RecoveryStage::load);
       } else {

@@ -78,8 +78,7 @@ bool Disturbances::begin_corruption(SimTime now, std::int32_t index, std::int64_
   }
   const PlannedSilent& plan = plan_.failures.silent[static_cast<std::size_t>(index)];
   taint = {.active = true, .clean_steps = steps};
-  push(now + bounded_time(sample(plan.detection, stream_)),
-       Outcome::detection,
+  push(now + bounded_time(sample(plan.detection, stream_)), Outcome::detection,
        static_cast<std::uint32_t>(index));
   return true;
 }
@@ -110,8 +109,7 @@ void Disturbances::end_recovery(SimTime now) {
     }
     if (taints_[i].repeats) {
       const Duration& after = plan_.failures.silent[i].repeat_after;
-      push(now + bounded_time(sample(after, stream_)),
-           Outcome::corruption,
+      push(now + bounded_time(sample(after, stream_)), Outcome::corruption,
            static_cast<std::uint32_t>(i));
     }
     taints_[i] = {};

@@ -84,9 +84,7 @@ class Disturbances {
   void reset(std::uint32_t trial);
 
   // When the next outcome is due; kForever without one.
-  [[nodiscard]] SimTime next() const {
-    return queue_.empty() ? kForever : queue_.top().time;
-  }
+  [[nodiscard]] SimTime next() const { return queue_.empty() ? kForever : queue_.top().time; }
 
   // The outcome due at next().
   Event take();
@@ -98,13 +96,9 @@ class Disturbances {
   void begin_slowdown(SimTime now, std::int32_t index);
 
   // The largest factor on the step time, at least 1.
-  [[nodiscard]] double slowdown() const {
-    return slowdowns_.worst();
-  }
+  [[nodiscard]] double slowdown() const { return slowdowns_.worst(); }
 
-  [[nodiscard]] bool asks_for_eviction() const {
-    return !evictions_.empty();
-  }
+  [[nodiscard]] bool asks_for_eviction() const { return !evictions_.empty(); }
 
   // The slow node that was to be evicted last leaves; returns the cause of its slowdown.
   std::int32_t evict();
@@ -125,18 +119,12 @@ class Disturbances {
   void end_recovery(SimTime now);
 
   // Steps are to be trained in vain, after a loss spike.
-  void skip_steps(std::int64_t steps) {
-    steps_in_vain_ += steps;
-  }
+  void skip_steps(std::int64_t steps) { steps_in_vain_ += steps; }
 
-  [[nodiscard]] std::int64_t take_steps_in_vain() {
-    return std::exchange(steps_in_vain_, 0);
-  }
+  [[nodiscard]] std::int64_t take_steps_in_vain() { return std::exchange(steps_in_vain_, 0); }
 
   // Something waits for the next step boundary.
-  [[nodiscard]] bool is_urgent() const {
-    return steps_in_vain_ > 0 || !evictions_.empty();
-  }
+  [[nodiscard]] bool is_urgent() const { return steps_in_vain_ > 0 || !evictions_.empty(); }
 
  private:
   // Results of a host that computes wrong ones, since the step after `clean_steps`.

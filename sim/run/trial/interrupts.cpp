@@ -148,9 +148,7 @@ void RunSimulator::detect_corruption(std::int32_t index) {
 Strike RunSimulator::scripted_strike() {
   const std::int32_t cause = (*options_.failures)[scripted_++].cause;
   ORRERY_CHECK(static_cast<std::size_t>(cause) < plan_.causes.size(),
-               "failure of cause {}, but the plan has {} causes",
-               cause,
-               plan_.causes.size());
+               "failure of cause {}, but the plan has {} causes", cause, plan_.causes.size());
   return {.cause = cause, .nodes = plan_.causes[static_cast<std::size_t>(cause)].takes_nodes};
 }
 
@@ -278,9 +276,7 @@ void RunSimulator::lose_nodes(Outage& outage, std::int32_t cause) {
 
 // Back to the newest state that is left, or to the present one where the surviving replicas can
 // still save it.
-void RunSimulator::roll_back(Outage& outage,
-                             std::int32_t cause,
-                             std::int64_t taken_nodes,
+void RunSimulator::roll_back(Outage& outage, std::int32_t cause, std::int64_t taken_nodes,
                              bool ran) {
   const std::optional<std::int64_t> newest =
       recovery_.roll_back(saves_.states(), outage, cause, taken_nodes, ran);

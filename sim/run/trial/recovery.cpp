@@ -50,8 +50,9 @@ void Recovery::lose(SavedStates& saved, Outage& outage, std::int32_t cause, std:
   outage.lost += nodes;
 }
 
-std::optional<std::int64_t> Recovery::roll_back(
-    SavedStates& saved, Outage& outage, std::int32_t cause, std::int64_t taken_nodes, bool ran) {
+std::optional<std::int64_t> Recovery::roll_back(SavedStates& saved, Outage& outage,
+                                                std::int32_t cause, std::int64_t taken_nodes,
+                                                bool ran) {
   const std::int64_t before = outage.lost;
   saved.abort();
   lose(saved, outage, cause, taken_nodes);
@@ -69,9 +70,7 @@ std::optional<std::int64_t> Recovery::roll_back(
   return newest.steps;
 }
 
-SimTime Recovery::stage_length(const Outage& outage,
-                               RecoveryStage stage,
-                               std::int64_t gpus,
+SimTime Recovery::stage_length(const Outage& outage, RecoveryStage stage, std::int64_t gpus,
                                bool resharded) {
   if (outage.logged) {
     return stage == RecoveryStage::reschedule ? *outage.logged : SimTime{};
@@ -98,10 +97,8 @@ SimTime Recovery::stage_length(const Outage& outage,
   return length;
 }
 
-Recovery::NextStage Recovery::next_stage(const Outage& outage,
-                                         RecoveryStage first,
-                                         std::int64_t gpus,
-                                         bool resharded) {
+Recovery::NextStage Recovery::next_stage(const Outage& outage, RecoveryStage first,
+                                         std::int64_t gpus, bool resharded) {
   for (auto stage = static_cast<int>(first);; ++stage) {
     const auto next = static_cast<RecoveryStage>(stage);
     if (next == RecoveryStage::reschedule) {

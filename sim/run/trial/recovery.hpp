@@ -31,17 +31,16 @@ class Recovery {
 
   void reset(std::uint32_t trial);
 
-  [[nodiscard]] std::int64_t restarts() const {
-    return restarts_;
-  }
+  [[nodiscard]] std::int64_t restarts() const { return restarts_; }
 
   // `nodes` more are lost by `cause`, and of the copies of the state those that were on them.
   void lose(SavedStates& saved, Outage& outage, std::int32_t cause, std::int64_t nodes);
 
   // A failure stops the job, which ran or recovered. Returns the steps of the newest copy that is
   // left; nothing when the surviving replicas can still save the present state.
-  [[nodiscard]] std::optional<std::int64_t> roll_back(
-      SavedStates& saved, Outage& outage, std::int32_t cause, std::int64_t taken_nodes, bool ran);
+  [[nodiscard]] std::optional<std::int64_t> roll_back(SavedStates& saved, Outage& outage,
+                                                      std::int32_t cause, std::int64_t taken_nodes,
+                                                      bool ran);
 
   // An outage whose state comes from the last tier.
   [[nodiscard]] Outage from_storage() const {
@@ -63,35 +62,26 @@ class Recovery {
   }
 
   // Nodes are missing from now on because of `cause`.
-  void blame_shortage(std::int32_t cause) {
-    missing_by_ = cause;
-  }
+  void blame_shortage(std::int32_t cause) { missing_by_ = cause; }
 
   // Nodes that join are ready only after `time`.
-  void expect_nodes(SimTime time) {
-    readiness_ = std::max(readiness_, time);
-  }
+  void expect_nodes(SimTime time) { readiness_ = std::max(readiness_, time); }
 
   // `first` or the next stage that takes time on `gpus` GPUs; those from whose end more follows
   // than the next stage are begun in any case. `resharded`: the state is of another size of the
   // job.
-  [[nodiscard]] NextStage next_stage(const Outage& outage,
-                                     RecoveryStage first,
-                                     std::int64_t gpus,
+  [[nodiscard]] NextStage next_stage(const Outage& outage, RecoveryStage first, std::int64_t gpus,
                                      bool resharded);
 
   // More restarts than allowed.
-  [[nodiscard]] bool is_exhausted() const {
-    return restarts_ - growths_ > most_restarts_;
-  }
+  [[nodiscard]] bool is_exhausted() const { return restarts_ - growths_ > most_restarts_; }
 
   // Matters of luck: the restart fails, the copy that was loaded cannot be read.
   [[nodiscard]] bool restart_fails();
   [[nodiscard]] bool copy_is_unreadable();
 
   // The copy before it is tried; returns its steps.
-  [[nodiscard]] static std::int64_t drop_copy(SavedStates& saved,
-                                              Outage& outage,
+  [[nodiscard]] static std::int64_t drop_copy(SavedStates& saved, Outage& outage,
                                               std::int64_t steps);
 
  private:
@@ -105,9 +95,7 @@ class Recovery {
   using Streams = std::array<RandomStream, kRecoveryStageCount>;
 
   [[nodiscard]] static Streams streams(std::uint64_t seed, std::uint32_t trial);
-  [[nodiscard]] SimTime stage_length(const Outage& outage,
-                                     RecoveryStage stage,
-                                     std::int64_t gpus,
+  [[nodiscard]] SimTime stage_length(const Outage& outage, RecoveryStage stage, std::int64_t gpus,
                                      bool resharded);
 
   const RunPlan& plan_;

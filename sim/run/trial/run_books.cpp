@@ -6,14 +6,12 @@
 
 namespace orrery::run {
 
-void PaceRecord::reset(const Pace& pace) {
-  segments_.assign(1, {0, pace});
-}
+void PaceRecord::reset(const Pace& pace) { segments_.assign(1, {0, pace}); }
 
 void PaceRecord::change(std::int64_t step, const Pace& pace) {
   Segment& last = segments_.back();
-  ORRERY_CHECK(
-      step >= last.first, "a pace from step {} on, after one from step {}", step, last.first);
+  ORRERY_CHECK(step >= last.first, "a pace from step {} on, after one from step {}", step,
+               last.first);
   if (last.pace == pace) {
     return;
   }
@@ -82,9 +80,9 @@ void RunBooks::undo(const UndoneWork& work, RunCategory category, std::int32_t c
   ledger_.book(category, work.gpu_ns);
   blame(cause, work.gpu_ns);
   if (timeline_ != nullptr) {
-    timeline_->mark_lost(work.wall,
-                         category == RunCategory::rework ? RunActivity::discarded_training
-                                                         : RunActivity::lost_training);
+    timeline_->mark_lost(work.wall, category == RunCategory::rework
+                                        ? RunActivity::discarded_training
+                                        : RunActivity::lost_training);
   }
 }
 
@@ -95,9 +93,7 @@ void RunBooks::book_tail(const Pace& pace, SimTime tail) {
   ledger_.book(RunCategory::degraded, consumed - productive);
 }
 
-void RunBooks::settle(SimTime now,
-                      std::int64_t job_gpus,
-                      std::int64_t wanted_nodes,
+void RunBooks::settle(SimTime now, std::int64_t job_gpus, std::int64_t wanted_nodes,
                       NodePool& pool) {
   for (std::size_t i = 0; i < spent_.size(); ++i) {
     if (spent_[i] != SimTime{}) {
@@ -116,8 +112,7 @@ void RunBooks::close(SimTime now, const PaceRecord& paces, RunResult& result) {
   paces.book(result.steps_done, ledger_);
   ORRERY_CHECK(ledger_.total() == held_gpu_ns_,
                "the run ledger holds {} GPU s, but {} GPU s were held in {} ns",
-               in_seconds(ledger_.total_gpu_time()),
-               static_cast<double>(held_gpu_ns_) * kNano,
+               in_seconds(ledger_.total_gpu_time()), static_cast<double>(held_gpu_ns_) * kNano,
                now.ns);
   const auto gpu_time = [&](RunCategory category) { return ledger_.gpu_time(category); };
   const Seconds job = seconds(static_cast<double>(wanted_gpu_ns_) * kNano);

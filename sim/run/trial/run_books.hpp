@@ -21,9 +21,7 @@
 
 namespace orrery::run {
 
-[[nodiscard]] inline SimTime times(std::int64_t count, SimTime each) {
-  return {count * each.ns};
-}
+[[nodiscard]] inline SimTime times(std::int64_t count, SimTime each) { return {count * each.ns}; }
 
 // Of one step.
 struct Pace {
@@ -61,9 +59,7 @@ class PaceRecord {
   // Books the steps 0, ..., `done` - 1 as productive and degraded.
   void book(std::int64_t done, RunLedger& ledger) const;
 
-  [[nodiscard]] const Pace& current() const {
-    return segments_.back().pace;
-  }
+  [[nodiscard]] const Pace& current() const { return segments_.back().pace; }
 
   [[nodiscard]] std::int64_t changes() const {
     return static_cast<std::int64_t>(segments_.size()) - 1;

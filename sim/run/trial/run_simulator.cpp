@@ -22,8 +22,7 @@ RunSimulator::RunSimulator(const RunPlan& plan)
   ORRERY_CHECK(!plan.phases.empty() && plan.phases.front().step_time > SimTime{} &&
                    plan.end > SimTime{} && plan.end <= kLongestTime,
                "a plan of {} phases with its end at {} ns was not made by resolve_run",
-               plan.phases.size(),
-               plan.end.ns);
+               plan.phases.size(), plan.end.ns);
 }
 
 void RunSimulator::reset(const TrialOptions& options) {

@@ -100,9 +100,7 @@ class RunSimulator {
     bool agenda = false;  // or what it looks at: disturbances, departures, steps undone
     bool pace = false;    // the job stands at a step boundary, where its pace can change
 
-    [[nodiscard]] bool any() const {
-      return nodes || agenda || pace;
-    }
+    [[nodiscard]] bool any() const { return nodes || agenda || pace; }
   };
 
   // What waits for a step boundary.
@@ -186,9 +184,7 @@ class RunSimulator {
   void begin_recovery(std::int32_t cause, std::optional<SimTime> logged = {});
   void cut_off();
 
-  [[nodiscard]] std::int64_t wanted_nodes() const {
-    return agenda_.phase().nodes;
-  }
+  [[nodiscard]] std::int64_t wanted_nodes() const { return agenda_.phase().nodes; }
 
   const RunPlan& plan_;
   TrialOptions options_;

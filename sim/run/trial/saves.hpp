@@ -41,47 +41,31 @@ class Saves {
   void reset(std::int64_t gpus);
 
   // What the job can go back to.
-  [[nodiscard]] SavedStates& states() {
-    return states_;
-  }
+  [[nodiscard]] SavedStates& states() { return states_; }
 
-  [[nodiscard]] bool is_periodic() const {
-    return every_ != kNever;
-  }
+  [[nodiscard]] bool is_periodic() const { return every_ != kNever; }
 
   // The step of the next save.
-  [[nodiscard]] std::int64_t next() const {
-    return saved_steps_ + every_;
-  }
+  [[nodiscard]] std::int64_t next() const { return saved_steps_ + every_; }
 
   [[nodiscard]] bool is_due(SimTime now, std::int64_t steps) const {
     return steps >= next() && blocked_until_ <= now;
   }
 
   // The next save waits for copies in flight until then.
-  [[nodiscard]] SimTime blocked_until() const {
-    return blocked_until_;
-  }
+  [[nodiscard]] SimTime blocked_until() const { return blocked_until_; }
 
   // Right after a save, or the begin of the run.
-  [[nodiscard]] bool has_saved(std::int64_t steps) const {
-    return steps == saved_steps_;
-  }
+  [[nodiscard]] bool has_saved(std::int64_t steps) const { return steps == saved_steps_; }
 
   // The storage holds the state after `steps`.
-  [[nodiscard]] bool are_stored(std::int64_t steps) const {
-    return states_.on_storage() == steps;
-  }
+  [[nodiscard]] bool are_stored(std::int64_t steps) const { return states_.on_storage() == steps; }
 
   // The state to load is of a job of another size.
-  [[nodiscard]] bool resharded(std::int64_t gpus) const {
-    return gpus_saved_ != gpus;
-  }
+  [[nodiscard]] bool resharded(std::int64_t gpus) const { return gpus_saved_ != gpus; }
 
   // Copies that became durable.
-  [[nodiscard]] std::int64_t copies() const {
-    return copies_;
-  }
+  [[nodiscard]] std::int64_t copies() const { return copies_; }
 
   // Begins the next save; returns its stall, after which end_stall() follows.
   SimTime begin(SimTime now, std::int64_t steps, std::int64_t gpus) {

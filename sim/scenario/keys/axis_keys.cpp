@@ -28,8 +28,8 @@ Key offload_target(KeyText text, Lens<OffloadTarget> lens) {
 }
 
 Key offload_rate(KeyText text, Lens<BytesPerSecond> lens) {
-  return value_key<kind::Bandwidth>(
-      std::move(text), yaml::above(bytes_per_second(0.0)), std::move(lens));
+  return value_key<kind::Bandwidth>(std::move(text), yaml::above(bytes_per_second(0.0)),
+                                    std::move(lens));
 }
 
 std::vector<std::string_view> offload_words() {
@@ -62,8 +62,7 @@ void add_offload_targets(std::vector<Key>& keys) {
        .fallback = "0",
        .meaning = "Share of the layers' kept activations that waits in host memory.",
        .example = "0.5"},
-      between(0.0, 1.0),
-      ORRERY_AT(scenario.step.offload.activations)));
+      between(0.0, 1.0), ORRERY_AT(scenario.step.offload.activations)));
   keys.push_back(words_key(
       {.path = "offload.modules",
        .aliases = {"offload_modules"},
@@ -76,8 +75,7 @@ void add_offload_targets(std::vector<Key>& keys) {
        .idle = {ORRERY_WHEN(!d.scenario.model.moe && (d.scenario.step.offload.modules.expert_fc1 ||
                                                       d.scenario.step.offload.modules.moe_act),
                             "expert_fc1, moe_act: the model is dense")}},
-      offload_words(),
-      [](Draft& draft) { draft.scenario.step.offload.modules = {}; },
+      offload_words(), [](Draft& draft) { draft.scenario.step.offload.modules = {}; },
       [](Draft& draft, std::size_t word) {
         draft.scenario.step.offload.modules.*model::kOffloadModuleWords[word].member = true;
       }));
@@ -126,8 +124,7 @@ void add_offload_rates(std::vector<Key>& keys) {
        .meaning = "Memory of one node's host that may be used; beyond it nothing fits.",
        .example = "1TB",
        .idle = {kNothingAway}},
-      yaml::above(bytes(0.0)),
-      ORRERY_AT(scenario.step.offload.host_memory)));
+      yaml::above(bytes(0.0)), ORRERY_AT(scenario.step.offload.host_memory)));
   keys.push_back(
       flag_key({.path = "offload.overlap",
                 .fallback = "true",

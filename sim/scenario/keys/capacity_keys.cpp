@@ -25,9 +25,7 @@ namespace kind = yaml::kind;
 constexpr Idle kNoLemons =
     ORRERY_WHEN(in_run(d) && !d.run.failures.lemons, "no node is bad (failures.lemons)");
 
-CapacitySpec& capacity(Draft& draft) {
-  return draft.run.capacity;
-}
+CapacitySpec& capacity(Draft& draft) { return draft.run.capacity; }
 
 void add_spares(std::vector<Key>& keys) {
   keys.push_back(count_key(
@@ -37,8 +35,7 @@ void add_spares(std::vector<Key>& keys) {
        .example = "16",
        .idle = {ORRERY_WHEN((never_fails(d) || nodes_never_fail(d)) && d.run.capacity.spares > 0,
                             "no node is ever replaced; the spares only cost")}},
-      {0, kMostNodes},
-      ORRERY_AT(run.capacity.spares)));
+      {0, kMostNodes}, ORRERY_AT(run.capacity.spares)));
 
   struct Level {
     std::string name;
@@ -47,12 +44,9 @@ void add_spares(std::vector<Key>& keys) {
     std::string held;
   };
 
-  const Level levels[] = {{"warm",
-                           &CapacitySpec::warm,
-                           "Spares that are taken when no hot one is left, and need time.",
-                           "true"},
-                          {"cold",
-                           &CapacitySpec::cold,
+  const Level levels[] = {{"warm", &CapacitySpec::warm,
+                           "Spares that are taken when no hot one is left, and need time.", "true"},
+                          {"cold", &CapacitySpec::cold,
                            "Spares that are taken when no warm one is left, such as nodes of jobs "
                            "that have to give way.",
                            "false"}};
@@ -64,8 +58,7 @@ void add_spares(std::vector<Key>& keys) {
                                 .example = "{nodes: 48, ready: 3min}"}));
     keys.push_back(count_key(
         {.path = path + ".nodes", .fallback = "0", .meaning = "How many.", .example = "48"},
-        {0, kMostNodes},
-        [spares = level.spares](Draft & draft) -> auto& {
+        {0, kMostNodes}, [spares = level.spares](Draft & draft) -> auto& {
           return (capacity(draft).*spares).nodes;
         }));
     add_duration_keys(
@@ -118,8 +111,7 @@ void add_repair(std::vector<Key>& keys) {
                  .note = "nobody queues",
                  .meaning = "Nodes in the last stage of repair at the same time; the others queue.",
                  .example = "4"},
-                {1, kMostNodes},
-                ORRERY_AT(run.capacity.repair.crews)));
+                {1, kMostNodes}, ORRERY_AT(run.capacity.repair.crews)));
   keys.push_back(
       probability({.path = "capacity.repair.retire",
                    .fallback = "0",
@@ -171,8 +163,7 @@ void add_elastic(std::vector<Key>& keys) {
                             .fallback = "1",
                             .meaning = "The smallest size; cluster.nodes is the largest.",
                             .example = "1900"},
-                           {1, kMostNodes},
-                           ORRERY_AT(run.capacity.elastic->min_nodes)));
+                           {1, kMostNodes}, ORRERY_AT(run.capacity.elastic->min_nodes)));
   keys.push_back(choice_key<Growth>(
       {.path = "capacity.elastic.grow",
        .fallback = "at_checkpoint",
@@ -195,14 +186,12 @@ void add_elastic(std::vector<Key>& keys) {
                             .fallback = "1",
                             .meaning = "The fewest sequences of one step; at most batch.global.",
                             .example = "1900"},
-                           {1, kMostSequences},
-                           ORRERY_AT(run.capacity.elastic->batch->min)));
+                           {1, kMostSequences}, ORRERY_AT(run.capacity.elastic->batch->min)));
   keys.push_back(count_key({.path = "capacity.elastic.batch.max",
                             .note = "no bound",
                             .meaning = "The most sequences of one step; at least batch.global.",
                             .example = "2200"},
-                           {1, kMostSequences},
-                           ORRERY_AT(run.capacity.elastic->batch->max)));
+                           {1, kMostSequences}, ORRERY_AT(run.capacity.elastic->batch->max)));
 }
 
 // Beside the scenario, else as it stands.
@@ -224,10 +213,7 @@ void read_trace(const yaml::Value& value, const std::string& path, Reading& read
   try {
     text = read_file(beside(reading.draft.scenario.file, *name), kMostBytes);
   } catch (const Error& error) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 error.what(),
+    yaml::report(reading.diagnostics, value.where, path, error.what(),
                  "a file beside the scenario or in the working directory");
     return;
   }
@@ -246,8 +232,7 @@ void add_spot_supply(std::vector<Key>& keys) {
                                   .note = "capacity.spot.traces",
                                   .meaning = "Preemptions of one node: a memoryless process.",
                                   .example = "0.1/h"},
-                                 {},
-                                 ORRERY_AT(run.capacity.spot->rate)));
+                                 {}, ORRERY_AT(run.capacity.spot->rate)));
   keys.push_back(count_key(
       {.path = "capacity.spot.burst",
        .fallback = "1",
@@ -255,8 +240,7 @@ void add_spot_supply(std::vector<Key>& keys) {
        .example = "4",
        .idle = {ORRERY_WHEN(in_run(d) && d.run.capacity.spot && !d.run.capacity.spot->rate,
                             "the traces say how many nodes go")}},
-      {1, kMostNodes},
-      ORRERY_AT(run.capacity.spot->burst)));
+      {1, kMostNodes}, ORRERY_AT(run.capacity.spot->burst)));
   add_duration_keys(
       keys,
       {.path = "capacity.spot.returns",
@@ -315,8 +299,7 @@ void add_spot(std::vector<Key>& keys) {
        .fallback = "0s",
        .meaning = "Warning before nodes go: long enough, and the job saves a last checkpoint.",
        .example = "2min"},
-      kSpan,
-      ORRERY_AT(run.capacity.spot->notice)));
+      kSpan, ORRERY_AT(run.capacity.spot->notice)));
   add_duration_keys(keys,
                     {.path = "capacity.spot.ready",
                      .fallback = "0s",

@@ -45,16 +45,14 @@ void add_who(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
        .meaning = "Row of the failure table. gpu, network, host and maintenance take the node "
                   "away; gpu, network, host and unknown feel heat, burn-in and lemons.",
        .example = "gpu"},
-      categories(),
-      [cause](Draft & draft) -> auto& { return cause(draft).category; }));
+      categories(), [cause](Draft & draft) -> auto& { return cause(draft).category; }));
   keys.push_back(choice_key<FailureScope>(
       {.path = path + ".scope",
        .fallback = "node",
        .meaning = "What one strike hits: a GPU or node (its node), a rack, switch or power_domain "
                   "(all nodes of failures.domains), the storage or the job (no node).",
        .example = "rack"},
-      scopes(),
-      [cause](Draft & draft) -> auto& { return cause(draft).scope; }));
+      scopes(), [cause](Draft & draft) -> auto& { return cause(draft).scope; }));
   keys.push_back(choice_key<run::Symptom>(
       {.path = path + ".symptom",
        .fallback = "crash",
@@ -72,8 +70,7 @@ void add_law(std::vector<Key>& keys, const std::string& path, const CauseOf& cau
        .meaning = "Strikes of one unit of the scope per time: of one GPU, node, rack, switch, "
                   "power domain, of the storage or of the job.",
        .example = "0.002/d"},
-      {},
-      [cause](Draft& draft, const PerSecond& value) {
+      {}, [cause](Draft& draft, const PerSecond& value) {
         cause(draft).life = run::ExponentialLaw{1.0 / value};
       }));
   add_life_keys(
@@ -101,16 +98,14 @@ void add_consequences(std::vector<Key>& keys, const std::string& path, const Cau
        .meaning = "Nodes that one strike takes out; they are replaced or repaired before training "
                   "resumes. 0: the same nodes go on.",
        .example = "0"},
-      {0, 1'000'000},
-      [cause](Draft & draft) -> auto& { return cause(draft).takes_nodes; }));
+      {0, 1'000'000}, [cause](Draft & draft) -> auto& { return cause(draft).takes_nodes; }));
   keys.push_back(section_key({.path = path + ".recovery",
                               .note = "as `recovery`",
                               .meaning = "Stages that last differently after this cause.",
                               .example = "{diagnose: 2h}"}));
   add_recovery_keys(
-      keys, path + ".recovery", "as `recovery`", [cause](Draft& draft) -> run::RecoveryStages& {
-        return cause(draft).recovery;
-      });
+      keys, path + ".recovery", "as `recovery`",
+      [cause](Draft& draft) -> run::RecoveryStages& { return cause(draft).recovery; });
 }
 
 }  // namespace

@@ -19,9 +19,7 @@ using yaml::at_least;
 using yaml::between;
 namespace kind = yaml::kind;
 
-bool is_async(const Draft& draft) {
-  return draft.run.checkpoint.mode != CheckpointMode::sync;
-}
+bool is_async(const Draft& draft) { return draft.run.checkpoint.mode != CheckpointMode::sync; }
 
 // The times of saves and loads that are given make the sizes and rates behind them idle.
 bool save_is_given(const Draft& draft) {
@@ -58,9 +56,7 @@ constexpr Idle kSizeDoesNotMatter =
 // Simulated time holds 73 years between two events (run/run_plan.hpp).
 const yaml::Range<double> kShare = {0.0, 1.0, true};
 
-void read_interval(const yaml::Value& value,
-                   const std::string& path,
-                   CheckpointInterval& interval,
+void read_interval(const yaml::Value& value, const std::string& path, CheckpointInterval& interval,
                    Diagnostics& diagnostics) {
   if (yaml::is_word(value, "auto")) {
     interval = run::AutoInterval{};
@@ -76,10 +72,7 @@ void read_interval(const yaml::Value& value,
   }
   const Seconds time = std::get<Seconds>(*read);
   if (time <= Seconds{} || time > *kSpan.max) {
-    yaml::report(diagnostics,
-                 value.where,
-                 path,
-                 yaml::display(value.text) + " is no interval",
+    yaml::report(diagnostics, value.where, path, yaml::display(value.text) + " is no interval",
                  "auto, a number of steps, or a time above 0 up to 25,000 d");
     return;
   }
@@ -183,8 +176,7 @@ void add_when(std::vector<Key>& keys) {
        .idle = {ORRERY_WHEN(
            in_run(d) && !std::holds_alternative<run::AutoInterval>(d.run.checkpoint.interval),
            "checkpoint.interval is stated")}},
-      yaml::between(1e-6, 1.0),
-      ORRERY_AT(run.checkpoint.overhead_budget)));
+      yaml::between(1e-6, 1.0), ORRERY_AT(run.checkpoint.overhead_budget)));
 }
 
 void add_what(std::vector<Key>& keys) {
@@ -195,24 +187,21 @@ void add_what(std::vector<Key>& keys) {
            "sync: training waits for the storage; async: only for the copy to host memory; "
            "snapshot: only for what that copy lasts beyond forward and backward (CheckFreq).",
        .example = "async"},
-      true,
-      ORRERY_AT(run.checkpoint.mode)));
+      true, ORRERY_AT(run.checkpoint.mode)));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.bytes_per_parameter",
        .note = "2B of weights and the state of precision.optimizer: 14B with adam",
        .meaning = "Size of a checkpoint per parameter.",
        .example = "14B",
        .idle = {kSizeDoesNotMatter}},
-      yaml::at_most(bytes(100.0)),
-      ORRERY_AT(run.checkpoint.bytes_per_parameter)));
+      yaml::at_most(bytes(100.0)), ORRERY_AT(run.checkpoint.bytes_per_parameter)));
   keys.push_back(value_key<kind::Size>(
       {.path = "checkpoint.data_state",
        .fallback = "0B",
        .meaning = "State of the data loader that every data-parallel rank saves beside it.",
        .example = "2GB",
        .idle = {kSizeDoesNotMatter}},
-      {},
-      ORRERY_AT(run.checkpoint.data_state)));
+      {}, ORRERY_AT(run.checkpoint.data_state)));
   keys.push_back(flag_key(
       {.path = "checkpoint.sharded",
        .fallback = "true",
@@ -253,15 +242,13 @@ void add_limits(std::vector<Key>& keys) {
        .meaning = "Share of these rates that a checkpoint reaches; 0.16 to 0.25 of the nominal "
                   "rates has been seen.",
        .example = "0.25"},
-      kShare,
-      ORRERY_AT(run.checkpoint.storage.efficiency)));
+      kShare, ORRERY_AT(run.checkpoint.storage.efficiency)));
   keys.push_back(
       value_key<kind::Bandwidth>({.path = "checkpoint.storage.background",
                                   .fallback = "0",
                                   .meaning = "Rate that other jobs take from write and from read.",
                                   .example = "50GB/s"},
-                                 {},
-                                 ORRERY_AT(run.checkpoint.storage.background)));
+                                 {}, ORRERY_AT(run.checkpoint.storage.background)));
   keys.push_back(flag_key(
       {.path = "checkpoint.storage.on_training_network",
        .fallback = "false",
@@ -279,8 +266,7 @@ void add_limits(std::vector<Key>& keys) {
        .example = "0.25",
        .idle = {ORRERY_WHEN(in_run(d) && !strikes_many_jobs(d),
                             "no failure of a power domain or of the storage restarts many jobs")}},
-      kShare,
-      ORRERY_AT(run.checkpoint.storage.mass_restart_share)));
+      kShare, ORRERY_AT(run.checkpoint.storage.mass_restart_share)));
 }
 
 void add_storage(std::vector<Key>& keys) {
@@ -334,8 +320,7 @@ void add_storage(std::vector<Key>& keys) {
                             "a synchronous save stops the input pipeline too"),
                 ORRERY_WHEN(in_run(d) && is_async(d) && save_is_given(d),
                             "the time of a save is given")}},
-      {},
-      ORRERY_AT(run.checkpoint.data_reads)));
+      {}, ORRERY_AT(run.checkpoint.data_reads)));
 }
 
 void add_saves(std::vector<Key>& keys) {
@@ -370,8 +355,7 @@ void add_saves(std::vector<Key>& keys) {
        .example = "20",
        .idle = {kNothingFails,
                 ORRERY_WHEN(in_run(d) && d.run.checkpoint.keep_all, "every checkpoint is kept")}},
-      at_least<std::int64_t>(1),
-      ORRERY_AT(run.checkpoint.keep_every)));
+      at_least<std::int64_t>(1), ORRERY_AT(run.checkpoint.keep_every)));
   keys.push_back(value_key<kind::Number>(
       {.path = "checkpoint.corrupt",
        .fallback = "0",
@@ -379,8 +363,7 @@ void add_saves(std::vector<Key>& keys) {
                   "are loaded; then the one before is loaded.",
        .example = "0.01",
        .idle = {kNothingFails}},
-      between(0.0, 0.99),
-      ORRERY_AT(run.checkpoint.corrupt)));
+      between(0.0, 0.99), ORRERY_AT(run.checkpoint.corrupt)));
   keys.push_back(choice_key<LoadReaders>(
       {.path = "checkpoint.readers",
        .fallback = "one",
@@ -388,8 +371,7 @@ void add_saves(std::vector<Key>& keys) {
                   "all: every replica reads from the storage.",
        .example = "all",
        .idle = {kNothingLoaded, kLoadIsGiven}},
-      {{"one", LoadReaders::one}, {"all", LoadReaders::all}},
-      ORRERY_AT(run.checkpoint.readers)));
+      {{"one", LoadReaders::one}, {"all", LoadReaders::all}}, ORRERY_AT(run.checkpoint.readers)));
   keys.push_back(rate({.path = "checkpoint.reshard",
                        .note = "no time",
                        .meaning = "Rate of converting a checkpoint when the job continues on "
@@ -477,16 +459,14 @@ void add_copy_tiers(std::vector<Key>& keys) {
                 .meaning = "sync: training waits until its copies protect; async: only for the "
                            "copy to host memory.",
                 .example = "sync"},
-               false,
-               ORRERY_AT(run.checkpoint.tiers.back().mode)));
+               false, ORRERY_AT(run.checkpoint.tiers.back().mode)));
   keys.push_back(count_key(
       {.path = "checkpoint.tiers[].replicas",
        .fallback = "1",
        .meaning = "Nodes that hold the same copy: groups of so many nodes keep each other's state "
                   "(GEMINI), and only the loss of a whole group loses it.",
        .example = "2"},
-      {1, 1'000'000},
-      ORRERY_AT(run.checkpoint.tiers.back().replicas)));
+      {1, 1'000'000}, ORRERY_AT(run.checkpoint.tiers.back().replicas)));
   add_tier_times(keys);
 }
 

@@ -50,22 +50,19 @@ void add_machines(std::vector<Key>& keys) {
                             .note = "gpus / gpus_per_node; one of nodes and gpus is required",
                             .meaning = "Hosts that the job runs on.",
                             .example = "2048"},
-                           {1, kMostNodes},
-                           ORRERY_AT(nodes)));
+                           {1, kMostNodes}, ORRERY_AT(nodes)));
   keys.push_back(count_key({.path = "cluster.gpus",
                             .aliases = {"count", "num_gpus", "world_size"},
                             .note = "nodes x gpus_per_node",
                             .meaning = "GPUs of all nodes, as another way to give the nodes.",
                             .example = "16384"},
-                           {1, kMostGpus},
-                           ORRERY_AT(gpus)));
+                           {1, kMostGpus}, ORRERY_AT(gpus)));
   keys.push_back(count_key({.path = "cluster.gpus_per_node",
                             .aliases = {"num_gpus_per_node"},
                             .note = "the preset's; else 4 for GB200 and GB300, 8 for others",
                             .meaning = "GPUs of one host.",
                             .example = "4"},
-                           {1, kMostGpusPerNode},
-                           ORRERY_AT(scenario.cluster.gpus_per_node)));
+                           {1, kMostGpusPerNode}, ORRERY_AT(scenario.cluster.gpus_per_node)));
 }
 
 void add_mixed(std::vector<Key>& keys) {
@@ -84,8 +81,7 @@ void add_mixed(std::vector<Key>& keys) {
                             .meaning = "How many of the nodes.",
                             .example = "4",
                             .required = true},
-                           {1, kMostNodes},
-                           ORRERY_AT(scenario.cluster.mixed.back().nodes)));
+                           {1, kMostNodes}, ORRERY_AT(scenario.cluster.mixed.back().nodes)));
 }
 
 void add_network(std::vector<Key>& keys) {
@@ -110,23 +106,20 @@ void add_network(std::vector<Key>& keys) {
                          "gpus_per_node is not stated), else 1",
                  .meaning = "GPUs that reach one another over NVLink, in one host or in a rack.",
                  .example = "72"},
-                {1, 65'536},
-                ORRERY_AT(scenario.cluster.network.nvlink_domain)));
+                {1, 65'536}, ORRERY_AT(scenario.cluster.network.nvlink_domain)));
   keys.push_back(count_key(
       {.path = "cluster.network.domain_gpus",
        .note = "as many as whole groups fill, alike in all domains: 64 of 72 with powers of two",
        .meaning = "GPUs that the job uses of each NVLink domain of several hosts; where stated, "
                   "groups may lie across domains.",
        .example = "64"},
-      {1, 65'536},
-      ORRERY_AT(scenario.cluster.network.domain_gpus)));
+      {1, 65'536}, ORRERY_AT(scenario.cluster.network.domain_gpus)));
   keys.push_back(value_key<kind::Bandwidth>({.path = "cluster.network.nic_rate",
                                              .note = "the preset's; required without one",
                                              .meaning = "Line rate of one NIC in one direction.",
                                              .example = "200Gbps",
                                              .idle = {kOneNode}},
-                                            {},
-                                            ORRERY_AT(scenario.cluster.network.nic_rate)));
+                                            {}, ORRERY_AT(scenario.cluster.network.nic_rate)));
   keys.push_back(count_key({.path = "cluster.network.nics_per_node",
                             .note = "the preset's; required without one",
                             .meaning = "NICs of one host that the job uses.",
@@ -153,20 +146,17 @@ void add_fabric(std::vector<Key>& keys) {
        .meaning = "Transport of the NICs: its latency, and which measured collectives are near.",
        .example = "roce",
        .idle = {kOneNode}},
-      choices_of(hardware::kFabricNames),
-      ORRERY_AT(scenario.cluster.network.fabric)));
+      choices_of(hardware::kFabricNames), ORRERY_AT(scenario.cluster.network.fabric)));
   keys.push_back(choice_key<hardware::Routing>(
       {.path = "cluster.network.routing",
        .fallback = "adaptive",
        .meaning = "How flows are spread over the uplinks of a switch: static_ecmp hashes each flow "
                   "to one link, and a collective runs at the pace of the fullest.",
        .example = "static_ecmp",
-       .idle = {kOneNode,
-                ORRERY_WHEN(is_one_switch(d) && d.scenario.cluster.network.routing ==
-                                                    hardware::Routing::static_ecmp,
-                            "without tiers one switch holds every node")}},
-      choices_of(hardware::kRoutingNames),
-      ORRERY_AT(scenario.cluster.network.routing)));
+       .idle = {kOneNode, ORRERY_WHEN(is_one_switch(d) && d.scenario.cluster.network.routing ==
+                                                              hardware::Routing::static_ecmp,
+                                      "without tiers one switch holds every node")}},
+      choices_of(hardware::kRoutingNames), ORRERY_AT(scenario.cluster.network.routing)));
   keys.push_back(choice_key<hardware::CrossRail>(
       {.path = "cluster.network.cross_rail",
        .fallback = "leaf",
@@ -175,19 +165,16 @@ void add_fabric(std::vector<Key>& keys) {
            "of a node), pxn (rails; over NVLink to the GPU on that rail) or spine (rails; "
            "through the next level of switches).",
        .example = "pxn",
-       .idle = {kOneNode,
-                ORRERY_WHEN(is_one_switch(d) &&
-                                d.scenario.cluster.network.cross_rail == hardware::CrossRail::spine,
-                            "without tiers there is no switch above the rails")}},
-      choices_of(hardware::kCrossRailNames),
-      ORRERY_AT(scenario.cluster.network.cross_rail)));
+       .idle = {kOneNode, ORRERY_WHEN(is_one_switch(d) && d.scenario.cluster.network.cross_rail ==
+                                                              hardware::CrossRail::spine,
+                                      "without tiers there is no switch above the rails")}},
+      choices_of(hardware::kCrossRailNames), ORRERY_AT(scenario.cluster.network.cross_rail)));
   keys.push_back(choice_key<hardware::CollectiveAlgorithm>(
       {.path = "cluster.network.algorithm",
        .fallback = "automatic",
        .meaning = "NCCL_ALGO: one algorithm for every collective that it can do.",
        .example = "ring"},
-      choices_of(hardware::kForcedAlgorithms),
-      ORRERY_AT(scenario.cluster.network.algorithm)));
+      choices_of(hardware::kForcedAlgorithms), ORRERY_AT(scenario.cluster.network.algorithm)));
   keys.push_back(
       text_key({.path = "cluster.network.collectives",
                 .note = "the shipped tables",
@@ -243,8 +230,7 @@ void add_flows(std::vector<Key>& keys) {
            "replica for all (flows) or each kind of replica for itself (ranks).",
        .example = "flows",
        .idle = {kOneNode}},
-      choices_of(hardware::kNetworkDetails),
-      ORRERY_AT(scenario.cluster.network.detail)));
+      choices_of(hardware::kNetworkDetails), ORRERY_AT(scenario.cluster.network.detail)));
 }
 
 #define ORRERY_FAULT(field) ORRERY_AT(scenario.cluster.network.faults.back().field)
@@ -262,14 +248,12 @@ void add_faults(std::vector<Key>& keys) {
                             .note = "a switch is meant: tier and block",
                             .meaning = "Node whose NICs are slow, from 0.",
                             .example = "17"},
-                           {0, kMostNodes},
-                           ORRERY_FAULT(node)));
+                           {0, kMostNodes}, ORRERY_FAULT(node)));
   keys.push_back(count_key({.path = "cluster.network.faults[].nic",
                             .note = "all NICs of the node",
                             .meaning = "Number of the NIC in the node, from 0.",
                             .example = "3"},
-                           {0, kMostGpusPerNode},
-                           ORRERY_FAULT(nic)));
+                           {0, kMostGpusPerNode}, ORRERY_FAULT(nic)));
   keys.push_back(text_key({.path = "cluster.network.faults[].tier",
                            .note = "a node is meant",
                            .meaning = "Level of the switch, by its name in tiers.",
@@ -279,34 +263,29 @@ void add_faults(std::vector<Key>& keys) {
                             .fallback = "0",
                             .meaning = "Number of the switch block on its level, from 0.",
                             .example = "2"},
-                           {0, kMostNodes},
-                           ORRERY_FAULT(block)));
+                           {0, kMostNodes}, ORRERY_FAULT(block)));
   keys.push_back(choice_key<hardware::FaultyPart>(
       {.path = "cluster.network.faults[].part",
        .fallback = "uplinks",
        .meaning = "What of the switch is slow: its uplinks to the next level, or all its links "
                   "(switch).",
        .example = "switch"},
-      choices_of(hardware::kFaultyParts),
-      ORRERY_FAULT(part)));
+      choices_of(hardware::kFaultyParts), ORRERY_FAULT(part)));
   keys.push_back(value_key<kind::Number>({.path = "cluster.network.faults[].share",
                                           .meaning = "Share of its rate that a link still has.",
                                           .example = "0.5",
                                           .required = true},
-                                         between(0.001, 1.0),
-                                         ORRERY_FAULT(share)));
+                                         between(0.001, 1.0), ORRERY_FAULT(share)));
   keys.push_back(value_key<kind::Time>({.path = "cluster.network.faults[].from",
                                         .fallback = "0",
                                         .meaning = "When in the step it begins.",
                                         .example = "2s"},
-                                       {},
-                                       ORRERY_FAULT(from)));
+                                       {}, ORRERY_FAULT(from)));
   keys.push_back(value_key<kind::Time>({.path = "cluster.network.faults[].until",
                                         .note = "to the end of the step",
                                         .meaning = "When in the step it ends.",
                                         .example = "4s"},
-                                       {},
-                                       ORRERY_FAULT(until)));
+                                       {}, ORRERY_FAULT(until)));
 }
 
 #undef ORRERY_FAULT
@@ -325,20 +304,18 @@ void add_network_tiers(std::vector<Key>& keys) {
                            .example = "leaf",
                            .required = true},
                           ORRERY_AT(scenario.cluster.network.tiers.back().name)));
-  keys.push_back(
-      count_key({.path = "cluster.network.tiers[].nodes",
-                 .meaning = "Nodes below one switch block of the level; more than the level below.",
-                 .example = "32",
-                 .required = true},
-                {1, kMostNodes * kMostGpusPerNode},
-                ORRERY_AT(scenario.cluster.network.tiers.back().nodes)));
+  keys.push_back(count_key(
+      {.path = "cluster.network.tiers[].nodes",
+       .meaning = "Nodes below one switch block of the level; more than the level below.",
+       .example = "32",
+       .required = true},
+      {1, kMostNodes * kMostGpusPerNode}, ORRERY_AT(scenario.cluster.network.tiers.back().nodes)));
   keys.push_back(value_key<kind::Number>(
       {.path = "cluster.network.tiers[].oversubscription",
        .fallback = "1",
        .meaning = "Capacity towards the nodes / capacity towards the next level.",
        .example = "7"},
-      between(1.0, 100.0),
-      ORRERY_AT(scenario.cluster.network.tiers.back().oversubscription)));
+      between(1.0, 100.0), ORRERY_AT(scenario.cluster.network.tiers.back().oversubscription)));
   keys.push_back(value_key<kind::Time>({.path = "cluster.network.tiers[].latency",
                                         .fallback = "0",
                                         .meaning = "One-way latency that crossing the level adds.",

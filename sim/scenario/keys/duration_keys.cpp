@@ -68,24 +68,18 @@ bool has_errors_below(const Diagnostics& diagnostics, const std::string& path) {
   return false;
 }
 
-Key law_key(const std::string& path,
-            std::string_view name,
-            std::string meaning,
+Key law_key(const std::string& path, std::string_view name, std::string meaning,
             std::optional<Seconds> DurationDraft::*member) {
   Key key = value_key<kind::Time>(
       {.path = fmt::format("{}.{}", path, name), .meaning = std::move(meaning), .example = "30min"},
-      kSpan,
-      [member](Draft & draft) -> auto& { return draft.duration.*member; });
+      kSpan, [member](Draft & draft) -> auto& { return draft.duration.*member; });
   key.folded = true;
   return key;
 }
 
 void read_values(const yaml::Value& value, const std::string& path, Reading& reading) {
   if (value.kind != yaml::Value::Kind::sequence || value.items.empty()) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 "is no list of times",
+    yaml::report(reading.diagnostics, value.where, path, "is no list of times",
                  "a list such as [3min, 4min, 2h]");
     return;
   }
@@ -103,10 +97,9 @@ void read_values(const yaml::Value& value, const std::string& path, Reading& rea
 void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Duration>& lens) {
   const std::string path = text.path;
   const auto& store = lens.set;
-  Key key =
-      value_key<kind::Time>(std::move(text), kSpan, [store](Draft& draft, const Seconds& value) {
-        store(draft, run::fixed(value));
-      });
+  Key key = value_key<kind::Time>(
+      std::move(text), kSpan,
+      [store](Draft& draft, const Seconds& value) { store(draft, run::fixed(value)); });
   key.print = lens.printed(show_duration);
   key.mapping = true;
   key.begin = [](const yaml::Value&, Reading& reading) { reading.draft.duration = {}; };
@@ -116,10 +109,7 @@ void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Dur
       return;
     }
     if (!law) {
-      yaml::report(reading.diagnostics,
-                   value.where,
-                   where,
-                   "does not name one law",
+      yaml::report(reading.diagnostics, value.where, where, "does not name one law",
                    "a time, {mean}, {median, sigma}, {median, mean} with mean above median, {low, "
                    "high} or {values}");
       return;
@@ -131,8 +121,7 @@ void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Dur
     store(reading.draft, *law);
   };
   keys.push_back(std::move(key));
-  keys.push_back(law_key(path,
-                         "mean",
+  keys.push_back(law_key(path, "mean",
                          "Exponential law: its mean; beside a median: that of a lognormal law.",
                          &DurationDraft::mean));
   keys.push_back(law_key(path, "median", "Lognormal law: its median.", &DurationDraft::median));
@@ -140,8 +129,7 @@ void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Dur
       value_key<kind::Number>({.path = path + ".sigma",
                                .meaning = "Lognormal law: standard deviation of the logarithm.",
                                .example = "1.5"},
-                              yaml::between(0.0, 10.0),
-                              ORRERY_AT(duration.sigma));
+                              yaml::between(0.0, 10.0), ORRERY_AT(duration.sigma));
   sigma.folded = true;
   keys.push_back(std::move(sigma));
   keys.push_back(law_key(path, "low", "Uniform law: the shortest.", &DurationDraft::low));
@@ -156,9 +144,7 @@ void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Dur
   keys.push_back(std::move(values));
 }
 
-void add_recovery_keys(std::vector<Key>& keys,
-                       const std::string& path,
-                       std::string_view note,
+void add_recovery_keys(std::vector<Key>& keys, const std::string& path, std::string_view note,
                        const std::function<run::RecoveryStages&(Draft&)>& stages) {
   struct Stage {
     run::RecoveryStage stage;
@@ -171,18 +157,13 @@ void add_recovery_keys(std::vector<Key>& keys,
   const std::array<Stage, run::kRecoveryStageCount> rows = {{
       {run::RecoveryStage::detect, kNone, "Until the job is known to be dead.", "5min"},
       {run::RecoveryStage::diagnose, kNone, "Until the cause and the node are known.", "5min"},
-      {run::RecoveryStage::reschedule,
-       kNone,
-       "Stop, clean up, place and launch on the new set of nodes.",
-       "2min"},
-      {run::RecoveryStage::communicator_init,
-       kNone,
-       "Rendezvous and creation of the communicators.",
-       "30s"},
+      {run::RecoveryStage::reschedule, kNone,
+       "Stop, clean up, place and launch on the new set of nodes.", "2min"},
+      {run::RecoveryStage::communicator_init, kNone,
+       "Rendezvous and creation of the communicators.", "30s"},
       {run::RecoveryStage::load,
        "the preset's, else the size of the checkpoint / checkpoint.storage.read",
-       "Reading the checkpoint.",
-       "2min"},
+       "Reading the checkpoint.", "2min"},
       {run::RecoveryStage::warm_up, kNone, "Slow first steps, data loader, compilation.", "1min"},
   }};
   for (const Stage& row : rows) {

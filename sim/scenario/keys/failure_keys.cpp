@@ -45,23 +45,20 @@ void add_rates(std::vector<Key>& keys) {
        .meaning = "Published failures of one cluster; `orrery list` shows their sources. "
                   "Keys beside it replace its own.",
        .example = "llama3-2024"},
-      PresetKind::failures,
-      preset_at(&Preset::failures, ORRERY_AT(run.failures.preset))));
+      PresetKind::failures, preset_at(&Preset::failures, ORRERY_AT(run.failures.preset))));
   keys.push_back(value_key<kind::EventRate>(
       {.path = "failures.node_rate",
        .note = "the preset's; else none",
        .meaning = "Failures of one node per time, all causes together. 6.5 per 1,000 node-days are "
                   "0.0065/d.",
        .example = "0.0065/d"},
-      {},
-      ORRERY_AT(run.failures.node_rate)));
+      {}, ORRERY_AT(run.failures.node_rate)));
   keys.push_back(value_key<kind::EventRate>(
       {.path = "failures.job_rate",
        .note = "the preset's; else none",
        .meaning = "Failures of the job as a whole per time, whatever its size (software).",
        .example = "0.5/d"},
-      {},
-      ORRERY_AT(run.failures.job_rate)));
+      {}, ORRERY_AT(run.failures.job_rate)));
 }
 
 void add_causes(std::vector<Key>& keys) {
@@ -88,8 +85,7 @@ void add_causes(std::vector<Key>& keys) {
        .fallback = "1",
        .meaning = "Frequency relative to the other causes without rate and life.",
        .example = "148"},
-      yaml::between(0.0, kTera),
-      ORRERY_AT(run.failures.causes.back().weight)));
+      yaml::between(0.0, kTera), ORRERY_AT(run.failures.causes.back().weight)));
   keys.push_back(flag_key(
       {.path = path + ".takes_node",
        .note = "by category",
@@ -121,8 +117,7 @@ void add_stops(std::vector<Key>& keys) {
                                              .meaning = "Planned stops per time.",
                                              .example = "0.87/d",
                                              .required = true},
-                                            {},
-                                            ORRERY_AT(run.failures.maintenance->rate)));
+                                            {}, ORRERY_AT(run.failures.maintenance->rate)));
   keys.push_back(value_key<kind::Time>({.path = "failures.maintenance.stall",
                                         .meaning = "From the stop to the next step.",
                                         .example = "10min",

@@ -38,8 +38,7 @@ void add_domains(std::vector<Key>& keys) {
          .note = "none",
          .meaning = std::string(domain.meaning),
          .example = std::string(domain.example)},
-        {1, 1'000'000},
-        [field = domain.field](Draft & draft) -> auto& {
+        {1, 1'000'000}, [field = domain.field](Draft & draft) -> auto& {
           return draft.run.failures.domains.*field;
         }));
   }
@@ -69,16 +68,13 @@ void add_burn_in(std::vector<Key>& keys) {
                                         .fallback = "0s",
                                         .meaning = "Age of the fleet when the run starts.",
                                         .example = "60d"},
-                                       kSpan,
-                                       ORRERY_AT(run.failures.burn_in->age)));
+                                       kSpan, ORRERY_AT(run.failures.burn_in->age)));
 }
 
 void read_by_hour(const yaml::Value& value, const std::string& path, Reading& reading) {
   constexpr std::string_view kAllowed = "24 numbers, or {amplitude, peak_hour}";
   if (value.kind != yaml::Value::Kind::sequence || value.items.size() != kHoursPerDay) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
+    yaml::report(reading.diagnostics, value.where, path,
                  value.kind == yaml::Value::Kind::sequence
                      ? fmt::format("has {} numbers", value.items.size())
                      : std::string("is no list"),
@@ -160,20 +156,17 @@ void add_episodes(std::vector<Key>& keys) {
                                         .meaning = "Since the start of the run.",
                                         .example = "20d",
                                         .required = true},
-                                       kSpan,
-                                       ORRERY_AT(run.failures.episodes.back().begin)));
+                                       kSpan, ORRERY_AT(run.failures.episodes.back().begin)));
   keys.push_back(value_key<kind::Time>({.path = "failures.episodes[].end",
                                         .meaning = "Since the start of the run.",
                                         .example = "27d",
                                         .required = true},
-                                       kPositiveSpan,
-                                       ORRERY_AT(run.failures.episodes.back().end)));
+                                       kPositiveSpan, ORRERY_AT(run.failures.episodes.back().end)));
   keys.push_back(value_key<kind::Number>({.path = "failures.episodes[].factor",
                                           .meaning = "Multiplier.",
                                           .example = "3",
                                           .required = true},
-                                         kFactor,
-                                         ORRERY_AT(run.failures.episodes.back().factor)));
+                                         kFactor, ORRERY_AT(run.failures.episodes.back().factor)));
 }
 
 void add_lemons(std::vector<Key>& keys) {
@@ -189,20 +182,17 @@ void add_lemons(std::vector<Key>& keys) {
                                  .meaning = "Probability that a node, in use or spare, is one.",
                                  .example = "0.02",
                                  .required = true},
-                                yaml::between(0.0, 1.0),
-                                ORRERY_AT(run.failures.lemons->fraction)));
+                                yaml::between(0.0, 1.0), ORRERY_AT(run.failures.lemons->fraction)));
   keys.push_back(value_key<kind::Number>({.path = "failures.lemons.factor",
                                           .meaning = "Its hazard over that of a good node.",
                                           .example = "10",
                                           .required = true},
-                                         kFactor,
-                                         ORRERY_AT(run.failures.lemons->factor)));
+                                         kFactor, ORRERY_AT(run.failures.lemons->factor)));
   keys.push_back(count_key({.path = "failures.lemons.remove_after",
                             .note = "never",
                             .meaning = "Failures after which a node is taken out for good.",
                             .example = "3"},
-                           {1, 1'000'000},
-                           ORRERY_AT(run.failures.lemons->remove_after)));
+                           {1, 1'000'000}, ORRERY_AT(run.failures.lemons->remove_after)));
 }
 
 }  // namespace

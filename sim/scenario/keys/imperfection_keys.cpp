@@ -24,28 +24,24 @@ void add_local_steps(std::vector<Key>& keys) {
                             .meaning = "Inner steps between two outer ones.",
                             .example = "500",
                             .required = true},
-                           {1, 1'000'000},
-                           ORRERY_AT(scenario.step.local_steps.every)));
+                           {1, 1'000'000}, ORRERY_AT(scenario.step.local_steps.every)));
   keys.push_back(count_key({.path = "local_steps.islands",
                             .meaning = "Islands; they divide the replicas (layout.data).",
                             .example = "8",
                             .required = true},
-                           {2, 65'536},
-                           ORRERY_AT(scenario.step.local_steps.islands)));
-  keys.push_back(
-      value_key<kind::Bandwidth>({.path = "local_steps.rate",
-                                  .note = "the NICs of one island",
-                                  .meaning = "What one island sends to the next, one direction.",
-                                  .example = "1Gbps"},
-                                 yaml::above(bytes_per_second(0.0)),
-                                 ORRERY_AT(scenario.step.local_steps.rate)));
+                           {2, 65'536}, ORRERY_AT(scenario.step.local_steps.islands)));
+  keys.push_back(value_key<kind::Bandwidth>(
+      {.path = "local_steps.rate",
+       .note = "the NICs of one island",
+       .meaning = "What one island sends to the next, one direction.",
+       .example = "1Gbps"},
+      yaml::above(bytes_per_second(0.0)), ORRERY_AT(scenario.step.local_steps.rate)));
   keys.push_back(value_key<kind::Time>(
       {.path = "local_steps.latency",
        .fallback = "0",
        .meaning = "One hop between islands; the ring takes 2 (islands - 1) of them.",
        .example = "80ms"},
-      between(Seconds{}, hours(1.0)),
-      ORRERY_AT(scenario.step.local_steps.latency)));
+      between(Seconds{}, hours(1.0)), ORRERY_AT(scenario.step.local_steps.latency)));
   keys.push_back(choice_key<double>(
       {.path = "local_steps.precision",
        .fallback = "fp32",
@@ -76,15 +72,13 @@ void add_slow_gpus(std::vector<Key>& keys) {
                             .note = "all GPUs of the node",
                             .meaning = "Number of the GPU in the node, from 0.",
                             .example = "1"},
-                           {0, 1024},
-                           ORRERY_AT(scenario.step.variation.slow_gpus.back().gpu)));
-  keys.push_back(
-      value_key<kind::Number>({.path = "variation.slow_gpus[].factor",
-                               .meaning = "How many times as long they compute.",
-                               .example = "1.25",
-                               .required = true},
-                              between(1.0, 100.0),
-                              ORRERY_AT(scenario.step.variation.slow_gpus.back().factor)));
+                           {0, 1024}, ORRERY_AT(scenario.step.variation.slow_gpus.back().gpu)));
+  keys.push_back(value_key<kind::Number>(
+      {.path = "variation.slow_gpus[].factor",
+       .meaning = "How many times as long they compute.",
+       .example = "1.25",
+       .required = true},
+      between(1.0, 100.0), ORRERY_AT(scenario.step.variation.slow_gpus.back().factor)));
 }
 
 void add_variation(std::vector<Key>& keys) {
@@ -98,30 +92,26 @@ void add_variation(std::vector<Key>& keys) {
                                .meaning = "Standard deviation of the compute time between "
                                           "GPUs, relative to its mean.",
                                .example = "0.02"},
-                              between(0.0, 0.3),
-                              ORRERY_AT(scenario.step.variation.gpu_sigma)));
+                              between(0.0, 0.3), ORRERY_AT(scenario.step.variation.gpu_sigma)));
   keys.push_back(
       value_key<kind::Number>({.path = "variation.node_sigma",
                                .fallback = "0",
                                .meaning = "The same between nodes; the GPUs of a node share it.",
                                .example = "0.01"},
-                              between(0.0, 0.3),
-                              ORRERY_AT(scenario.step.variation.node_sigma)));
+                              between(0.0, 0.3), ORRERY_AT(scenario.step.variation.node_sigma)));
   keys.push_back(
       value_key<kind::Number>({.path = "variation.slow_share",
                                .fallback = "0",
                                .meaning = "Share of GPUs that are slow beyond the spread.",
                                .example = "0.001"},
-                              between(0.0, 1.0),
-                              ORRERY_AT(scenario.step.variation.slow_share)));
+                              between(0.0, 1.0), ORRERY_AT(scenario.step.variation.slow_share)));
   keys.push_back(value_key<kind::Number>(
       {.path = "variation.slow_factor",
        .fallback = "1.2",
        .meaning = "How many times as long those compute.",
        .example = "1.5",
        .idle = {ORRERY_WHEN(d.scenario.step.variation.slow_share == 0.0, "slow_share is 0")}},
-      between(1.0, 100.0),
-      ORRERY_AT(scenario.step.variation.slow_factor)));
+      between(1.0, 100.0), ORRERY_AT(scenario.step.variation.slow_factor)));
   add_slow_gpus(keys);
   keys.push_back(count_key({.path = "variation.draws",
                             .fallback = "1",
@@ -129,8 +119,7 @@ void add_variation(std::vector<Key>& keys) {
                                        "median one is shown, step_time has their quantiles.",
                             .example = "100",
                             .idle = {kNoSpread}},
-                           {1, 10'000},
-                           ORRERY_AT(scenario.step.variation.draws)));
+                           {1, 10'000}, ORRERY_AT(scenario.step.variation.draws)));
   keys.push_back(count_key({.path = "variation.seed",
                             .fallback = "1",
                             .meaning = "Start of their random streams.",
@@ -151,8 +140,7 @@ void add_supply(std::vector<Key>& keys) {
        .meaning = "Read from storage for one token: 2B or 4B of text, hundreds with images.",
        .example = "2B",
        .idle = {ORRERY_WHEN(!d.scenario.step.data.read_bandwidth, "there is no read_bandwidth")}},
-      yaml::above(bytes(0.0)),
-      ORRERY_AT(scenario.step.data.bytes_per_token)));
+      yaml::above(bytes(0.0)), ORRERY_AT(scenario.step.data.bytes_per_token)));
   keys.push_back(value_key<kind::Bandwidth>({.path = "data.read_bandwidth",
                                              .note = "never short",
                                              .meaning = "What one node reads from storage.",
@@ -164,8 +152,7 @@ void add_supply(std::vector<Key>& keys) {
                                .note = "never short",
                                .meaning = "What the loader processes of one node prepare.",
                                .example = "500000"},
-                              yaml::above(0.0),
-                              ORRERY_AT(scenario.step.data.tokens_per_second)));
+                              yaml::above(0.0), ORRERY_AT(scenario.step.data.tokens_per_second)));
   keys.push_back(flag_key({.path = "data.prefetch",
                            .fallback = "true",
                            .meaning = "The next batch is prepared while the step runs.",
@@ -192,16 +179,14 @@ void add_documents(std::vector<Key>& keys) {
        .example = "1200",
        .idle = {ORRERY_WHEN(d.scenario.step.data.packing == Packing::packed,
                             "packed documents attend across their borders")}},
-      {1, std::int64_t{1} << 40U},
-      ORRERY_AT(scenario.step.data.document_length)));
+      {1, std::int64_t{1} << 40U}, ORRERY_AT(scenario.step.data.document_length)));
   keys.push_back(value_key<kind::Number>(
       {.path = "data.document_sigma",
        .fallback = "0",
        .meaning = "Deviation of the logarithm of a document's length; 0: all alike.",
        .example = "1.2",
        .idle = {ORRERY_WHEN(!d.scenario.step.data.document_length, "there is no document_length")}},
-      between(0.0, 3.0),
-      ORRERY_AT(scenario.step.data.document_sigma)));
+      between(0.0, 3.0), ORRERY_AT(scenario.step.data.document_sigma)));
 }
 
 }  // namespace

@@ -40,18 +40,14 @@ std::string type_letters() {
 void read_pattern(const yaml::Value& value, const std::string& path, Reading& reading) {
   std::vector<LayerType> types;
   for (const char letter : value.text) {
-    const auto* const found = std::find_if(
-        kLayerTypeNames.begin(), kLayerTypeNames.end(), [letter](const model::LayerTypeName& one) {
-          return one.letter != 0 && one.letter == letter;
-        });
+    const auto* const found = std::find_if(kLayerTypeNames.begin(), kLayerTypeNames.end(),
+                                           [letter](const model::LayerTypeName& one) {
+                                             return one.letter != 0 && one.letter == letter;
+                                           });
     if (found == kLayerTypeNames.end()) {
-      yaml::report(
-          reading.diagnostics,
-          value.where,
-          path,
-          fmt::format("holds `{}`", letter),
-          fmt::format(
-              "a list such as {}, or a text of the letters {}", kTypesExample, type_letters()));
+      yaml::report(reading.diagnostics, value.where, path, fmt::format("holds `{}`", letter),
+                   fmt::format("a list such as {}, or a text of the letters {}", kTypesExample,
+                               type_letters()));
       return;
     }
     types.push_back(found->type);
@@ -81,8 +77,7 @@ Key types_key() {
            "attention_window.size keys, attention all, compressed_attention and "
            "compressed_sparse_attention those and the entries of model.compressed_attention.",
        .example = std::string(kTypesExample)},
-      type_words(),
-      [](Draft& draft) { draft.scenario.model.layer_types.clear(); },
+      type_words(), [](Draft& draft) { draft.scenario.model.layer_types.clear(); },
       [](Draft& draft, std::size_t word) {
         draft.scenario.model.layer_types.push_back(kLayerTypeNames[word].type);
       });
@@ -92,8 +87,8 @@ Key types_key() {
   pattern.pattern = "^[MG*EWHC-]+$";
   key.forms.push_back(pattern);
   key.print = show_types;
-  key.read = [list = std::move(key.read)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [list = std::move(key.read)](const yaml::Value& value, const std::string& path,
+                                          Reading& reading) {
     const bool text = value.kind == yaml::Value::Kind::scalar && !value.text.empty();
     text ? read_pattern(value, path, reading) : list(value, path, reading);
   };
@@ -121,8 +116,7 @@ void add_recurrence(std::vector<Key>& keys) {
                             .note = std::string(kOfPreset),
                             .meaning = "Heads of the state: those of Mamba-2, or of the values.",
                             .example = "128"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.linear_attention->value_heads)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->value_heads)));
   keys.push_back(count_key(
       {.path = "model.linear_attention.key_heads",
        .aliases = {"groups", "n_groups", "mamba_num_groups", "linear_num_key_heads"},
@@ -130,23 +124,20 @@ void add_recurrence(std::vector<Key>& keys) {
        .meaning = "Heads of the keys and queries (of B and C: the groups of Mamba-2), each shared "
                   "by as many value heads; divides them.",
        .example = "8"},
-      {1, kWidest},
-      ORRERY_AT(scenario.model.linear_attention->key_heads)));
+      {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->key_heads)));
   keys.push_back(
       count_key({.path = "model.linear_attention.key_dim",
                  .aliases = {"state", "ssm_state_size", "mamba_state_dim", "linear_key_head_dim"},
                  .note = std::string(kOfPreset),
                  .meaning = "Width of a key: the state width of Mamba-2.",
                  .example = "128"},
-                {1, kWidest},
-                ORRERY_AT(scenario.model.linear_attention->key_dim)));
+                {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->key_dim)));
   keys.push_back(count_key({.path = "model.linear_attention.value_dim",
                             .aliases = {"head_dim", "mamba_head_dim", "linear_value_head_dim"},
                             .note = "the preset's; else key_dim",
                             .meaning = "Width of a value head: the head width of Mamba-2.",
                             .example = "64"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.linear_attention->value_dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->value_dim)));
   keys.push_back(count_key(
       {.path = "model.linear_attention.conv",
        .aliases = {"conv_kernel", "linear_conv_kernel_dim"},
@@ -154,8 +145,7 @@ void add_recurrence(std::vector<Key>& keys) {
        .meaning = "Taps of the causal convolution before the state.",
        .example = "4",
        .idle = {ORRERY_WHEN(!has_convolution(d), "lightning attention has no convolution")}},
-      {1, kMostTaps},
-      ORRERY_AT(scenario.model.linear_attention->conv)));
+      {1, kMostTaps}, ORRERY_AT(scenario.model.linear_attention->conv)));
   keys.push_back(
       count_key({.path = "model.linear_attention.chunk",
                  .aliases = {"chunk_size"},
@@ -163,8 +153,7 @@ void add_recurrence(std::vector<Key>& keys) {
                          "rules, 256 for lightning",
                  .meaning = "Tokens between two states of the chunked kernel.",
                  .example = "128"},
-                {1, kLongestChunk},
-                ORRERY_AT(scenario.model.linear_attention->chunk)));
+                {1, kLongestChunk}, ORRERY_AT(scenario.model.linear_attention->chunk)));
 }
 
 void add_indexer(std::vector<Key>& keys) {
@@ -181,21 +170,18 @@ void add_indexer(std::vector<Key>& keys) {
                             .note = std::string(kOfPreset),
                             .meaning = "Heads of the indexer.",
                             .example = "64"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.sparse_attention->heads)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->heads)));
   keys.push_back(count_key({.path = "model.sparse_attention.index_head_dim",
                             .note = std::string(kOfPreset),
                             .meaning = "Width of a head of the indexer.",
                             .example = "128"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.sparse_attention->dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->dim)));
   keys.push_back(count_key({.path = "model.sparse_attention.top_k",
                             .aliases = {"index_topk"},
                             .note = std::string(kOfPreset),
                             .meaning = "Keys that a query sees.",
                             .example = "2048"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.sparse_attention->top_k)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->top_k)));
 }
 
 void add_compressed(std::vector<Key>& keys) {
@@ -235,8 +221,7 @@ void add_compressed(std::vector<Key>& keys) {
                  .meaning = "Copies of the residual stream that hyper-connections mix at "
                             "every block.",
                  .example = "4"},
-                {1, kMostStreams},
-                ORRERY_AT(scenario.model.residual_streams)));
+                {1, kMostStreams}, ORRERY_AT(scenario.model.residual_streams)));
 }
 
 }  // namespace

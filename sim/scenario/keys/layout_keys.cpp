@@ -63,8 +63,7 @@ void add_experts(std::vector<Key>& keys) {
                             .meaning = "GPUs that share the routed experts; expert_tensor x expert "
                                        "divides tensor x context x data.",
                             .example = "8"},
-                           {1, kMostReplicas},
-                           ORRERY_AT(scenario.layout.expert)));
+                           {1, kMostReplicas}, ORRERY_AT(scenario.layout.expert)));
   keys.push_back(
       count_key({.path = "layout.expert_tensor",
                  .aliases = {"etp", "expert_tensor_parallel_size"},
@@ -74,8 +73,7 @@ void add_experts(std::vector<Key>& keys) {
                  .idle = {ORRERY_WHEN(
                      !d.scenario.model.moe && d.scenario.layout.expert_tensor.value_or(1) != 1,
                      "the model is dense")}},
-                {1, kMostRanks},
-                ORRERY_AT(scenario.layout.expert_tensor)));
+                {1, kMostRanks}, ORRERY_AT(scenario.layout.expert_tensor)));
 }
 
 void add_degrees(std::vector<Key>& keys) {
@@ -88,8 +86,7 @@ void add_degrees(std::vector<Key>& keys) {
                             .fallback = "1",
                             .meaning = "GPUs that share every layer.",
                             .example = "8"},
-                           {1, kMostRanks},
-                           ORRERY_AT(scenario.layout.tensor)));
+                           {1, kMostRanks}, ORRERY_AT(scenario.layout.tensor)));
   keys.push_back(flag_key(
       {.path = "layout.sequence_parallel",
        .aliases = {"sp"},
@@ -104,8 +101,7 @@ void add_degrees(std::vector<Key>& keys) {
                             .fallback = "1",
                             .meaning = "GPUs that share a sequence.",
                             .example = "2"},
-                           {1, kMostRanks},
-                           ORRERY_AT(scenario.layout.context)));
+                           {1, kMostRanks}, ORRERY_AT(scenario.layout.context)));
   add_context(keys);
   keys.push_back(
       count_key({.path = "layout.pipeline",
@@ -113,43 +109,32 @@ void add_degrees(std::vector<Key>& keys) {
                  .fallback = "1",
                  .meaning = "Devices of the pipeline.",
                  .example = "16"},
-                {1, kMostRanks},
-                ORRERY_AT(scenario.layout.pipeline)));
+                {1, kMostRanks}, ORRERY_AT(scenario.layout.pipeline)));
   keys.push_back(count_key({.path = "layout.virtual_stages",
                             .aliases = {"vpp", "virtual_pipeline_model_parallel_size"},
                             .fallback = "1",
                             .meaning = "Chunks of layers per pipeline device.",
                             .example = "4"},
-                           {1, 1024},
-                           ORRERY_AT(scenario.layout.virtual_stages)));
+                           {1, 1024}, ORRERY_AT(scenario.layout.virtual_stages)));
   add_experts(keys);
   keys.push_back(count_key({.path = "layout.data",
                             .aliases = {"dp", "data_parallel_size"},
                             .note = "GPUs / (tensor x context x pipeline)",
                             .meaning = "Replicas of the model, sharded or not.",
                             .example = "128"},
-                           {1, kMostReplicas},
-                           ORRERY_AT(scenario.layout.data)));
+                           {1, kMostReplicas}, ORRERY_AT(scenario.layout.data)));
 }
 
 // The axes of `layout.order`; the expert axis lies inside the data axis and is only checked.
 void read_order(const yaml::Value& value, const std::string& path, Reading& reading) {
-  constexpr std::array<std::string_view, 9> kWords = {
-      "tp", "cp", "ep", "dp", "pp", "tensor", "context", "data", "pipeline"};
-  constexpr std::array<std::optional<Axis>, 9> kAxes = {Axis::tensor,
-                                                        Axis::context,
-                                                        std::nullopt,
-                                                        Axis::data,
-                                                        Axis::pipeline,
-                                                        Axis::tensor,
-                                                        Axis::context,
-                                                        Axis::data,
-                                                        Axis::pipeline};
+  constexpr std::array<std::string_view, 9> kWords = {"tp",     "cp",      "ep",   "dp",      "pp",
+                                                      "tensor", "context", "data", "pipeline"};
+  constexpr std::array<std::optional<Axis>, 9> kAxes = {
+      Axis::tensor, Axis::context, std::nullopt, Axis::data,    Axis::pipeline,
+      Axis::tensor, Axis::context, Axis::data,   Axis::pipeline};
   constexpr std::string_view kAllowed = "tp, cp, dp and pp in any order, such as [tp, cp, dp, pp]";
   if (value.kind != yaml::Value::Kind::sequence) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
+    yaml::report(reading.diagnostics, value.where, path,
                  std::string("is ") + std::string(yaml::describe(value.kind)) +
                      " where a list of axes is needed",
                  kAllowed);
@@ -180,8 +165,8 @@ void read_order(const yaml::Value& value, const std::string& path, Reading& read
     return;
   }
   if (sorted != all) {
-    yaml::report(
-        reading.diagnostics, value.where, path, "does not name every axis exactly once", kAllowed);
+    yaml::report(reading.diagnostics, value.where, path, "does not name every axis exactly once",
+                 kAllowed);
     return;
   }
   reading.draft.scenario.layout.order = axes;
@@ -201,19 +186,15 @@ void read_stage_layers(const yaml::Value& value, const std::string& path, Readin
     return;
   }
   if (value.kind != yaml::Value::Kind::sequence) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 "is neither auto nor a list",
+    yaml::report(reading.diagnostics, value.where, path, "is neither auto nor a list",
                  "auto, or a list of layers such as [5, 6, 6, 5]");
     return;
   }
   std::vector<std::int64_t> layers;
   for (std::size_t i = 0; i < value.items.size(); ++i) {
-    const auto count = yaml::read_value<kind::Count>(value.items[i],
-                                                     path + "[" + std::to_string(i) + "]",
-                                                     reading.diagnostics,
-                                                     between<std::int64_t>(0, 10'000));
+    const auto count =
+        yaml::read_value<kind::Count>(value.items[i], path + "[" + std::to_string(i) + "]",
+                                      reading.diagnostics, between<std::int64_t>(0, 10'000));
     if (!count) {
       return;
     }
@@ -224,12 +205,8 @@ void read_stage_layers(const yaml::Value& value, const std::string& path, Readin
 
 // PyTorch's name for sharded parameters is taken, too; the first name of a value is printed.
 std::vector<yaml::Choice<Sharding>> sharding_choices() {
-  return {{"none", Sharding::none},
-          {"zero1", Sharding::zero1},
-          {"zero2", Sharding::zero2},
-          {"zero3", Sharding::zero3},
-          {"hsdp", Sharding::hsdp},
-          {"fsdp", Sharding::zero3}};
+  return {{"none", Sharding::none},   {"zero1", Sharding::zero1}, {"zero2", Sharding::zero2},
+          {"zero3", Sharding::zero3}, {"hsdp", Sharding::hsdp},   {"fsdp", Sharding::zero3}};
 }
 
 void add_shapes(std::vector<Key>& keys) {
@@ -261,16 +238,14 @@ void add_shapes(std::vector<Key>& keys) {
        .example = "zero1",
        .idle = {ORRERY_WHEN(d.scenario.layout.sharding != Sharding::none && shares_no_gradients(d),
                             "one rank holds every shard (data x context is 1)")}},
-      sharding_choices(),
-      ORRERY_AT(scenario.layout.sharding)));
+      sharding_choices(), ORRERY_AT(scenario.layout.sharding)));
   keys.push_back(count_key(
       {.path = "layout.shard_group",
        .note = "the whole data-parallel group",
        .meaning = "Ranks that share one copy of what is sharded.",
        .example = "8",
        .idle = {ORRERY_WHEN(d.scenario.layout.sharding == Sharding::none, "sharding is none")}},
-      {1, kMostReplicas},
-      ORRERY_AT(scenario.layout.shard_group)));
+      {1, kMostReplicas}, ORRERY_AT(scenario.layout.shard_group)));
   std::vector<yaml::Choice<schedule::ScheduleKind>> schedules;
   for (std::size_t i = 0; i < schedule::kScheduleKinds; ++i) {
     schedules.push_back({schedule::kScheduleNames[i], static_cast<schedule::ScheduleKind>(i)});
@@ -281,8 +256,7 @@ void add_shapes(std::vector<Key>& keys) {
        .meaning = "Order of forwards and backwards on the pipeline devices; a pipeline needs one "
                   "other than none.",
        .example = "1f1b"},
-      std::move(schedules),
-      ORRERY_AT(scenario.step.schedule)));
+      std::move(schedules), ORRERY_AT(scenario.step.schedule)));
   Key stage_layers = key_of({.path = "layout.stage_layers",
                              .fallback = "auto",
                              .meaning = "Layers of each virtual stage, first to last. auto spreads "
@@ -311,15 +285,13 @@ void add_batch(std::vector<Key>& keys) {
                  .meaning = "Sequences of one optimizer step; a multiple of micro x layout.data.",
                  .example = "2048",
                  .required = true},
-                {1, kMostSequences},
-                ORRERY_AT(scenario.batch.global)));
+                {1, kMostSequences}, ORRERY_AT(scenario.batch.global)));
   keys.push_back(count_key({.path = "batch.micro",
                             .aliases = {"mbs", "micro_batch_size"},
                             .fallback = "1",
                             .meaning = "Sequences of one micro-batch on one data-parallel rank.",
                             .example = "2"},
-                           {1, 1'000'000},
-                           ORRERY_AT(scenario.batch.micro)));
+                           {1, 1'000'000}, ORRERY_AT(scenario.batch.micro)));
 }
 
 }  // namespace

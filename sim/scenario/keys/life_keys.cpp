@@ -52,32 +52,25 @@ std::string show_life(const run::LifeLaw& law) {
 
 constexpr std::string_view kOtherLaws = "another law";
 
-Key time_row(const std::string& path,
-             std::string_view name,
-             std::string meaning,
+Key time_row(const std::string& path, std::string_view name, std::string meaning,
              std::optional<Seconds> LifeDraft::*member) {
   return value_key<kind::Time>(
       {.path = fmt::format("{}.{}", path, name),
        .note = std::string(kOtherLaws),
        .meaning = std::move(meaning),
        .example = "400d"},
-      kLife,
-      [member](Draft & draft) -> auto& { return draft.life.*member; });
+      kLife, [member](Draft & draft) -> auto& { return draft.life.*member; });
 }
 
-Key number_row(const std::string& path,
-               std::string_view name,
-               std::string meaning,
-               std::string example,
-               yaml::Range<double> range,
+Key number_row(const std::string& path, std::string_view name, std::string meaning,
+               std::string example, yaml::Range<double> range,
                std::optional<double> LifeDraft::*member) {
   return value_key<kind::Number>(
       {.path = fmt::format("{}.{}", path, name),
        .note = std::string(kOtherLaws),
        .meaning = std::move(meaning),
        .example = std::move(example)},
-      range,
-      [member](Draft & draft) -> auto& { return draft.life.*member; });
+      range, [member](Draft & draft) -> auto& { return draft.life.*member; });
 }
 
 Key times_row(const std::string& path) {
@@ -89,10 +82,7 @@ Key times_row(const std::string& path) {
   times.forms.front().list = true;
   times.read = [](const yaml::Value& value, const std::string& where, Reading& reading) {
     if (value.kind != yaml::Value::Kind::sequence || value.items.empty()) {
-      yaml::report(reading.diagnostics,
-                   value.where,
-                   where,
-                   "is no list of times",
+      yaml::report(reading.diagnostics, value.where, where, "is no list of times",
                    "such as [30d, 95d, 400d]");
       return;
     }
@@ -113,10 +103,9 @@ Key times_row(const std::string& path) {
 void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw>& lens) {
   const auto& store = lens.set;
   const std::string path = text.path;
-  Key key =
-      value_key<kind::Time>(std::move(text), kLife, [store](Draft& draft, const Seconds& value) {
-        store(draft, run::ExponentialLaw{value});
-      });
+  Key key = value_key<kind::Time>(
+      std::move(text), kLife,
+      [store](Draft& draft, const Seconds& value) { store(draft, run::ExponentialLaw{value}); });
   key.print = lens.printed(show_life);
   key.mapping = true;
   key.begin = [](const yaml::Value&, Reading& reading) { reading.draft.life = {}; };
@@ -126,10 +115,7 @@ void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw
     }
     const std::optional<run::LifeLaw> law = law_of(reading.draft.life);
     if (!law) {
-      yaml::report(reading.diagnostics,
-                   value.where,
-                   where,
-                   "does not name one law",
+      yaml::report(reading.diagnostics, value.where, where, "does not name one law",
                    "a mean time, {mean, shape}, {mean, sigma}, {median, sigma} or {times}");
       return;
     }
@@ -137,19 +123,11 @@ void add_life_keys(std::vector<Key>& keys, KeyText text, const Lens<run::LifeLaw
   };
   keys.push_back(std::move(key));
   keys.push_back(time_row(path, "mean", "Mean life; alone: exponential.", &LifeDraft::mean));
-  keys.push_back(number_row(path,
-                            "shape",
-                            "Weibull law: below 1 early failures, above 1 wear.",
-                            "0.8",
-                            yaml::between(0.05, 100.0),
-                            &LifeDraft::shape));
+  keys.push_back(number_row(path, "shape", "Weibull law: below 1 early failures, above 1 wear.",
+                            "0.8", yaml::between(0.05, 100.0), &LifeDraft::shape));
   keys.push_back(time_row(path, "median", "Lognormal law: its median.", &LifeDraft::median));
-  keys.push_back(number_row(path,
-                            "sigma",
-                            "Lognormal law: standard deviation of the logarithm.",
-                            "1.2",
-                            {0.0, 10.0, true},
-                            &LifeDraft::sigma));
+  keys.push_back(number_row(path, "sigma", "Lognormal law: standard deviation of the logarithm.",
+                            "1.2", {0.0, 10.0, true}, &LifeDraft::sigma));
   keys.push_back(times_row(path));
 }
 
@@ -162,8 +140,8 @@ Key age_key(KeyText text, const Lens<run::InitialAge>& lens) {
            : age.kind == run::AgeKind::stationary ? "stationary"
                                                   : "new";
   });
-  key.read = [store = lens.set, span](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [store = lens.set, span](const yaml::Value& value, const std::string& path,
+                                      Reading& reading) {
     if (yaml::is_word(value, "stationary")) {
       store(reading.draft, {run::AgeKind::stationary, Seconds{}});
     } else if (yaml::is_word(value, "new")) {

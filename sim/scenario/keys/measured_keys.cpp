@@ -14,8 +14,7 @@ namespace {
 using yaml::Value;
 
 // Scalars and {value: ..., kind: ...}.
-std::optional<MeasuredText> read_entry(const yaml::Entry& entry,
-                                       const std::string& path,
+std::optional<MeasuredText> read_entry(const yaml::Entry& entry, const std::string& path,
                                        Reading& reading) {
   MeasuredText measured;
   measured.metric = entry.key;
@@ -27,10 +26,7 @@ std::optional<MeasuredText> read_entry(const yaml::Entry& entry,
   }
   const std::string key = path + "." + entry.key;
   if (entry.value.kind != Value::Kind::mapping) {
-    yaml::report(reading.diagnostics,
-                 entry.value.where,
-                 key,
-                 "is no value",
+    yaml::report(reading.diagnostics, entry.value.where, key, "is no value",
                  "a value of the metric, or {value, kind}");
     return std::nullopt;
   }
@@ -65,20 +61,14 @@ bool is_sound(const MeasuredText& measured, const std::string& path, Reading& re
   if (time.value && *time.value > Seconds{}) {
     return true;
   }
-  yaml::report(reading.diagnostics,
-               measured.where,
-               path + "." + measured.metric,
-               time.value ? "is no time of a step" : time.message,
-               "12.3s");
+  yaml::report(reading.diagnostics, measured.where, path + "." + measured.metric,
+               time.value ? "is no time of a step" : time.message, "12.3s");
   return false;
 }
 
 void read_measured(const Value& value, const std::string& path, Reading& reading) {
   if (value.kind != Value::Kind::mapping) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 "is no mapping",
+    yaml::report(reading.diagnostics, value.where, path, "is no mapping",
                  "a mapping from metrics to what was measured");
     return;
   }

@@ -53,13 +53,12 @@ void add_names(std::vector<Key>& keys) {
                                          "dimensions that replace some of its own.",
                               .example = "{preset: llama3-8b}",
                               .required = true}));
-  keys.push_back(
-      preset_key({.path = "model.preset",
-                  .note = "the dimensions are spelled out",
-                  .meaning = "A published model; `orrery list` shows their sources.",
-                  .example = "llama3-405b"},
-                 PresetKind::models,
-                 {take_preset, [](Draft& draft) { return draft.scenario.model_preset; }}));
+  keys.push_back(preset_key(
+      {.path = "model.preset",
+       .note = "the dimensions are spelled out",
+       .meaning = "A published model; `orrery list` shows their sources.",
+       .example = "llama3-405b"},
+      PresetKind::models, {take_preset, [](Draft& draft) { return draft.scenario.model_preset; }}));
   keys.push_back(text_key({.path = "model.name",
                            .note = "the preset's name, else `custom`",
                            .meaning = "What reports call the model.",
@@ -74,22 +73,19 @@ void add_dimensions(std::vector<Key>& keys) {
                             .note = of_preset,
                             .meaning = "Transformer layers.",
                             .example = "32"},
-                           {1, kMostLayers},
-                           ORRERY_AT(scenario.model.num_layers)));
+                           {1, kMostLayers}, ORRERY_AT(scenario.model.num_layers)));
   keys.push_back(count_key({.path = "model.hidden_size",
                             .aliases = {"hidden"},
                             .note = of_preset,
                             .meaning = "Width of the residual stream.",
                             .example = "4096"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.hidden_size)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.hidden_size)));
   keys.push_back(count_key({.path = "model.num_attention_heads",
                             .aliases = {"heads", "attn_heads"},
                             .note = of_preset,
                             .meaning = "Query heads.",
                             .example = "32"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.num_attention_heads)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.num_attention_heads)));
   keys.push_back(
       count_key({.path = "model.num_query_groups",
                  .aliases = {"kv_heads", "num_key_value_heads"},
@@ -99,8 +95,7 @@ void add_dimensions(std::vector<Key>& keys) {
                  .example = "8",
                  .idle = {ORRERY_WHEN(d.scenario.model.mla.has_value(),
                                       "latent attention has no key and value heads to share")}},
-                {1, kWidest},
-                ORRERY_AT(scenario.model.num_query_groups)));
+                {1, kWidest}, ORRERY_AT(scenario.model.num_query_groups)));
   keys.push_back(count_key({.path = "model.head_dim",
                             .aliases = {"kv_channels"},
                             .note = "the preset's; else hidden_size / num_attention_heads",
@@ -108,8 +103,7 @@ void add_dimensions(std::vector<Key>& keys) {
                             .example = "128",
                             .idle = {ORRERY_WHEN(d.scenario.model.mla.has_value(),
                                                  "latent attention states its own widths")}},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.head_dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.head_dim)));
   keys.push_back(count_key(
       {.path = "model.ffn_hidden_size",
        .aliases = {"ffn_hidden", "intermediate_size"},
@@ -118,22 +112,19 @@ void add_dimensions(std::vector<Key>& keys) {
        .example = "14336",
        .idle = {ORRERY_WHEN(d.scenario.model.moe && d.scenario.model.moe->dense_layers == 0,
                             "every layer has experts")}},
-      {1, kWidest},
-      ORRERY_AT(scenario.model.ffn_hidden_size)));
+      {1, kWidest}, ORRERY_AT(scenario.model.ffn_hidden_size)));
   keys.push_back(count_key({.path = "model.vocab_size",
                             .aliases = {"vocab"},
                             .note = of_preset,
                             .meaning = "Rows of the embedding table, padding included.",
                             .example = "128256"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.vocab_size)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.vocab_size)));
   keys.push_back(count_key({.path = "model.sequence_length",
                             .aliases = {"seq_len", "seq_length", "seq"},
                             .note = of_preset,
                             .meaning = "Tokens of one sequence.",
                             .example = "8192"},
-                           {1, kLongest},
-                           ORRERY_AT(scenario.model.sequence_length)));
+                           {1, kLongest}, ORRERY_AT(scenario.model.sequence_length)));
 }
 
 void add_blocks(std::vector<Key>& keys) {
@@ -181,8 +172,7 @@ void add_blocks(std::vector<Key>& keys) {
                  .example = "4096",
                  .idle = {ORRERY_WHEN(d.scenario.model.position != PositionEmbedding::learned,
                                       "only learned positions have a table")}},
-                {1, kLongest},
-                ORRERY_AT(scenario.model.max_positions)));
+                {1, kLongest}, ORRERY_AT(scenario.model.max_positions)));
 }
 
 void add_flags(std::vector<Key>& keys) {
@@ -230,51 +220,44 @@ void add_moe(std::vector<Key>& keys) {
                             .note = of_preset,
                             .meaning = "Routed experts of a layer.",
                             .example = "64"},
-                           {1, kMostExperts},
-                           ORRERY_AT(scenario.model.moe->num_experts)));
+                           {1, kMostExperts}, ORRERY_AT(scenario.model.moe->num_experts)));
   keys.push_back(count_key({.path = "model.moe.top_k",
                             .aliases = {"moe_router_topk", "num_experts_per_tok"},
                             .note = of_preset,
                             .meaning = "Experts that a token is sent to.",
                             .example = "8"},
-                           {1, kMostExperts},
-                           ORRERY_AT(scenario.model.moe->top_k)));
+                           {1, kMostExperts}, ORRERY_AT(scenario.model.moe->top_k)));
   keys.push_back(count_key({.path = "model.moe.ffn_hidden_size",
                             .aliases = {"moe_ffn_hidden_size", "moe_intermediate_size"},
                             .note = of_preset,
                             .meaning = "Inner width of one expert.",
                             .example = "2048"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.moe->ffn_hidden_size)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.moe->ffn_hidden_size)));
   keys.push_back(count_key({.path = "model.moe.shared",
                             .aliases = {"shared_experts", "n_shared_experts"},
                             .note = "the preset's; else 0",
                             .meaning = "Experts of the same width that every token passes.",
                             .example = "1"},
-                           {0, kMostExperts},
-                           ORRERY_AT(scenario.model.moe->shared_experts)));
+                           {0, kMostExperts}, ORRERY_AT(scenario.model.moe->shared_experts)));
   keys.push_back(count_key({.path = "model.moe.dense_branch",
                             .note = "the preset's; else none",
                             .meaning = "Inner width of a dense MLP with a norm and a residual of "
                                        "its own beside the experts (Snowflake Arctic).",
                             .example = "7168"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.moe->dense_branch)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.moe->dense_branch)));
   keys.push_back(count_key({.path = "model.moe.latent_size",
                             .aliases = {"moe_latent_size"},
                             .note = "the preset's; else that of the stream",
                             .meaning = "Width in which the routed experts work, between two "
                                        "projections (Nemotron 3 Super).",
                             .example = "1024"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.moe->latent_size)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.moe->latent_size)));
   keys.push_back(count_key({.path = "model.moe.dense_layers",
                             .aliases = {"first_k_dense_replace"},
                             .note = "the preset's; else 0",
                             .meaning = "Leading layers with a dense MLP.",
                             .example = "3"},
-                           {0, kMostLayers},
-                           ORRERY_AT(scenario.model.moe->dense_layers)));
+                           {0, kMostLayers}, ORRERY_AT(scenario.model.moe->dense_layers)));
 }
 
 // How unevenly tokens reach the experts, and how far.
@@ -287,16 +270,14 @@ void add_moe_load(std::vector<Key>& keys) {
            "Rows per expert are at most this times the average, the rest are dropped; 0 "
            "drops none. Experts with a fixed number of rows also spare the host their counts.",
        .example = "1.25"},
-      between(0.0, 100.0),
-      ORRERY_AT(scenario.model.moe->capacity_factor)));
+      between(0.0, 100.0), ORRERY_AT(scenario.model.moe->capacity_factor)));
   keys.push_back(
       value_key<kind::Number>({.path = "model.moe.imbalance",
                                .note = "the preset's; else 1",
                                .meaning = "Rows of the busiest expert-parallel rank / average.",
                                .example = "1.2",
                                .idle = {kOneExpertRank}},
-                              between(1.0, 100.0),
-                              ORRERY_AT(scenario.model.moe->imbalance)));
+                              between(1.0, 100.0), ORRERY_AT(scenario.model.moe->imbalance)));
   keys.push_back(value_key<kind::Number>(
       {.path = "model.moe.load_spread",
        .note = "the preset's; else 0",
@@ -304,8 +285,7 @@ void add_moe_load(std::vector<Key>& keys) {
                   "loads average out over the experts of a rank, the busiest of all ranks counts.",
        .example = "0.3",
        .idle = {kOneExpertRank}},
-      between(0.0, 10.0),
-      ORRERY_AT(scenario.model.moe->load_spread)));
+      between(0.0, 10.0), ORRERY_AT(scenario.model.moe->load_spread)));
   keys.push_back(value_key<kind::Number>(
       {.path = "model.moe.router_skew",
        .note = "the preset's; else 0",
@@ -315,8 +295,7 @@ void add_moe_load(std::vector<Key>& keys) {
                   "0.13 fine-tuning, 0.5 to 0.9 no balancing at all.",
        .example = "0.1",
        .idle = {kOneExpertRank}},
-      between(0.0, 1.0),
-      ORRERY_AT(scenario.model.moe->router_skew)));
+      between(0.0, 1.0), ORRERY_AT(scenario.model.moe->router_skew)));
   keys.push_back(
       count_key({.path = "model.moe.node_limit",
                  .aliases = {"topk_group", "moe_router_group_topk"},
@@ -326,8 +305,7 @@ void add_moe_load(std::vector<Key>& keys) {
                  .example = "4",
                  .idle = {ORRERY_WHEN(d.scenario.model.moe && d.scenario.layout.expert == 1,
                                       "layout.expert is 1: no token is sent")}},
-                {0, kMostExperts},
-                ORRERY_AT(scenario.model.moe->node_limit)));
+                {0, kMostExperts}, ORRERY_AT(scenario.model.moe->node_limit)));
 }
 
 void add_latent_attention(std::vector<Key>& keys) {
@@ -342,41 +320,35 @@ void add_latent_attention(std::vector<Key>& keys) {
                             .note = "the preset's; else 0",
                             .meaning = "Width of the compressed query; 0 projects it directly.",
                             .example = "1536"},
-                           {0, kWidest},
-                           ORRERY_AT(scenario.model.mla->q_lora_rank)));
+                           {0, kWidest}, ORRERY_AT(scenario.model.mla->q_lora_rank)));
   keys.push_back(count_key({.path = "model.mla.kv_lora_rank",
                             .note = of_preset,
                             .meaning = "Width of the compressed key and value.",
                             .example = "512"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.mla->kv_lora_rank)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.mla->kv_lora_rank)));
   keys.push_back(count_key({.path = "model.mla.qk_nope_head_dim",
                             .aliases = {"qk_head_dim"},
                             .note = of_preset,
                             .meaning = "Width of a query head without rotation.",
                             .example = "128"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.mla->qk_nope_head_dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.mla->qk_nope_head_dim)));
   keys.push_back(count_key({.path = "model.mla.qk_rope_head_dim",
                             .aliases = {"qk_pos_emb_head_dim"},
                             .note = of_preset,
                             .meaning = "Width of its rotated part.",
                             .example = "64"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.mla->qk_rope_head_dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.mla->qk_rope_head_dim)));
   keys.push_back(count_key({.path = "model.mla.v_head_dim",
                             .note = of_preset,
                             .meaning = "Width of a value head.",
                             .example = "128"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.mla->v_head_dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.mla->v_head_dim)));
   keys.push_back(count_key({.path = "model.mtp",
                             .aliases = {"mtp_layers", "mtp_num_layers", "num_nextn_predict_layers"},
                             .note = "the preset's; else 0",
                             .meaning = "Multi-token-prediction modules after the last layer.",
                             .example = "1"},
-                           {0, 64},
-                           ORRERY_AT(scenario.model.mtp_layers)));
+                           {0, 64}, ORRERY_AT(scenario.model.mtp_layers)));
   keys.push_back(flag_key(
       {.path = "model.mtp_shared",
        .aliases = {"mtp_use_repeated_layer"},
@@ -403,16 +375,14 @@ void add_window(std::vector<Key>& keys) {
                             .meaning = "Keys that a query sees at most, its own included.",
                             .example = "4096",
                             .idle = {ORRERY_WHEN(is_longest_window(d), "no sequence is longer")}},
-                           {1, kLongest},
-                           ORRERY_AT(scenario.model.attention_window->size)));
+                           {1, kLongest}, ORRERY_AT(scenario.model.attention_window->size)));
   keys.push_back(count_key(
       {.path = "model.attention_window.full_every",
        .note = "the preset's; else 0",
        .meaning = "The last of so many layers sees the whole sequence: 2 is every second layer, 0 "
                   "none.",
        .example = "2"},
-      {0, kMostLayers},
-      ORRERY_AT(scenario.model.attention_window->full_every)));
+      {0, kMostLayers}, ORRERY_AT(scenario.model.attention_window->full_every)));
   keys.push_back(section_at(
       {.path = "model.full_attention",
        .note = "the preset's; else the dimensions of the other layers",
@@ -432,8 +402,7 @@ void add_window(std::vector<Key>& keys) {
                             .note = "the preset's; else model.head_dim",
                             .meaning = "The width of their heads.",
                             .example = "512"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.full_attention->head_dim)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.full_attention->head_dim)));
   keys.push_back(flag_key({.path = "model.full_attention.shared_key_value",
                            .aliases = {"attention_k_eq_v"},
                            .note = "the preset's; else false",
@@ -457,8 +426,7 @@ void add_adapters(std::vector<Key>& keys) {
                             .note = "required",
                             .meaning = "Rank of the adapters.",
                             .example = "16"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.lora->rank)));
+                           {1, kWidest}, ORRERY_AT(scenario.model.lora->rank)));
   std::vector<std::string_view> words;
   for (const model::AdapterTargetWord& word : model::kAdapterTargetWords) {
     words.push_back(word.name);
@@ -502,8 +470,7 @@ void add_adapter_types(std::vector<Key>& keys) {
        .fallback = "0",
        .meaning = "Dropout of the adapters' input; above 0 its passes run and its masks are kept.",
        .example = "0.1"},
-      between(0.0, 1.0),
-      ORRERY_AT(scenario.model.lora->dropout)));
+      between(0.0, 1.0), ORRERY_AT(scenario.model.lora->dropout)));
   keys.push_back(choice_key<model::FrozenBase>(
       {.path = "model.lora.base",
        .fallback = "parameters",
@@ -512,15 +479,14 @@ void add_adapter_types(std::vector<Key>& keys) {
        .example = "nf4"},
       {{"parameters", model::FrozenBase::parameters}, {"nf4", model::FrozenBase::nf4}},
       ORRERY_AT(scenario.model.lora->base)));
-  keys.push_back(
-      choice_key<bool>({.path = "model.lora.dtype",
-                        .fallback = "parameters",
-                        .meaning = "Type in which what is trained is kept: that of the parameters "
-                                   "beside an fp32 master copy, or fp32 alone, cast at every use "
-                                   "(PEFT).",
-                        .example = "fp32"},
-                       {{"parameters", false}, {"fp32", true}},
-                       ORRERY_AT(scenario.model.lora->fp32)));
+  keys.push_back(choice_key<bool>(
+      {.path = "model.lora.dtype",
+       .fallback = "parameters",
+       .meaning = "Type in which what is trained is kept: that of the parameters "
+                  "beside an fp32 master copy, or fp32 alone, cast at every use "
+                  "(PEFT).",
+       .example = "fp32"},
+      {{"parameters", false}, {"fp32", true}}, ORRERY_AT(scenario.model.lora->fp32)));
 }
 
 void add_trainable(std::vector<Key>& keys) {

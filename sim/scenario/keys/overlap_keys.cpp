@@ -54,8 +54,7 @@ void add_overlap(std::vector<Key>& keys) {
                   "are long enough. A ring has layout.tensor of them.",
        .example = "8",
        .idle = {ORRERY_WHEN(!d.scenario.step.overlap.tensor, "overlap.tensor is false")}},
-      {1, 1024},
-      ORRERY_AT(scenario.step.overlap.tensor_chunks)));
+      {1, 1024}, ORRERY_AT(scenario.step.overlap.tensor_chunks)));
   keys.push_back(flag_key(
       {.path = "overlap.pipeline",
        .fallback = "true",
@@ -109,8 +108,7 @@ void add_fsdp(std::vector<Key>& keys) {
                  .note = "as the software does it",
                  .meaning = "Layers that may be gathered ahead of the one that computes.",
                  .example = "2"},
-                {0, 10'000},
-                ORRERY_AT(scenario.step.fsdp.prefetch)));
+                {0, 10'000}, ORRERY_AT(scenario.step.fsdp.prefetch)));
   keys.push_back(choice_key<BackwardPrefetch>(
       {.path = "overlap.fsdp.backward_prefetch",
        .fallback = "before",
@@ -136,8 +134,7 @@ void add_fsdp(std::vector<Key>& keys) {
                   "from which the backward gathers (ZeRO++'s hierarchical partition).",
        .example = "8",
        .idle = {kNoGatherBackward}},
-      {1, std::int64_t{1} << 24U},
-      ORRERY_AT(scenario.step.fsdp.reshard_group)));
+      {1, std::int64_t{1} << 24U}, ORRERY_AT(scenario.step.fsdp.reshard_group)));
   keys.push_back(flag_key({.path = "overlap.fsdp.quantized_weights",
                            .fallback = "false",
                            .meaning = "Parameters are gathered as int8 (ZeRO++).",

@@ -30,9 +30,7 @@ PlanSpec& spec_of(Draft& draft) {
 }
 
 // auto, or the values: which of them a scenario takes is checked where the search is made.
-void read_axis(const Value& value,
-               const std::string& path,
-               AxisChoice& choice,
+void read_axis(const Value& value, const std::string& path, AxisChoice& choice,
                Diagnostics& diagnostics) {
   choice.where = value.where;
   choice.key = path;
@@ -43,9 +41,7 @@ void read_axis(const Value& value,
   }
   const bool list = value.kind == Value::Kind::sequence;
   if (!list || value.items.empty() || value.items.size() > kMostValues) {
-    yaml::report(diagnostics,
-                 value.where,
-                 path,
+    yaml::report(diagnostics, value.where, path,
                  list ? (value.items.empty() ? std::string("has no values")
                                              : fmt::format("has {} values", value.items.size()))
                       : fmt::format("is {} where a list is needed",
@@ -112,45 +108,30 @@ constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
     {plan::Axis::gpu, "cluster.gpu", "as the scenario states it", "[h100-sxm-80gb, h200-sxm]"},
     {plan::Axis::nodes, "cluster.nodes", "as the scenario states it", "[8, 16, 32]"},
     {plan::Axis::global_batch, "batch.global", "as the scenario states it", "[1024, 2048]"},
-    {plan::Axis::pipeline,
-     "layout.pipeline",
-     "auto: every depth that the layers fill",
+    {plan::Axis::pipeline, "layout.pipeline", "auto: every depth that the layers fill",
      "[1, 2, 4, 8]"},
-    {plan::Axis::schedule,
-     "layout.schedule",
-     "auto: none, 1f1b, interleaved and the scenario's own",
-     "[1f1b, interleaved]"},
-    {plan::Axis::virtual_stages,
-     "layout.virtual_stages",
-     "auto: what the schedule takes",
+    {plan::Axis::schedule, "layout.schedule",
+     "auto: none, 1f1b, interleaved and the scenario's own", "[1f1b, interleaved]"},
+    {plan::Axis::virtual_stages, "layout.virtual_stages", "auto: what the schedule takes",
      "[1, 2, 4]"},
     {plan::Axis::tensor, "layout.tensor", "auto: the divisors of the heads", "[1, 2, 4, 8]"},
     {plan::Axis::context, "layout.context", "auto: the divisors of the sequence", "[1, 2]"},
     {plan::Axis::expert, "layout.expert", "auto: the divisors of the experts", "[8, 16]"},
     {plan::Axis::expert_tensor, "layout.expert_tensor", "auto: 1 and the tensor degree", "[1]"},
-    {plan::Axis::expert_dispatcher,
-     "software_options.expert_dispatcher",
-     "auto: the scenario's own and what the stack offers",
-     "[alltoall, deepep, hybridep]"},
-    {plan::Axis::expert_overlap,
-     "overlap.expert",
-     "auto: the scenario's own, and on where the stack offers it",
-     "[false, true]"},
+    {plan::Axis::expert_dispatcher, "software_options.expert_dispatcher",
+     "auto: the scenario's own and what the stack offers", "[alltoall, deepep, hybridep]"},
+    {plan::Axis::expert_overlap, "overlap.expert",
+     "auto: the scenario's own, and on where the stack offers it", "[false, true]"},
     {plan::Axis::sequence_parallel, "layout.sequence_parallel", "auto: on and off", "[true]"},
     {plan::Axis::micro, "batch.micro", "auto: every size that divides the batch", "[1, 2, 4]"},
-    {plan::Axis::recompute,
-     "recompute",
-     "auto: none, selective, full and layers in powers of two",
+    {plan::Axis::recompute, "recompute", "auto: none, selective, full and layers in powers of two",
      "[none, selective, full, {layers: 4}]"},
     {plan::Axis::sharding, "layout.sharding", "auto: all", "[zero1, zero3]"},
-    {plan::Axis::shard_group,
-     "layout.shard_group",
-     "auto: whole groups, of hsdp every part",
+    {plan::Axis::shard_group, "layout.shard_group", "auto: whole groups, of hsdp every part",
      "[8]"},
     {plan::Axis::offload,
      "what waits in host memory (optimizer, parameters, activations, joined by +)",
-     "auto: none and what the scenario offloads",
-     "[none, optimizer]"},
+     "auto: none and what the scenario offloads", "[none, optimizer]"},
 }};
 
 void add_axes(std::vector<Key>& keys) {
@@ -171,8 +152,8 @@ void add_axes(std::vector<Key>& keys) {
     };
     keys.push_back(std::move(key));
   }
-  constexpr std::array<std::string_view, plan::kRunAxes> kExamples = {
-      "[30min, 1h, 2h]", "[0, 8, 16]", "[0.5, 1]"};
+  constexpr std::array<std::string_view, plan::kRunAxes> kExamples = {"[30min, 1h, 2h]",
+                                                                      "[0, 8, 16]", "[0.5, 1]"};
   for (std::size_t i = 0; i < plan::kRunAxes; ++i) {
     Key key = key_of({.path = fmt::format("plan.search.{}", plan::kRunAxisNames[i]),
                       .note = "as the scenario states it",
@@ -193,9 +174,7 @@ void read_fix(const Value& value, const std::string& path, Reading& reading) {
   std::vector<std::string_view> words(plan::kAxisNames.begin(), plan::kAxisNames.end());
   words.push_back(plan::kSwitches);
   if (value.kind != Value::Kind::sequence) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
+    yaml::report(reading.diagnostics, value.where, path,
                  fmt::format("is {} where a list is needed", yaml::describe(value.kind)),
                  "a list of axes such as [tensor, context]");
     return;
@@ -213,9 +192,7 @@ void read_fix(const Value& value, const std::string& path, Reading& reading) {
     }
     AxisChoice& choice = spec.search[*index];
     if (choice.mode == AxisChoice::Mode::listed) {
-      yaml::report(reading.diagnostics,
-                   value.items[i].where,
-                   item,
+      yaml::report(reading.diagnostics, value.items[i].where, item,
                    fmt::format("{} is fixed, and {} lists values of it", words[*index], choice.key),
                    "one of the two");
       continue;
@@ -253,8 +230,7 @@ void add_goal(std::vector<Key>& keys) {
        .note = "none",
        .meaning = "Time after the start by which 9 of 10 trials must be done.",
        .example = "60d"},
-      yaml::above(seconds(0.0)),
-      ORRERY_AT(scenario.plan->deadline)));
+      yaml::above(seconds(0.0)), ORRERY_AT(scenario.plan->deadline)));
   keys.push_back(
       value_key<kind::Date>({.path = "plan.done_by",
                              .note = "none",
@@ -273,8 +249,7 @@ void add_goal(std::vector<Key>& keys) {
                  .fallback = "8",
                  .meaning = "How many of the best estimates are simulated in full and ranked.",
                  .example = "16"},
-                {1, 1000},
-                ORRERY_AT(scenario.plan->finalists)));
+                {1, 1000}, ORRERY_AT(scenario.plan->finalists)));
   keys.push_back(flag_key(
       {.path = "plan.any_stack",
        .fallback = "false",
@@ -289,8 +264,7 @@ void add_goal(std::vector<Key>& keys) {
        .meaning = "Relative difference below which two plans are called a tie: the model does not "
                   "tell them apart.",
        .example = "1%"},
-      yaml::between(0.0, kLargestTie),
-      ORRERY_AT(scenario.plan->tie)));
+      yaml::between(0.0, kLargestTie), ORRERY_AT(scenario.plan->tie)));
 }
 
 void add_clusters(std::vector<Key>& keys) {
@@ -315,33 +289,24 @@ void add_clusters(std::vector<Key>& keys) {
                             .meaning = "GPUs of the job.",
                             .example = "1024",
                             .required = true},
-                           {1, 10'000'000},
-                           ORRERY_AT(scenario.plan->clusters.back().gpus)));
+                           {1, 10'000'000}, ORRERY_AT(scenario.plan->clusters.back().gpus)));
 }
 
 void read_batch_range(const Value& value, const std::string& path, Reading& reading) {
   const bool list = value.kind == Value::Kind::sequence && value.items.size() == 2;
   if (!list) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 "is no list of two numbers",
+    yaml::report(reading.diagnostics, value.where, path, "is no list of two numbers",
                  "the least and the most sequences of a step, such as [1024, 4096]");
     return;
   }
   std::array<std::optional<std::int64_t>, 2> bounds;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    bounds[i] = yaml::read_value<kind::Count>(value.items[i],
-                                              fmt::format("{}[{}]", path, i),
-                                              reading.diagnostics,
-                                              yaml::at_least<std::int64_t>(1));
+    bounds[i] = yaml::read_value<kind::Count>(value.items[i], fmt::format("{}[{}]", path, i),
+                                              reading.diagnostics, yaml::at_least<std::int64_t>(1));
   }
   if (bounds[0] && bounds[1] && *bounds[0] > *bounds[1]) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 fmt::format("{} is above {}", *bounds[0], *bounds[1]),
-                 "the least first");
+    yaml::report(reading.diagnostics, value.where, path,
+                 fmt::format("{} is above {}", *bounds[0], *bounds[1]), "the least first");
     return;
   }
   plan::Constraints& constraints = spec_of(reading.draft).constraints;
@@ -390,19 +355,15 @@ void add_constraints(std::vector<Key>& keys) {
 
 void read_gpu_hours(const Value& value, const std::string& path, Reading& reading) {
   if (value.kind != Value::Kind::sequence) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
-                 "is no list",
+    yaml::report(reading.diagnostics, value.where, path, "is no list",
                  "a price for each GPU of plan.search.gpu, such as [$2.50/h, $3.20/h]");
     return;
   }
   std::vector<DollarsPerSecond> prices;
   for (std::size_t i = 0; i < value.items.size(); ++i) {
-    const auto price = yaml::read_value<kind::PriceRate>(value.items[i],
-                                                         fmt::format("{}[{}]", path, i),
-                                                         reading.diagnostics,
-                                                         yaml::at_least(dollars_per_second(0.0)));
+    const auto price = yaml::read_value<kind::PriceRate>(
+        value.items[i], fmt::format("{}[{}]", path, i), reading.diagnostics,
+        yaml::at_least(dollars_per_second(0.0)));
     if (!price) {
       return;
     }

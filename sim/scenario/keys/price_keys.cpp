@@ -23,9 +23,7 @@ bool has_spares(const Draft& draft) {
   return capacity.spares + capacity.warm.nodes + capacity.cold.nodes > 0;
 }
 
-PriceSpec& prices(Draft& draft) {
-  return draft.run.prices;
-}
+PriceSpec& prices(Draft& draft) { return draft.run.prices; }
 
 void add_hourly(std::vector<Key>& keys) {
   keys.push_back(
@@ -33,15 +31,13 @@ void add_hourly(std::vector<Key>& keys) {
                   .note = "prices are stated, or there are none",
                   .meaning = "Dated prices of a provider; keys stated here replace its values.",
                   .example = "aws-p5-h100-2026"},
-                 PresetKind::prices,
-                 preset_at(&Preset::prices, ORRERY_AT(run.prices.preset))));
+                 PresetKind::prices, preset_at(&Preset::prices, ORRERY_AT(run.prices.preset))));
   keys.push_back(value_key<kind::PriceRate>(
       {.path = "prices.gpu_hour",
        .note = "no dollars in the answer",
        .meaning = "Price of one GPU of a node that is not on spot, reserved or owned.",
        .example = "$2.50/h"},
-      {},
-      ORRERY_AT(run.prices.gpu_hour)));
+      {}, ORRERY_AT(run.prices.gpu_hour)));
   Key as_of = value_key<kind::Date>(
       {.path = "prices.as_of",
        .note = "the preset's, else not printed",
@@ -50,8 +46,7 @@ void add_hourly(std::vector<Key>& keys) {
        .idle = {ORRERY_WHEN(
            in_run(d) && !is_priced(d) && !d.run.prices.spot_gpu_hour && !d.run.prices.reserved,
            "there is no price")}},
-      {},
-      [](Draft&, const yaml::DateTime&) {});
+      {}, [](Draft&, const yaml::DateTime&) {});
   as_of.print = [](Draft& draft) -> std::optional<std::string> {
     const std::string& date = draft.run.prices.as_of;
     return date.empty() ? std::nullopt : std::optional(date);
@@ -77,8 +72,7 @@ void add_hourly(std::vector<Key>& keys) {
        .example = "$1.20/h",
        .idle = {ORRERY_WHEN(in_run(d) && !d.run.capacity.spot,
                             "no node is on spot (capacity.spot)")}},
-      {},
-      ORRERY_AT(run.prices.spot_gpu_hour)));
+      {}, ORRERY_AT(run.prices.spot_gpu_hour)));
 }
 
 void read_from(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -111,8 +105,7 @@ void add_changes(std::vector<Key>& keys) {
                                              .meaning = "Price of one GPU from then on.",
                                              .example = "$2.00/h",
                                              .required = true},
-                                            {},
-                                            ORRERY_AT(run.prices.changes.back().gpu_hour)));
+                                            {}, ORRERY_AT(run.prices.changes.back().gpu_hour)));
 }
 
 void add_reserved(std::vector<Key>& keys) {
@@ -125,21 +118,18 @@ void add_reserved(std::vector<Key>& keys) {
                             .meaning = "How many; they are used before others.",
                             .example = "128",
                             .required = true},
-                           {1, 1'000'000},
-                           ORRERY_AT(run.prices.reserved->nodes)));
+                           {1, 1'000'000}, ORRERY_AT(run.prices.reserved->nodes)));
   keys.push_back(value_key<kind::PriceRate>({.path = "prices.reserved.gpu_hour",
                                              .meaning = "Price of one reserved GPU.",
                                              .example = "$1.80/h",
                                              .required = true},
-                                            {},
-                                            ORRERY_AT(run.prices.reserved->gpu_hour)));
+                                            {}, ORRERY_AT(run.prices.reserved->gpu_hour)));
   keys.push_back(value_key<kind::Time>(
       {.path = "prices.reserved.commitment",
        .note = "as long as the run",
        .meaning = "From the start of the run on; what is left of it at the end is paid, too.",
        .example = "365d"},
-      kPositiveSpan,
-      ORRERY_AT(run.prices.reserved->commitment)));
+      kPositiveSpan, ORRERY_AT(run.prices.reserved->commitment)));
 }
 
 void add_owned(std::vector<Key>& keys) {
@@ -154,29 +144,25 @@ void add_owned(std::vector<Key>& keys) {
        .meaning = "Purchase price of one GPU with its share of host, network and building.",
        .example = "$35k",
        .required = true},
-      {},
-      ORRERY_AT(run.prices.owned->purchase)));
+      {}, ORRERY_AT(run.prices.owned->purchase)));
   keys.push_back(value_key<kind::Time>(
       {.path = "prices.owned.lifetime",
        .meaning = "Time over which the purchase is written off, in a straight line.",
        .example = "1460d",
        .required = true},
-      kPositiveSpan,
-      ORRERY_AT(run.prices.owned->lifetime)));
+      kPositiveSpan, ORRERY_AT(run.prices.owned->lifetime)));
   keys.push_back(
       value_key<kind::Number>({.path = "prices.owned.residual",
                                .fallback = "0",
                                .meaning = "Share of the purchase price that is left then.",
                                .example = "0.1"},
-                              between(0.0, 1.0),
-                              ORRERY_AT(run.prices.owned->residual)));
+                              between(0.0, 1.0), ORRERY_AT(run.prices.owned->residual)));
   keys.push_back(value_key<kind::Number>(
       {.path = "prices.owned.maintenance",
        .fallback = "0",
        .meaning = "Service and spare parts per year, as a share of the purchase price.",
        .example = "0.05"},
-      between(0.0, 10.0),
-      ORRERY_AT(run.prices.owned->maintenance)));
+      between(0.0, 10.0), ORRERY_AT(run.prices.owned->maintenance)));
 }
 
 void add_energy(std::vector<Key>& keys) {
@@ -190,34 +176,29 @@ void add_energy(std::vector<Key>& keys) {
                               .note = "the GPUs of a node at the power limit of their profile",
                               .meaning = "Power of a node that trains, evaluates or warms up.",
                               .example = "10.2kW"},
-                             {},
-                             ORRERY_AT(run.prices.energy->busy_watts)));
+                             {}, ORRERY_AT(run.prices.energy->busy_watts)));
   keys.push_back(value_key<kind::Power>(
       {.path = "prices.energy.idle",
        .note = "a third of busy (assumed)",
        .meaning = "Power of a node that waits, saves, recovers, or is a spare or in repair.",
        .example = "3kW"},
-      {},
-      ORRERY_AT(run.prices.energy->idle_watts)));
+      {}, ORRERY_AT(run.prices.energy->idle_watts)));
   keys.push_back(value_key<kind::Number>({.path = "prices.energy.pue",
                                           .fallback = "1",
                                           .meaning = "Power of the site over power of the nodes.",
                                           .example = "1.1"},
-                                         between(1.0, 10.0),
-                                         ORRERY_AT(run.prices.energy->pue)));
+                                         between(1.0, 10.0), ORRERY_AT(run.prices.energy->pue)));
   keys.push_back(value_key<kind::Money>({.path = "prices.energy.kilowatt_hour",
                                          .note = "energy is in the price of the nodes",
                                          .meaning = "Price of one kilowatt hour.",
                                          .example = "$0.08"},
-                                        {},
-                                        ORRERY_AT(run.prices.energy->per_kilowatt_hour)));
-  keys.push_back(
-      value_key<kind::CarbonIntensity>({.path = "prices.energy.carbon",
-                                        .note = "no carbon in the answer",
-                                        .meaning = "Carbon dioxide of the grid per energy.",
-                                        .example = "400g/kWh"},
-                                       {},
-                                       ORRERY_AT(run.prices.energy->kilograms_per_kilowatt_hour)));
+                                        {}, ORRERY_AT(run.prices.energy->per_kilowatt_hour)));
+  keys.push_back(value_key<kind::CarbonIntensity>(
+      {.path = "prices.energy.carbon",
+       .note = "no carbon in the answer",
+       .meaning = "Carbon dioxide of the grid per energy.",
+       .example = "400g/kWh"},
+      {}, ORRERY_AT(run.prices.energy->kilograms_per_kilowatt_hour)));
 }
 
 void add_data(std::vector<Key>& keys) {
@@ -232,15 +213,13 @@ void add_data(std::vector<Key>& keys) {
                   "data.",
        .example = "$0.02",
        .required = true},
-      {},
-      ORRERY_AT(run.prices.storage->per_gigabyte_month)));
+      {}, ORRERY_AT(run.prices.storage->per_gigabyte_month)));
   keys.push_back(value_key<kind::Size>(
       {.path = "prices.storage.data",
        .fallback = "0B",
        .meaning = "Data stored beside the checkpoints, such as the training set.",
        .example = "60TB"},
-      {},
-      ORRERY_AT(run.prices.storage->data)));
+      {}, ORRERY_AT(run.prices.storage->data)));
   keys.push_back(section_at({.path = "prices.egress",
                              .note = "nothing leaves, or leaving is free",
                              .meaning = "Data that leaves the provider.",
@@ -250,14 +229,12 @@ void add_data(std::vector<Key>& keys) {
                                          .meaning = "Price of one gigabyte that leaves.",
                                          .example = "$0.09",
                                          .required = true},
-                                        {},
-                                        ORRERY_AT(run.prices.storage->per_gigabyte_out)));
+                                        {}, ORRERY_AT(run.prices.storage->per_gigabyte_out)));
   keys.push_back(value_key<kind::Size>({.path = "prices.egress.data",
                                         .meaning = "How much leaves in the course of the run.",
                                         .example = "800GB",
                                         .required = true},
-                                       {},
-                                       ORRERY_AT(run.prices.storage->out)));
+                                       {}, ORRERY_AT(run.prices.storage->out)));
   keys.push_back(section_at({.path = "prices.operators",
                              .note = "people are not in the bill",
                              .meaning = "Work of people on failures.",
@@ -267,14 +244,12 @@ void add_data(std::vector<Key>& keys) {
                                              .meaning = "Price of their time.",
                                              .example = "$150/h",
                                              .required = true},
-                                            {},
-                                            ORRERY_AT(run.prices.operators->per_hour)));
+                                            {}, ORRERY_AT(run.prices.operators->per_hour)));
   keys.push_back(value_key<kind::Time>({.path = "prices.operators.per_failure",
                                         .meaning = "Their work on one failure, on average.",
                                         .example = "30min",
                                         .required = true},
-                                       kSpan,
-                                       ORRERY_AT(run.prices.operators->per_failure)));
+                                       kSpan, ORRERY_AT(run.prices.operators->per_failure)));
 }
 
 }  // namespace

@@ -30,14 +30,13 @@ void add_stages(std::vector<Key>& keys) {
                   "or a law.",
        .example = "{detect: 5min, diagnose: {median: 30min, sigma: 1.5}, reschedule: 2min}",
        .idle = {kNoRun, kNothingFails}}));
-  keys.push_back(
-      preset_key({.path = "recovery.preset",
-                  .note = "none",
-                  .meaning = "Published recovery times; `orrery list` shows their sources. Stages "
-                             "beside it replace its own.",
-                  .example = "megascale-2024"},
-                 PresetKind::recovery,
-                 preset_at(&Preset::recovery, ORRERY_AT(run.recovery.preset))));
+  keys.push_back(preset_key(
+      {.path = "recovery.preset",
+       .note = "none",
+       .meaning = "Published recovery times; `orrery list` shows their sources. Stages "
+                  "beside it replace its own.",
+       .example = "megascale-2024"},
+      PresetKind::recovery, preset_at(&Preset::recovery, ORRERY_AT(run.recovery.preset))));
   add_recovery_keys(keys, "recovery", {}, ORRERY_AT(run.recovery.stages));
 }
 
@@ -115,16 +114,14 @@ void add_detection(std::vector<Key>& keys) {
                             .fallback = "1",
                             .meaning = "How many.",
                             .example = "3"},
-                           {1, 1'000'000},
-                           ORRERY_AT(run.recovery.slow_steps->steps)));
+                           {1, 1'000'000}, ORRERY_AT(run.recovery.slow_steps->steps)));
   keys.push_back(value_key<kind::Number>(
       {.path = "recovery.slow_steps.factor",
        .meaning = "How many times as long as other steps; up to 6 has been published for the "
                   "first one.",
        .example = "6",
        .required = true},
-      yaml::between(1.0, kKilo),
-      ORRERY_AT(run.recovery.slow_steps->factor)));
+      yaml::between(1.0, kKilo), ORRERY_AT(run.recovery.slow_steps->factor)));
 }
 
 void add_failed_restarts(std::vector<Key>& keys) {
@@ -134,8 +131,7 @@ void add_failed_restarts(std::vector<Key>& keys) {
        .meaning = "Probability that a restart fails when its communicators are built; it is "
                   "rescheduled then.",
        .example = "0.1"},
-      yaml::between(0.0, 0.99),
-      ORRERY_AT(run.recovery.restart_fails)));
+      yaml::between(0.0, 0.99), ORRERY_AT(run.recovery.restart_fails)));
   keys.push_back(time_key(
       {.path = "recovery.failed_restart",
        .fallback = "0s",
@@ -149,8 +145,7 @@ void add_failed_restarts(std::vector<Key>& keys) {
                  .meaning = "Restarts after which the run is given up; one that only takes in "
                             "nodes that are back does not count.",
                  .example = "100"},
-                at_least<std::int64_t>(0),
-                ORRERY_AT(run.recovery.max_restarts)));
+                at_least<std::int64_t>(0), ORRERY_AT(run.recovery.max_restarts)));
 }
 
 }  // namespace

@@ -24,14 +24,12 @@ void add_simulation(std::vector<Key>& keys) {
                             .fallback = "1000",
                             .meaning = "Independent trials of the run.",
                             .example = "10k"},
-                           {1, 1'000'000},
-                           ORRERY_AT(run.simulation.trials)));
+                           {1, 1'000'000}, ORRERY_AT(run.simulation.trials)));
   keys.push_back(count_key({.path = "simulation.seed",
                             .fallback = "1",
                             .meaning = "Start of the random streams.",
                             .example = "7"},
-                           yaml::at_least<std::int64_t>(0),
-                           ORRERY_AT(run.simulation.seed)));
+                           yaml::at_least<std::int64_t>(0), ORRERY_AT(run.simulation.seed)));
   keys.push_back(
       value_key<kind::Time>({.path = "simulation.max_wall",
                              .note = "10 times the fault-free run and 30 d",
@@ -39,8 +37,7 @@ void add_simulation(std::vector<Key>& keys) {
                              .example = "365d",
                              .idle = {ORRERY_WHEN(in_run(d) && d.run.training.duration,
                                                   "training.duration is the window")}},
-                            kPositiveSpan,
-                            ORRERY_AT(run.simulation.max_wall)));
+                            kPositiveSpan, ORRERY_AT(run.simulation.max_wall)));
 }
 
 }  // namespace

@@ -18,8 +18,7 @@ Key rate_key(KeyText text, Lens<PerSecond> lens) {
 }
 
 // Links that are slow, in place of how slow they make the step.
-void add_fault_keys(std::vector<Key>& keys,
-                    const std::string& path,
+void add_fault_keys(std::vector<Key>& keys, const std::string& path,
                     const std::function<SlowdownSpec&(Draft&)>& last) {
   keys.push_back(section_at(
       {.path = path,
@@ -34,8 +33,7 @@ void add_fault_keys(std::vector<Key>& keys,
        .note = "all NICs of the node; not used with tier",
        .meaning = "NICs of one node that are slow.",
        .example = "1"},
-      {1, 1000},
-      [last](Draft & draft) -> auto& { return last(draft).fault->nics; }));
+      {1, 1000}, [last](Draft & draft) -> auto& { return last(draft).fault->nics; }));
   keys.push_back(text_key(
       {.path = path + ".tier",
        .note = "none: the NICs of a node",
@@ -48,14 +46,13 @@ void add_fault_keys(std::vector<Key>& keys,
        .meaning = "Share of its rate that a link still has.",
        .example = "0.5",
        .required = true},
-      yaml::between(0.001, 1.0),
-      [last](Draft & draft) -> auto& { return last(draft).fault->share; }));
+      yaml::between(0.001, 1.0), [last](Draft & draft) -> auto& {
+        return last(draft).fault->share;
+      }));
 }
 
 // A slowdown is found and the node or link replaced, or it ends by itself.
-void add_slowdown_keys(std::vector<Key>& keys,
-                       KeyText text,
-                       bool faults,
+void add_slowdown_keys(std::vector<Key>& keys, KeyText text, bool faults,
                        const std::function<std::vector<SlowdownSpec>&(Draft&)>& list) {
   const std::string path = text.path + "[]";
   const auto last = [list](Draft& draft) -> SlowdownSpec& { return list(draft).back(); };
@@ -85,15 +82,17 @@ void add_slowdown_keys(std::vector<Key>& keys,
                   "at once the greatest counts.",
        .example = "1.34",
        .required = !faults},
-      yaml::between(1.0, kKilo),
-      [last](Draft & draft) -> auto& { return last(draft).slowdown.median; }));
+      yaml::between(1.0, kKilo), [last](Draft & draft) -> auto& {
+        return last(draft).slowdown.median;
+      }));
   keys.push_back(value_key<kind::Number>(
       {.path = path + ".spread",
        .fallback = "0",
        .meaning = "Standard deviation of the logarithm of slowdown - 1.",
        .example = "0.5"},
-      yaml::between(0.0, 10.0),
-      [last](Draft & draft) -> auto& { return last(draft).slowdown.sigma; }));
+      yaml::between(0.0, 10.0), [last](Draft & draft) -> auto& {
+        return last(draft).slowdown.sigma;
+      }));
   if (faults) {
     add_fault_keys(keys, path + ".fault", last);
   }
@@ -109,16 +108,13 @@ void add_slowdown_keys(std::vector<Key>& keys,
        .note = "never",
        .meaning = "Found and removed through a restart after that long.",
        .example = "10min"},
-      kSpan,
-      [last](Draft & draft) -> auto& { return last(draft).evict_after; }));
+      kSpan, [last](Draft & draft) -> auto& { return last(draft).evict_after; }));
   keys.push_back(section_key({.path = path + ".recovery",
                               .note = "as `recovery`",
                               .meaning = "Stages of that restart that last differently.",
                               .example = "{detect: 0s}"}));
-  add_recovery_keys(
-      keys, path + ".recovery", "as `recovery`", [last](Draft& draft) -> run::RecoveryStages& {
-        return last(draft).recovery;
-      });
+  add_recovery_keys(keys, path + ".recovery", "as `recovery`",
+                    [last](Draft& draft) -> run::RecoveryStages& { return last(draft).recovery; });
 }
 
 void add_sdc_rates(std::vector<Key>& keys) {
@@ -167,8 +163,7 @@ void add_sdc(std::vector<Key>& keys) {
        .fallback = "0",
        .meaning = "Probability that the host is not found at a detection, and corrupts again.",
        .example = "0.8"},
-      yaml::between(0.0, 0.999),
-      ORRERY_AT(run.failures.silent->repeats)));
+      yaml::between(0.0, 0.999), ORRERY_AT(run.failures.silent->repeats)));
   add_duration_keys(keys,
                     {.path = "failures.sdc.repeat_after",
                      .fallback = "0s",
@@ -180,14 +175,13 @@ void add_sdc(std::vector<Key>& keys) {
        .fallback = "1",
        .meaning = "Step time with checks against corruption over the step time without.",
        .example = "1.0025"},
-      yaml::between(1.0, kKilo),
-      ORRERY_AT(run.failures.silent->checks)));
+      yaml::between(1.0, kKilo), ORRERY_AT(run.failures.silent->checks)));
   keys.push_back(section_key({.path = "failures.sdc.recovery",
                               .note = "as `recovery`",
                               .meaning = "Stages that last differently after a detection.",
                               .example = "{diagnose: 8h}"}));
-  add_recovery_keys(
-      keys, "failures.sdc.recovery", "as `recovery`", ORRERY_AT(run.failures.silent->recovery));
+  add_recovery_keys(keys, "failures.sdc.recovery", "as `recovery`",
+                    ORRERY_AT(run.failures.silent->recovery));
 }
 
 void add_spikes(std::vector<Key>& keys) {
@@ -207,28 +201,23 @@ void add_spikes(std::vector<Key>& keys) {
                             .note = "one of two",
                             .meaning = "Mean number of steps between two spikes.",
                             .example = "4000"},
-                           {1, kMostSteps},
-                           ORRERY_AT(run.failures.spikes->every_steps)));
+                           {1, kMostSteps}, ORRERY_AT(run.failures.spikes->every_steps)));
   keys.push_back(count_key({.path = "failures.loss_spikes.rewind_steps",
                             .note = "one of two",
                             .meaning = "The job restarts from the newest checkpoint at least that "
                                        "many steps back.",
                             .example = "200"},
-                           {0, kMostSteps},
-                           ORRERY_AT(run.failures.spikes->rewind_steps)));
+                           {0, kMostSteps}, ORRERY_AT(run.failures.spikes->rewind_steps)));
   keys.push_back(count_key({.path = "failures.loss_spikes.skip_steps",
                             .note = "one of two",
                             .meaning = "Steps done in vain; training goes on without a stop.",
                             .example = "200"},
-                           {0, kMostSteps},
-                           ORRERY_AT(run.failures.spikes->skip_steps)));
+                           {0, kMostSteps}, ORRERY_AT(run.failures.spikes->skip_steps)));
   keys.push_back(section_key({.path = "failures.loss_spikes.recovery",
                               .note = "as `recovery`",
                               .meaning = "Stages that last differently after a rewind.",
                               .example = "{diagnose: 1h}"}));
-  add_recovery_keys(keys,
-                    "failures.loss_spikes.recovery",
-                    "as `recovery`",
+  add_recovery_keys(keys, "failures.loss_spikes.recovery", "as `recovery`",
                     ORRERY_AT(run.failures.spikes->recovery));
 }
 
@@ -241,8 +230,7 @@ void add_silent_keys(std::vector<Key>& keys) {
                      .meaning = "Nodes that slow the whole job down for a while.",
                      .example = "[{name: slow GPU, node_rate: 0.001/d, slowdown: 1.34, duration: "
                                 "{mean: 72min}}]"},
-                    false,
-                    ORRERY_AT(run.failures.stragglers));
+                    false, ORRERY_AT(run.failures.stragglers));
   add_slowdown_keys(keys,
                     {.path = "failures.network",
                      .note = "the preset's; else none",
@@ -250,8 +238,7 @@ void add_silent_keys(std::vector<Key>& keys) {
                                 "node is taken out when they are removed.",
                      .example = "[{name: congestion, job_rate: 0.5/d, slowdown: 1.2, duration: "
                                 "{mean: 24min}}]"},
-                    true,
-                    ORRERY_AT(run.failures.network));
+                    true, ORRERY_AT(run.failures.network));
   add_sdc(keys);
   add_spikes(keys);
 }

@@ -145,8 +145,7 @@ void add_stack(std::vector<Key>& keys) {
        .meaning = "Whether keys on which the scenario is silent hold what the released "
                   "configurations of the stack set (released), or their own defaults (plain).",
        .example = "plain"},
-      {{"released", false}, {"plain", true}},
-      ORRERY_AT(scenario.recipe.plain)));
+      {{"released", false}, {"plain", true}}, ORRERY_AT(scenario.recipe.plain)));
 }
 
 }  // namespace
@@ -171,8 +170,7 @@ std::vector<Key> software_keys() {
        .meaning = "Time of one optimizer step without failures; replaces the step model.",
        .example = "105.22s",
        .required = true},
-      kPositiveSpan,
-      ORRERY_AT(scenario.step.given_time)));
+      kPositiveSpan, ORRERY_AT(scenario.step.given_time)));
   return keys;
 }
 

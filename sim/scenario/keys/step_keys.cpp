@@ -143,8 +143,7 @@ Key parameters_key() {
        .example = "fp8",
        .idle = {ORRERY_WHEN(d.scenario.step.precision.compute != Dtype::fp8,
                             "no layer multiplies in FP8")}},
-      {{"bf16", false}, {"fp8", true}},
-      ORRERY_AT(scenario.step.fp8_parameters));
+      {{"bf16", false}, {"fp8", true}}, ORRERY_AT(scenario.step.fp8_parameters));
 }
 
 void add_precision(std::vector<Key>& keys) {
@@ -157,16 +156,14 @@ void add_precision(std::vector<Key>& keys) {
            "layers multiply in 8 or 4 bits, all else stays bf16; the name says how scales are "
            "found (docs/precision.md). mxfp8 and nvfp4 need a Blackwell GPU.",
        .example = "fp8-delayed"},
-      recipes(),
-      recipe());
+      recipes(), recipe());
   precision.mapping = true;
   keys.push_back(std::move(precision));
   keys.push_back(choice_key<Recipe>({.path = "precision.compute",
                                      .fallback = "bf16",
                                      .meaning = "The recipe, when other keys stand beside it.",
                                      .example = "fp16"},
-                                    recipes(),
-                                    recipe()));
+                                    recipes(), recipe()));
   keys.push_back(flag_key(
       {.path = "precision.deterministic",
        .fallback = "false",
@@ -198,8 +195,7 @@ void add_precision(std::vector<Key>& keys) {
        .meaning = "Type of the one copy of the attention's output that waits for the backward, "
                   "with an fp32 scale per 128 elements: fp8, or e5m6, a format of 12 bits.",
        .example = "e5m6"},
-      kept_types(),
-      in_bytes_at(ORRERY_AT(scenario.step.precision.kept_attention_output))));
+      kept_types(), in_bytes_at(ORRERY_AT(scenario.step.precision.kept_attention_output))));
   keys.push_back(choice_key<double>(
       {.path = "precision.kept_expert_inner",
        .note = "that of the activations",
@@ -207,8 +203,7 @@ void add_precision(std::vector<Key>& keys) {
                   "from, with an fp32 scale per 128 elements.",
        .example = "fp8",
        .idle = {ORRERY_WHEN(!d.scenario.model.moe, "the model is dense")}},
-      kept_types(),
-      in_bytes_at(ORRERY_AT(scenario.step.precision.kept_expert_inner))));
+      kept_types(), in_bytes_at(ORRERY_AT(scenario.step.precision.kept_expert_inner))));
 }
 
 // State of the optimizer per parameter, the fp32 master copy (4 bytes) included.
@@ -242,15 +237,13 @@ void add_optimizer(std::vector<Key>& keys) {
        .example = "lion",
        .idle = {ORRERY_WHEN(d.stated("precision.optimizer.state_bytes"),
                             "state_bytes replaces it")}},
-      std::move(choices),
-      in_bytes_at(ORRERY_AT(scenario.step.precision.optimizer_bytes))));
+      std::move(choices), in_bytes_at(ORRERY_AT(scenario.step.precision.optimizer_bytes))));
   keys.push_back(value_key<kind::Size>(
       {.path = "precision.optimizer.state_bytes",
        .note = "as the name says",
        .meaning = "State per parameter, master copy included, in place of the name's.",
        .example = "8B"},
-      yaml::at_most(bytes(100.0)),
-      ORRERY_AT(scenario.step.precision.optimizer_bytes)));
+      yaml::at_most(bytes(100.0)), ORRERY_AT(scenario.step.precision.optimizer_bytes)));
 }
 
 std::vector<std::string_view> module_words() {
@@ -348,9 +341,7 @@ void add_recompute(std::vector<Key>& keys) {
   };
   recompute.end = [](const yaml::Value& value, const std::string& path, Reading& reading) {
     if (value.entries.empty()) {
-      yaml::report(reading.diagnostics,
-                   value.where,
-                   path,
+      yaml::report(reading.diagnostics, value.where, path,
                    "states neither modules nor layers nor a budget",
                    "such as {modules: [layernorm]}, {layers: 2} or {memory_budget: 0.5}");
     }

@@ -36,9 +36,7 @@ void read_budget(const yaml::Value& value, const std::string& path, Reading& rea
   } else if (money.value && *money.value > Dollars{}) {
     budget = *money.value;
   } else {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
+    yaml::report(reading.diagnostics, value.where, path,
                  yaml::display(value.text) + " is no compute and no money",
                  "compute such as `1e25FLOP` or money such as `$5M`");
   }
@@ -82,8 +80,7 @@ void add_training(std::vector<Key>& keys) {
        .note = "one of four",
        .meaning = "A window of wall-clock time; the answer is what was done in it.",
        .example = "54d"},
-      kPositiveSpan,
-      ORRERY_AT(run.training.duration)));
+      kPositiveSpan, ORRERY_AT(run.training.duration)));
   keys.push_back(count_key(
       {.path = "training.tokens",
        .note = "one of four",
@@ -102,8 +99,7 @@ void add_training(std::vector<Key>& keys) {
                             .note = "one of four",
                             .meaning = "Optimizer steps to do; the answer is when they are done.",
                             .example = "82072"},
-                           {1, kMostSteps},
-                           ORRERY_AT(run.training.steps)));
+                           {1, kMostSteps}, ORRERY_AT(run.training.steps)));
   keys.push_back(budget_key());
   keys.push_back(value_key<kind::Date>(
       {.path = "training.start",
@@ -120,16 +116,13 @@ void add_training(std::vector<Key>& keys) {
        }}));
 }
 
-ReworkSpec& last_rework(Draft& draft) {
-  return draft.run.training.rework.back();
-}
+ReworkSpec& last_rework(Draft& draft) { return draft.run.training.rework.back(); }
 
 constexpr std::string_view kProgressAllowed =
     "steps such as `2000 steps`, tokens such as `252M tokens`, or a time such as `7d`";
 
 // `252M tokens`, `2000 steps` or `7d`; reports what is wrong.
-std::optional<Progress> read_progress(const yaml::Value& value,
-                                      const std::string& path,
+std::optional<Progress> read_progress(const yaml::Value& value, const std::string& path,
                                       Diagnostics& diagnostics) {
   std::string_view number = value.text;
   for (const std::string_view word : {std::string_view("tokens"), std::string_view("token")}) {
@@ -140,9 +133,7 @@ std::optional<Progress> read_progress(const yaml::Value& value,
       }
       const auto count = yaml::parse_count(number);
       if (!count.value || *count.value < 1) {
-        yaml::report(diagnostics,
-                     value.where,
-                     path,
+        yaml::report(diagnostics, value.where, path,
                      yaml::display(value.text) + " is no number of tokens",
                      std::string(kProgressAllowed));
         return std::nullopt;
@@ -159,9 +150,7 @@ std::optional<Progress> read_progress(const yaml::Value& value,
                                       : std::get<Seconds>(*read) > Seconds{} &&
                                             std::get<Seconds>(*read) <= *kSpan.max;
   if (!sound) {
-    yaml::report(diagnostics,
-                 value.where,
-                 path,
+    yaml::report(diagnostics, value.where, path,
                  yaml::display(value.text) + " is no point in the run",
                  std::string(kProgressAllowed));
     return std::nullopt;
@@ -191,8 +180,8 @@ Key progress_key(KeyText text, Lens<Progress> lens) {
   Key key = key_of(std::move(text));
   key.forms = progress_forms();
   key.print = lens.printed(show_progress);
-  key.read = [store = std::move(lens.set)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [store = std::move(lens.set)](const yaml::Value& value, const std::string& path,
+                                           Reading& reading) {
     if (const auto progress = read_progress(value, path, reading.diagnostics)) {
       store(reading.draft, *progress);
     }
@@ -271,8 +260,7 @@ void add_phases(std::vector<Key>& keys) {
                   "simulator times each of them. A change of nodes or of the layout is a "
                   "planned restart.",
        .example = "[{until: 252M tokens, global: 1024}, {name: full batch}]"},
-      ORRERY_AT(run.training.phases),
-      [](Draft& draft) {
+      ORRERY_AT(run.training.phases), [](Draft& draft) {
         std::vector<PhaseSpec>& phases = draft.run.training.phases;
         phases.back().name = "phase " + std::to_string(phases.size());
       }));
@@ -294,16 +282,14 @@ void add_phases(std::vector<Key>& keys) {
                              .note = "computed by the step simulator",
                              .meaning = "Time of one step in the phase, where it was measured.",
                              .example = "47.6s"},
-                            kPositiveSpan,
-                            ORRERY_AT(run.training.phases.back().step_time)));
+                            kPositiveSpan, ORRERY_AT(run.training.phases.back().step_time)));
   keys.push_back(value_key<kind::Time>(
       {.path = "training.phases[].restart",
        .fallback = "0",
        .meaning = "Planned stop before the first step of the phase, after a save: a change of "
                   "nodes or of the layout.",
        .example = "47min"},
-      kSpan,
-      ORRERY_AT(run.training.phases.back().change)));
+      kSpan, ORRERY_AT(run.training.phases.back().change)));
 }
 
 void add_batch_ramp(std::vector<Key>& keys) {
@@ -319,8 +305,7 @@ void add_batch_ramp(std::vector<Key>& keys) {
                             .meaning = "Sequences of the first steps.",
                             .example = "192",
                             .required = true},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.batch_ramp->start)));
+                           {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->start)));
   keys.push_back(count_key({.path = "training.batch_ramp.increment",
                             .meaning = "Sequences by which the batch rises each time.",
                             .example = "16",
@@ -331,8 +316,7 @@ void add_batch_ramp(std::vector<Key>& keys) {
                             .meaning = "Sequences over which it rises, in equal shares.",
                             .example = "9765625",
                             .required = true},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.batch_ramp->samples)));
+                           {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->samples)));
 }
 
 void read_discard(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -349,8 +333,7 @@ void add_rework(std::vector<Key>& keys) {
                            .meaning = "Training that is thrown away on purpose and done again: a "
                                       "loss spike, wrong data, a bug found late. In order.",
                            .example = "[{name: wrong seeds, at: 1T tokens, discard: all}]"},
-                          ORRERY_AT(run.training.rework),
-                          [](Draft& draft) {
+                          ORRERY_AT(run.training.rework), [](Draft& draft) {
                             std::vector<ReworkSpec>& rework = draft.run.training.rework;
                             rework.back().name = "rework " + std::to_string(rework.size());
                           }));
@@ -381,8 +364,7 @@ void add_rework(std::vector<Key>& keys) {
                                         .fallback = "0",
                                         .meaning = "Time until training goes on.",
                                         .example = "1d"},
-                                       kSpan,
-                                       ORRERY_AT(run.training.rework.back().stall)));
+                                       kSpan, ORRERY_AT(run.training.rework.back().stall)));
 }
 
 void read_every(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -392,9 +374,7 @@ void read_every(const yaml::Value& value, const std::string& path, Reading& read
   }
   const yaml::Steps* steps = std::get_if<yaml::Steps>(&*every);
   if (steps == nullptr || steps->count > kMostSteps) {
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
+    yaml::report(reading.diagnostics, value.where, path,
                  yaml::display(value.text) + " is not a number of steps up to 2^53",
                  "a number of steps such as `1000 steps`");
     return;
@@ -425,8 +405,7 @@ void add_evaluation(std::vector<Key>& keys) {
                                         .meaning = "Time of one evaluation.",
                                         .example = "12min",
                                         .required = true},
-                                       kSpan,
-                                       ORRERY_AT(run.evaluation->duration)));
+                                       kSpan, ORRERY_AT(run.evaluation->duration)));
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ const std::array<Column, 11>& known_columns() {
 
 bool is_known(std::string_view name) {
   const auto& known = known_columns();
-  return std::any_of(
-      known.begin(), known.end(), [name](const Column& column) { return column.name == name; });
+  return std::any_of(known.begin(), known.end(),
+                     [name](const Column& column) { return column.name == name; });
 }
 
 // Commas separate fields, unless they stand in double quotes.
@@ -108,9 +108,7 @@ class LogReader {
     return problems_ == 0;
   }
 
-  std::vector<run::LoggedFailure> take() {
-    return std::move(failures_);
-  }
+  std::vector<run::LoggedFailure> take() { return std::move(failures_); }
 
  private:
   static constexpr int kMostProblems = 20;
@@ -121,8 +119,8 @@ class LogReader {
   }
 
   void read_header(const std::vector<LogField>& fields) {
-    const bool is_log = std::any_of(
-        fields.begin(), fields.end(), [](const LogField& field) { return is_known(field.text); });
+    const bool is_log = std::any_of(fields.begin(), fields.end(),
+                                    [](const LogField& field) { return is_known(field.text); });
     if (!is_log) {  // nothing of it is quoted: the file may be a secret
       error(1, "is no log of failures: its first line names none of the columns", kColumns);
       return;
@@ -140,8 +138,8 @@ class LogReader {
                          });
       if (found == known.end() || twice) {
         error(field.column,
-              fmt::format(
-                  "{} {}", yaml::display(field.text), twice ? "says it again" : "is no column"),
+              fmt::format("{} {}", yaml::display(field.text),
+                          twice ? "says it again" : "is no column"),
               kColumns);
         return;
       }
@@ -208,8 +206,7 @@ class LogReader {
       allowed = "a time such as 12.5h, from 0 s to 25,000 d";
     }
     if (!time || !(*time >= Seconds{}) || !(*time <= kLatest)) {
-      error(field.column,
-            fmt::format("{} is no {}", yaml::display(field.text), column.name),
+      error(field.column, fmt::format("{} is no {}", yaml::display(field.text), column.name),
             allowed);
       return std::nullopt;
     }
@@ -228,8 +225,7 @@ class LogReader {
     }
     const std::int64_t since = date.value->unix_seconds - *start_;
     if (since < 0 || seconds(static_cast<double>(since)) > kLatest) {
-      error(field.column,
-            fmt::format("{} lies outside the run", yaml::display(field.text)),
+      error(field.column, fmt::format("{} lies outside the run", yaml::display(field.text)),
             "from training.start on");
       return;
     }
@@ -242,8 +238,7 @@ class LogReader {
     }
     const auto count = yaml::parse_count(field.text);
     if (!count.value || *count.value < 0) {
-      error(field.column,
-            fmt::format("{} is no number of nodes", yaml::display(field.text)),
+      error(field.column, fmt::format("{} is no number of nodes", yaml::display(field.text)),
             "a whole number of at least 0");
       return;
     }

@@ -33,9 +33,7 @@ namespace orrery::scenario {
 // The failures in `text`, which was read from `file`; nothing when a diagnostic was added. `start`
 // is that of the run, in seconds since 1970-01-01T00:00Z.
 [[nodiscard]] std::optional<std::vector<run::LoggedFailure>> read_failure_log(
-    std::string_view text,
-    const std::string& file,
-    std::optional<std::int64_t> start,
+    std::string_view text, const std::string& file, std::optional<std::int64_t> start,
     Diagnostics& diagnostics);
 
 }  // namespace orrery::scenario

@@ -34,9 +34,7 @@ const yaml::Value* entry_of(const yaml::Value& mapping, std::string_view key) {
 std::vector<std::int64_t> samples_in(const yaml::Value& data, Diagnostics& diagnostics) {
   std::vector<std::int64_t> samples;
   if (data.kind != yaml::Value::Kind::sequence || data.items.empty()) {
-    yaml::report(diagnostics,
-                 data.where,
-                 "data",
+    yaml::report(diagnostics, data.where, "data",
                  data.items.empty() && data.kind == yaml::Value::Kind::sequence ? "has no samples"
                                                                                 : "is no list",
                  "[16, 16, 12, 16]");
@@ -44,10 +42,9 @@ std::vector<std::int64_t> samples_in(const yaml::Value& data, Diagnostics& diagn
   }
   samples.reserve(data.items.size());
   for (std::size_t i = 0; i < data.items.size(); ++i) {
-    const auto nodes = yaml::read_value<kind::Count>(data.items[i],
-                                                     fmt::format("data[{}]", i),
-                                                     diagnostics,
-                                                     yaml::between<std::int64_t>(0, kMostNodes));
+    const auto nodes =
+        yaml::read_value<kind::Count>(data.items[i], fmt::format("data[{}]", i), diagnostics,
+                                      yaml::between<std::int64_t>(0, kMostNodes));
     if (!nodes) {
       return {};
     }
@@ -62,20 +59,16 @@ std::optional<Seconds> gap_in(const yaml::Value& root, Diagnostics& diagnostics)
   const yaml::Value* metadata = entry_of(root, "metadata");
   const yaml::Value* gap = metadata == nullptr ? nullptr : entry_of(*metadata, "gap_seconds");
   if (gap == nullptr) {
-    yaml::report(diagnostics,
-                 metadata == nullptr ? root.where : metadata->where,
-                 "metadata.gap_seconds",
-                 "is missing",
-                 "seconds between two samples");
+    yaml::report(diagnostics, metadata == nullptr ? root.where : metadata->where,
+                 "metadata.gap_seconds", "is missing", "seconds between two samples");
     return std::nullopt;
   }
-  const auto value = yaml::read_value<kind::Number>(
-      *gap, "metadata.gap_seconds", diagnostics, {.min = kNano, .max = longest});
+  const auto value = yaml::read_value<kind::Number>(*gap, "metadata.gap_seconds", diagnostics,
+                                                    {.min = kNano, .max = longest});
   return value ? std::optional(seconds(*value)) : std::nullopt;
 }
 
-std::optional<run::SpotTrace> read_samples(std::string_view text,
-                                           const std::string& file,
+std::optional<run::SpotTrace> read_samples(std::string_view text, const std::string& file,
                                            Diagnostics& diagnostics) {
   const auto root = yaml::parse(
       text, file, {.max_bytes = text.size(), .max_nodes = 2 * kMostSamples}, diagnostics);
@@ -93,9 +86,7 @@ std::optional<run::SpotTrace> read_samples(std::string_view text,
     return std::nullopt;
   }
   if (const yaml::Value* prices = entry_of(*root, "prices"); prices != nullptr) {
-    diagnostics.warning(prices->where,
-                        "prices",
-                        "are not read: they are those of an instance",
+    diagnostics.warning(prices->where, "prices", "are not read: they are those of an instance",
                         "prices.spot_gpu_hour of the scenario");
   }
   return trace_of_samples(*gap, samples);
@@ -117,9 +108,7 @@ std::optional<double> field_number(std::string_view text) {
 // The rows of a trace in CSV; reports the first problem, under the key that names the file.
 class RowReader {
  public:
-  RowReader(const std::string& file,
-            const SourceLocation& where,
-            std::string_view key,
+  RowReader(const std::string& file, const SourceLocation& where, std::string_view key,
             Diagnostics& diagnostics)
       : file_(file), where_(where), key_(key), diagnostics_(diagnostics) {}
 
@@ -138,8 +127,7 @@ class RowReader {
       return fail(0, "is empty", "a header `time,available` and at least two rows");
     }
     if (times_.size() < 2) {
-      return fail(0,
-                  fmt::format("has {} rows after its header", times_.size()),
+      return fail(0, fmt::format("has {} rows after its header", times_.size()),
                   "at least two: the last one ends the trace");
     }
     return true;
@@ -183,8 +171,8 @@ class RowReader {
       return read_header(line, std::span(fields).first(count));
     }
     if (count != columns_) {
-      return fail(
-          line, fmt::format("has {} fields", count), fmt::format("{}, as in the header", columns_));
+      return fail(line, fmt::format("has {} fields", count),
+                  fmt::format("{}, as in the header", columns_));
     }
     return read_row(line, fields);
   }
@@ -204,30 +192,27 @@ class RowReader {
   bool read_row(std::int64_t line, const std::array<std::string_view, 3>& fields) {
     const std::optional<double> time = field_number(fields[0]);
     if (!time || *time < 0.0 || *time > kMostSeconds) {
-      return fail(
-          line, fmt::format("`{}` is no time", fields[0]), "seconds from 0 to 2,000,000,000");
+      return fail(line, fmt::format("`{}` is no time", fields[0]),
+                  "seconds from 0 to 2,000,000,000");
     }
     if (times_.empty() && *time != 0.0) {
       return fail(line, fmt::format("the trace begins at {} s", fields[0]), "0");
     }
     if (!times_.empty() && to_sim_time(seconds(*time)) <= to_sim_time(seconds(times_.back()))) {
-      return fail(line,
-                  fmt::format("time {} does not come after the row before", fields[0]),
+      return fail(line, fmt::format("time {} does not come after the row before", fields[0]),
                   "ascending times, at least a nanosecond apart");
     }
     const std::optional<double> nodes = field_number(fields[1]);
     if (!nodes || *nodes < 0.0 || *nodes > static_cast<double>(kMostNodes) ||
         *nodes != std::floor(*nodes)) {
-      return fail(line,
-                  fmt::format("`{}` is no number of nodes", fields[1]),
+      return fail(line, fmt::format("`{}` is no number of nodes", fields[1]),
                   fmt::format("a whole number from 0 to {}", kMostNodes));
     }
     std::optional<DollarsPerSecond> price;
     if (columns_ == fields.size()) {
       const std::optional<double> value = field_number(fields[2]);
       if (!value || *value < 0.0 || *value > kMostDollars) {
-        return fail(line,
-                    fmt::format("`{}` is no price", fields[2]),
+        return fail(line, fmt::format("`{}` is no price", fields[2]),
                     "dollars per GPU-hour, 0 to 1,000,000,000");
       }
       price = dollars_per_hour(*value);
@@ -267,11 +252,9 @@ run::SpotTrace trace_of_samples(Seconds gap, const std::vector<std::int64_t>& av
   return trace;
 }
 
-std::optional<run::SpotTrace> read_spot_trace_text(std::string_view text,
-                                                   const std::string& file,
+std::optional<run::SpotTrace> read_spot_trace_text(std::string_view text, const std::string& file,
                                                    const SourceLocation& where,
-                                                   std::string_view key,
-                                                   Diagnostics& diagnostics) {
+                                                   std::string_view key, Diagnostics& diagnostics) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
     return read_samples(text, file, diagnostics);

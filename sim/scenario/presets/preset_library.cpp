@@ -60,15 +60,10 @@ constexpr std::array<std::string_view, 28> kModelKeys = {"model.num_layers",
                                                          "model.output_gate",
                                                          "model.mtp_shared",
                                                          "model.full_attention"};
-constexpr std::array<std::string_view, 9> kNetworkKeys = {"cluster.network.nvlink_domain",
-                                                          "cluster.network.nic_rate",
-                                                          "cluster.network.nics_per_node",
-                                                          "cluster.network.tiers",
-                                                          "cluster.network.fabric",
-                                                          "cluster.network.routing",
-                                                          "cluster.network.cross_rail",
-                                                          "cluster.network.algorithm",
-                                                          "cluster.network.sharp"};
+constexpr std::array<std::string_view, 9> kNetworkKeys = {
+    "cluster.network.nvlink_domain", "cluster.network.nic_rate",  "cluster.network.nics_per_node",
+    "cluster.network.tiers",         "cluster.network.fabric",    "cluster.network.routing",
+    "cluster.network.cross_rail",    "cluster.network.algorithm", "cluster.network.sharp"};
 constexpr std::array<std::string_view, 18> kFailureKeys = {"failures.node_rate",
                                                            "failures.job_rate",
                                                            "failures.causes",
@@ -87,12 +82,9 @@ constexpr std::array<std::string_view, 18> kFailureKeys = {"failures.node_rate",
                                                            "capacity.repair_time",
                                                            "capacity.repair.manual.probability",
                                                            "capacity.repair.manual.time"};
-constexpr std::array<std::string_view, 6> kRecoveryKeys = {"recovery.detect",
-                                                           "recovery.diagnose",
-                                                           "recovery.reschedule",
-                                                           "recovery.communicator_init",
-                                                           "recovery.load",
-                                                           "recovery.warm_up"};
+constexpr std::array<std::string_view, 6> kRecoveryKeys = {
+    "recovery.detect", "recovery.diagnose", "recovery.reschedule", "recovery.communicator_init",
+    "recovery.load",   "recovery.warm_up"};
 constexpr std::string_view kPointsKey = "recovery.communicators.points";
 constexpr std::array<std::string_view, 1> kCommunicatorKeys = {kPointsKey};
 constexpr std::array<std::string_view, 9> kStorageKeys = {"checkpoint.storage.write",
@@ -104,8 +96,8 @@ constexpr std::array<std::string_view, 9> kStorageKeys = {"checkpoint.storage.wr
                                                           "checkpoint.storage.efficiency",
                                                           "checkpoint.storage.background",
                                                           "checkpoint.storage.mass_restart_share"};
-constexpr std::array<std::string_view, 3> kPriceKeys = {
-    "prices.gpu_hour", "prices.spot_gpu_hour", "prices.as_of"};
+constexpr std::array<std::string_view, 3> kPriceKeys = {"prices.gpu_hour", "prices.spot_gpu_hour",
+                                                        "prices.as_of"};
 
 constexpr std::array<std::string_view, 9> kClusterKeys = {"cluster.gpu",
                                                           "cluster.gpus_per_node",
@@ -141,15 +133,11 @@ Keys keys_of(PresetKind kind) {
   return {};
 }
 
-void check_rising(const run::GpuCurve& curve,
-                  const yaml::Value& value,
-                  std::string_view path,
+void check_rising(const run::GpuCurve& curve, const yaml::Value& value, std::string_view path,
                   Diagnostics& diagnostics) {
   for (std::size_t i = 1; i < curve.size(); ++i) {
     if (!(curve[i].gpus > curve[i - 1].gpus)) {
-      yaml::report(diagnostics,
-                   value.where,
-                   path,
+      yaml::report(diagnostics, value.where, path,
                    fmt::format("{} GPUs after {}", curve[i].gpus, curve[i - 1].gpus),
                    "points with rising GPUs");
     }
@@ -251,10 +239,8 @@ std::string_view folder_of(PresetKind kind) {
 }
 
 // Nothing after an error. `name`: of the file.
-std::optional<Preset> read_preset_document(const yaml::Value& root,
-                                           PresetKind kind,
-                                           const std::string& name,
-                                           Diagnostics& diagnostics) {
+std::optional<Preset> read_preset_document(const yaml::Value& root, PresetKind kind,
+                                           const std::string& name, Diagnostics& diagnostics) {
   Diagnostics problems;
   yaml::MappingReader reader(root, problems);
   std::optional<Preset> preset;
@@ -274,8 +260,7 @@ const PresetLibrary& PresetLibrary::standard() {
   return library;
 }
 
-PresetPtr PresetLibrary::find(PresetKind kind,
-                              std::string_view name,
+PresetPtr PresetLibrary::find(PresetKind kind, std::string_view name,
                               Diagnostics& diagnostics) const {
   const std::lock_guard lock(mutex_);
   const std::pair key(kind, std::string(name));
@@ -306,9 +291,8 @@ std::vector<PresetPtr> PresetLibrary::list(PresetKind kind, Diagnostics& diagnos
     }
     presets.push_back(std::move(preset));
   }
-  std::stable_sort(presets.begin(), presets.end(), [](const PresetPtr& a, const PresetPtr& b) {
-    return a->order < b->order;
-  });
+  std::stable_sort(presets.begin(), presets.end(),
+                   [](const PresetPtr& a, const PresetPtr& b) { return a->order < b->order; });
   return presets;
 }
 

@@ -86,8 +86,7 @@ class PresetLibrary {
   [[nodiscard]] static const PresetLibrary& standard();
 
   // nullptr when there is no such preset, and after errors of its file.
-  [[nodiscard]] PresetPtr find(PresetKind kind,
-                               std::string_view name,
+  [[nodiscard]] PresetPtr find(PresetKind kind, std::string_view name,
                                Diagnostics& diagnostics) const;
 
   // In the order of lists. A file with errors is listed by its name.
@@ -106,9 +105,7 @@ class PresetLibrary {
   // The name of the profile that has this alias; any other name or path as it is.
   [[nodiscard]] std::string stack_named(const std::string& name_or_path) const;
 
-  [[nodiscard]] const hardware::ProfileSearch& search() const {
-    return search_;
-  }
+  [[nodiscard]] const hardware::ProfileSearch& search() const { return search_; }
 
   // Nothing where its profile cannot be read.
   [[nodiscard]] std::optional<GpuKind> gpu(std::string_view name,

@@ -47,15 +47,12 @@ class Follower {
     release_ = use.release.empty() ? recipes.newest : use.release;
   }
 
-  [[nodiscard]] const std::string& release() const {
-    return release_;
-  }
+  [[nodiscard]] const std::string& release() const { return release_; }
 
   // Whoever runs it and whatever its model is called.
   [[nodiscard]] bool is_for_such_models(const RecipeEntry& entry) const {
     return is_for_its_training(entry) &&
-           std::all_of(entry.conditions.begin(),
-                       entry.conditions.end(),
+           std::all_of(entry.conditions.begin(), entry.conditions.end(),
                        [this](const RecipeCondition& condition) {
                          const std::string& word = condition.words.front();
                          const bool named = condition.subject == Subject::model && word != "moe" &&
@@ -67,8 +64,7 @@ class Follower {
   void follow() {
     for (const RecipeEntry& entry : recipes_.entries) {
       const bool holds = is_for_its_training(entry) &&
-                         std::all_of(entry.conditions.begin(),
-                                     entry.conditions.end(),
+                         std::all_of(entry.conditions.begin(), entry.conditions.end(),
                                      [this](const auto& condition) { return meets(condition); });
       for (const RecipeValue& set : entry.sets) {
         if (holds && !is_stated(set.key)) {
@@ -96,9 +92,8 @@ class Follower {
   }
 
   [[nodiscard]] bool meets(const RecipeCondition& condition) const {
-    return std::any_of(condition.words.begin(), condition.words.end(), [&](const auto& word) {
-      return meets(condition, word);
-    });
+    return std::any_of(condition.words.begin(), condition.words.end(),
+                       [&](const auto& word) { return meets(condition, word); });
   }
 
   [[nodiscard]] bool meets(const RecipeCondition& condition, const std::string& word) const {
@@ -204,27 +199,19 @@ void settle_release(Reading& reading, const StackRecipes& recipes, RecipeUse& us
   if (!nearest) {
     return;
   }
-  reading.diagnostics.warning(reading.draft.scenario.where("software.release"),
-                              "software.release",
+  reading.diagnostics.warning(reading.draft.scenario.where("software.release"), "software.release",
                               fmt::format("{} has no recipes for {}: those of {} are followed",
-                                          recipes.stack,
-                                          use.release,
-                                          *nearest),
+                                          recipes.stack, use.release, *nearest),
                               fmt::format("{}", fmt::join(known, ", ")));
   use.release = *nearest;
 }
 
-void check_word(Reading& reading,
-                std::string_view key,
-                const std::string& word,
-                const std::vector<std::string>& known,
-                const std::string& stack) {
+void check_word(Reading& reading, std::string_view key, const std::string& word,
+                const std::vector<std::string>& known, const std::string& stack) {
   if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) {
     return;
   }
-  error(reading,
-        key,
-        fmt::format("{} is not known of {}", yaml::display(word), stack),
+  error(reading, key, fmt::format("{} is not known of {}", yaml::display(word), stack),
         known.empty() ? std::string("nothing: its profile tells none apart")
                       : fmt::format("{}", fmt::join(known, ", ")));
 }
@@ -256,8 +243,8 @@ void follow_recipe(Reading& reading) {
   if (scenario.software.empty() || is_broken(reading.diagnostics, "software")) {
     return;
   }
-  const auto recipes = presets_of(scenario).recipes(
-      scenario.software, scenario.where("software"), reading.diagnostics);
+  const auto recipes = presets_of(scenario).recipes(scenario.software, scenario.where("software"),
+                                                    reading.diagnostics);
   if (recipes == nullptr) {
     return;
   }
@@ -341,8 +328,6 @@ std::vector<OfferedValue> offered_values(const Scenario& scenario) {
   return values;
 }
 
-std::optional<Scenario> with_recipes(const Scenario& scenario) {
-  return followed(scenario);
-}
+std::optional<Scenario> with_recipes(const Scenario& scenario) { return followed(scenario); }
 
 }  // namespace orrery::scenario

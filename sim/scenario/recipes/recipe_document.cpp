@@ -33,13 +33,11 @@ void note(std::vector<std::string>& all, const std::vector<std::string>& words) 
   }
 }
 
-RecipeCondition read_condition(const yaml::Entry& entry,
-                               StackRecipes& recipes,
+RecipeCondition read_condition(const yaml::Entry& entry, StackRecipes& recipes,
                                Diagnostics& diagnostics) {
   RecipeCondition condition{Subject::key, entry.key, condition_words(entry.value)};
-  const auto subject = std::find_if(kSubjects.begin(), kSubjects.end(), [&](const auto& known) {
-    return known.name == entry.key;
-  });
+  const auto subject = std::find_if(kSubjects.begin(), kSubjects.end(),
+                                    [&](const auto& known) { return known.name == entry.key; });
   if (subject == kSubjects.end()) {
     (void)find_key(entry.key, entry.key_where, diagnostics);
     return condition;
@@ -53,9 +51,7 @@ RecipeCondition read_condition(const yaml::Entry& entry,
   return condition;
 }
 
-RecipeEntry read_entry(const Value& item,
-                       const std::string& path,
-                       StackRecipes& recipes,
+RecipeEntry read_entry(const Value& item, const std::string& path, StackRecipes& recipes,
                        Diagnostics& diagnostics) {
   RecipeEntry entry;
   MappingReader reader(item, diagnostics, path);
@@ -67,10 +63,7 @@ RecipeEntry read_entry(const Value& item,
   if (auto sets = reader.require_mapping("sets")) {
     for (const yaml::Entry& set : sets->value().entries) {
       if (set.key.starts_with("layout")) {
-        yaml::report(diagnostics,
-                     set.key_where,
-                     set.key,
-                     "the layout is the scenario's own",
+        yaml::report(diagnostics, set.key_where, set.key, "the layout is the scenario's own",
                      "a key of another section");
       } else if (find_key(set.key, set.key_where, diagnostics)) {
         entry.sets.push_back({set.key, yaml::flow_text(set.value), set.value});

@@ -103,8 +103,7 @@ std::vector<Candidate> candidates_of(const Diagnostic& diagnostic) {
 }
 
 // Another name for the last part of the key, where it stands.
-std::optional<TextEdit> rename(std::string_view text,
-                               const Diagnostic& diagnostic,
+std::optional<TextEdit> rename(std::string_view text, const Diagnostic& diagnostic,
                                const std::string& name) {
   const std::size_t dot = diagnostic.key.rfind('.');
   const std::string last = diagnostic.key.substr(dot == std::string::npos ? 0 : dot + 1);
@@ -121,10 +120,8 @@ std::string edited(std::string_view text, const TextEdit& edit) {
 
 }  // namespace
 
-std::vector<Fix> fixes_for(std::string_view text,
-                           std::string_view file,
-                           const Diagnostic& diagnostic,
-                           std::size_t most) {
+std::vector<Fix> fixes_for(std::string_view text, std::string_view file,
+                           const Diagnostic& diagnostic, std::size_t most) {
   std::vector<Fix> fixes;
   const std::vector<Candidate> candidates = candidates_of(diagnostic);
   if (diagnostic.key.empty() || candidates.empty()) {

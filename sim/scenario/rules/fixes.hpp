@@ -29,9 +29,7 @@ struct Fix {
 };
 
 // In the order of the message; at most `most`. `file`: as for load_text.
-[[nodiscard]] std::vector<Fix> fixes_for(std::string_view text,
-                                         std::string_view file,
-                                         const Diagnostic& diagnostic,
-                                         std::size_t most = 6);
+[[nodiscard]] std::vector<Fix> fixes_for(std::string_view text, std::string_view file,
+                                         const Diagnostic& diagnostic, std::size_t most = 6);
 
 }  // namespace orrery::scenario

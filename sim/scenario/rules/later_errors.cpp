@@ -36,9 +36,7 @@ void report_later_errors(Reading& reading) {
   constexpr std::array<std::string_view, 4> kOfLayouts = {"model", "cluster", "layout", "batch"};
   if (std::all_of(kOfLayouts.begin(), kOfLayouts.end(), is_right)) {
     const auto resolved =
-        layout::resolve_layout(scenario.layout,
-                               scenario.batch,
-                               scenario.model,
+        layout::resolve_layout(scenario.layout, scenario.batch, scenario.model,
                                hardware::cluster_shape(scenario.cluster, has_nvlink),
                                schedule::traits_of(scenario.step.schedule).placement);
     if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {

@@ -24,9 +24,7 @@ struct Needed {
 };
 
 // One diagnostic that lists every dimension that neither the file nor a preset gives.
-bool require_all(Reading& reading,
-                 std::string_view key,
-                 std::span<const Needed> needed,
+bool require_all(Reading& reading, std::string_view key, std::span<const Needed> needed,
                  std::string_view allowed) {
   std::vector<std::string_view> missing;
   for (const Needed& dimension : needed) {
@@ -47,8 +45,8 @@ bool require_dimensions(Reading& reading) {
                                              {"num_attention_heads", model.num_attention_heads},
                                              {"vocab_size", model.vocab_size},
                                              {"sequence_length", model.sequence_length}}};
-  bool complete = require_all(
-      reading, "model", dimensions, "the dimensions, or a preset such as preset: llama3-8b");
+  bool complete = require_all(reading, "model", dimensions,
+                              "the dimensions, or a preset such as preset: llama3-8b");
   if (model.moe) {
     const std::array<Needed, 3> moe = {{{"num_experts", model.moe->num_experts},
                                         {"top_k", model.moe->top_k},
@@ -69,8 +67,7 @@ bool require_dimensions(Reading& reading) {
     complete =
         require_all(reading, "model.sparse_attention", indexer, "for its indexer") && complete;
     if (!model.compressed_attention && (!model.mla || model.mla->q_lora_rank == 0)) {
-      error(reading,
-            "model.sparse_attention",
+      error(reading, "model.sparse_attention",
             "works on latents or compressed entries, but the model has none",
             "model.mla with a q_lora_rank, or model.compressed_attention");
       complete = false;
@@ -84,8 +81,7 @@ bool require_dimensions(Reading& reading) {
                complete;
     if (model.mla || model.linear_attention || model.full_attention || model.output_gate ||
         !model.attention_window || model.attention_window->full_every > 0) {
-      error(reading,
-            "model.compressed_attention",
+      error(reading, "model.compressed_attention",
             "needs a window in every layer, and no latent, linear or gated attention beside it",
             "model.attention_window: {size: 128}");
       complete = false;
@@ -122,17 +118,14 @@ void check_adapters(Reading& reading) {
       model.residual_streams > 1 || model.output_gate || model.full_attention ||
       (model.moe && model.moe->latent_size > 0)) {
     error(
-        reading,
-        "model.lora",
+        reading, "model.lora",
         "is not known of linear mixers, of attention with a gate, to chosen or compressed keys or "
         "with heads of two kinds, of several residual streams and of latent experts",
         "a model without them");
   }
   const bool dense = !model.moe || model.moe->dense_layers > 0 || model.moe->shared_width() > 0;
   if (!targets.qkv && !targets.proj && !(dense && (targets.fc1 || targets.fc2))) {
-    error(reading,
-          "model.lora.targets",
-          "adapts no layer: routed experts have no adapters",
+    error(reading, "model.lora.targets", "adapts no layer: routed experts have no adapters",
           "qkv, proj");
   }
 }
@@ -166,24 +159,18 @@ bool check_layer_types(Reading& reading) {
   }
   if (!problem.empty()) {
     error(
-        reading,
-        "model.layer_types",
-        problem,
+        reading, "model.layer_types", problem,
         fmt::format("at most {} types, with the sections that they need", model::kMostLayerTypes));
   }
-  for (const LayerType type : {LayerType::attention,
-                               LayerType::sliding_attention,
-                               LayerType::compressed_attention,
-                               LayerType::compressed_sparse_attention,
-                               LayerType::mlp,
-                               LayerType::moe}) {
+  for (const LayerType type :
+       {LayerType::attention, LayerType::sliding_attention, LayerType::compressed_attention,
+        LayerType::compressed_sparse_attention, LayerType::mlp, LayerType::moe}) {
     types.erase(type);
   }
   types.erase(LayerType::attention_mamba2);
   const bool recurs = !types.empty() || has(LayerType::attention_mamba2);
   if (types.size() > 1) {
-    error(reading,
-          "model.layer_types",
+    error(reading, "model.layer_types",
           "has several kinds of linear mixers, which model.linear_attention describes as one",
           "mamba2, gated_delta, kda or lightning");
   }
@@ -193,11 +180,10 @@ bool check_layer_types(Reading& reading) {
   const auto linear = model.linear_attention.value_or(model::LinearAttentionSpec{});
   const std::array<Needed, 2> needed = {
       {{"value_heads", linear.value_heads}, {"key_dim", linear.key_dim}}};
-  const bool complete = require_all(
-      reading, "model.linear_attention", needed, "for the linear mixers of layer_types");
+  const bool complete = require_all(reading, "model.linear_attention", needed,
+                                    "for the linear mixers of layer_types");
   if (complete && linear.key_heads > 0 && linear.value_heads % linear.key_heads != 0) {
-    error(reading,
-          "model.linear_attention.key_heads",
+    error(reading, "model.linear_attention.key_heads",
           fmt::format("{} does not divide value_heads = {}", linear.key_heads, linear.value_heads));
   }
   return complete && problem.empty();
@@ -214,8 +200,7 @@ void settle_activation(Reading& reading) {
   }
   const bool gated = activation == Activation::swiglu;
   if (draft.activation && gated != *draft.gated_mlp) {
-    error(reading,
-          "model.gated_mlp",
+    error(reading, "model.gated_mlp",
           gated ? "is false, but swiglu has a gate" : "is true, but only swiglu has a gate",
           "leave it out: it follows from model.activation");
   } else if (gated != *draft.gated_mlp) {
@@ -251,50 +236,40 @@ void check_shapes(Reading& reading) {
     return value % divisor == 0;
   };
   if (!model.mla && model.head_dim == 0 && !divides(model.num_attention_heads, model.hidden_size)) {
-    error(reading,
-          "model.num_attention_heads",
-          fmt::format("{} does not divide hidden_size = {} (remainder {})",
-                      model.num_attention_heads,
-                      model.hidden_size,
-                      model.hidden_size % model.num_attention_heads),
-          "a divisor, or state model.head_dim");
+    error(
+        reading, "model.num_attention_heads",
+        fmt::format("{} does not divide hidden_size = {} (remainder {})", model.num_attention_heads,
+                    model.hidden_size, model.hidden_size % model.num_attention_heads),
+        "a divisor, or state model.head_dim");
   }
   if (model.num_query_groups > 0 && !divides(model.num_query_groups, model.num_attention_heads)) {
-    error(reading,
-          "model.num_query_groups",
-          fmt::format("{} does not divide num_attention_heads = {}",
-                      model.num_query_groups,
+    error(reading, "model.num_query_groups",
+          fmt::format("{} does not divide num_attention_heads = {}", model.num_query_groups,
                       model.num_attention_heads));
   }
   if (model.moe && model.moe->top_k > model.moe->num_experts) {
     error(
-        reading,
-        "model.moe.top_k",
+        reading, "model.moe.top_k",
         fmt::format("{} is more than num_experts = {}", model.moe->top_k, model.moe->num_experts));
   }
   if (model.moe && model.moe->dense_layers > model.num_layers) {
     error(
-        reading,
-        "model.moe.dense_layers",
+        reading, "model.moe.dense_layers",
         fmt::format("{} is more than num_layers = {}", model.moe->dense_layers, model.num_layers));
   }
   if (model.attention_window && model.attention_window->full_every > model.num_layers) {
-    error(reading,
-          "model.attention_window.full_every",
-          fmt::format("{} is more than num_layers = {}",
-                      model.attention_window->full_every,
+    error(reading, "model.attention_window.full_every",
+          fmt::format("{} is more than num_layers = {}", model.attention_window->full_every,
                       model.num_layers),
           "0: no layer sees the whole sequence");
   }
   if (model.max_positions > 0 && model.max_positions < model.sequence_length &&
       model.position == model::PositionEmbedding::learned &&
       reading.draft.stated("model.max_positions")) {
-    error(
-        reading,
-        "model.max_positions",
-        fmt::format(
-            "{} rows do not hold sequence_length = {}", model.max_positions, model.sequence_length),
-        "at least sequence_length");
+    error(reading, "model.max_positions",
+          fmt::format("{} rows do not hold sequence_length = {}", model.max_positions,
+                      model.sequence_length),
+          "at least sequence_length");
   }
 }
 

@@ -32,16 +32,14 @@ void check_schedule(Reading& reading) {
   const std::string_view name = schedule::to_string(kind);
   const std::int64_t chunks = layout.virtual_stages;
   if (kind == ScheduleKind::none && layout.pipeline > 1) {
-    error(reading,
-          "layout.schedule",
+    error(reading, "layout.schedule",
           fmt::format("a pipeline of {} devices needs a schedule", layout.pipeline),
           chunks > 1 ? "such as interleaved" : "such as 1f1b");
     return;
   }
   const hardware::NetworkDetail detail = reading.draft.scenario.cluster.network.detail;
   if (schedule::traits_of(kind).stale && detail != hardware::NetworkDetail::groups) {
-    error(reading,
-          "layout.schedule",
+    error(reading, "layout.schedule",
           fmt::format("{} has no flush, so that no single step shows its messages as flows", name),
           "cluster.network.detail: groups");
   }
@@ -49,10 +47,8 @@ void check_schedule(Reading& reading) {
     return;
   }
   const auto refuse = [&](const char* needs, const char* allowed) {
-    error(reading,
-          "layout.virtual_stages",
-          fmt::format("schedule {} {} per device, not {}", name, needs, chunks),
-          allowed);
+    error(reading, "layout.virtual_stages",
+          fmt::format("schedule {} {} per device, not {}", name, needs, chunks), allowed);
   };
   switch (schedule::traits_of(kind).chunks) {
     case Chunks::one:
@@ -74,8 +70,7 @@ void check_expert_order(Reading& reading) {
   const Draft& draft = reading.draft;
   if (draft.expert_in_order && draft.scenario.layout.expert > 1 &&
       !(draft.expert_after_tensor_and_context && draft.expert_before_data)) {
-    error(reading,
-          "layout.order",
+    error(reading, "layout.order",
           "places ep elsewhere than between cp and dp, but expert groups are cut from tensor x "
           "context x data with tensor fastest and data slowest",
           "[tp, cp, ep, dp, pp]");
@@ -83,17 +78,15 @@ void check_expert_order(Reading& reading) {
 }
 
 void check_training_target(Reading& reading) {
-  constexpr std::array<std::string_view, 4> kTargets = {
-      "training.duration", "training.tokens", "training.steps", "training.budget"};
+  constexpr std::array<std::string_view, 4> kTargets = {"training.duration", "training.tokens",
+                                                        "training.steps", "training.budget"};
   std::string_view first;
   for (const std::string_view target : kTargets) {
     if (!reading.draft.stated(target)) {
       continue;
     }
     if (!first.empty()) {
-      error(reading,
-            target,
-            fmt::format("is a second target beside {}", first),
+      error(reading, target, fmt::format("is a second target beside {}", first),
             "one of duration, tokens, steps and budget");
       return;
     }
@@ -110,13 +103,11 @@ void check_checkpoint(Reading& reading) {
     return;
   }
   if (checkpoint.mode == run::CheckpointMode::sync && *checkpoint.durable != *checkpoint.stall) {
-    error(reading,
-          "checkpoint.durable",
+    error(reading, "checkpoint.durable",
           "differs from the stall, but a synchronous save protects when its stall is over",
           "the same as checkpoint.stall, or mode: async");
   } else if (*checkpoint.durable < *checkpoint.stall) {
-    error(reading,
-          "checkpoint.durable",
+    error(reading, "checkpoint.durable",
           "is below the stall: a save cannot protect before its stall is over",
           "at least checkpoint.stall");
   }
@@ -126,8 +117,7 @@ void check_offload(Reading& reading) {
   using step::OffloadTarget;
   const step::OffloadSpec& offload = reading.draft.scenario.step.offload;
   if (offload.modules != model::OffloadModules{} && reading.draft.stated("offload.activations")) {
-    error(reading,
-          "offload.modules",
+    error(reading, "offload.modules",
           "names what waits on the host, of which offload.activations states a share",
           "one of the two");
   }
@@ -147,9 +137,7 @@ void check_documents(Reading& reading) {
   const step::DataSpec& data = reading.draft.scenario.step.data;
   if (!is_broken(reading.diagnostics, "data") && data.packing != step::Packing::packed &&
       !data.document_length) {
-    error(reading,
-          "data.document_length",
-          "is required to know how documents fill the sequences",
+    error(reading, "data.document_length", "is required to know how documents fill the sequences",
           "a number of tokens, or packing: packed");
   }
 }
@@ -167,8 +155,7 @@ void check_phase_ends(Reading& reading) {
     if ((steps != nullptr && training.steps && *steps > *training.steps) ||
         (tokens != nullptr && training.tokens && *tokens > *training.tokens) ||
         (time != nullptr && training.duration && *time > *training.duration)) {
-      error(reading,
-            "training.phases",
+      error(reading, "training.phases",
             fmt::format("{} ends behind the end of the run",
                         phase.name.empty() ? std::string("a phase") : phase.name),
             "an end before that of training");
@@ -181,8 +168,7 @@ void check_recomputed_layers(Reading& reading) {
   const std::int64_t layers = scenario.model.num_layers + scenario.model.mtp_layers;
   if (scenario.step.recompute.layers.value_or(0) > layers &&
       !is_broken(reading.diagnostics, "model")) {
-    error(reading,
-          scenario.where("recompute.layers").line > 0 ? "recompute.layers" : "recompute",
+    error(reading, scenario.where("recompute.layers").line > 0 ? "recompute.layers" : "recompute",
           fmt::format("{} layers of {}", *scenario.step.recompute.layers, layers),
           fmt::format("at most {}", layers));
   }
@@ -195,18 +181,15 @@ void check_rollout(Reading& reading) {
   }
   const run::RolloutSpec& rollout = *scenario.rollout;
   if (rollout.answer_mean > static_cast<double>(rollout.answer_cap)) {
-    error(reading,
-          "rollout.answer_mean",
+    error(reading, "rollout.answer_mean",
           fmt::format("is more than answer_cap = {}, at which answers end", rollout.answer_cap));
   }
   const double mean = static_cast<double>(rollout.prompt_length) + rollout.answer_mean;
   if (mean > static_cast<double>(scenario.model.sequence_length)) {
     reading.diagnostics.warning(
-        scenario.where("rollout.answer_mean"),
-        "rollout.answer_mean",
+        scenario.where("rollout.answer_mean"), "rollout.answer_mean",
         fmt::format(
-            "prompt and answer are {:.0f} tokens on average, and the trainer's sequences {}",
-            mean,
+            "prompt and answer are {:.0f} tokens on average, and the trainer's sequences {}", mean,
             scenario.model.sequence_length),
         "model.sequence_length that holds a prompt and its answer");
   }
@@ -223,9 +206,7 @@ void check_causes(Reading& reading) {
 
 }  // namespace
 
-void error(Reading& reading,
-           std::string_view key,
-           std::string_view message,
+void error(Reading& reading, std::string_view key, std::string_view message,
            std::string_view allowed) {
   yaml::report(reading.diagnostics, reading.draft.scenario.where(key), key, message, allowed);
 }
@@ -253,10 +234,9 @@ void check_mixed(Reading& reading) {
     others += block.nodes;
   }
   if (others >= cluster.nodes && !cluster.mixed.empty()) {
-    error(reading,
-          "cluster.mixed",
-          fmt::format(
-              "{} nodes with other GPUs leave none of {} for cluster.gpu", others, cluster.nodes),
+    error(reading, "cluster.mixed",
+          fmt::format("{} nodes with other GPUs leave none of {} for cluster.gpu", others,
+                      cluster.nodes),
           fmt::format("at most {}", cluster.nodes - 1));
   }
 }
@@ -268,8 +248,7 @@ void check_slow_gpus(Reading& reading) {
   for (const step::SlowGpu& slow : reading.draft.scenario.step.variation.slow_gpus) {
     if (slow.node >= cluster.nodes || slow.gpu.value_or(0) >= cluster.gpus_per_node) {
       error(
-          reading,
-          "variation.slow_gpus",
+          reading, "variation.slow_gpus",
           fmt::format("names {} {}, which the cluster does not have",
                       slow.node >= cluster.nodes ? "node" : "GPU",
                       slow.node >= cluster.nodes ? slow.node : slow.gpu.value_or(0)),
@@ -308,20 +287,16 @@ void finish_cluster(Reading& reading) {
     return;
   }
   if (draft.nodes.has_value() == draft.gpus.has_value()) {
-    error(reading,
-          draft.nodes ? "cluster.gpus" : "cluster",
+    error(reading, draft.nodes ? "cluster.gpus" : "cluster",
           draft.nodes ? "says again what cluster.nodes says" : "needs its size",
           "one of nodes and gpus");
     return;
   }
   const std::string rack = settle_rack(reading);
   if (draft.gpus && *draft.gpus % cluster.gpus_per_node != 0) {
-    error(reading,
-          "cluster.gpus",
-          fmt::format("gpus_per_node = {} does not divide {} (remainder {})",
-                      cluster.gpus_per_node,
-                      *draft.gpus,
-                      *draft.gpus % cluster.gpus_per_node));
+    error(reading, "cluster.gpus",
+          fmt::format("gpus_per_node = {} does not divide {} (remainder {})", cluster.gpus_per_node,
+                      *draft.gpus, *draft.gpus % cluster.gpus_per_node));
     return;
   }
   if (draft.gpus) {
@@ -329,19 +304,14 @@ void finish_cluster(Reading& reading) {
   }
   cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
   if (cluster.nodes * cluster.gpus_per_node > kMostGpus) {
-    error(reading,
-          "cluster.nodes",
-          fmt::format("{} nodes of {} are {} GPUs",
-                      cluster.nodes,
-                      cluster.gpus_per_node,
+    error(reading, "cluster.nodes",
+          fmt::format("{} nodes of {} are {} GPUs", cluster.nodes, cluster.gpus_per_node,
                       cluster.nodes * cluster.gpus_per_node),
           fmt::format("at most {} GPUs", kMostGpus));
     return;
   }
   if (cluster.nodes > 1 && cluster.preset.empty() && !draft.stated("cluster.network")) {
-    error(reading,
-          "cluster.network",
-          fmt::format("is required for {} nodes", cluster.nodes),
+    error(reading, "cluster.network", fmt::format("is required for {} nodes", cluster.nodes),
           rack.empty() ? std::string("{preset: infiniband-400g}, or {nic_rate: 400Gbps, "
                                      "nics_per_node: 8}")
                        : fmt::format("cluster: {{preset: {}}}, or a network of its own", rack));
@@ -350,9 +320,7 @@ void finish_cluster(Reading& reading) {
   for (const std::string_view key : {"cluster.network.nic_rate", "cluster.network.nics_per_node"}) {
     if (cluster.nodes > 1 && cluster.preset.empty() && cluster.network.preset.empty() &&
         !draft.stated(key)) {
-      error(reading,
-            key,
-            fmt::format("is required for {} nodes", cluster.nodes),
+      error(reading, key, fmt::format("is required for {} nodes", cluster.nodes),
             "a value, or a network preset");
       return;
     }
@@ -385,9 +353,7 @@ void finish_step(Reading& reading) {
   check_recomputed_layers(reading);
   for (const std::string_view other : {"recompute.modules", "recompute.layers"}) {
     if (reading.draft.stated("recompute.memory_budget") && reading.draft.stated(other)) {
-      error(reading,
-            other,
-            "stands beside recompute.memory_budget, which chooses it",
+      error(reading, other, "stands beside recompute.memory_budget, which chooses it",
             "one of the two");
     }
   }
@@ -399,8 +365,7 @@ void finish_step(Reading& reading) {
     const auto name = [](Dtype dtype) {
       return dtype == Dtype::fp16 ? "fp16" : dtype == Dtype::bf16 ? "bf16" : "fp32";
     };
-    error(reading,
-          "precision.gradient_dtype",
+    error(reading, "precision.gradient_dtype",
           fmt::format("is {} where the activations are {}", name(gradient), name(activation)),
           step.precision.is_master() ? "fp32" : fmt::format("fp32 or {}", name(activation)));
   }
@@ -420,12 +385,9 @@ void check_batch_ramp(Reading& reading) {
   const run::BatchRampSpec& ramp = *draft.run.training.batch_ramp;
   const std::int64_t rise = draft.scenario.batch.global - ramp.start;
   if (rise <= 0 || rise % ramp.increment != 0 || rise / ramp.increment > kMostRises) {
-    error(reading,
-          "training.batch_ramp",
-          fmt::format("from {} in steps of {} does not reach batch.global = {}",
-                      ramp.start,
-                      ramp.increment,
-                      draft.scenario.batch.global),
+    error(reading, "training.batch_ramp",
+          fmt::format("from {} in steps of {} does not reach batch.global = {}", ramp.start,
+                      ramp.increment, draft.scenario.batch.global),
           fmt::format("a start below it, and at most {} whole increments", kMostRises));
   }
 }
@@ -443,9 +405,7 @@ void settle_done_by(Reading& reading) {
   if (draft.stated("plan.deadline")) {
     error(reading, "plan.done_by", "says again what plan.deadline says", "one of the two");
   } else if (!start) {
-    error(reading,
-          "plan.done_by",
-          "needs the date on which the run starts",
+    error(reading, "plan.done_by", "needs the date on which the run starts",
           "training: {start: 2027-01-01, ...}");
   } else if (*start >= end) {
     error(reading, "plan.done_by", "is not after training.start", "a later date");
@@ -465,21 +425,17 @@ void take_offered_prices(Reading& reading) {
           : presets_of(draft.scenario).find(PresetKind::clusters, cluster.preset, unused);
   if (sold && sold->cluster.gpu != cluster.gpu) {
     reading.diagnostics.warning(
-        draft.scenario.where("cluster.gpu"),
-        "cluster.gpu",
-        fmt::format("{} has {}: its price is not that of other GPUs, and left out",
-                    cluster.preset,
+        draft.scenario.where("cluster.gpu"), "cluster.gpu",
+        fmt::format("{} has {}: its price is not that of other GPUs, and left out", cluster.preset,
                     sold->cluster.gpu),
         "prices.gpu_hour, or a preset of this GPU");
     return;
   }
-  constexpr std::array<std::string_view, 5> kOwn = {"prices.preset",
-                                                    "prices.gpu_hour",
-                                                    "prices.owned",
-                                                    "prices.reserved",
+  constexpr std::array<std::string_view, 5> kOwn = {"prices.preset", "prices.gpu_hour",
+                                                    "prices.owned", "prices.reserved",
                                                     "prices.spot_gpu_hour"};
-  const bool own = std::any_of(
-      kOwn.begin(), kOwn.end(), [&draft](std::string_view key) { return draft.stated(key); });
+  const bool own = std::any_of(kOwn.begin(), kOwn.end(),
+                               [&draft](std::string_view key) { return draft.stated(key); });
   if (own) {
     return;
   }
@@ -499,14 +455,11 @@ void finish_run(Reading& reading) {
     check_phase_ends(reading);
   }
   if (draft.scenario.rollout && draft.stated("training")) {
-    error(reading,
-          "training",
-          "a scenario with rollout answers one step, not a run",
+    error(reading, "training", "a scenario with rollout answers one step, not a run",
           "leave training out, or rollout");
   }
   if (draft.scenario.rollout && draft.scenario.model.reference) {
-    error(reading,
-          "model.reference",
+    error(reading, "model.reference",
           "runs beside every step, but in a rollout it runs once over all answers",
           "rollout.reference");
   }

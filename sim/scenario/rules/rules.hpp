@@ -21,9 +21,7 @@ inline constexpr std::int64_t kMostGpus = std::int64_t{1} << 24U;
 [[nodiscard]] bool is_broken(const Diagnostics& diagnostics, std::string_view key);
 
 // An error at the place of the key, in the words of every diagnostic.
-void error(Reading& reading,
-           std::string_view key,
-           std::string_view message,
+void error(Reading& reading, std::string_view key, std::string_view message,
            std::string_view allowed = {});
 
 void finish_model(Reading& reading);

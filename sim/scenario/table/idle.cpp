@@ -7,9 +7,7 @@
 
 namespace orrery::scenario {
 
-bool in_run(const Draft& draft) {
-  return draft.stated("training");
-}
+bool in_run(const Draft& draft) { return draft.stated("training"); }
 
 bool never_fails(const Draft& draft) {
   return in_run(draft) && !can_fail(draft.run) && !can_restart(draft.run.failures);
@@ -35,8 +33,7 @@ void warn_about_idle_keys(Reading& reading) {
   for (const Key& key : key_table()) {
     for (const Idle& idle : key.idle) {
       if (draft.stated(key.path) && idle.when(draft)) {
-        reading.diagnostics.warning(draft.scenario.where(key.path),
-                                    key.path,
+        reading.diagnostics.warning(draft.scenario.where(key.path), key.path,
                                     fmt::format("has no effect: {}", idle.reason));
       }
     }

@@ -257,23 +257,17 @@ std::string show_times(const std::vector<Seconds>& times) {
   return fmt::format("[{}]", fmt::join(words, ", "));
 }
 
-Key words_key(KeyText text,
-              std::vector<std::string_view> words,
-              std::function<void(Draft&)> begin,
+Key words_key(KeyText text, std::vector<std::string_view> words, std::function<void(Draft&)> begin,
               std::function<void(Draft&, std::size_t)> store) {
   Key key = key_of(std::move(text));
   key.forms = {words_form({words.begin(), words.end()})};
   key.forms.front().list = true;
-  key.read = [words = std::move(words),
-              example = key.example,
-              begin = std::move(begin),
-              store = std::move(store)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [words = std::move(words), example = key.example, begin = std::move(begin),
+              store = std::move(store)](const yaml::Value& value, const std::string& path,
+                                        Reading& reading) {
     if (value.kind != yaml::Value::Kind::sequence) {
       yaml::report(
-          reading.diagnostics,
-          value.where,
-          path,
+          reading.diagnostics, value.where, path,
           std::string("is ") + std::string(yaml::describe(value.kind)) + " where a list is needed",
           "a list such as " + std::string(example));
       return;
@@ -314,8 +308,8 @@ Key preset_key(KeyText text, PresetKind kind, PresetLens lens) {
         [](Draft&, const std::string&) {},
         [name = std::move(lens.name)](Draft& draft) { return std::optional(name(draft)); }));
   }
-  key.read = [kind, store = std::move(lens.set)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [kind, store = std::move(lens.set)](const yaml::Value& value, const std::string& path,
+                                                 Reading& reading) {
     const PresetLibrary& library = presets_of(reading.draft.scenario);
     const std::string name = value.kind == yaml::Value::Kind::scalar ? value.text : std::string();
     Diagnostics found;
@@ -345,8 +339,8 @@ Key text_key(KeyText text, Lens<std::string> lens) {
                  const yaml::Value& value, const std::string& path, Reading& reading) {
     const std::string* read = yaml::read_text(value, path, "a text", example, reading.diagnostics);
     if (read != nullptr && read->empty()) {
-      yaml::report(
-          reading.diagnostics, value.where, path, "is an empty text", "at least one character");
+      yaml::report(reading.diagnostics, value.where, path, "is an empty text",
+                   "at least one character");
     } else if (read != nullptr) {
       store(reading.draft, *read);
     }

@@ -25,10 +25,8 @@
 namespace orrery::scenario {
 
 // The place of a key in the draft: a value, or an optional one that is absent until it is stated.
-#define ORRERY_AT(place)       \
-  [](Draft & draft) -> auto& { \
-    return draft.place;        \
-  }
+#define ORRERY_AT(place) \
+  [](Draft & draft) -> auto& { return draft.place; }
 
 // How a value of type T is stored in the draft and read back. From a place both follow; otherwise
 // they are two functions, or one for what is only stored.
@@ -121,14 +119,13 @@ ORRERY_DECLARE_FORM(yaml::kind::StepsOrDuration)
 
 // A scalar of kind K.
 template <typename K>
-[[nodiscard]] Key value_key(KeyText text,
-                            const yaml::Range<typename K::Type>& range,
+[[nodiscard]] Key value_key(KeyText text, const yaml::Range<typename K::Type>& range,
                             Lens<typename K::Type> lens) {
   Key key = key_of(std::move(text));
   key.forms = {form_of<K>(range)};
   key.print = lens.printed(K::format);
-  key.read = [range, store = std::move(lens.set)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
+  key.read = [range, store = std::move(lens.set)](const yaml::Value& value, const std::string& path,
+                                                  Reading& reading) {
     if (const auto read = yaml::read_value<K>(value, path, reading.diagnostics, range)) {
       store(reading.draft, *read);
     }
@@ -138,8 +135,7 @@ template <typename K>
 
 [[nodiscard]] Key flag_key(KeyText text, Lens<bool> lens);
 
-[[nodiscard]] Key count_key(KeyText text,
-                            const yaml::Range<std::int64_t>& range,
+[[nodiscard]] Key count_key(KeyText text, const yaml::Range<std::int64_t>& range,
                             Lens<std::int64_t> lens);
 
 // One of several words.
@@ -169,8 +165,7 @@ template <typename E>
 }
 
 // A list of words; `begin` is called for the list, `store` with the place of each of its words.
-[[nodiscard]] Key words_key(KeyText text,
-                            std::vector<std::string_view> words,
+[[nodiscard]] Key words_key(KeyText text, std::vector<std::string_view> words,
                             std::function<void(Draft&)> begin,
                             std::function<void(Draft&, std::size_t)> store);
 
@@ -209,9 +204,7 @@ template <typename Part, typename Place>
 // One that is optional in the spec: there once it is stated.
 template <typename Place>
 
-requires requires(const Place& place, Draft& draft) {
-  place(draft).emplace();
-}
+requires requires(const Place& place, Draft& draft) { place(draft).emplace(); }
 
 [[nodiscard]] Key section_at(KeyText text, Place place) {
   Key key = section_key(std::move(text), [place](Draft& draft) {
@@ -253,9 +246,7 @@ void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Dur
 
 // The six stages of a recovery below `path`, stored where `stages` points. `note` says what holds
 // without the key; empty: what holds for the job's recovery.
-void add_recovery_keys(std::vector<Key>& keys,
-                       const std::string& path,
-                       std::string_view note,
+void add_recovery_keys(std::vector<Key>& keys, const std::string& path, std::string_view note,
                        const std::function<run::RecoveryStages&(Draft&)>& stages);
 
 }  // namespace orrery::scenario

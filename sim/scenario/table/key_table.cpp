@@ -23,8 +23,7 @@ std::vector<Key> head_keys() {
                            .meaning = "Format and version of the file.",
                            .example = std::string(kFormat),
                            .required = true},
-                          {std::string(kFormat)},
-                          [](Draft&, const std::string&) {}));
+                          {std::string(kFormat)}, [](Draft&, const std::string&) {}));
   keys.push_back(text_key({.path = "name",
                            .note = "the name of the file",
                            .meaning = "What reports call the scenario.",
@@ -61,8 +60,7 @@ std::vector<Key> expect_keys() {
        .meaning = "interval: undecided, and failed, when the confidence interval of a stochastic "
                   "metric straddles the bound; point: its point estimate decides.",
        .example = "point"},
-      {{"interval", false}, {"point", true}},
-      ORRERY_AT(scenario.expect.back().decide_point)));
+      {{"interval", false}, {"point", true}}, ORRERY_AT(scenario.expect.back().decide_point)));
   return keys;
 }
 

@@ -12,16 +12,11 @@ namespace {
 
 using yaml::Value;
 
-void read_mapping(const Value& value,
-                  const std::string& path,
-                  const std::string& row,
+void read_mapping(const Value& value, const std::string& path, const std::string& row,
                   Reading& reading);
 
 // One value that is no list: a mapping whose rows lie below `row`, or one of the key's forms.
-void read_one(const Value& value,
-              const std::string& path,
-              const std::string& row,
-              const Key& key,
+void read_one(const Value& value, const std::string& path, const std::string& row, const Key& key,
               Reading& reading) {
   if (key.begin) {
     key.begin(value, reading);
@@ -40,9 +35,7 @@ void read_one(const Value& value,
 void read_list(const Value& value, const std::string& path, const Key& key, Reading& reading) {
   if (value.kind != Value::Kind::sequence) {
     const bool null = value.kind == Value::Kind::null;
-    yaml::report(reading.diagnostics,
-                 value.where,
-                 path,
+    yaml::report(reading.diagnostics, value.where, path,
                  null ? std::string("has no value")
                       : fmt::format("is {} where a list is needed", yaml::describe(value.kind)),
                  "a list such as " + key.example);
@@ -82,9 +75,7 @@ void read_key(yaml::MappingReader& reader, const Key& key, Reading& reading) {
   read_any(*value, path, key, reading);
 }
 
-void read_mapping(const Value& value,
-                  const std::string& path,
-                  const std::string& row,
+void read_mapping(const Value& value, const std::string& path, const std::string& row,
                   Reading& reading) {
   yaml::MappingReader reader(value, reading.diagnostics, path);
   for (const Key* key : children_of(row)) {
@@ -112,9 +103,7 @@ Draft draft_of(const Scenario& scenario) {
   return draft;
 }
 
-void read_value(const Value& value,
-                const std::string& path,
-                std::string_view row,
+void read_value(const Value& value, const std::string& path, std::string_view row,
                 Reading& reading) {
   for (const Key& key : key_table()) {
     if (key.path == row) {
@@ -123,14 +112,10 @@ void read_value(const Value& value,
   }
 }
 
-void read_keys(const Value& root, Reading& reading) {
-  read_mapping(root, {}, {}, reading);
-}
+void read_keys(const Value& root, Reading& reading) { read_mapping(root, {}, {}, reading); }
 
-void read_keys(yaml::MappingReader& reader,
-               const std::string& row,
-               std::span<const std::string_view> only,
-               Reading& reading) {
+void read_keys(yaml::MappingReader& reader, const std::string& row,
+               std::span<const std::string_view> only, Reading& reading) {
   for (const Key* key : children_of(row)) {
     if (std::find(only.begin(), only.end(), key->path) != only.end()) {
       read_key(reader, *key, reading);

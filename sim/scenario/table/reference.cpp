@@ -69,9 +69,7 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
 }
 
 // "a time" -> "time": the column needs no article.
-std::string without_a(std::string name) {
-  return name.starts_with("a ") ? name.substr(2) : name;
-}
+std::string without_a(std::string name) { return name.starts_with("a ") ? name.substr(2) : name; }
 
 bool has_law(const Key& key) {
   const auto below = children_of(key.path);
@@ -138,12 +136,8 @@ std::string row_of(const Key& key, const PresetLibrary& presets) {
   if (!aliases.empty()) {
     meaning += fmt::format(" Also {}.", join(aliases, ", "));
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n",
-                     code(key.path),
-                     type_column(key),
-                     default_column(key),
-                     allowed_of(key, presets),
-                     escaped(meaning),
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", code(key.path), type_column(key),
+                     default_column(key), allowed_of(key, presets), escaped(meaning),
                      code(key.example));
 }
 

@@ -32,9 +32,7 @@ std::string list_text(const Value& value) {
 }
 
 // `row`: the row of the table, with [] for items; `path`: the key itself, with their numbers.
-void gather(const Value& value,
-            const std::string& row,
-            const std::string& path,
+void gather(const Value& value, const std::string& row, const std::string& path,
             std::vector<StatedKey>& keys) {
   const auto below = [](const std::string& parent, const std::string& name) {
     return parent.empty() ? name : parent + "." + name;
@@ -84,9 +82,8 @@ std::vector<DifferingKey> differing_keys(std::span<const std::string> texts) {
     }
   }
   std::erase_if(all, [](const DifferingKey& key) {
-    return std::all_of(key.values.begin(), key.values.end(), [&key](const auto& value) {
-      return value == key.values.front();
-    });
+    return std::all_of(key.values.begin(), key.values.end(),
+                       [&key](const auto& value) { return value == key.values.front(); });
   });
   return all;
 }

@@ -14,16 +14,11 @@ std::uint64_t hash_of(const LayerInputs& inputs) {
   constexpr std::uint64_t kBasis = 0xcbf29ce484222325U;
   const model::ShardContext& shard = inputs.options.shard;
   std::uint64_t hash = kBasis;
-  for (const std::int64_t value : {shard.micro_batch,
-                                   shard.tensor,
-                                   shard.context,
-                                   shard.expert,
-                                   shard.expert_tensor,
-                                   std::int64_t{shard.sequence_parallel ? 1 : 0},
-                                   std::int64_t{inputs.combines ? 1 : 0},
-                                   static_cast<std::int64_t>(inputs.options.precision.gradient),
-                                   inputs.groups.expert.nodes,
-                                   inputs.groups.expert.ranks_per_node}) {
+  for (const std::int64_t value :
+       {shard.micro_batch, shard.tensor, shard.context, shard.expert, shard.expert_tensor,
+        std::int64_t{shard.sequence_parallel ? 1 : 0}, std::int64_t{inputs.combines ? 1 : 0},
+        static_cast<std::int64_t>(inputs.options.precision.gradient), inputs.groups.expert.nodes,
+        inputs.groups.expert.ranks_per_node}) {
     hash = mixed(hash, value);
   }
   return hash;
@@ -37,13 +32,9 @@ KnownPlaces& CostMemo::places(const StepInput& input) {
   constexpr std::uint64_t kBasis = 0xcbf29ce484222325U;
   const layout::Layout& layout = input.layout;
   const bool shards = layout.sharding != layout::Sharding::none;
-  const std::array<std::int64_t, 7> degrees = {layout.tensor,
-                                               layout.context,
-                                               layout.pipeline,
-                                               layout.expert,
-                                               layout.expert_tensor,
-                                               layout.shard_group,
-                                               shards ? 1 : 0};
+  const std::array<std::int64_t, 7> degrees = {
+      layout.tensor,        layout.context,     layout.pipeline, layout.expert,
+      layout.expert_tensor, layout.shard_group, shards ? 1 : 0};
   std::uint64_t hash = kBasis;
   for (const std::int64_t degree : degrees) {
     hash = mixed(hash, degree);

@@ -70,8 +70,7 @@ struct Costing {
 };
 
 // `places`: those of placements(input) where they are known.
-[[nodiscard]] Costing make_costing(const StepInput& input,
-                                   const cost::CostModel& costs,
+[[nodiscard]] Costing make_costing(const StepInput& input, const cost::CostModel& costs,
                                    const cost::Placements* places = nullptr);
 
 }  // namespace orrery::step

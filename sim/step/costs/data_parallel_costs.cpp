@@ -12,9 +12,7 @@ namespace {
 using layout::Sharding;
 using model::CollectiveKind;
 
-Bytes scaled(Bytes per_parameter, double parameters) {
-  return per_parameter * parameters;
-}
+Bytes scaled(Bytes per_parameter, double parameters) { return per_parameter * parameters; }
 
 // Sum of the gradients of `parameters` between two devices that both hold them.
 Parts cost_pair_sum(const Costing& costing, const layout::HopPlacement& hop, double parameters) {
@@ -45,8 +43,8 @@ double copied_table(const Costing& costing, std::int64_t device) {
     return sum;
   };
   const auto& chunks = layout.stages[static_cast<std::size_t>(device)];
-  const bool holds_table = std::any_of(
-      chunks.begin(), chunks.end(), [](const auto& chunk) { return chunk.has_embedding; });
+  const bool holds_table = std::any_of(chunks.begin(), chunks.end(),
+                                       [](const auto& chunk) { return chunk.has_embedding; });
   if (!holds_table) {
     return copy_on(device);
   }
@@ -83,9 +81,7 @@ void add_pass(ReplicaSink& to, const Costing& costing, double read, double writt
       {.name = "quantise", .bytes = op.read + op.written, .cost = costing.costs.memory_bound(op)});
 }
 
-void add_collective(ReplicaSink& to,
-                    const Costing& costing,
-                    std::string_view name,
+void add_collective(ReplicaSink& to, const Costing& costing, std::string_view name,
                     const ReplicaMessage& message) {
   const auto& [kind, in, total, dtype, of, group] = message;
   to.add({.name = name,
@@ -97,9 +93,7 @@ void add_collective(ReplicaSink& to,
 constexpr double kInt8Bytes = 1.0;
 constexpr double kInt4Bytes = 0.5;
 
-void add_gather_over(ReplicaSink& to,
-                     const Costing& costing,
-                     double parameters,
+void add_gather_over(ReplicaSink& to, const Costing& costing, double parameters,
                      const layout::GroupPlacement& group) {
   if (parameters <= 0.0 || group.ranks <= 1 || costing.input.layout.sharding == Sharding::none) {
     return;
@@ -110,9 +104,7 @@ void add_gather_over(ReplicaSink& to,
   const Bytes total = bytes(parameters * (quantised ? kInt8Bytes : wide));
   const auto ranks = static_cast<double>(group.ranks);
   add_collective(
-      to,
-      costing,
-      "parameter all_gather",
+      to, costing, "parameter all_gather",
       {CollectiveKind::all_gather, total / ranks, total, dtype, ReplicaGroup::shard, group});
   if (quantised) {
     add_pass(to, costing, parameters / ranks * wide, parameters / ranks * kInt8Bytes);
@@ -122,9 +114,7 @@ void add_gather_over(ReplicaSink& to,
 
 // Two exchanges of int4, each quantised before and summed behind: all parameters inside the node,
 // then the node's sums between nodes.
-void add_quantised_reduction(ReplicaSink& to,
-                             const Costing& costing,
-                             double parameters,
+void add_quantised_reduction(ReplicaSink& to, const Costing& costing, double parameters,
                              const layout::GroupPlacement& group) {
   const double wide = in_bytes(model::bytes_per_element(costing.input.spec.precision.gradient));
   double elements = parameters;
@@ -136,15 +126,9 @@ void add_quantised_reduction(ReplicaSink& to,
     const auto ranks = static_cast<double>(hop.ranks);
     const Bytes sent = bytes(elements * kInt4Bytes);
     add_pass(to, costing, elements * wide, elements * kInt4Bytes);
-    add_collective(to,
-                   costing,
-                   "gradient all_to_all",
-                   {CollectiveKind::all_to_all,
-                    sent,
-                    sent * ranks,
-                    costing.input.spec.precision.gradient,
-                    ReplicaGroup::shard,
-                    hop});
+    add_collective(to, costing, "gradient all_to_all",
+                   {CollectiveKind::all_to_all, sent, sent * ranks,
+                    costing.input.spec.precision.gradient, ReplicaGroup::shard, hop});
     add_pass(to, costing, elements * kInt4Bytes, elements / ranks * wide);
     elements /= ranks;
   }
@@ -185,25 +169,21 @@ model::ShardShare gathered_parameters(const Costing& costing, const model::Shard
              : held.trained();
 }
 
-void add_reduction(ReplicaSink to,
-                   const Costing& costing,
-                   double parameters,
+void add_reduction(ReplicaSink to, const Costing& costing, double parameters,
                    const ReplicaGroups& groups) {
   const model::Dtype dtype = costing.input.spec.precision.gradient;
   const Bytes size = scaled(model::bytes_per_element(dtype), parameters);
   if (parameters <= 0.0 || groups.whole.ranks <= 1) {
     return;
   }
-  const auto add =
-      [&](CollectiveKind kind, Bytes bytes, ReplicaGroup of, const layout::GroupPlacement& group) {
-        if (group.ranks > 1) {
-          const bool scatter = kind == CollectiveKind::reduce_scatter;
-          add_collective(to,
-                         costing,
-                         scatter ? "gradient reduce_scatter" : "gradient all_reduce",
-                         {kind, bytes, bytes, dtype, of, group});
-        }
-      };
+  const auto add = [&](CollectiveKind kind, Bytes bytes, ReplicaGroup of,
+                       const layout::GroupPlacement& group) {
+    if (group.ranks > 1) {
+      const bool scatter = kind == CollectiveKind::reduce_scatter;
+      add_collective(to, costing, scatter ? "gradient reduce_scatter" : "gradient all_reduce",
+                     {kind, bytes, bytes, dtype, of, group});
+    }
+  };
   if (costing.input.layout.sharding == Sharding::none) {
     add(CollectiveKind::all_reduce, size, ReplicaGroup::whole, groups.whole);
     return;
@@ -213,15 +193,11 @@ void add_reduction(ReplicaSink to,
   } else {
     add(CollectiveKind::reduce_scatter, size, ReplicaGroup::shard, groups.shard);
   }
-  add(CollectiveKind::all_reduce,
-      size / static_cast<double>(groups.shard.ranks),
-      ReplicaGroup::replica,
-      groups.replica);
+  add(CollectiveKind::all_reduce, size / static_cast<double>(groups.shard.ranks),
+      ReplicaGroup::replica, groups.replica);
 }
 
-void add_gather(ReplicaSink to,
-                const Costing& costing,
-                double parameters,
+void add_gather(ReplicaSink to, const Costing& costing, double parameters,
                 const ReplicaGroups& groups) {
   add_gather_over(to, costing, parameters, groups.shard);
   const StepInput& input = costing.input;
@@ -233,19 +209,15 @@ void add_gather(ReplicaSink to,
   }
 }
 
-void add_gather_again(ReplicaSink to,
-                      const Costing& costing,
-                      double parameters,
+void add_gather_again(ReplicaSink to, const Costing& costing, double parameters,
                       const ReplicaGroups& groups) {
   const auto& reshard = costing.input.spec.fsdp.reshard_group;
-  add_gather_over(
-      to, costing, parameters, reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
+  add_gather_over(to, costing, parameters,
+                  reshard ? first_ranks(groups.shard, *reshard) : groups.shard);
 }
 
-std::vector<ReplicaOperation> replica_operations(const Costing& costing,
-                                                 schedule::TaskKind kind,
-                                                 const model::ShardParameters& held,
-                                                 bool expert) {
+std::vector<ReplicaOperation> replica_operations(const Costing& costing, schedule::TaskKind kind,
+                                                 const model::ShardParameters& held, bool expert) {
   const cost::Placements& places = costing.places;
   const ReplicaGroups groups =
       expert ? ReplicaGroups{places.expert_data, places.expert_shard, places.expert_replica}

@@ -30,9 +30,7 @@ namespace orrery::step {
 // What one rank puts on the wires when a ring moves it, as the bus bandwidth of nccl-tests counts:
 //   all-reduce 2 (n - 1) / n in; all-gather (n - 1) / n total; reduce-scatter and all-to-all
 //   (n - 1) / n in; else in
-[[nodiscard]] Bytes sent_by_rank(model::CollectiveKind kind,
-                                 Bytes in,
-                                 Bytes total,
+[[nodiscard]] Bytes sent_by_rank(model::CollectiveKind kind, Bytes in, Bytes total,
                                  std::int64_t ranks);
 
 // The groups of ranks that hold the same parameters.
@@ -82,20 +80,14 @@ class ReplicaSink {
 [[nodiscard]] model::ShardShare gathered_parameters(const Costing& costing,
                                                     const model::ShardParameters& held);
 
-void add_reduction(ReplicaSink to,
-                   const Costing& costing,
-                   double parameters,
+void add_reduction(ReplicaSink to, const Costing& costing, double parameters,
                    const ReplicaGroups& groups);
 
-void add_gather(ReplicaSink to,
-                const Costing& costing,
-                double parameters,
+void add_gather(ReplicaSink to, const Costing& costing, double parameters,
                 const ReplicaGroups& groups);
 
 // The gather for a backward.
-void add_gather_again(ReplicaSink to,
-                      const Costing& costing,
-                      double parameters,
+void add_gather_again(ReplicaSink to, const Costing& costing, double parameters,
                       const ReplicaGroups& groups);
 
 // All of gradient_reduce, parameter_gather or parameter_gather_again, for the dense parameters or
@@ -106,8 +98,7 @@ void add_gather_again(ReplicaSink to,
                                                                bool expert);
 
 // Sums over the copies of tables and stages that stand on two pipeline devices.
-[[nodiscard]] Parts cost_copies(const Costing& costing,
-                                const layout::RankMap& map,
+[[nodiscard]] Parts cost_copies(const Costing& costing, const layout::RankMap& map,
                                 std::int64_t device);
 
 }  // namespace orrery::step

@@ -152,8 +152,7 @@ Seconds launch_gap(Seconds busy, Seconds host, double sharpness) {
   return longer * std::pow(both, 1.0 / sharpness) - busy;
 }
 
-void add_launch_gaps(const LayerCosting& costing,
-                     std::initializer_list<HostedPass> passes,
+void add_launch_gaps(const LayerCosting& costing, std::initializer_list<HostedPass> passes,
                      double sharpness) {
   const hardware::SoftwareProfile& software = costing.costs.software();
   Seconds host;

@@ -50,13 +50,11 @@ struct Launches {
   double experts = 0.0;  // more of them, outside of graphs
 };
 
-[[nodiscard]] Launches launches_of(const LayerCosting& costing,
-                                   const model::Pass& pass,
+[[nodiscard]] Launches launches_of(const LayerCosting& costing, const model::Pass& pass,
                                    PassKind kind);
 
 // Host time of a pass that takes `relative` of a forward's host_layer_time.
-[[nodiscard]] Seconds host_time(const LayerCosting& costing,
-                                const Launches& launches,
+[[nodiscard]] Seconds host_time(const LayerCosting& costing, const Launches& launches,
                                 double relative);
 
 [[nodiscard]] double host_sharpness(const LayerCosting& costing);  // p
@@ -71,8 +69,7 @@ struct HostedPass {
 
 // Adds the gap of passes that run one after the other, in proportion to their launches: a queue
 // that is full in one of them carries the next.
-void add_launch_gaps(const LayerCosting& costing,
-                     std::initializer_list<HostedPass> passes,
+void add_launch_gaps(const LayerCosting& costing, std::initializer_list<HostedPass> passes,
                      double sharpness);
 
 }  // namespace orrery::step

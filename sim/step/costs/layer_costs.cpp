@@ -16,9 +16,7 @@ using schedule::LayerNode;
 
 // Time of the operation of a kind that a collective may run beside: the nearest in its direction.
 template <typename Neighbour>
-Seconds neighbour_time(const LayerCosting& costing,
-                       const model::Pass& pass,
-                       std::size_t at,
+Seconds neighbour_time(const LayerCosting& costing, const model::Pass& pass, std::size_t at,
                        bool forwards) {
   const auto is_neighbour = [](const model::PassOp& entry) {
     return std::holds_alternative<Neighbour>(entry.op);
@@ -43,9 +41,7 @@ double remaining_share(const LayerCosting& costing, Seconds time, Seconds beside
 }
 
 // The ring: the first block of attention needs only the rank's own keys; the others hide the steps.
-double ring_share(const LayerCosting& costing,
-                  const model::Pass& pass,
-                  std::size_t at,
+double ring_share(const LayerCosting& costing, const model::Pass& pass, std::size_t at,
                   Seconds time) {
   const bool forwards =
       std::get<model::CollectiveOp>(pass[at].op).beside == model::Beside::next_attention;
@@ -63,9 +59,7 @@ bool has_nothing_beside(const LayerCosting& costing, const model::CollectiveOp& 
 
 // Share of the collective at place `at` of a pass, which takes `time`, that the compute stream
 // waits for.
-double waited_share(const LayerCosting& costing,
-                    const model::Pass& pass,
-                    std::size_t at,
+double waited_share(const LayerCosting& costing, const model::Pass& pass, std::size_t at,
                     Seconds time) {
   const auto& op = std::get<model::CollectiveOp>(pass[at].op);
   if (time <= Seconds{}) {
@@ -89,17 +83,15 @@ double waited_share(const LayerCosting& costing,
   }
   if (op.beside != model::Beside::nothing && software.hides_tensor_backward) {
     const bool forwards = op.beside == model::Beside::next_gemm;
-    return remaining_share(
-        costing, time, neighbour_time<model::GemmOp>(costing, pass, at, forwards));
+    return remaining_share(costing, time,
+                           neighbour_time<model::GemmOp>(costing, pass, at, forwards));
   }
   return costing.in.tensor_exposed;
 }
 
 // Attention inside documents: as many pieces more as they are shorter; one kernel all the same. The
 // replica with the longest documents is waited for.
-void add_masked(Parts& parts,
-                const LayerCosting& costing,
-                const model::AttentionOp& whole,
+void add_masked(Parts& parts, const LayerCosting& costing, const model::AttentionOp& whole,
                 bool recomputed) {
   const auto shorter = [&costing](std::int64_t length) {
     const double share = costing.in.masked.length_share * static_cast<double>(length);
@@ -143,18 +135,12 @@ struct NodeNames {
   LayerNode before, first, between, second, after, whole;
 };
 
-constexpr NodeNames kForwardNodes = {LayerNode::attention_forward,
-                                     LayerNode::dispatch_forward,
-                                     LayerNode::mlp_forward,
-                                     LayerNode::combine_forward,
-                                     LayerNode::mlp_forward,
-                                     LayerNode::attention_forward};
-constexpr NodeNames kBackwardNodes = {LayerNode::mlp_backward,
-                                      LayerNode::combine_backward,
-                                      LayerNode::mlp_backward,
-                                      LayerNode::dispatch_backward,
-                                      LayerNode::attention_backward,
-                                      LayerNode::attention_backward};
+constexpr NodeNames kForwardNodes = {LayerNode::attention_forward, LayerNode::dispatch_forward,
+                                     LayerNode::mlp_forward,       LayerNode::combine_forward,
+                                     LayerNode::mlp_forward,       LayerNode::attention_forward};
+constexpr NodeNames kBackwardNodes = {LayerNode::mlp_backward,       LayerNode::combine_backward,
+                                      LayerNode::mlp_backward,       LayerNode::dispatch_backward,
+                                      LayerNode::attention_backward, LayerNode::attention_backward};
 
 std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names) {
   const bool exchanges = std::any_of(pass.begin(), pass.end(), is_expert_exchange);
@@ -174,35 +160,26 @@ std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names)
   return nodes;
 }
 
-void cut_pass(LayerNodeParts& parts,
-              const std::vector<LayerNode>& nodes,
-              const LayerCosting& costing,
-              const model::Pass& pass,
-              CollectiveMemo& memo) {
+void cut_pass(LayerNodeParts& parts, const std::vector<LayerNode>& nodes,
+              const LayerCosting& costing, const model::Pass& pass, CollectiveMemo& memo) {
   for (std::size_t i = 0; i < pass.size(); ++i) {
     add_operation(parts[static_cast<std::size_t>(nodes[i])], costing, pass, i, memo);
   }
 }
 
-LayerNodeParts cut_layer(const LayerCosting& costing,
-                         const model::LayerPasses& passes,
-                         const Parts& recompute,
-                         CollectiveMemo& memo) {
+LayerNodeParts cut_layer(const LayerCosting& costing, const model::LayerPasses& passes,
+                         const Parts& recompute, CollectiveMemo& memo) {
   LayerNodeParts nodes;
   cut_pass(nodes, forward_nodes(passes.forward), costing, passes.forward, memo);
   cut_pass(nodes, backward_nodes(passes.backward_input), costing, passes.backward_input, memo);
   nodes[static_cast<std::size_t>(LayerNode::attention_backward)].add(recompute);
-  cut_pass(nodes,
-           weight_nodes(passes.backward_weight, passes.mlp_weight_ops),
-           costing,
-           passes.backward_weight,
-           memo);
+  cut_pass(nodes, weight_nodes(passes.backward_weight, passes.mlp_weight_ops), costing,
+           passes.backward_weight, memo);
   return nodes;
 }
 
 // All-to-all of a pass, and the time of what runs beside it.
-cost::Cost exchange_cost(const LayerCosting& costing,
-                         const model::Pass& pass,
+cost::Cost exchange_cost(const LayerCosting& costing, const model::Pass& pass,
                          CollectiveMemo& memo) {
   cost::Cost sum;
   for (const model::PassOp& entry : pass) {
@@ -227,9 +204,7 @@ Seconds shared_expert_time(const LayerCosting& costing, const model::Pass& pass)
 
 // Takes from a pass the all-to-all that runs beside `available` seconds of other work; returns what
 // of it is hidden.
-Seconds hide_exchange(Parts& parts,
-                      const LayerCosting& costing,
-                      const cost::Cost& exchange,
+Seconds hide_exchange(Parts& parts, const LayerCosting& costing, const cost::Cost& exchange,
                       Seconds available) {
   const double most = costing.costs.software().expert_overlap_share.value();
   const Seconds hidden = std::min(exchange.time * most, available);
@@ -242,25 +217,20 @@ Seconds hide_exchange(Parts& parts,
 
 // Without combined steps: shared experts run beside the all-to-all of their own direction, and in a
 // full backward the weight gradients of the MLP block as well.
-void hide_in_layer(LayerCosts& costs,
-                   const LayerCosting& costing,
-                   const model::LayerPasses& passes,
+void hide_in_layer(LayerCosts& costs, const LayerCosting& costing, const model::LayerPasses& passes,
                    CollectiveMemo& memo) {
-  hide_exchange(costs.forward,
-                costing,
-                exchange_cost(costing, passes.forward, memo),
+  hide_exchange(costs.forward, costing, exchange_cost(costing, passes.forward, memo),
                 shared_expert_time(costing, passes.forward));
   cost::Cost exchange = exchange_cost(costing, passes.backward_input, memo);
-  const Seconds hidden = hide_exchange(
-      costs.backward_input, costing, exchange, shared_expert_time(costing, passes.backward_input));
+  const Seconds hidden = hide_exchange(costs.backward_input, costing, exchange,
+                                       shared_expert_time(costing, passes.backward_input));
   Seconds weights;
   for (std::size_t i = 0; i < passes.mlp_weight_ops; ++i) {
     weights += costing.costs.operation(passes.backward_weight[i].op, costing.places).time;
   }
   const Seconds more = std::min(exchange.time - hidden, weights);
   if (more > Seconds{}) {
-    costs.full_backward_gain.add(StepCategory::exposed_expert,
-                                 exchange,
+    costs.full_backward_gain.add(StepCategory::exposed_expert, exchange,
                                  -(more / exchange.time) * (1.0 - expert_slowdown(costing.costs)));
   }
 }
@@ -306,10 +276,8 @@ StepCategory exposed_category(model::CommAxis axis) {
   return StepCategory::exposed_tensor;
 }
 
-model::Pass repeated_pass(const LayerCosting& costing,
-                          const model::Pass& forward,
-                          std::int64_t layer,
-                          model::Recompute policy) {
+model::Pass repeated_pass(const LayerCosting& costing, const model::Pass& forward,
+                          std::int64_t layer, model::Recompute policy) {
   if (policy != model::Recompute::full || !repeats_forward(costing)) {
     return model::recompute_pass(costing.model, costing.in.options, layer, policy);
   }
@@ -320,11 +288,8 @@ model::Pass repeated_pass(const LayerCosting& costing,
   return again;
 }
 
-void add_operation(Parts& parts,
-                   const LayerCosting& costing,
-                   const model::Pass& pass,
-                   std::size_t at,
-                   CollectiveMemo& memo) {
+void add_operation(Parts& parts, const LayerCosting& costing, const model::Pass& pass,
+                   std::size_t at, CollectiveMemo& memo) {
   if (const auto* collective = std::get_if<model::CollectiveOp>(&pass[at].op)) {
     const cost::Cost& cost = memo.get(costing, *collective);
     parts.add(exposed_category(collective->axis), cost, waited_share(costing, pass, at, cost.time));
@@ -369,8 +334,7 @@ const cost::Cost& CollectiveMemo::get(const LayerCosting& costing, const model::
   return known_.back().cost;
 }
 
-LayerCosts cost_passes(const LayerCosting& costing,
-                       const model::LayerPasses& passes,
+LayerCosts cost_passes(const LayerCosting& costing, const model::LayerPasses& passes,
                        CollectiveMemo& memo) {
   LayerCosts costs;
   costs.forward = cost_pass(costing, passes.forward, memo);
@@ -379,9 +343,7 @@ LayerCosts cost_passes(const LayerCosting& costing,
   return costs;
 }
 
-LayerCosts cost_layer(const LayerCosting& costing,
-                      std::int64_t layer,
-                      model::Recompute policy,
+LayerCosts cost_layer(const LayerCosting& costing, std::int64_t layer, model::Recompute policy,
                       CollectiveMemo& memo) {
   const model::ModelSpec& model = costing.model;
   const model::LayerPasses passes = model::layer_passes(model, costing.in.options, layer);

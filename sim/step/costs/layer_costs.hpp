@@ -62,11 +62,8 @@ class CollectiveMemo {
 [[nodiscard]] StepCategory exposed_category(model::CommAxis axis);
 
 // What the operation at place `at` of a pass adds to it.
-void add_operation(Parts& parts,
-                   const LayerCosting& costing,
-                   const model::Pass& pass,
-                   std::size_t at,
-                   CollectiveMemo& memo);
+void add_operation(Parts& parts, const LayerCosting& costing, const model::Pass& pass,
+                   std::size_t at, CollectiveMemo& memo);
 
 // Nodes of a combined step that the operations of a layer belong to, by place in the pass; weight
 // gradients: of `mlp_ops` operations of the MLP block and those behind.
@@ -76,19 +73,14 @@ void add_operation(Parts& parts,
                                                             std::size_t mlp_ops);
 
 // What runs again before the backward of a layer; `forward` is its first run.
-[[nodiscard]] model::Pass repeated_pass(const LayerCosting& costing,
-                                        const model::Pass& forward,
-                                        std::int64_t layer,
-                                        model::Recompute policy);
+[[nodiscard]] model::Pass repeated_pass(const LayerCosting& costing, const model::Pass& forward,
+                                        std::int64_t layer, model::Recompute policy);
 
 // Embedding or head.
-[[nodiscard]] LayerCosts cost_passes(const LayerCosting& costing,
-                                     const model::LayerPasses& passes,
+[[nodiscard]] LayerCosts cost_passes(const LayerCosting& costing, const model::LayerPasses& passes,
                                      CollectiveMemo& memo);
 
-[[nodiscard]] LayerCosts cost_layer(const LayerCosting& costing,
-                                    std::int64_t layer,
-                                    model::Recompute policy,
-                                    CollectiveMemo& memo);
+[[nodiscard]] LayerCosts cost_layer(const LayerCosting& costing, std::int64_t layer,
+                                    model::Recompute policy, CollectiveMemo& memo);
 
 }  // namespace orrery::step

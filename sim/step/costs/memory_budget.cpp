@@ -20,8 +20,7 @@ struct LayersCost {
 };
 
 // All layers of the model for one micro-batch on one rank.
-LayersCost layers_cost(const StepInput& input,
-                       const cost::CostModel& costs,
+LayersCost layers_cost(const StepInput& input, const cost::CostModel& costs,
                        const cost::Placements& places) {
   const model::ModelSpec& model = input.model;
   const Recompute policy = input.spec.recompute.policy;
@@ -68,9 +67,8 @@ RecomputeSpec meet_memory_budget(StepInput input, const cost::CostModel& costs) 
       candidates.push_back({word, cost.again / seconds(1.0) / in_bytes(none - cost.kept)});
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.price < b.price;
-  });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.price < b.price; });
   spec.policy = Recompute::none;
   spec.modules = {};
   Bytes kept = none;

@@ -56,10 +56,8 @@ void take_device(StageCosts& into, const StageCosts& from, std::size_t device, s
 
 }  // namespace
 
-StageCosts cluster_stage_costs(const StepInput& input,
-                               const cost::CostModel& costs,
-                               const std::vector<std::vector<int>>& buckets,
-                               CostMemo* memo) {
+StageCosts cluster_stage_costs(const StepInput& input, const cost::CostModel& costs,
+                               const std::vector<std::vector<int>>& buckets, CostMemo* memo) {
   if (input.mixed.empty()) {
     return stage_costs(input, costs, buckets, memo);
   }

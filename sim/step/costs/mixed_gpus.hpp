@@ -20,8 +20,7 @@
 namespace orrery::step {
 
 // stage_costs() for clusters of one or of several types.
-[[nodiscard]] StageCosts cluster_stage_costs(const StepInput& input,
-                                             const cost::CostModel& costs,
+[[nodiscard]] StageCosts cluster_stage_costs(const StepInput& input, const cost::CostModel& costs,
                                              const std::vector<std::vector<int>>& buckets,
                                              CostMemo* memo = nullptr);
 

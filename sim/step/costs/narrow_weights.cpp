@@ -8,10 +8,8 @@
 
 namespace orrery::step {
 
-double narrow_weight_elements(const StepInput& input,
-                              const cost::CostModel& costs,
-                              std::int64_t device,
-                              NarrowElements* of_layer) {
+double narrow_weight_elements(const StepInput& input, const cost::CostModel& costs,
+                              std::int64_t device, NarrowElements* of_layer) {
   const model::PrecisionSpec& precision = input.spec.precision;
   if (!(model::bytes_per_element(precision.compute) <
         model::bytes_per_element(precision.parameter))) {

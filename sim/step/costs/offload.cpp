@@ -59,9 +59,7 @@ void PassCopies::add(const PassCopies& other) {
   from_drives += other.from_drives;
 }
 
-SourceKind copies_source(const Costing& costing) {
-  return host_link(costing).kind;
-}
+SourceKind copies_source(const Costing& costing) { return host_link(costing).kind; }
 
 void add_exposed(Parts& pass, const PassCopies& copies, bool overlap, SourceKind source) {
   const Seconds time = std::max({copies.out, copies.in, copies.from_drives});

@@ -65,11 +65,8 @@ enum class OptimizerStep { casts, update, fixed, broadcasts };
 
 // Adds every step to the parts that `parts_of` names for it; returns the bytes of the update.
 template <typename PartsOf>
-Bytes add_optimizer(const Costing& costing,
-                    const model::ShardParameters& stage,
-                    std::int64_t device,
-                    Seconds backward,
-                    PartsOf parts_of) {
+Bytes add_optimizer(const Costing& costing, const model::ShardParameters& stage,
+                    std::int64_t device, Seconds backward, PartsOf parts_of) {
   add_weight_casts(parts_of(OptimizerStep::casts), costing, device);
   const double updated = layout::optimizer_parameters(stage, costing.input.layout);
   const StepSpec& spec = costing.input.spec;
@@ -92,10 +89,8 @@ Bytes add_optimizer(const Costing& costing,
 
 }  // namespace
 
-OptimizerParts optimizer_parts(const Costing& costing,
-                               const model::ShardParameters& stage,
-                               std::int64_t device,
-                               Seconds backward) {
+OptimizerParts optimizer_parts(const Costing& costing, const model::ShardParameters& stage,
+                               std::int64_t device, Seconds backward) {
   OptimizerParts parts;
   parts.bytes =
       add_optimizer(costing, stage, device, backward, [&parts](OptimizerStep step) -> Parts& {
@@ -114,13 +109,11 @@ OptimizerParts optimizer_parts(const Costing& costing,
   return parts;
 }
 
-Parts cost_optimizer(const Costing& costing,
-                     const model::ShardParameters& stage,
-                     std::int64_t device,
-                     Seconds backward) {
+Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage,
+                     std::int64_t device, Seconds backward) {
   Parts parts;
-  (void)add_optimizer(
-      costing, stage, device, backward, [&parts](OptimizerStep) -> Parts& { return parts; });
+  (void)add_optimizer(costing, stage, device, backward,
+                      [&parts](OptimizerStep) -> Parts& { return parts; });
   return parts;
 }
 

@@ -28,13 +28,10 @@ struct OptimizerParts {
 
 [[nodiscard]] OptimizerParts optimizer_parts(const Costing& costing,
                                              const model::ShardParameters& stage,
-                                             std::int64_t device,
-                                             Seconds backward);
+                                             std::int64_t device, Seconds backward);
 
 // `backward`: of one micro-batch on the device, beside which offloaded gradients leave.
-[[nodiscard]] Parts cost_optimizer(const Costing& costing,
-                                   const model::ShardParameters& stage,
-                                   std::int64_t device,
-                                   Seconds backward);
+[[nodiscard]] Parts cost_optimizer(const Costing& costing, const model::ShardParameters& stage,
+                                   std::int64_t device, Seconds backward);
 
 }  // namespace orrery::step

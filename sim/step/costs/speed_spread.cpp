@@ -26,9 +26,7 @@ double slow_by_place(const VariationSpec& spec, std::int64_t node, std::int64_t 
   return factor;
 }
 
-double standard_normal_below(double x) {
-  return 0.5 * std::erfc(-x / std::sqrt(2.0));
-}
+double standard_normal_below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 double gpu_time(const VariationSpec& spec, std::uint32_t draw, std::uint32_t rank, double node) {
   RandomStream stream(static_cast<std::uint64_t>(spec.seed), draw, Purpose::gpu_speed, rank);
@@ -67,8 +65,7 @@ std::vector<double> draw_gpu_times(const StepInput& input, std::int64_t draw) {
       node_speed = stream.normal();
     }
     times.push_back(gpu_time(spec, trial, static_cast<std::uint32_t>(rank), node_speed) *
-                    slow_by_place(spec,
-                                  rank / input.cluster.gpus_per_node,
+                    slow_by_place(spec, rank / input.cluster.gpus_per_node,
                                   rank % input.cluster.gpus_per_node));
   }
   return times;
@@ -96,18 +93,12 @@ SpeedDraw draw_speeds(const StepInput& input, std::int64_t lockstep, std::int64_
   return result;
 }
 
-std::span<const SpeedDraw> SpeedDraws::of(const StepInput& input,
-                                          std::int64_t lockstep,
+std::span<const SpeedDraw> SpeedDraws::of(const StepInput& input, std::int64_t lockstep,
                                           const ParallelOptions& parallel) {
   const layout::Layout& layout = input.layout;
   Key key{.spec = input.spec.variation,
-          .degrees = {layout.gpus,
-                      layout.tensor,
-                      layout.context,
-                      layout.pipeline,
-                      layout.data,
-                      layout.expert,
-                      layout.expert_tensor},
+          .degrees = {layout.gpus, layout.tensor, layout.context, layout.pipeline, layout.data,
+                      layout.expert, layout.expert_tensor},
           .order = layout.order,
           .gpus_per_node = input.cluster.gpus_per_node,
           .lockstep = lockstep};
@@ -136,9 +127,8 @@ std::vector<std::size_t> slowest_first(const SpeedDraw& draw) {
   }
   std::vector<std::size_t> order(slowest.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&slowest](std::size_t a, std::size_t b) {
-    return slowest[a] > slowest[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&slowest](std::size_t a, std::size_t b) { return slowest[a] > slowest[b]; });
   return order;
 }
 

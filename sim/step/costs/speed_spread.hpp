@@ -43,8 +43,7 @@ struct SpeedDraw {
 // Of one draw, by rank: time / nominal.
 [[nodiscard]] std::vector<double> draw_gpu_times(const StepInput& input, std::int64_t draw);
 
-[[nodiscard]] SpeedDraw draw_speeds(const StepInput& input,
-                                    std::int64_t lockstep,
+[[nodiscard]] SpeedDraw draw_speeds(const StepInput& input, std::int64_t lockstep,
                                     std::int64_t draw);
 
 // All draws of a step, kept for the next one with the same ranks: a step is simulated again and
@@ -52,8 +51,7 @@ struct SpeedDraw {
 class SpeedDraws {
  public:
   // `input.spec.variation.draws` of them. They hold until the next call. Throws Error(interrupted).
-  [[nodiscard]] std::span<const SpeedDraw> of(const StepInput& input,
-                                              std::int64_t lockstep,
+  [[nodiscard]] std::span<const SpeedDraw> of(const StepInput& input, std::int64_t lockstep,
                                               const ParallelOptions& parallel);
 
  private:

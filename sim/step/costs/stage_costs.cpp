@@ -41,9 +41,8 @@ void add_layer(BucketCosts& bucket, const LayerCosts& layer, double count) {
 void apply_jitter(Parts& parts, const Costing& costing) {
   const double share = jitter_share(costing.input, costing.costs);
   if (share > 0.0) {
-    parts.add(
-        StepCategory::idle,
-        cost::term(parts.total() * share, costing.costs.software().jitter_per_doubling.kind()));
+    parts.add(StepCategory::idle, cost::term(parts.total() * share,
+                                             costing.costs.software().jitter_per_doubling.kind()));
   }
 }
 
@@ -55,9 +54,7 @@ struct BucketContent {
   bool head = false;
   double shared_table = 0.0;  // parameters of the copied input table, beside the head
 
-  [[nodiscard]] std::int64_t example(std::size_t sort) const {
-    return examples[sort];
-  }
+  [[nodiscard]] std::int64_t example(std::size_t sort) const { return examples[sort]; }
 
   friend bool operator==(const BucketContent& a, const BucketContent& b) {
     return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head &&
@@ -81,9 +78,7 @@ class BucketTable {
     return static_cast<std::uint32_t>(known - contents_.begin());
   }
 
-  [[nodiscard]] std::vector<BucketCosts> take() && {
-    return std::move(buckets_);
-  }
+  [[nodiscard]] std::vector<BucketCosts> take() && { return std::move(buckets_); }
 
   // The layers that were costed, cut at their all-to-all.
   [[nodiscard]] CombinedLayers combined() const;
@@ -118,8 +113,7 @@ class BucketTable {
   std::vector<BucketCosts> buckets_;
 };
 
-const LayerCosts& BucketTable::layer_costs(std::size_t sort,
-                                           std::int64_t layer,
+const LayerCosts& BucketTable::layer_costs(std::size_t sort, std::int64_t layer,
                                            model::Recompute policy) {
   std::optional<LayerCosts>& known = known_.layers[sort];
   if (!known) {
@@ -143,8 +137,8 @@ const LayerCosts& BucketTable::head_costs() {
   std::optional<LayerCosts>& known = known_.head[static_cast<std::size_t>(policy)];
   if (!known) {
     const model::ModelSpec& model = costing_.input.model;
-    known = cost_passes(
-        costing_.layer, model::head_passes(model, costing_.layer.in.options), known_.collectives);
+    known = cost_passes(costing_.layer, model::head_passes(model, costing_.layer.in.options),
+                        known_.collectives);
     known->recompute =
         cost_passes(costing_.layer,
                     {model::head_recompute_pass(model, costing_.layer.in.options, policy), {}, {}},
@@ -188,8 +182,7 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
     if (content.layers[sort] > 0) {
       const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
-      add_layer(bucket,
-                layer_costs(sort, content.example(sort), policy),
+      add_layer(bucket, layer_costs(sort, content.example(sort), policy),
                 static_cast<double>(content.layers[sort]));
     }
   }
@@ -325,11 +318,8 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
   return moved;
 }
 
-ChunkCosts cost_chunk(const Costing& costing,
-                      BucketTable& table,
-                      const layout::ChunkLayers& part,
-                      int bucket_count,
-                      double shared_table) {
+ChunkCosts cost_chunk(const Costing& costing, BucketTable& table, const layout::ChunkLayers& part,
+                      int bucket_count, double shared_table) {
   ChunkCosts chunk;
   chunk.buckets.reserve(static_cast<std::size_t>(bucket_count));
   for (int b = 0; b < bucket_count; ++b) {
@@ -355,8 +345,7 @@ ChunkCosts cost_chunk(const Costing& costing,
 
 }  // namespace
 
-Costing make_costing(const StepInput& input,
-                     const cost::CostModel& costs,
+Costing make_costing(const StepInput& input, const cost::CostModel& costs,
                      const cost::Placements* places) {
   const OverlapSpec& overlap = input.spec.overlap;
   const cost::Placements all = places != nullptr ? *places : placements(input);
@@ -440,10 +429,8 @@ double jitter_share(const StepInput& input, const cost::CostModel& costs) {
   return nodes > 1.0 ? costs.software().jitter_per_doubling.value() * std::log2(nodes) : 0.0;
 }
 
-StageCosts stage_costs(const StepInput& input,
-                       const cost::CostModel& costs,
-                       const std::vector<std::vector<int>>& buckets,
-                       CostMemo* memo,
+StageCosts stage_costs(const StepInput& input, const cost::CostModel& costs,
+                       const std::vector<std::vector<int>>& buckets, CostMemo* memo,
                        Replicas replicas) {
   CostMemo own;
   KnownPlaces* places = memo != nullptr ? &memo->places(input) : nullptr;
@@ -461,16 +448,14 @@ StageCosts stage_costs(const StepInput& input,
     for (std::size_t c = 0; c < input.layout.stages[index].size(); ++c) {
       const double copied = replicas == Replicas::free
                                 ? 0.0
-                                : layout::shared_table_parameters(
-                                      input.model, input.layout, d, static_cast<std::int64_t>(c));
+                                : layout::shared_table_parameters(input.model, input.layout, d,
+                                                                  static_cast<std::int64_t>(c));
       device.chunks.push_back(
           cost_chunk(costing, table, input.layout.stages[index][c], buckets[index][c], copied));
     }
     if (replicas == Replicas::costed) {
       device.optimizer =
-          cost_optimizer(costing,
-                         layout::stage_shard_parameters(input.model, input.layout, d),
-                         d,
+          cost_optimizer(costing, layout::stage_shard_parameters(input.model, input.layout, d), d,
                          table.backward_time(device));
       device.optimizer.add(cost_copies(costing, map, d));
     }
@@ -491,8 +476,8 @@ StageCosts stage_costs(const StepInput& input,
     result.send_backward.push_back(back);
   }
   // A hop takes as long backwards: what device d sends back takes the hop of the device before it.
-  std::rotate(
-      result.send_backward.begin(), result.send_backward.end() - 1, result.send_backward.end());
+  std::rotate(result.send_backward.begin(), result.send_backward.end() - 1,
+              result.send_backward.end());
   result.combined = table.combined();
   result.buckets = std::move(table).take();
   if (replicas == Replicas::costed && schedule::traits_of(input.spec.schedule).stale) {

@@ -155,8 +155,7 @@ struct StageCosts {
 [[nodiscard]] std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input);
 
 // Layers [first, second) of bucket b when `layers` layers are cut into `buckets` groups.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers,
-                                                                 int buckets,
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buckets,
                                                                  int b);
 
 // Of one message from a pipeline stage to the next.
@@ -167,8 +166,7 @@ struct StageCosts {
 enum class Replicas : std::uint8_t { costed, free };
 
 // `memo`: what was costed before, or nullptr (cost_memo.hpp).
-[[nodiscard]] StageCosts stage_costs(const StepInput& input,
-                                     const cost::CostModel& costs,
+[[nodiscard]] StageCosts stage_costs(const StepInput& input, const cost::CostModel& costs,
                                      const std::vector<std::vector<int>>& buckets,
                                      CostMemo* memo = nullptr,
                                      Replicas replicas = Replicas::costed);
@@ -186,8 +184,7 @@ enum class Replicas : std::uint8_t { costed, free };
 [[nodiscard]] double micro_batches_per_chunk(const StepInput& input);
 
 // What is recomputed in the layer at this place of its chunk.
-[[nodiscard]] std::size_t layer_sort(const model::ModelSpec& model,
-                                     std::int64_t layer,
+[[nodiscard]] std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer,
                                      model::Recompute policy);
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);
@@ -200,8 +197,7 @@ using EmptyGradients = std::map<std::size_t, Bytes>;
 
 // Elements of a device's weights that are multiplied in 8 or 4 bits; 0 in 16 bit. `of_layer`: known
 // from steps of the same shape, or nullptr.
-[[nodiscard]] double narrow_weight_elements(const StepInput& input,
-                                            const cost::CostModel& costs,
+[[nodiscard]] double narrow_weight_elements(const StepInput& input, const cost::CostModel& costs,
                                             std::int64_t device,
                                             NarrowElements* of_layer = nullptr);
 

@@ -59,8 +59,7 @@ class Ticks {
 
 }  // namespace
 
-engine::Timing unit_timing(const schedule::StepGraph& graph,
-                           const layout::Layout& layout,
+engine::Timing unit_timing(const schedule::StepGraph& graph, const layout::Layout& layout,
                            const std::vector<std::vector<int>>& buckets) {
   const Ticks ticks(layout, buckets);
   std::vector<SimTime> durations;

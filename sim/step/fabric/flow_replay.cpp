@@ -34,8 +34,7 @@ Successors::Successors(const engine::TaskGraph& graph)
   }
 }
 
-FlowReplay::FlowReplay(const FoldedFabric& fabric,
-                       std::span<const FlowJob> jobs,
+FlowReplay::FlowReplay(const FoldedFabric& fabric, std::span<const FlowJob> jobs,
                        fabric::Comparison comparison)
     : fabric_(fabric), flows_(fabric.capacities, comparison) {
   std::uint32_t tasks = 0;
@@ -63,11 +62,11 @@ FlowReplay::FlowReplay(const FoldedFabric& fabric,
     paths += static_cast<std::uint32_t>(job.work.paths.size());
     devices_.resize(devices_.size() + devices);
   }
-  ORRERY_CHECK(
-      paths == fabric.paths.size(), "{} paths of {} in the fabric", paths, fabric.paths.size());
+  ORRERY_CHECK(paths == fabric.paths.size(), "{} paths of {} in the fabric", paths,
+               fabric.paths.size());
   for (const Job& job : jobs_) {
-    job_of_.insert(
-        job_of_.end(), job.of->graph.tasks.size(), static_cast<std::uint32_t>(index_of(job)));
+    job_of_.insert(job_of_.end(), job.of->graph.tasks.size(),
+                   static_cast<std::uint32_t>(index_of(job)));
   }
   missing_.resize(tasks);
   running_.resize(tasks);
@@ -181,8 +180,7 @@ void FlowReplay::begin_step(std::size_t first) {
     }
     job.begun = now_;
     job.left = tasks * (end - first);
-    std::copy(job.successors->predecessors.begin(),
-              job.successors->predecessors.end(),
+    std::copy(job.successors->predecessors.begin(), job.successors->predecessors.end(),
               missing_.begin() + job.first_task);
   }
   for (std::size_t i = first; i < end; ++i) {
@@ -306,8 +304,7 @@ void FlowReplay::finish(Job& job, std::uint32_t task) {
     if (edge.delay == engine::kNoDelay) {
       arrive(job, job.first_task + edge.task);
     } else {
-      send(static_cast<std::uint32_t>(index),
-           job.first_task + edge.task,
+      send(static_cast<std::uint32_t>(index), job.first_task + edge.task,
            static_cast<std::uint32_t>(edge.delay));
     }
   }
@@ -357,15 +354,11 @@ void FlowReplay::send(std::uint32_t job, std::uint32_t receiver, std::uint32_t m
 void FlowReplay::start_message(std::uint32_t token) {
   const Sending& sending = sending_[token];
   const Job& job = jobs_[sending.job];
-  start_flow(job,
-             job.of->work.of_message[sending.message].pieces.front(),
-             Traffic::messages,
+  start_flow(job, job.of->work.of_message[sending.message].pieces.front(), Traffic::messages,
              {.owner = token, .message = true});
 }
 
-void FlowReplay::start_flow(const Job& job,
-                            const NetworkPiece& piece,
-                            Traffic traffic,
+void FlowReplay::start_flow(const Job& job, const NetworkPiece& piece, Traffic traffic,
                             Moving moving) {
   account(now_);
   if (flows_.now() < now_) {

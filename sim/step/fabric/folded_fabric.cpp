@@ -180,8 +180,8 @@ void Folder::add_edge(const Side& from, const Side& to, double weight, bool exch
     for (std::size_t j = 0; j < ends; ++j) {
       const Port enters = to.ports[(i + j) % to.ports.size()];
       const Port leaves{from.ports[i].node, rails_ && pxn ? enters.nic : from.ports[i].nic};
-      topology_.add_climb(
-          leaves, enters, weight * above_ / static_cast<double>(ways * ends), hops_);
+      topology_.add_climb(leaves, enters, weight * above_ / static_cast<double>(ways * ends),
+                          hops_);
     }
   }
   for (const fabric::Hop& hop : hops_) {
@@ -319,9 +319,8 @@ bool Folder::covers(std::size_t a, std::size_t b) const {
   const auto& more = loads_[a];
   return std::all_of(loads_[b].begin(), loads_[b].end(), [&](const ReplicaLoad& use) {
     const auto same = std::lower_bound(
-        more.begin(), more.end(), use.path, [](const ReplicaLoad& one, std::uint32_t path) {
-          return one.path < path;
-        });
+        more.begin(), more.end(), use.path,
+        [](const ReplicaLoad& one, std::uint32_t path) { return one.path < path; });
     return same != more.end() && same->path == use.path &&
            part(a, same->weight) >= part(b, use.weight) * (1.0 - kRounding);
   });
@@ -382,9 +381,8 @@ void Folder::sort_replicas(std::span<const std::size_t> apart, FoldedFabric& fol
     for (ReplicaLoad& load : loads) {
       load.path = first_path[load.path] + (load.replica == kAllReplicas ? 0 : shift[load.replica]);
     }
-    std::stable_sort(loads.begin(), loads.end(), [](const ReplicaLoad& a, const ReplicaLoad& b) {
-      return a.path < b.path;
-    });
+    std::stable_sort(loads.begin(), loads.end(),
+                     [](const ReplicaLoad& a, const ReplicaLoad& b) { return a.path < b.path; });
     std::size_t kept = 0;
     for (const ReplicaLoad& load : loads) {
       if (kept > 0 && loads[kept - 1].path == load.path) {
@@ -442,9 +440,8 @@ FoldedFabric Folder::fold() {
       }
     }
   }
-  std::stable_sort(folded.changes.begin(), folded.changes.end(), [](const auto& a, const auto& b) {
-    return a.at < b.at;
-  });
+  std::stable_sort(folded.changes.begin(), folded.changes.end(),
+                   [](const auto& a, const auto& b) { return a.at < b.at; });
   return folded;
 }
 
@@ -502,12 +499,10 @@ std::string Folder::name_of(std::size_t link) const {
   }
   const bool by_rail = topology_.spec().tiers[place.tier].by_rail;
   const std::int32_t nics = by_rail ? topology_.spec().nics_per_node : 1;
-  return fmt::format("{} of {} {}{}, {}",
-                     hashed_ ? fmt::format("uplink {}", place.number) : "uplinks",
-                     cluster_.network.tiers[place.tier].name,
-                     place.owner / nics,
-                     by_rail ? fmt::format(" rail {}", place.owner % nics) : "",
-                     up ? "up" : "down");
+  return fmt::format(
+      "{} of {} {}{}, {}", hashed_ ? fmt::format("uplink {}", place.number) : "uplinks",
+      cluster_.network.tiers[place.tier].name, place.owner / nics,
+      by_rail ? fmt::format(" rail {}", place.owner % nics) : "", up ? "up" : "down");
 }
 
 }  // namespace

@@ -23,9 +23,7 @@ class JobPlaces {
   JobPlaces(const hardware::ClusterSpec& cluster, const FabricJob& job)
       : cluster_(cluster), job_(job), map_(job.layout) {}
 
-  [[nodiscard]] const layout::RankMap& map() const {
-    return map_;
-  }
+  [[nodiscard]] const layout::RankMap& map() const { return map_; }
 
   // Ranks of one unit reach one another without NICs.
   [[nodiscard]] std::int64_t unit_of(std::int64_t rank) const {

@@ -118,17 +118,14 @@ class NetworkMaker {
   const PassNetworks& head() {
     if (!head_) {
       const model::ModelSpec& model = costing_.input.model;
-      head_ = networks_of(
-          model::head_passes(model, costing_.layer.in.options),
-          model::head_recompute_pass(
-              model, costing_.layer.in.options, costing_.input.spec.recompute.of_head()));
+      head_ = networks_of(model::head_passes(model, costing_.layer.in.options),
+                          model::head_recompute_pass(model, costing_.layer.in.options,
+                                                     costing_.input.spec.recompute.of_head()));
     }
     return *head_;
   }
 
-  [[nodiscard]] const Costing& costing() const {
-    return costing_;
-  }
+  [[nodiscard]] const Costing& costing() const { return costing_; }
 
  private:
   PassNetwork network_of(const model::Pass& pass) {
@@ -213,8 +210,8 @@ class WorkFinder {
   TaskNetwork of_message(const schedule::Message& message, SimTime total);
   TaskNetwork of_replicas(const StepTask& task, const TaskParts& parts);
   TaskNetwork of_pass(const StepTask& task, const TaskParts& parts);
-  void add_pass(
-      PassNetwork& sum, std::int16_t device, std::int16_t chunk, TaskKind kind, int bucket);
+  void add_pass(PassNetwork& sum, std::int16_t device, std::int16_t chunk, TaskKind kind,
+                int bucket);
 
   NetworkWorkInput of_;
   NetworkWork work_;
@@ -251,8 +248,7 @@ TaskNetwork WorkFinder::of_message(const schedule::Message& message, SimTime tot
     return {{}, total};
   }
   const Wire wire{path({.pattern = use->pattern, .device = message.from, .to = message.to}),
-                  in_bytes(use->bytes),
-                  use->alone};
+                  in_bytes(use->bytes), use->alone};
   return place_wires(total, {&wire, 1}, 0.0);
 }
 
@@ -267,10 +263,10 @@ TaskNetwork WorkFinder::of_replicas(const StepTask& task, const TaskParts& parts
   const auto add = [&](const model::ShardParameters& held, bool expert) {
     for (const ReplicaOperation& one : replica_operations(costing, task.kind, held, expert)) {
       const auto& message = one.message;
-      const auto use =
-          message ? costing.costs.network_use(
-                        message->kind, message->in, message->total, message->dtype, message->group)
-                  : std::nullopt;
+      const auto use = message
+                           ? costing.costs.network_use(message->kind, message->in, message->total,
+                                                       message->dtype, message->group)
+                           : std::nullopt;
       fixed += use ? one.cost.time - use->alone : one.cost.time;
       if (use) {
         wires.push_back({path({.pattern = use->pattern,
@@ -278,10 +274,7 @@ TaskNetwork WorkFinder::of_replicas(const StepTask& task, const TaskParts& parts
                                .group = replica_kind(message->of, expert),
                                .ranks = message->group.ranks,
                                .data = true}),
-                         in_bytes(use->bytes),
-                         use->alone,
-                         1.0,
-                         in_seconds(fixed)});
+                         in_bytes(use->bytes), use->alone, 1.0, in_seconds(fixed)});
         fixed = {};
       }
     }
@@ -296,8 +289,8 @@ TaskNetwork WorkFinder::of_replicas(const StepTask& task, const TaskParts& parts
   return place_wires(parts.total, wires, in_seconds(fixed));
 }
 
-void WorkFinder::add_pass(
-    PassNetwork& sum, std::int16_t device, std::int16_t chunk, TaskKind kind, int bucket) {
+void WorkFinder::add_pass(PassNetwork& sum, std::int16_t device, std::int16_t chunk, TaskKind kind,
+                          int bucket) {
   const auto d = static_cast<std::size_t>(device);
   const auto c = static_cast<std::size_t>(chunk);
   const layout::ChunkLayers& held = of_.input.layout.stages[d][c];
@@ -325,10 +318,7 @@ TaskNetwork WorkFinder::of_pass(const StepTask& task, const TaskParts& parts) {
   PassNetwork sum;
   if (task.kind == TaskKind::overlapped) {
     add_pass(sum, task.device, task.chunk, TaskKind::forward, schedule::kWholeChunk);
-    add_pass(sum,
-             task.device,
-             task.backward_chunk,
-             schedule::task_kind(task.backward_kind),
+    add_pass(sum, task.device, task.backward_chunk, schedule::task_kind(task.backward_kind),
              schedule::kWholeChunk);
   } else {
     add_pass(sum, task.device, task.chunk, task.kind, task.bucket);
@@ -340,15 +330,14 @@ TaskNetwork WorkFinder::of_pass(const StepTask& task, const TaskParts& parts) {
     const double exposed = all > Seconds{} ? to_seconds(parts.parts[category]) / all : 1.0;
     const auto count = static_cast<std::size_t>(std::llround(wires.count));
     const Wire wire{path({.pattern = wires.pattern, .device = task.device, .group = wires.group}),
-                    wires.bytes / wires.count,
-                    wires.alone / wires.count,
+                    wires.bytes / wires.count, wires.alone / wires.count,
                     std::clamp(exposed, 0.0, 1.0)};
     for (std::size_t i = 0; i < count; ++i) {
       placed.emplace_back((static_cast<double>(i) + 0.5) / wires.count, wire);
     }
   }
-  std::stable_sort(
-      placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Wire> wires;
   for (const auto& [place, wire] : placed) {
     wires.push_back(wire);
@@ -358,9 +347,7 @@ TaskNetwork WorkFinder::of_pass(const StepTask& task, const TaskParts& parts) {
 
 }  // namespace
 
-NetworkWork find_network_work(const NetworkWorkInput& of) {
-  return WorkFinder(of).find();
-}
+NetworkWork find_network_work(const NetworkWorkInput& of) { return WorkFinder(of).find(); }
 
 TaskNetwork place_wires(SimTime total, std::span<const Wire> wires, double behind) {
   TaskNetwork task;

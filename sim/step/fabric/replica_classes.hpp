@@ -33,8 +33,7 @@ inline constexpr std::uint32_t kAllReplicas = UINT32_MAX;
 // The class of each replica, numbered by their first replicas. `apart` holds what tells replicas
 // apart to begin with, `links` what tells links apart; loads are by link.
 [[nodiscard]] std::vector<std::uint32_t> replica_classes(
-    std::span<const std::uint64_t> apart,
-    std::span<const std::vector<ReplicaLoad>> loads,
+    std::span<const std::uint64_t> apart, std::span<const std::vector<ReplicaLoad>> loads,
     std::span<const std::uint64_t> links);
 
 }  // namespace orrery::step

@@ -23,9 +23,8 @@ class ReplicaSorts {
   explicit ReplicaSorts(const ExecutionInput& of) : of_(of) {
     for (const std::vector<DeviceSpeed>& speeds : of.replicas) {
       const auto known =
-          std::find_if(sorts_.begin(), sorts_.end(), [&speeds](const ReplicaSort& sort) {
-            return sort.speeds == speeds;
-          });
+          std::find_if(sorts_.begin(), sorts_.end(),
+                       [&speeds](const ReplicaSort& sort) { return sort.speeds == speeds; });
       of_replica_.push_back(static_cast<std::uint32_t>(known - sorts_.begin()));
       if (known == sorts_.end()) {
         add(speeds, TaskTimes(of.graph, of.stages, speeds));
@@ -44,9 +43,7 @@ class ReplicaSorts {
     sorts_.push_back({speeds, std::move(times), std::move(work)});
   }
 
-  [[nodiscard]] std::span<const std::uint32_t> of_replica() const {
-    return of_replica_;
-  }
+  [[nodiscard]] std::span<const std::uint32_t> of_replica() const { return of_replica_; }
 
   [[nodiscard]] ReplicaSort& of(std::size_t replica) {
     return sorts_[of_replica_.empty() ? 0 : of_replica_[replica]];
@@ -75,9 +72,8 @@ std::size_t slowest(const FlowRun& run) {
     return std::accumulate(job.timing.end.begin(), job.timing.end.end(), SimTime{});
   };
   const auto last =
-      std::max_element(run.jobs.begin(), run.jobs.end(), [&](const JobRun& a, const JobRun& b) {
-        return ends(a) < ends(b);
-      });
+      std::max_element(run.jobs.begin(), run.jobs.end(),
+                       [&](const JobRun& a, const JobRun& b) { return ends(a) < ends(b); });
   return static_cast<std::size_t>(last - run.jobs.begin());
 }
 
@@ -100,8 +96,7 @@ StepNetwork summary(const FoldedFabric& fabric, const FlowRun& run, SimTime alon
       network.links.push_back(std::move(shared));
     }
   }
-  std::stable_sort(network.links.begin(),
-                   network.links.end(),
+  std::stable_sort(network.links.begin(), network.links.end(),
                    [](const SharedLink& a, const SharedLink& b) { return a.total() > b.total(); });
   return network;
 }
@@ -145,10 +140,8 @@ Execution share_links(const ExecutionInput& of, TaskTimes times) {
   const std::size_t shown = slowest(shared);
   auto network_of_step = std::make_shared<const StepNetwork>(summary(fabric, shared, alone));
   const std::size_t replica = fabric.classes.front()[shown].replica;
-  Execution run{std::move(replicas.of(replica).times),
-                std::move(shared.jobs[shown].timing),
-                std::move(network_of_step),
-                replica};
+  Execution run{std::move(replicas.of(replica).times), std::move(shared.jobs[shown].timing),
+                std::move(network_of_step), replica};
   run.times.take_stretch(run.timing);
   return run;
 }

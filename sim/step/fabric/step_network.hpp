@@ -32,8 +32,8 @@ enum class Traffic : std::uint8_t { passes, messages, data, count_ };
 
 inline constexpr std::size_t kTraffics = static_cast<std::size_t>(Traffic::count_);
 
-inline constexpr std::array<std::string_view, kTraffics> kTrafficNames = {
-    "passes", "pipeline", "data"};
+inline constexpr std::array<std::string_view, kTraffics> kTrafficNames = {"passes", "pipeline",
+                                                                          "data"};
 
 // What flows put on a link from a moment on, as a share of its rate.
 struct LinkLoad {
@@ -49,9 +49,7 @@ struct SharedLink {
   std::array<Seconds, kTraffics> lost{};  // by who lost it
   std::vector<LinkLoad> over_time{};      // with the timeline of the step only
 
-  [[nodiscard]] Seconds total() const {
-    return lost[0] + lost[1] + lost[2];
-  }
+  [[nodiscard]] Seconds total() const { return lost[0] + lost[1] + lost[2]; }
 };
 
 struct StepNetwork {

@@ -28,8 +28,7 @@ struct HeldParameters {
   double root = 0.0;  // tables and final norm of FSDP's outermost group
 };
 
-HeldParameters held_parameters(const StepInput& input,
-                               const StageCosts& stages,
+HeldParameters held_parameters(const StepInput& input, const StageCosts& stages,
                                std::int64_t device) {
   HeldParameters held;
   const auto index = static_cast<std::size_t>(device);
@@ -76,10 +75,8 @@ std::size_t shapes_of(const StepInput& input, std::int64_t device) {
 // and those fetched ahead), and whole gradients of what is reduced at once when only shards are
 // kept: a bucket when the reduction overlaps, else the chunk. Where the outermost group stays
 // gathered it stands beside the layers; at the loss only it and the last layer are there.
-CommunicationBytes communication_bytes(const StepInput& input,
-                                       const cost::CostModel& costs,
-                                       const StageCosts& stages,
-                                       std::int64_t device) {
+CommunicationBytes communication_bytes(const StepInput& input, const cost::CostModel& costs,
+                                       const StageCosts& stages, std::int64_t device) {
   const Sharding sharding = input.layout.sharding;
   const bool gathers = sharding == Sharding::zero3 || sharding == Sharding::hsdp;
   const bool reduces_shards =
@@ -124,9 +121,7 @@ CommunicationBytes communication_bytes(const StepInput& input,
 // One empty gradient for every shape that the weights of a device's linear layers have, in the
 // parameters' type. Experts run as grouped products, which have none; neither has the router.
 
-Bytes empty_gradients(const StepInput& input,
-                      const cost::CostModel& costs,
-                      std::int64_t device,
+Bytes empty_gradients(const StepInput& input, const cost::CostModel& costs, std::int64_t device,
                       EmptyGradients& known_sizes) {
   const std::size_t device_shapes = shapes_of(input, device);
   if (!costs.software().keeps_empty_gradients || device_shapes == 0) {
@@ -165,9 +160,7 @@ Bytes empty_gradients(const StepInput& input,
 
 // Copies of the weights in 8 or 4 bits, as they are and transposed, that the stack keeps from one
 // micro-batch to the next.
-Bytes cached_weights(const StepInput& input,
-                     const cost::CostModel& costs,
-                     std::int64_t device,
+Bytes cached_weights(const StepInput& input, const cost::CostModel& costs, std::int64_t device,
                      NarrowElements* of_layer) {
   const model::PrecisionSpec& precision = input.spec.precision;
   const bool gathered =
@@ -181,9 +174,7 @@ Bytes cached_weights(const StepInput& input,
 }
 
 // Takes what waits on the host out of the GPU's memory; two buckets of it stay as buffers.
-void move_states(const StepInput& input,
-                 const StageCosts& stages,
-                 std::int64_t device,
+void move_states(const StepInput& input, const StageCosts& stages, std::int64_t device,
                  StageMemory& memory) {
   const OffloadSpec& spec = input.spec.offload;
   if (!spec.any()) {

@@ -21,22 +21,15 @@ struct CommunicationBytes {
 
 [[nodiscard]] CommunicationBytes communication_bytes(const StepInput& input,
                                                      const cost::CostModel& costs,
-                                                     const StageCosts& stages,
-                                                     std::int64_t device);
+                                                     const StageCosts& stages, std::int64_t device);
 
-[[nodiscard]] Bytes empty_gradients(const StepInput& input,
-                                    const cost::CostModel& costs,
-                                    std::int64_t device,
-                                    EmptyGradients& known_sizes);
+[[nodiscard]] Bytes empty_gradients(const StepInput& input, const cost::CostModel& costs,
+                                    std::int64_t device, EmptyGradients& known_sizes);
 
-[[nodiscard]] Bytes cached_weights(const StepInput& input,
-                                   const cost::CostModel& costs,
-                                   std::int64_t device,
-                                   NarrowElements* of_layer);
+[[nodiscard]] Bytes cached_weights(const StepInput& input, const cost::CostModel& costs,
+                                   std::int64_t device, NarrowElements* of_layer);
 
-void move_states(const StepInput& input,
-                 const StageCosts& stages,
-                 std::int64_t device,
+void move_states(const StepInput& input, const StageCosts& stages, std::int64_t device,
                  StageMemory& memory);
 
 }  // namespace orrery::step

@@ -22,8 +22,7 @@ namespace {
 
 using layout::Sharding;
 
-model::ActivationOptions activation_options(const StepInput& input,
-                                            const cost::CostModel& costs,
+model::ActivationOptions activation_options(const StepInput& input, const cost::CostModel& costs,
                                             model::Recompute policy) {
   const hardware::SoftwareProfile& software = costs.software();
   model::ActivationOptions options{
@@ -42,9 +41,7 @@ struct Moment {
   Bytes working;
   Bytes communication;
 
-  [[nodiscard]] Bytes sum() const {
-    return working + communication;
-  }
+  [[nodiscard]] Bytes sum() const { return working + communication; }
 };
 
 struct ChunkBytes {
@@ -54,19 +51,14 @@ struct ChunkBytes {
   Bytes gradients;  // unsharded, of the chunk's parameters
   Bytes hosted;     // kept in host memory, per micro-batch in flight
 
-  [[nodiscard]] const Moment& worst() const {
-    return head.sum() > layer.sum() ? head : layer;
-  }
+  [[nodiscard]] const Moment& worst() const { return head.sum() > layer.sum() ? head : layer; }
 };
 
 using LayerTable = std::array<std::optional<LayerBytes>, kLayerSorts>;
 
 // Bytes of one layer by shape and recomputation: layers are alike in all else.
-const LayerBytes& layer_bytes(const StepInput& input,
-                              const cost::CostModel& costs,
-                              std::int64_t layer,
-                              model::Recompute policy,
-                              LayerTable& table) {
+const LayerBytes& layer_bytes(const StepInput& input, const cost::CostModel& costs,
+                              std::int64_t layer, model::Recompute policy, LayerTable& table) {
   const std::size_t kind = input.model.shape_index(layer);
   std::optional<LayerBytes>& entry =
       table[kind * model::kRecomputePolicies + static_cast<std::size_t>(policy)];
@@ -78,14 +70,12 @@ const LayerBytes& layer_bytes(const StepInput& input,
   return *entry;
 }
 
-ChunkBytes chunk_bytes(const StepInput& input,
-                       const cost::CostModel& costs,
-                       const layout::ChunkLayers& part,
-                       LayerTable& layers) {
+ChunkBytes chunk_bytes(const StepInput& input, const cost::CostModel& costs,
+                       const layout::ChunkLayers& part, LayerTable& layers) {
   ChunkBytes sum;
   for (std::int64_t i = 0; i < part.num_layers; ++i) {
-    const LayerBytes& layer = layer_bytes(
-        input, costs, part.first_layer + i, recompute_policy(input.spec.recompute, i), layers);
+    const LayerBytes& layer = layer_bytes(input, costs, part.first_layer + i,
+                                          recompute_policy(input.spec.recompute, i), layers);
     const OffloadSpec& offload = input.spec.offload;
     const Bytes hosted =
         offload.modules == model::OffloadModules{}
@@ -93,8 +83,7 @@ ChunkBytes chunk_bytes(const StepInput& input,
             : model::layer_offloaded_bytes(
                   input.model,
                   activation_options(input, costs, recompute_policy(input.spec.recompute, i)),
-                  offload.modules,
-                  part.first_layer + i);
+                  offload.modules, part.first_layer + i);
     sum.kept += layer.kept - hosted;
     sum.hosted += hosted;
     // One layer's copy is on its way while the next one runs.
@@ -112,9 +101,7 @@ ChunkBytes chunk_bytes(const StepInput& input,
   return sum;
 }
 
-bool is_backward(const schedule::PipelineOp& op) {
-  return op.kind != schedule::OpKind::forward;
-}
+bool is_backward(const schedule::PipelineOp& op) { return op.kind != schedule::OpKind::forward; }
 
 bool releases(const schedule::PipelineOp& op) {
   return op.kind == schedule::OpKind::backward || op.kind == schedule::OpKind::backward_weight;
@@ -122,10 +109,8 @@ bool releases(const schedule::PipelineOp& op) {
 
 // Peak along the list of one device. With `transient_gradients` the whole gradients of a chunk live
 // from its first backward until its last has been reduced (sharded gradients, reduced once a step).
-void walk_list(const std::vector<schedule::PipelineOp>& list,
-               const std::vector<ChunkBytes>& chunks,
-               bool transient_gradients,
-               StageMemory& memory) {
+void walk_list(const std::vector<schedule::PipelineOp>& list, const std::vector<ChunkBytes>& chunks,
+               bool transient_gradients, StageMemory& memory) {
   std::vector<std::int64_t> releases_left(chunks.size(), 0);
   for (const schedule::PipelineOp& op : list) {
     releases_left[static_cast<std::size_t>(op.chunk)] += releases(op) ? 1 : 0;
@@ -169,10 +154,8 @@ void walk_list(const std::vector<schedule::PipelineOp>& list,
 }
 
 // The same peak from the moments that can be it.
-void weigh(const std::vector<schedule::LiveMoment>& moments,
-           const std::vector<ChunkBytes>& chunks,
-           bool transient_gradients,
-           StageMemory& memory) {
+void weigh(const std::vector<schedule::LiveMoment>& moments, const std::vector<ChunkBytes>& chunks,
+           bool transient_gradients, StageMemory& memory) {
   const Bytes sharded = memory.gradients;
   const Bytes idle_communication = memory.communication;
   Bytes highest;
@@ -237,9 +220,7 @@ Bytes reference_bytes(const StepInput& input, std::int64_t device) {
 }
 
 // What is trained is its own master copy: wider parameters, less state for each that is updated.
-void keep_in_fp32(const StepInput& input,
-                  const layout::StateBytes& states,
-                  double updated,
+void keep_in_fp32(const StepInput& input, const layout::StateBytes& states, double updated,
                   StageMemory& memory) {
   constexpr Bytes kMaster = bytes(4.0);
   const model::PrecisionSpec& precision = input.spec.precision;
@@ -252,11 +233,8 @@ void keep_in_fp32(const StepInput& input,
 
 // Everything of one pipeline device; `walk` fills the terms that depend on the moment.
 template <typename Walk>
-StageMemory device_memory(const StepInput& input,
-                          const cost::CostModel& costs,
-                          const StageCosts& stage_costs,
-                          std::int64_t d,
-                          KnownSizes& sizes,
+StageMemory device_memory(const StepInput& input, const cost::CostModel& costs,
+                          const StageCosts& stage_costs, std::int64_t d, KnownSizes& sizes,
                           const Walk& walk) {
   const auto index = static_cast<std::size_t>(d);
   const model::ShardParameters held = layout::stage_shard_parameters(input.model, input.layout, d);
@@ -327,29 +305,23 @@ bool same_layers(const StepInput& input, std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::vector<StageMemory> memory_account(const StepInput& input,
-                                        const cost::CostModel& costs,
+std::vector<StageMemory> memory_account(const StepInput& input, const cost::CostModel& costs,
                                         const schedule::Schedule& schedule,
                                         const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
   KnownSizes sizes(stage_costs.known);
   const bool transient = has_transient_gradients(input);
   for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
-    stages.push_back(device_memory(
-        input,
-        costs,
-        stage_costs,
-        d,
-        sizes,
-        [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {
-          walk_list(schedule.lists[static_cast<std::size_t>(d)], chunks, transient, memory);
-        }));
+    stages.push_back(device_memory(input, costs, stage_costs, d, sizes,
+                                   [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {
+                                     walk_list(schedule.lists[static_cast<std::size_t>(d)], chunks,
+                                               transient, memory);
+                                   }));
   }
   return stages;
 }
 
-std::vector<StageMemory> peak_memory(const StepInput& input,
-                                     const cost::CostModel& costs,
+std::vector<StageMemory> peak_memory(const StepInput& input, const cost::CostModel& costs,
                                      const schedule::LivePeaks& peaks,
                                      const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
@@ -359,11 +331,7 @@ std::vector<StageMemory> peak_memory(const StepInput& input,
     if (d > 0 && peaks.covered[d] && same_layers(input, d, d - 1)) {
       continue;  // needs no more than the device before
     }
-    stages.push_back(device_memory(input,
-                                   costs,
-                                   stage_costs,
-                                   static_cast<std::int64_t>(d),
-                                   sizes,
+    stages.push_back(device_memory(input, costs, stage_costs, static_cast<std::int64_t>(d), sizes,
                                    [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {
                                      weigh(peaks.devices[d], chunks, transient, memory);
                                    }));

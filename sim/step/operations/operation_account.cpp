@@ -52,9 +52,8 @@ class Account {
       sorted.back().name = name;
     }
     std::stable_sort(
-        sorted.begin(), sorted.end(), [](const OperationShare& a, const OperationShare& b) {
-          return a.time > b.time;
-        });
+        sorted.begin(), sorted.end(),
+        [](const OperationShare& a, const OperationShare& b) { return a.time > b.time; });
     return sorted;
   }
 
@@ -66,8 +65,7 @@ class Account {
 
 }  // namespace
 
-std::vector<OperationShare> operation_account(const StepInput& input,
-                                              const cost::CostModel& costs,
+std::vector<OperationShare> operation_account(const StepInput& input, const cost::CostModel& costs,
                                               std::int64_t device) {
   const Costing costing = make_costing(input, costs);
   Account account(costing.layer);

@@ -69,9 +69,7 @@ class Builder {
   [[nodiscard]] Chunk chunk_of(std::int16_t device, std::int16_t chunk) {
     const auto d = static_cast<std::size_t>(device);
     const auto c = static_cast<std::size_t>(chunk);
-    return {of_.input.layout.stages[d][c],
-            of_.stages.devices[d].chunks[c],
-            maker_of(device),
+    return {of_.input.layout.stages[d][c], of_.stages.devices[d].chunks[c], maker_of(device),
             of_.buckets[d][c]};
   }
 
@@ -280,8 +278,8 @@ std::int32_t Builder::layer_of_bucket(const Chunk& chunk, std::int32_t bucket) c
 
 std::uint32_t Builder::message_operation(const schedule::Message& message) {
   return table_.operation(
-      {.name = fmt::format(
-           "{} to stage {}", message.gradient ? "gradients" : "activations", message.to),
+      {.name = fmt::format("{} to stage {}", message.gradient ? "gradients" : "activations",
+                           message.to),
        .kind = OperationKind::message,
        .stream = OperationStream::pipeline,
        .bytes = message_bytes(of_.input, message.gradient),
@@ -349,10 +347,10 @@ void Builder::add_messages() {
 // Communication is exposed while compute of its device waits for communication of its kind.
 void Builder::take_waits() {
   timeline_.waits = std::move(of_.waits);
-  std::sort(
-      timeline_.waits.begin(), timeline_.waits.end(), [](const DeviceWait& a, const DeviceWait& b) {
-        return std::tie(a.device, a.start) < std::tie(b.device, b.start);
-      });
+  std::sort(timeline_.waits.begin(), timeline_.waits.end(),
+            [](const DeviceWait& a, const DeviceWait& b) {
+              return std::tie(a.device, a.start) < std::tie(b.device, b.start);
+            });
   for (std::size_t i = 0; i < of_.graph.tasks.size(); ++i) {
     const StepTask& task = of_.graph.tasks[i];
     if (slice_of_[i] == kNoSlice || task.stream == schedule::Stream::compute) {

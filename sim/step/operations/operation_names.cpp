@@ -56,11 +56,9 @@ std::string operation_name(const model::PassOp& entry) {
 }
 
 OperationKind kind_of(const model::Op& op) {
-  constexpr std::array kKinds = {OperationKind::gemm,
-                                 OperationKind::attention,
+  constexpr std::array kKinds = {OperationKind::gemm, OperationKind::attention,
                                  OperationKind::attention,  // scans
-                                 OperationKind::memory,
-                                 OperationKind::collective};
+                                 OperationKind::memory, OperationKind::collective};
   static_assert(kKinds.size() == std::variant_size_v<model::Op>);
   return kKinds[op.index()];
 }
@@ -84,8 +82,8 @@ Operation describe_operation(const model::PassOp& entry, const cost::Placements&
     operation.stream = lane.stream;
     operation.ranks = lane.group->ranks;
     operation.nodes = lane.group->nodes;
-    operation.bytes = sent_by_rank(
-        collective.kind, collective.bytes_per_rank_in, collective.bytes_total, operation.ranks);
+    operation.bytes = sent_by_rank(collective.kind, collective.bytes_per_rank_in,
+                                   collective.bytes_total, operation.ranks);
   }
   return operation;
 }

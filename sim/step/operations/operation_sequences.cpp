@@ -85,8 +85,7 @@ std::uint32_t PassSequences::of(TaskKind kind) const {
   ORRERY_CHECK(false, "task kind {} is no pass of a layer", static_cast<int>(kind));
 }
 
-SequenceMaker::SequenceMaker(const StepInput& input,
-                             const cost::CostModel& costs,
+SequenceMaker::SequenceMaker(const StepInput& input, const cost::CostModel& costs,
                              SequenceTable& table)
     : costing_(make_costing(input, costs)), table_(table), map_(input.layout) {}
 
@@ -190,8 +189,8 @@ SequenceMaker::Sequences SequenceMaker::sequences_of(const model::LayerPasses& p
   for (const Step& step : input) {
     all.backward.insert(all.backward.end(), step.entries.begin(), step.entries.end());
     const auto from = weight.begin() + static_cast<std::ptrdiff_t>(next);
-    const auto pair = std::find_if(
-        from, weight.end(), [&step](const Step& other) { return other.gemm == step.gemm; });
+    const auto pair = std::find_if(from, weight.end(),
+                                   [&step](const Step& other) { return other.gemm == step.gemm; });
     if (step.gemm && pair != weight.end()) {
       for (auto other = from; other != std::next(pair); ++other) {
         all.backward.insert(all.backward.end(), other->entries.begin(), other->entries.end());
@@ -206,8 +205,7 @@ SequenceMaker::Sequences SequenceMaker::sequences_of(const model::LayerPasses& p
   return all;
 }
 
-PassSequences SequenceMaker::passes(const model::LayerPasses& passes,
-                                    const model::Pass& again,
+PassSequences SequenceMaker::passes(const model::LayerPasses& passes, const model::Pass& again,
                                     const LayerCosts& costs) {
   Sequences all = sequences_of(passes, again);
   Parts input = costs.recompute;
@@ -226,10 +224,8 @@ PassSequences SequenceMaker::passes(const model::LayerPasses& passes,
   return made;
 }
 
-void SequenceMaker::cut(PassSequences& sequences,
-                        const model::LayerPasses& passes,
-                        const model::Pass& again,
-                        const LayerNodeParts& nodes) {
+void SequenceMaker::cut(PassSequences& sequences, const model::LayerPasses& passes,
+                        const model::Pass& again, const LayerNodeParts& nodes) {
   std::array<Sequence, schedule::kLayerNodes> cuts;
   flatten(steps_of(again), cuts[static_cast<std::size_t>(LayerNode::attention_backward)]);
   const auto spread = [&](const model::Pass& pass, const std::vector<LayerNode>& where) {
@@ -270,8 +266,8 @@ const PassSequences& SequenceMaker::head() {
   if (!head_) {
     const model::ModelSpec& model = costing_.input.model;
     const auto all = model::head_passes(model, costing_.layer.in.options);
-    const model::Pass again = model::head_recompute_pass(
-        model, costing_.layer.in.options, costing_.input.spec.recompute.of_head());
+    const model::Pass again = model::head_recompute_pass(model, costing_.layer.in.options,
+                                                         costing_.input.spec.recompute.of_head());
     LayerCosts costs = cost_passes(costing_.layer, all, memo_);
     costs.recompute = cost_passes(costing_.layer, {again, {}, {}}, memo_).forward;
     head_ = passes(all, again, costs);
@@ -313,26 +309,22 @@ std::uint32_t SequenceMaker::optimizer(std::int64_t device, Seconds backward) {
   const std::int64_t owners = costing_.places.shard.ranks;
   Sequence sequence;
   append(sequence, parts.casts, {.name = "cast of the new weights", .kind = OperationKind::memory});
-  append(sequence,
-         parts.update,
+  append(sequence, parts.update,
          {.name = on_host ? "optimizer update on the host" : "optimizer update",
           .kind = on_host ? OperationKind::copy : OperationKind::update,
           .stream = on_host ? OperationStream::host : OperationStream::compute,
           .bytes = parts.bytes});
-  append(sequence,
-         parts.fixed,
+  append(sequence, parts.fixed,
          {.name = "fixed host work of a step",
           .kind = OperationKind::launch,
           .stream = OperationStream::host});
-  append(sequence,
-         parts.broadcasts,
+  append(sequence, parts.broadcasts,
          {.name = "parameter broadcasts",
           .kind = OperationKind::collective,
           .stream = OperationStream::data,
           .ranks = owners,
           .nodes = costing_.places.shard.nodes});
-  append(sequence,
-         cost_copies(costing_, map_, device),
+  append(sequence, cost_copies(costing_, map_, device),
          {.name = "sum of shared parameters",
           .kind = OperationKind::collective,
           .stream = OperationStream::data,

@@ -96,12 +96,9 @@ class SequenceMaker {
   [[nodiscard]] Step step_of(const model::Pass& pass, std::size_t at);
   void fit(Sequence& sequence, const Parts& target);
   std::uint32_t fitted(Sequence sequence, const Parts& target);
-  PassSequences passes(const model::LayerPasses& passes,
-                       const model::Pass& again,
+  PassSequences passes(const model::LayerPasses& passes, const model::Pass& again,
                        const LayerCosts& costs);
-  void cut(PassSequences& sequences,
-           const model::LayerPasses& passes,
-           const model::Pass& again,
+  void cut(PassSequences& sequences, const model::LayerPasses& passes, const model::Pass& again,
            const LayerNodeParts& nodes);
   void append(Sequence& sequence, const Parts& parts, const Operation& operation);
 

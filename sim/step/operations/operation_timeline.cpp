@@ -41,9 +41,7 @@ class Rounding {
   SimTime given_;
 };
 
-Seconds whole_of(const SequenceEntry& entry) {
-  return entry.booked + entry.hidden;
-}
+Seconds whole_of(const SequenceEntry& entry) { return entry.booked + entry.hidden; }
 
 // Calls use(entry, from, until, waited_from) for the operations of an all-to-all: they follow each
 // other from its start to its end, and compute waits from `waited_from` on.
@@ -176,8 +174,7 @@ void Placing::add_exchange(const TaskPart& part) {
   if (time.exposed > SimTime{}) {
     moments_.push_back({time.end - time.exposed, cursor_});
   }
-  for_each_exchange(timeline_.sequences[part.sequence],
-                    time,
+  for_each_exchange(timeline_.sequences[part.sequence], time,
                     [&](const SequenceEntry& entry, SimTime from, SimTime until, SimTime waits) {
                       if (until <= from) {
                         return;
@@ -199,10 +196,8 @@ void Placing::add_exchange(const TaskPart& part) {
 }
 
 SimTime Placing::place_of(SimTime clock) const {
-  const auto after =
-      std::upper_bound(moments_.begin(), moments_.end(), clock, [](SimTime at, const Moment& one) {
-        return at < one.clock;
-      });
+  const auto after = std::upper_bound(moments_.begin(), moments_.end(), clock,
+                                      [](SimTime at, const Moment& one) { return at < one.clock; });
   if (after == moments_.begin()) {
     return clock;
   }
@@ -235,8 +230,7 @@ std::array<Seconds, kStepCategories> booked_by_category(const OperationTimeline&
     Seconds& expert = sums[category_index(StepCategory::exposed_expert)];
     if (part.time && part.time->exchange) {
       for_each_exchange(
-          sequence,
-          *part.time,
+          sequence, *part.time,
           [&expert](const SequenceEntry&, SimTime, SimTime until, SimTime waited_from) {
             expert += to_seconds(until - waited_from);
           });

@@ -55,13 +55,8 @@ enum class OperationStream : std::uint8_t {
 inline constexpr std::size_t kOperationStreams = static_cast<std::size_t>(OperationStream::count_);
 
 inline constexpr std::array<std::string_view, kOperationStreams> kOperationStreamNames = {
-    "compute",
-    "tensor communication",
-    "context communication",
-    "expert communication",
-    "pipeline messages",
-    "data communication",
-    "host and drives"};
+    "compute",           "tensor communication", "context communication", "expert communication",
+    "pipeline messages", "data communication",   "host and drives"};
 
 [[nodiscard]] constexpr std::string_view to_string(OperationStream stream) {
   return kOperationStreamNames[static_cast<std::size_t>(stream)];

@@ -62,9 +62,7 @@ std::vector<DeviceUses> uses_of(const StepResult& result, const OperationTimelin
   return uses;
 }
 
-SimTime times(SimTime time, double count) {
-  return {time.ns * static_cast<std::int64_t>(count)};
-}
+SimTime times(SimTime time, double count) { return {time.ns * static_cast<std::int64_t>(count)}; }
 
 void add_tasks(Sums& sums, const OperationTimeline& timeline, const DeviceUses& uses) {
   for (const auto& [kind, use] : uses) {
@@ -191,10 +189,8 @@ class Writer {
   std::vector<OperationNode>& nodes_;
 };
 
-void write_stage(std::vector<OperationNode>& nodes,
-                 const OperationTimeline& timeline,
-                 const Sums& sums,
-                 std::size_t device) {
+void write_stage(std::vector<OperationNode>& nodes, const OperationTimeline& timeline,
+                 const Sums& sums, std::size_t device) {
   Writer writer(nodes);
   const std::uint32_t stage =
       writer.open(fmt::format("stage {}", device), TreeLevel::stage, kNoNode);

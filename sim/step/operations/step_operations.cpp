@@ -18,8 +18,7 @@ void append(model::LayerPasses passes, double count, std::vector<CountedPass>& a
 
 }  // namespace
 
-std::vector<CountedPass> device_passes(const StepInput& input,
-                                       const cost::CostModel& costs,
+std::vector<CountedPass> device_passes(const StepInput& input, const cost::CostModel& costs,
                                        std::int64_t device) {
   const Costing costing = make_costing(input, costs);
   const model::OpOptions& options = costing.layer.in.options;
@@ -29,8 +28,8 @@ std::vector<CountedPass> device_passes(const StepInput& input,
     for (std::int64_t i = 0; i < chunk.num_layers; ++i) {
       const std::int64_t layer = chunk.first_layer + i;
       append(model::layer_passes(input.model, options, layer), times, all);
-      all.push_back({model::recompute_pass(
-                         input.model, options, layer, recompute_policy(input.spec.recompute, i)),
+      all.push_back({model::recompute_pass(input.model, options, layer,
+                                           recompute_policy(input.spec.recompute, i)),
                      times});
     }
     if (chunk.has_embedding) {

@@ -98,8 +98,7 @@ class WaitList {
   }
 
   // Each wait gets its own category while that lasts, then what is left of the others.
-  static void deal_out(const std::vector<DeviceWait>& found,
-                       CategoryTimes left,
+  static void deal_out(const std::vector<DeviceWait>& found, CategoryTimes left,
                        std::vector<DeviceWait>& waits) {
     std::vector<SimTime> own;
     for (const DeviceWait& wait : found) {
@@ -162,16 +161,14 @@ Attribution attribute_step(const AttributionInput& input) {
   for (std::size_t d = 0; d < busy.size(); ++d) {
     StepLedger ledger;
     for (std::size_t c = 0; c < kStepCategories; ++c) {
-      ledger.book(
-          static_cast<StepCategory>(c), input.gpus_per_device, busy[d][c] + causes.of_device[d][c]);
+      ledger.book(static_cast<StepCategory>(c), input.gpus_per_device,
+                  busy[d][c] + causes.of_device[d][c]);
     }
     const Int128 expected = static_cast<Int128>(input.gpus_per_device) *
                             static_cast<Int128>(input.step.timing.makespan.ns);
     ORRERY_CHECK(ledger.total() == expected,
-                 "the step ledger of pipeline device {} does not add up: {} of {} GPU seconds",
-                 d,
-                 in_seconds(ledger.total_gpu_time()),
-                 static_cast<double>(expected) * kNano);
+                 "the step ledger of pipeline device {} does not add up: {} of {} GPU seconds", d,
+                 in_seconds(ledger.total_gpu_time()), static_cast<double>(expected) * kNano);
     result.ledgers.push_back(ledger);
   }
   if (input.waits != nullptr) {

@@ -25,20 +25,14 @@ constexpr bool is_forward(LayerNode node) {
          node == LayerNode::mlp_forward || node == LayerNode::combine_forward;
 }
 
-constexpr std::size_t index(LayerNode node) {
-  return static_cast<std::size_t>(node);
-}
+constexpr std::size_t index(LayerNode node) { return static_cast<std::size_t>(node); }
 
-constexpr bool is_exchange(LayerNode node) {
-  return schedule::is_all_to_all(node);
-}
+constexpr bool is_exchange(LayerNode node) { return schedule::is_all_to_all(node); }
 
 // The nodes of a combined step with what they are made of, and when they run.
 class Streams {
  public:
-  Streams(const StageCosts& costs,
-          const ChunkCosts& forward,
-          const ChunkCosts& backward,
+  Streams(const StageCosts& costs, const ChunkCosts& forward, const ChunkCosts& backward,
           bool with_weights)
       : overlap_(schedule::build_layer_overlap(
             {.forward_layers = static_cast<int>(forward.layers.size()),
@@ -63,9 +57,7 @@ class Streams {
     replay(costs.combined.slowdown);
   }
 
-  [[nodiscard]] const Parts& work() const {
-    return work_;
-  }
+  [[nodiscard]] const Parts& work() const { return work_; }
 
   // All-to-all that nothing hides, at least `least` of it, and what hiding the rest costs the
   // compute.
@@ -168,18 +160,13 @@ std::vector<CombinedNode> Streams::nodes() const {
 
 }  // namespace
 
-std::vector<CombinedNode> combined_nodes(const StageCosts& costs,
-                                         const ChunkCosts& forward,
-                                         const ChunkCosts& backward,
-                                         bool with_weights) {
+std::vector<CombinedNode> combined_nodes(const StageCosts& costs, const ChunkCosts& forward,
+                                         const ChunkCosts& backward, bool with_weights) {
   return Streams(costs, forward, backward, with_weights).nodes();
 }
 
-Parts combined_step(const StageCosts& costs,
-                    const DeviceCosts& device,
-                    std::size_t forward_chunk,
-                    std::size_t backward_chunk,
-                    bool with_weights) {
+Parts combined_step(const StageCosts& costs, const DeviceCosts& device, std::size_t forward_chunk,
+                    std::size_t backward_chunk, bool with_weights) {
   const ChunkCosts& forward = device.chunks[forward_chunk];
   const ChunkCosts& backward = device.chunks[backward_chunk];
   const CombinedLayers& combined = costs.combined;

@@ -51,10 +51,8 @@ struct CombinedNode {
 
 // Parts of the step that runs the forward of one chunk and the backward of another of `device`.
 // `with_weights`: a full backward, else its input part.
-[[nodiscard]] Parts combined_step(const StageCosts& costs,
-                                  const DeviceCosts& device,
-                                  std::size_t forward_chunk,
-                                  std::size_t backward_chunk,
+[[nodiscard]] Parts combined_step(const StageCosts& costs, const DeviceCosts& device,
+                                  std::size_t forward_chunk, std::size_t backward_chunk,
                                   bool with_weights);
 
 }  // namespace orrery::step

@@ -16,8 +16,7 @@ namespace orrery::step {
          kind == TaskKind::overlapped;
 }
 
-[[nodiscard]] inline bool is_slice(const schedule::StepTask& task,
-                                   const engine::Timing& timing,
+[[nodiscard]] inline bool is_slice(const schedule::StepTask& task, const engine::Timing& timing,
                                    std::size_t id) {
   return task.kind != schedule::TaskKind::join && timing.end[id] > timing.start[id];
 }

@@ -67,16 +67,13 @@ Parts task_parts(const schedule::StepGraph& graph, const StageCosts& costs, cons
   const DeviceCosts& device = costs.devices[static_cast<std::size_t>(task.device)];
   const ChunkCosts& chunk = device.chunks[static_cast<std::size_t>(task.chunk)];
   if (task.kind == TaskKind::overlapped && costs.combined.active) {
-    return combined_step(costs,
-                         device,
-                         static_cast<std::size_t>(task.chunk),
+    return combined_step(costs, device, static_cast<std::size_t>(task.chunk),
                          static_cast<std::size_t>(task.backward_chunk),
                          task.backward_kind == OpKind::backward);
   }
   if (task.kind == TaskKind::overlapped) {
     Parts both = chunk_parts(costs, chunk, TaskKind::forward);
-    both.add(chunk_parts(costs,
-                         device.chunks[static_cast<std::size_t>(task.backward_chunk)],
+    both.add(chunk_parts(costs, device.chunks[static_cast<std::size_t>(task.backward_chunk)],
                          schedule::task_kind(task.backward_kind)));
     return both;
   }
@@ -98,9 +95,7 @@ class Numbering {
         message_(optimizer_ + costs.devices.size()),
         join_(message_ + graph.messages.size()) {}
 
-  [[nodiscard]] std::size_t count() const {
-    return join_ + 1;
-  }
+  [[nodiscard]] std::size_t count() const { return join_ + 1; }
 
   [[nodiscard]] std::size_t of(const StepTask& task) const {
     const auto device = static_cast<std::size_t>(task.device);
@@ -158,8 +153,7 @@ TaskParts round_parts(const Parts& parts, const DeviceSpeed& speed) {
   return rounded;
 }
 
-TaskTimes::TaskTimes(const schedule::StepGraph& graph,
-                     const StageCosts& costs,
+TaskTimes::TaskTimes(const schedule::StepGraph& graph, const StageCosts& costs,
                      std::span<const DeviceSpeed> speeds)
     : graph_(graph) {
   const Numbering numbering(graph, costs);

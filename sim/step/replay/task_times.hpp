@@ -25,26 +25,17 @@ namespace orrery::step {
 class TaskTimes {
  public:
   // `speeds` by device; empty: nominal.
-  TaskTimes(const schedule::StepGraph& graph,
-            const StageCosts& costs,
+  TaskTimes(const schedule::StepGraph& graph, const StageCosts& costs,
             std::span<const DeviceSpeed> speeds = {});
 
-  [[nodiscard]] std::span<const SimTime> durations() const {
-    return durations_;
-  }
+  [[nodiscard]] std::span<const SimTime> durations() const { return durations_; }
 
-  [[nodiscard]] std::span<const SimTime> delays() const {
-    return delays_;
-  }
+  [[nodiscard]] std::span<const SimTime> delays() const { return delays_; }
 
   // By class of tasks.
-  [[nodiscard]] std::span<const TaskParts* const> parts() const {
-    return parts_;
-  }
+  [[nodiscard]] std::span<const TaskParts* const> parts() const { return parts_; }
 
-  [[nodiscard]] std::span<const SimTime> stretch() const {
-    return stretch_;
-  }
+  [[nodiscard]] std::span<const SimTime> stretch() const { return stretch_; }
 
   // The same steps at other speeds of the devices; made with as many of them. Forgets the stretch.
   void set_speeds(std::span<const DeviceSpeed> speeds);

@@ -17,9 +17,7 @@ using schedule::TaskKind;
 constexpr std::array<StepCategory, 3> kOwnCollectives = {
     StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert};
 
-std::size_t cell_of(StepCategory category) {
-  return static_cast<std::size_t>(category);
-}
+std::size_t cell_of(StepCategory category) { return static_cast<std::size_t>(category); }
 
 SimTime own_collectives(const CategoryTimes& parts) {
   SimTime sum;
@@ -59,9 +57,7 @@ struct PassSum {
     passes += count;
   }
 
-  [[nodiscard]] double mean() const {
-    return passes > 0.0 ? time / passes : 0.0;
-  }
+  [[nodiscard]] double mean() const { return passes > 0.0 ? time / passes : 0.0; }
 };
 
 Place place_of(const StepTask& task) {
@@ -193,10 +189,8 @@ class Replays {
     return sums;
   }
 
-  void start(const std::vector<SimTime>& ideal_busy,
-             SimTime ideal_end,
-             const std::vector<SimTime>& busy,
-             SimTime end) {
+  void start(const std::vector<SimTime>& ideal_busy, SimTime ideal_end,
+             const std::vector<SimTime>& busy, SimTime end) {
     for (std::size_t d = 0; d < waits_.size(); ++d) {
       waits_[d] = end - busy[d];
       CategoryTimes& cells = causes_.of_device[d];
@@ -208,13 +202,10 @@ class Replays {
 
   // Takes `time` from what the device was found to wait for before.
   static void take(CategoryTimes& cells, SimTime time) {
-    for (const StepCategory category : {StepCategory::stage_imbalance,
-                                        StepCategory::exposed_pipeline,
-                                        StepCategory::exposed_expert,
-                                        StepCategory::exposed_context,
-                                        StepCategory::exposed_tensor,
-                                        StepCategory::idle,
-                                        StepCategory::bubble}) {
+    for (const StepCategory category :
+         {StepCategory::stage_imbalance, StepCategory::exposed_pipeline,
+          StepCategory::exposed_expert, StepCategory::exposed_context, StepCategory::exposed_tensor,
+          StepCategory::idle, StepCategory::bubble}) {
       SimTime& cell = cells[cell_of(category)];
       const SimTime part = std::min(cell, time);
       cell -= part;
@@ -287,8 +278,6 @@ bool is_compute(const StepTask& task) {
   return occupies(task) && task.kind != TaskKind::send_receive;
 }
 
-WaitCauses find_wait_causes(const ExecutedStep& step) {
-  return Replays(step).find();
-}
+WaitCauses find_wait_causes(const ExecutedStep& step) { return Replays(step).find(); }
 
 }  // namespace orrery::step

@@ -42,8 +42,7 @@ void predict(LayoutWork& work) {
 }
 
 // Rows that were measured alone have no layout beside theirs.
-std::vector<LayoutWork> work_of(const fs::path& file,
-                                std::vector<MeasuredRun> runs,
+std::vector<LayoutWork> work_of(const fs::path& file, std::vector<MeasuredRun> runs,
                                 const Remarks& remarks) {
   std::vector<LayoutWork> work;
   for (MeasuredRun& run : runs) {
@@ -78,9 +77,8 @@ void add_layout(MeasuredLayout layout, LayoutGroup& group) {
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&values](std::size_t a, std::size_t b) {
-    return values[a] < values[b];
-  });
+  std::sort(order.begin(), order.end(),
+            [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> result(values.size());
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i;
@@ -108,11 +106,8 @@ int amount(const step::RecomputeSpec& spec) {
 
 auto split(const scenario::Scenario& scenario) {
   const layout::LayoutSpec& layout = scenario.layout;
-  return std::tuple(layout.tensor * layout.context * layout.pipeline,
-                    layout.expert,
-                    layout.sharding,
-                    amount(scenario.step.recompute),
-                    -scenario.batch.micro);
+  return std::tuple(layout.tensor * layout.context * layout.pipeline, layout.expert,
+                    layout.sharding, amount(scenario.step.recompute), -scenario.batch.micro);
 }
 
 struct WeightedError {
@@ -122,9 +117,8 @@ struct WeightedError {
 
 // Below it lies the share of the weights.
 double weighted_quantile(std::vector<WeightedError> errors, double share) {
-  std::sort(errors.begin(), errors.end(), [](const WeightedError& a, const WeightedError& b) {
-    return a.error < b.error;
-  });
+  std::sort(errors.begin(), errors.end(),
+            [](const WeightedError& a, const WeightedError& b) { return a.error < b.error; });
   double all = 0.0;
   for (const WeightedError& one : errors) {
     all += one.weight;
@@ -167,11 +161,9 @@ std::optional<std::vector<LayoutGroup>> layout_groups(const std::vector<fs::path
     }
     ProfileShelf profiles(evaluate::profile_search(file, options.profiles));
     std::vector<LayoutWork> work =
-        work_of(file,
-                read_measured_runs(*document, file, options.unstated, profiles, diagnostics),
+        work_of(file, read_measured_runs(*document, file, options.unstated, profiles, diagnostics),
                 remarks);
-    parallel_for(static_cast<std::int64_t>(work.size()),
-                 {.threads = options.threads},
+    parallel_for(static_cast<std::int64_t>(work.size()), {.threads = options.threads},
                  [&work](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i) {
                      predict(work[static_cast<std::size_t>(i)]);
@@ -215,9 +207,8 @@ GroupVerdict judge(const LayoutGroup& group) {
   const std::vector<MeasuredLayout>& all = group.layouts;
   const auto least = [&all](const auto& figure) {
     const auto found =
-        std::min_element(all.begin(), all.end(), [&figure](const auto& a, const auto& b) {
-          return figure(a) < figure(b);
-        });
+        std::min_element(all.begin(), all.end(),
+                         [&figure](const auto& a, const auto& b) { return figure(a) < figure(b); });
     return static_cast<std::size_t>(found - all.begin());
   };
   GroupVerdict verdict;

@@ -57,8 +57,7 @@ struct GroupVerdict {
 // Of the measured-runs data sets among the files, in order. Nothing after an error; rows without a
 // prediction are left out.
 [[nodiscard]] std::optional<std::vector<LayoutGroup>> layout_groups(
-    const std::vector<std::filesystem::path>& files,
-    const ValidateOptions& options,
+    const std::vector<std::filesystem::path>& files, const ValidateOptions& options,
     Diagnostics& diagnostics);
 
 [[nodiscard]] GroupVerdict judge(const LayoutGroup& group);

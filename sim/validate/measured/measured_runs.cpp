@@ -13,9 +13,7 @@ namespace orrery::validate {
 namespace {
 
 // What the allocator of a stack reports: everything but the context and libraries.
-Bytes allocated(const step::StageMemory& stage) {
-  return stage.peak() - stage.overhead;
-}
+Bytes allocated(const step::StageMemory& stage) { return stage.peak() - stage.overhead; }
 
 std::string first_problem(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics.all()) {
@@ -115,13 +113,12 @@ std::variant<SimulatedRun, std::string> simulate_run(const ReadyRun& run,
 
 std::vector<ValidationRow> measured_run_rows(const DataSet& data) {
   std::vector<Work> work;
-  for (MeasuredRun& run : read_measured_runs(
-           data.document, data.path, data.unstated, data.profiles, data.diagnostics)) {
+  for (MeasuredRun& run : read_measured_runs(data.document, data.path, data.unstated, data.profiles,
+                                             data.diagnostics)) {
     work.push_back(make_work(std::move(run)));
   }
   const auto evidence = evaluate::load_evidence(data.search, data.diagnostics);
-  parallel_for(static_cast<std::int64_t>(work.size()),
-               {.threads = data.threads},
+  parallel_for(static_cast<std::int64_t>(work.size()), {.threads = data.threads},
                [&work, &evidence](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    run_work(work[static_cast<std::size_t>(i)], evidence);

@@ -64,8 +64,7 @@ struct MeasuredRun {
 // switches. `profiles` must outlive the runs.
 [[nodiscard]] std::vector<MeasuredRun> read_measured_runs(const yaml::Value& document,
                                                           const std::filesystem::path& file,
-                                                          bool unstated,
-                                                          ProfileShelf& profiles,
+                                                          bool unstated, ProfileShelf& profiles,
                                                           Diagnostics& diagnostics);
 
 [[nodiscard]] bool holds_measured_runs(const yaml::Value& document);

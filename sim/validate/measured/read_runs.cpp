@@ -27,8 +27,8 @@ constexpr std::array<yaml::Choice<MemoryReading>, 3> kReadings = {
 
 // --- As a person would state it ----------------------------------------------------------------
 
-constexpr std::array<std::string_view, 7> kSaid = {
-    "model", "cluster", "layout", "batch", "precision", "recompute", "software"};
+constexpr std::array<std::string_view, 7> kSaid = {"model",     "cluster",   "layout",  "batch",
+                                                   "precision", "recompute", "software"};
 
 void drop(Value& mapping, std::string_view key) {
   std::erase_if(mapping.entries, [key](const yaml::Entry& entry) { return entry.key == key; });
@@ -38,10 +38,9 @@ void drop(Value& mapping, std::string_view key) {
 // the chunks are interleaved.
 void use_plain_schedule(Value& layout) {
   constexpr std::string_view kCombined = "interleaved_combined";
-  const bool piped =
-      std::any_of(layout.entries.begin(), layout.entries.end(), [](const yaml::Entry& entry) {
-        return entry.key == "pipeline" && entry.value.text != "1";
-      });
+  const bool piped = std::any_of(
+      layout.entries.begin(), layout.entries.end(),
+      [](const yaml::Entry& entry) { return entry.key == "pipeline" && entry.value.text != "1"; });
   for (yaml::Entry& entry : layout.entries) {
     if (entry.key == "schedule" && entry.value.text == kCombined) {
       entry.value.text = piped ? "interleaved" : "none";
@@ -125,19 +124,14 @@ void find_profiles(ReadyRun& run, ProfileShelf& profiles, Diagnostics& diagnosti
   scenario.cluster.network.tables = profiles.collectives(diagnostics);
 }
 
-std::optional<scenario::Scenario> read_scenario(const Value& stated,
-                                                const std::string& file,
-                                                bool unstated,
-                                                const ProfileShelf& profiles,
+std::optional<scenario::Scenario> read_scenario(const Value& stated, const std::string& file,
+                                                bool unstated, const ProfileShelf& profiles,
                                                 Diagnostics& diagnostics) {
   auto scenario =
-      scenario::load_fragment(unstated ? without_switches(stated) : without_recipe(stated),
-                              file,
-                              profiles.presets(),
-                              diagnostics);
+      scenario::load_fragment(unstated ? without_switches(stated) : without_recipe(stated), file,
+                              profiles.presets(), diagnostics);
   if (scenario && (scenario->step.given_time || !scenario->cluster.mixed.empty())) {
-    diagnostics.error(stated.where,
-                      "scenario",
+    diagnostics.error(stated.where, "scenario",
                       "is no step of one type of GPU that can be predicted: it states `step` or "
                       "`cluster.mixed`");
     return std::nullopt;
@@ -145,11 +139,8 @@ std::optional<scenario::Scenario> read_scenario(const Value& stated,
   return scenario;
 }
 
-std::optional<MeasuredRun> read_run(const Value& value,
-                                    const std::string& path,
-                                    const std::string& file,
-                                    bool unstated,
-                                    ProfileShelf& profiles,
+std::optional<MeasuredRun> read_run(const Value& value, const std::string& path,
+                                    const std::string& file, bool unstated, ProfileShelf& profiles,
                                     Diagnostics& diagnostics) {
   Diagnostics found;
   yaml::MappingReader entry(value, found, path);
@@ -185,18 +176,16 @@ std::optional<MeasuredRun> read_run(const Value& value,
 }  // namespace
 
 std::vector<MeasuredRun> read_measured_runs(const Value& document,
-                                            const std::filesystem::path& file,
-                                            bool unstated,
-                                            ProfileShelf& profiles,
-                                            Diagnostics& diagnostics) {
+                                            const std::filesystem::path& file, bool unstated,
+                                            ProfileShelf& profiles, Diagnostics& diagnostics) {
   std::vector<MeasuredRun> runs;
   yaml::MappingReader root(document, diagnostics);
   root.allow("format");
   const std::vector<Value>* entries = root.optional_sequence("runs");
   root.finish();
   for (std::size_t i = 0; entries != nullptr && i < entries->size(); ++i) {
-    auto run = read_run(
-        (*entries)[i], fmt::format("runs[{}]", i), file.string(), unstated, profiles, diagnostics);
+    auto run = read_run((*entries)[i], fmt::format("runs[{}]", i), file.string(), unstated,
+                        profiles, diagnostics);
     if (run) {
       runs.push_back(*std::move(run));
     }
@@ -213,8 +202,7 @@ bool is_older_form(const Value& document, Diagnostics& diagnostics) {
   if (format == nullptr || format->text != kOlderForm) {
     return false;
   }
-  diagnostics.error(format->where,
-                    "format",
+  diagnostics.error(format->where, "format",
                     fmt::format("`{}` is the older form of {}", kOlderForm, kMeasuredRuns),
                     "`scripts/convert-rows FILE -o OUT` converts it");
   return true;

@@ -24,10 +24,8 @@ double seconds_of(const plan::Estimate& estimate) {
 }
 
 // The row as the scenario of a plan; its candidate may be none of those that a plan can say.
-std::optional<TunedLayout> search_row(const MeasuredRun& run,
-                                      const hardware::ProfileSearch& search,
-                                      int threads,
-                                      Diagnostics& diagnostics) {
+std::optional<TunedLayout> search_row(const MeasuredRun& run, const hardware::ProfileSearch& search,
+                                      int threads, Diagnostics& diagnostics) {
   const plan::PlanSpec spec;
   const auto bench = plan::make_workbench(run.run.scenario, spec, search, diagnostics);
   const auto space = bench ? plan::make_space(*bench, spec, diagnostics) : std::nullopt;
@@ -94,21 +92,16 @@ std::string to_markdown(const std::vector<TunedLayout>& layouts) {
       report::table_of({"run", "measured", "predicted", "plan", "gap", "the plan's", "differ in"});
   for (const TunedLayout& one : layouts) {
     gaps.push_back(one.gap());
-    table.add(one.id,
-              fmt::format("{:.2f}", one.measured),
+    table.add(one.id, fmt::format("{:.2f}", one.measured),
               fmt::format("{:.2f}{}", one.published, one.roomy ? "" : " (full)"),
-              fmt::format("{:.2f}", one.best),
-              signed_percent_cell(one.gap()),
-              one.words,
+              fmt::format("{:.2f}", one.best), signed_percent_cell(one.gap()), one.words,
               plan::words_of(one.differs));
   }
   std::sort(gaps.begin(), gaps.end());
   return fmt::format(
       "\nThe plan beside {} published layouts that a team tuned, step times in s; (full): leaves\n"
       "less memory free than a plan does. Median gap {}.\n\n{}",
-      layouts.size(),
-      signed_percent_cell(gaps[gaps.size() / 2]),
-      to_markdown(table));
+      layouts.size(), signed_percent_cell(gaps[gaps.size() / 2]), to_markdown(table));
 }
 
 }  // namespace orrery::validate

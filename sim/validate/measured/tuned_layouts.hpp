@@ -32,16 +32,13 @@ struct TunedLayout {
   plan::FeatureSet differs = {};  // best against published
   std::string words;              // of the best
 
-  [[nodiscard]] double gap() const {
-    return published / best - 1.0;
-  }
+  [[nodiscard]] double gap() const { return published / best - 1.0; }
 };
 
 // In the order of the files. Nothing after an error; rows whose layout no candidate says are left
 // out.
 [[nodiscard]] std::optional<std::vector<TunedLayout>> tuned_layouts(
-    const std::vector<std::filesystem::path>& files,
-    const ValidateOptions& options,
+    const std::vector<std::filesystem::path>& files, const ValidateOptions& options,
     Diagnostics& diagnostics);
 
 [[nodiscard]] std::string to_markdown(const std::vector<TunedLayout>& layouts);

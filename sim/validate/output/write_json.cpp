@@ -52,12 +52,9 @@ Json group_json(const GroupStatistics& group) {
 }  // namespace
 
 Json json_of(const Statistics& statistics) {
-  return {{"n", statistics.n},
-          {"skipped", statistics.skipped},
-          {"mape", statistics.mape},
-          {"median", statistics.median},
-          {"p90", statistics.p90},
-          {"worst", statistics.worst},
+  return {{"n", statistics.n},       {"skipped", statistics.skipped},
+          {"mape", statistics.mape}, {"median", statistics.median},
+          {"p90", statistics.p90},   {"worst", statistics.worst},
           {"bias", statistics.bias}};
 }
 
@@ -66,12 +63,9 @@ std::string to_json(const Validation& validation) {
   overall["mape_groups"] = validation.overall.mape_groups;
   overall["without_suspicious"] = json_of(validation.overall.without_suspicious);
   overall["without_suspicious"]["mape_groups"] = validation.overall.mape_groups_without_suspicious;
-  Json out = {{"schema", "orrery-validation/1"},
-              {"files", validation.files},
-              {"overall", std::move(overall)},
-              {"groups", Json::array()},
-              {"secondary_groups", Json::array()},
-              {"rows", json_list(validation.rows, row_json)}};
+  Json out = {{"schema", "orrery-validation/1"},   {"files", validation.files},
+              {"overall", std::move(overall)},     {"groups", Json::array()},
+              {"secondary_groups", Json::array()}, {"rows", json_list(validation.rows, row_json)}};
   for (const GroupStatistics& group : validation.groups) {
     out[group.secondary ? "secondary_groups" : "groups"].push_back(group_json(group));
   }

@@ -41,13 +41,9 @@ struct Tally {
     for (const double one : correlations) {
       correlation += one / static_cast<double>(correlations.size());
     }
-    table.add(name,
-              groups,
-              layouts,
-              right,
+    table.add(name, groups, layouts, right,
               correlations.empty() ? std::string("-") : fmt::format("{:.2f}", correlation),
-              percent_cell(regret / static_cast<double>(groups)),
-              percent_cell(worst),
+              percent_cell(regret / static_cast<double>(groups)), percent_cell(worst),
               percent_cell(rule_regret / static_cast<double>(groups)));
   }
 };
@@ -65,13 +61,10 @@ std::string words_of(const MeasuredLayout& layout) {
   if (degrees.expert > 1) {
     words += fmt::format(" EP {}", degrees.expert);
   }
-  return fmt::format("{} micro {} {}{} ({:.2f} s, predicted {:.2f})",
-                     words,
-                     scenario.batch.micro,
+  return fmt::format("{} micro {} {}{} ({:.2f} s, predicted {:.2f})", words, scenario.batch.micro,
                      name_of(degrees.sharding),
                      degrees.shard_group ? fmt::format(" of {}", *degrees.shard_group) : "",
-                     layout.measured(),
-                     layout.predicted);
+                     layout.measured(), layout.predicted);
 }
 
 std::string misses(const std::vector<LayoutGroup>& groups) {
@@ -83,10 +76,7 @@ std::string misses(const std::vector<LayoutGroup>& groups) {
     }
     const MeasuredLayout& chosen = group.layouts[verdict.chosen];
     const MeasuredLayout& fastest = group.layouts[verdict.fastest];
-    table.add(fastest.id,
-              percent_cell(verdict.regret),
-              words_of(chosen),
-              words_of(fastest),
+    table.add(fastest.id, percent_cell(verdict.regret), words_of(chosen), words_of(fastest),
               plan::words_of(plan::differences(chosen.scenario, fastest.scenario)));
   }
   return table.rows.empty()
@@ -105,12 +95,9 @@ std::string standings(const std::vector<LayoutGroup>& groups) {
     const GroupVerdict verdict = judge(group);
     const MeasuredLayout& fastest = group.layouts[verdict.fastest];
     const auto better = std::count_if(
-        group.layouts.begin(), group.layouts.end(), [&fastest](const MeasuredLayout& other) {
-          return other.predicted < fastest.predicted;
-        });
-    table.add(fastest.id,
-              group.layouts.size(),
-              better + 1,
+        group.layouts.begin(), group.layouts.end(),
+        [&fastest](const MeasuredLayout& other) { return other.predicted < fastest.predicted; });
+    table.add(fastest.id, group.layouts.size(), better + 1,
               verdict.correlation ? fmt::format("{:.2f}", *verdict.correlation) : "-");
   }
   return table.rows.empty() ? std::string()
@@ -149,14 +136,8 @@ std::string to_markdown(const std::vector<LayoutGroup>& groups, const plan::Layo
     by_stack[group.stack].add(group, verdict);
     all.add(group, verdict);
   }
-  report::Table table = report::table_of({"stack",
-                                          "groups",
-                                          "layouts",
-                                          "fastest chosen",
-                                          "rank correlation",
-                                          "regret",
-                                          "worst",
-                                          "by rule"});
+  report::Table table = report::table_of({"stack", "groups", "layouts", "fastest chosen",
+                                          "rank correlation", "regret", "worst", "by rule"});
   for (const std::string& stack : order) {
     by_stack[stack].add_to(table, stack);
   }

@@ -39,14 +39,7 @@ std::vector<const ValidationRow*> rows_of(const Validation& validation,
 
 // One table per format and quantity, closed by the mean over its groups.
 std::string markdown_group_tables(const Validation& validation) {
-  const Table empty = table_of({"group",
-                                "n",
-                                "skipped",
-                                "MAPE",
-                                "median",
-                                "p90",
-                                "worst",
-                                "bias",
+  const Table empty = table_of({"group", "n", "skipped", "MAPE", "median", "p90", "worst", "bias",
                                 "MAPE without suspicious rows"});
   std::string text;
   std::string section;
@@ -68,14 +61,8 @@ std::string markdown_group_tables(const Validation& validation) {
       section = title;
     }
     const Statistics& s = group.all;
-    table.add(group.name,
-              s.n,
-              s.skipped,
-              percent_cell(s.mape),
-              percent_cell(s.median),
-              percent_cell(s.p90),
-              signed_percent_cell(s.worst),
-              signed_percent_cell(s.bias),
+    table.add(group.name, s.n, s.skipped, percent_cell(s.mape), percent_cell(s.median),
+              percent_cell(s.p90), signed_percent_cell(s.worst), signed_percent_cell(s.bias),
               group.without_suspicious.n > 0 ? percent_cell(group.without_suspicious.mape)
                                              : std::string("none left"));
     sum += s.mape;
@@ -88,8 +75,7 @@ std::string markdown_group_tables(const Validation& validation) {
 std::string unstated_table(const Validation& validation) {
   Table table =
       table_of({"stack", "n", "MAPE", "as a person states it", "in the band", "in the band"});
-  const auto add = [&table](const std::string& name,
-                            const std::vector<ValidationRow>& stated,
+  const auto add = [&table](const std::string& name, const std::vector<ValidationRow>& stated,
                             const std::vector<ValidationRow>& unstated) {
     const auto mape = [](const std::vector<ValidationRow>& rows) {
       std::vector<const ValidationRow*> pointers;
@@ -116,8 +102,7 @@ std::string unstated_table(const Validation& validation) {
   }
   for (const GroupStatistics& group : validation.groups) {
     if (group.format == kMeasuredRuns && !group.secondary) {
-      add(group.name,
-          steps_of(validation.rows, group.name),
+      add(group.name, steps_of(validation.rows, group.name),
           steps_of(validation.unstated, group.name));
     }
   }
@@ -153,31 +138,22 @@ std::string miss_table(const Validation& validation) {
     });
     for (std::size_t i = 0; i < std::min(rows.size(), kWorstRows); ++i) {
       const ValidationRow* row = rows[i];
-      table.add(group.name,
-                fmt::format("{} of {}", rows.size(), group.all.n),
-                row->id,
-                fmt::format("{:.4g} s", row->predicted),
-                fmt::format("{:.4g} s", row->measured),
+      table.add(group.name, fmt::format("{} of {}", rows.size(), group.all.n), row->id,
+                fmt::format("{:.4g} s", row->predicted), fmt::format("{:.4g} s", row->measured),
                 signed_percent_cell(row->relative_error()));
     }
   }
   return below(fmt::format("\n## Step times that miss by more than {:.0f} %\n\n"
                            "The {} worst of each stack; `orrery validate --rows` prints every row "
                            "and `orrery validate --explain ID`\nwhere its time goes.\n\n",
-                           kPercent * kMiss,
-                           kWorstRows),
+                           kPercent * kMiss, kWorstRows),
                table);
 }
 
 // Whole runs and scenarios: every figure beside what was published, and what it rests on.
 std::string run_table(const Validation& validation) {
-  Table table = table_of({"figure",
-                          "predicted",
-                          "published",
-                          "error",
-                          "in the band",
-                          "within the stated tolerance",
-                          "rests on"});
+  Table table = table_of({"figure", "predicted", "published", "error", "in the band",
+                          "within the stated tolerance", "rests on"});
   std::size_t banded = 0;
   std::size_t inside = 0;
   for (const ValidationRow& row : validation.rows) {
@@ -187,8 +163,7 @@ std::string run_table(const Validation& validation) {
     }
     banded += row.band ? 1U : 0U;
     inside += row.in_band() ? 1U : 0U;
-    table.add(row.id,
-              fmt::format("{:.4g} {}", row.predicted, row.unit),
+    table.add(row.id, fmt::format("{:.4g} {}", row.predicted, row.unit),
               fmt::format("{:.4g} {}", row.measured, row.unit),
               signed_percent_cell(row.relative_error()),
               row.band ? (row.in_band() ? "yes" : "no") : "",
@@ -200,8 +175,7 @@ std::string run_table(const Validation& validation) {
       "Calendars come from the run simulator with one rule for every run; what is missing is "
       "downtime that\nnobody itemised. Units are those of the published figure. Of {} figures of "
       "scenarios that\nfollow their step {} lie in their band.\n\n",
-      banded,
-      inside);
+      banded, inside);
   return below(head, table);
 }
 
@@ -221,8 +195,7 @@ std::string tolerance_list(const Validation& validation) {
                                : fmt::format(
                                      "; and {} of {} figures that only repeat 6 N D "
                                      "arithmetic\n",
-                                     count.derived_within,
-                                     count.derived);
+                                     count.derived_within, count.derived);
   }
   return text.empty() ? text
                       : "\n## Rows within the tolerance that their data set states\n\n" + text;
@@ -232,8 +205,7 @@ std::string suspicious_table(const Validation& validation) {
   Table table = table_of({"row", "error", "reason"});
   for (const ValidationRow& row : validation.rows) {
     if (!row.suspicious.empty() && row.format == kMeasuredRuns && !row.secondary) {
-      table.add(row.id,
-                row.skipped.empty() ? signed_percent_cell(row.relative_error()) : "skipped",
+      table.add(row.id, row.skipped.empty() ? signed_percent_cell(row.relative_error()) : "skipped",
                 row.suspicious);
     }
   }
@@ -256,17 +228,13 @@ std::string band_tables(const Validation& validation) {
   const auto line = [&table](const std::string& name, const BandCount& count) {
     const double inside = static_cast<double>(count.within) / static_cast<double>(count.steps);
     if (count.steps > 0) {
-      table.add(name,
-                count.steps,
-                fmt::format("{:.0f} %", kPercent * inside),
+      table.add(name, count.steps, fmt::format("{:.0f} %", kPercent * inside),
                 fmt::format("{:.0f} %", kPercent * count.width));
     }
   };
   for (const auto& [novelty, name] : kClasses) {
     std::vector<ValidationRow> rows;
-    std::copy_if(validation.rows.begin(),
-                 validation.rows.end(),
-                 std::back_inserter(rows),
+    std::copy_if(validation.rows.begin(), validation.rows.end(), std::back_inserter(rows),
                  [kind = novelty](const ValidationRow& row) {
                    return row.band && row.band->novelty == kind;
                  });
@@ -322,8 +290,7 @@ std::string preface(const Validation& validation) {
 std::string to_markdown(const Validation& given) {
   // What everybody asks for first.
   Validation validation = given;
-  std::stable_partition(validation.groups.begin(),
-                        validation.groups.end(),
+  std::stable_partition(validation.groups.begin(), validation.groups.end(),
                         [](const GroupStatistics& group) { return group.format == kMeasuredRuns; });
   return preface(validation) + markdown_group_tables(validation) + unstated_table(validation) +
          band_tables(validation) + remark_list(validation) + tolerance_list(validation) +

@@ -20,9 +20,8 @@ std::string cut(const std::string& text, std::size_t width) {
 }
 
 bool has_suspicious(const Validation& validation) {
-  return std::any_of(validation.rows.begin(), validation.rows.end(), [](const ValidationRow& row) {
-    return !row.suspicious.empty();
-  });
+  return std::any_of(validation.rows.begin(), validation.rows.end(),
+                     [](const ValidationRow& row) { return !row.suspicious.empty(); });
 }
 
 std::string group_tables(const Validation& validation) {
@@ -72,13 +71,12 @@ std::string tolerance_line(const Validation& validation) {
   const ToleranceCount count = tolerance_count(validation.rows);
   std::string text;
   if (count.stated > 0) {
-    text += fmt::format(
-        "within the tolerance that the data set states: {} of {}\n", count.within, count.stated);
+    text += fmt::format("within the tolerance that the data set states: {} of {}\n", count.within,
+                        count.stated);
   }
   if (count.derived > 0) {
     text += fmt::format("figures that only repeat 6 N D arithmetic: {} of {} as printed\n",
-                        count.derived_within,
-                        count.derived);
+                        count.derived_within, count.derived);
   }
   return text;
 }
@@ -89,9 +87,7 @@ std::string band_line(const Validation& validation) {
              ? std::string()
              : fmt::format(
                    "in the band that is meant for {}: {} of {}, which is {} wide on average\n",
-                   format_percent(report::StepBand::kLevel),
-                   count.within,
-                   count.steps,
+                   format_percent(report::StepBand::kLevel), count.within, count.steps,
                    format_percent(count.width));
 }
 
@@ -107,11 +103,8 @@ std::string skipped_list(const Validation& validation) {
   }
   std::string text;
   for (const auto& [reason, rows] : reasons) {
-    text += fmt::format("{}skipped {} x (such as {}): {}\n",
-                        text.empty() ? "\n" : "",
-                        rows.first,
-                        report::printable(rows.second),
-                        report::printable(reason));
+    text += fmt::format("{}skipped {} x (such as {}): {}\n", text.empty() ? "\n" : "", rows.first,
+                        report::printable(rows.second), report::printable(reason));
   }
   return text;
 }
@@ -126,10 +119,7 @@ std::string row_line(const ValidationRow& row) {
       result += " " + report::printable(mismatch);
     }
   } else {
-    result = fmt::format("{:>12.6g} {:>12.6g} {:<11} {:>9}",
-                         row.predicted,
-                         row.measured,
-                         row.unit,
+    result = fmt::format("{:>12.6g} {:>12.6g} {:<11} {:>9}", row.predicted, row.measured, row.unit,
                          signed_percent_cell(row.relative_error()));
     if (row.within && !*row.within) {
       result += "  OUTSIDE the stated tolerance";
@@ -142,12 +132,8 @@ std::string row_line(const ValidationRow& row) {
 }
 
 std::string row_table(const Validation& validation) {
-  std::string text = fmt::format("{} {:>12} {:>12} {:<11} {:>9}\n",
-                                 cut("row", kNameWidth + 8),
-                                 "predicted",
-                                 "measured",
-                                 "unit",
-                                 "error");
+  std::string text = fmt::format("{} {:>12} {:>12} {:<11} {:>9}\n", cut("row", kNameWidth + 8),
+                                 "predicted", "measured", "unit", "error");
   for (const ValidationRow& row : validation.rows) {
     text += row_line(row);
   }
@@ -157,27 +143,14 @@ std::string row_table(const Validation& validation) {
 }  // namespace
 
 std::string statistics_line(const std::string& name, const Statistics& s) {
-  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n",
-                     cut(name, kNameWidth),
-                     s.n,
-                     s.skipped,
-                     percent_cell(s.mape),
-                     percent_cell(s.median),
-                     percent_cell(s.p90),
-                     signed_percent_cell(s.worst),
-                     signed_percent_cell(s.bias));
+  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n", cut(name, kNameWidth), s.n,
+                     s.skipped, percent_cell(s.mape), percent_cell(s.median), percent_cell(s.p90),
+                     signed_percent_cell(s.worst), signed_percent_cell(s.bias));
 }
 
 std::string statistics_head(const std::string& title) {
-  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n",
-                     cut(title, kNameWidth),
-                     "n",
-                     "skip",
-                     "MAPE",
-                     "median",
-                     "p90",
-                     "worst",
-                     "bias");
+  return fmt::format("{} {:>5} {:>4} {:>8} {:>8} {:>8} {:>9} {:>8}\n", cut(title, kNameWidth), "n",
+                     "skip", "MAPE", "median", "p90", "worst", "bias");
 }
 
 std::string to_text(const Validation& validation, const TextOptions& options) {

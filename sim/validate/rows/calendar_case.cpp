@@ -18,8 +18,7 @@ constexpr std::int64_t kGpusPerNode = 8;
 const Seconds kCalendarRepair = days(2.0);
 
 // The failures of the job: stated, or of a preset. Planned stops of a preset are another cluster's.
-run::FailureSpec failures_of(const CalendarCase& run,
-                             Seconds fault_free,
+run::FailureSpec failures_of(const CalendarCase& run, Seconds fault_free,
                              const scenario::PresetLibrary& presets,
                              std::vector<std::string>& notes) {
   run::FailureSpec failures;
@@ -44,10 +43,8 @@ run::FailureSpec failures_of(const CalendarCase& run,
   return failures;
 }
 
-run::RunSpec spec_of(const CalendarCase& run,
-                     Seconds fault_free,
-                     const scenario::PresetLibrary& presets,
-                     CalendarTimes& times) {
+run::RunSpec spec_of(const CalendarCase& run, Seconds fault_free,
+                     const scenario::PresetLibrary& presets, CalendarTimes& times) {
   run::RunSpec spec;
   spec.training.steps = run.steps;
   spec.failures = failures_of(run, fault_free, presets, times.notes);
@@ -78,10 +75,8 @@ std::int64_t enough_spares(const run::RunPlan& plan) {
 
 // Trials in which so many machines break per day of the calendar as stated: nodes that wait do not
 // fail, so the rate of those that run is raised until it fits.
-std::optional<run::MonteCarloResult> simulate_case(const CalendarCase& run,
-                                                   run::RunSpec spec,
-                                                   const run::StepInput& step,
-                                                   int threads,
+std::optional<run::MonteCarloResult> simulate_case(const CalendarCase& run, run::RunSpec spec,
+                                                   const run::StepInput& step, int threads,
                                                    std::optional<run::RunPlan>& plan) {
   constexpr int kMostRounds = 8;
   constexpr double kClose = 0.005;

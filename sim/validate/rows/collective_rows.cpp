@@ -110,8 +110,7 @@ constexpr std::array<OperationWords, 9> kOperations = {
      {"scatter", CollectiveKind::all_to_all, false}}};
 
 const OperationWords* operation_of(const std::string& op) {
-  const auto found = std::find_if(kOperations.begin(),
-                                  kOperations.end(),
+  const auto found = std::find_if(kOperations.begin(), kOperations.end(),
                                   [&op](const OperationWords& entry) { return entry.name == op; });
   return found == kOperations.end() ? nullptr : &*found;
 }
@@ -140,9 +139,8 @@ layout::GroupPlacement placement_of(const DataRow& row, std::int64_t ranks, std:
 
 hardware::ClusterSpec cluster_of(const DataRow& row, const layout::GroupPlacement& group) {
   const auto found =
-      std::find_if(kNetworks.begin(), kNetworks.end(), [&row](const NicWords& entry) {
-        return row.mentions("nic", entry.words);
-      });
+      std::find_if(kNetworks.begin(), kNetworks.end(),
+                   [&row](const NicWords& entry) { return row.mentions("nic", entry.words); });
   const NicWords& words = found == kNetworks.end() ? kOtherNetwork : *found;
   hardware::ClusterSpec cluster;
   cluster.nodes = group.nodes;
@@ -191,8 +189,7 @@ bool without_nvls(const DataRow& row) {
 }
 
 // The row's GPU, called as the tables of collectives call it.
-std::optional<hardware::GpuProfile> gpu_profile(const DataRow& row,
-                                                const DataSet& data,
+std::optional<hardware::GpuProfile> gpu_profile(const DataRow& row, const DataSet& data,
                                                 std::vector<std::string>& notes) {
   const std::string name = row.text("gpu");
   const hardware::GpuProfile* found = data.profiles.gpu_named(name, data.diagnostics);
@@ -270,14 +267,8 @@ cost::Cost answer(const CollectiveQuestion& question) {
   const bool gather = question.kind == CollectiveKind::all_gather;
   const Bytes in =
       gather ? question.size / static_cast<double>(question.group.ranks) : question.size;
-  return cost::collective_cost(question.kind,
-                               in,
-                               question.size,
-                               question.dtype,
-                               question.group,
-                               question.gpu,
-                               stack,
-                               question.cluster);
+  return cost::collective_cost(question.kind, in, question.size, question.dtype, question.group,
+                               question.gpu, stack, question.cluster);
 }
 
 using hardware::CollectivePoint;
@@ -291,9 +282,7 @@ constexpr double kLargeMebibytes = 64.0;
 constexpr double kSameSize = 1e-3;
 constexpr double kSameKind = 1.5;  // distance up to which a table is one of the same kind
 
-bool same_size(Bytes a, Bytes b) {
-  return std::abs(a / b - 1.0) < kSameSize;
-}
+bool same_size(Bytes a, Bytes b) { return std::abs(a / b - 1.0) < kSameSize; }
 
 bool measures(const CollectiveTable& table, const CollectiveQuestion& question) {
   const bool narrow = question.dtype == model::Dtype::fp8;
@@ -367,13 +356,9 @@ SharedCollectiveTables without_source(const CollectiveTables& all, std::string s
 
 // Distance of the nearest table, or nothing when none says anything about the question.
 bool has_near_table(const CollectiveQuestion& question) {
-  const cost::CollectiveTime time = cost::collective_time(question.kind,
-                                                          question.size,
-                                                          question.size,
-                                                          question.dtype,
-                                                          question.group,
-                                                          question.gpu,
-                                                          question.cluster);
+  const cost::CollectiveTime time =
+      cost::collective_time(question.kind, question.size, question.size, question.dtype,
+                            question.group, question.gpu, question.cluster);
   return time.table != nullptr && time.table_distance <= kSameKind;
 }
 
@@ -396,10 +381,8 @@ void predict(const CollectiveQuestion& question, ValidationRow& row) {
 }
 
 // The row once more, in the groups of a secondary quantity.
-void add_secondary(const ValidationRow& row,
-                   const CollectiveQuestion& question,
-                   const std::string& quantity,
-                   std::vector<ValidationRow>& rows) {
+void add_secondary(const ValidationRow& row, const CollectiveQuestion& question,
+                   const std::string& quantity, std::vector<ValidationRow>& rows) {
   ValidationRow copy = row;
   copy.quantity = quantity;
   copy.secondary = true;

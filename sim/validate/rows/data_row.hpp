@@ -20,9 +20,7 @@ class DataRow {
  public:
   explicit DataRow(const yaml::Value& value) : value_(&value) {}
 
-  [[nodiscard]] bool has(std::string_view key) const {
-    return find(key) != nullptr;
-  }
+  [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
 
   // The value of a key that is neither absent nor null.
   [[nodiscard]] const yaml::Value* find(std::string_view key) const;
@@ -44,9 +42,7 @@ class DataRow {
   // Whether the text of `key` contains `words`.
   [[nodiscard]] bool mentions(std::string_view key, std::string_view words) const;
 
-  [[nodiscard]] const yaml::Value& value() const {
-    return *value_;
-  }
+  [[nodiscard]] const yaml::Value& value() const { return *value_; }
 
  private:
   const yaml::Value* value_;

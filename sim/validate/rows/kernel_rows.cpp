@@ -83,8 +83,7 @@ cost::Cost cast_cost(const model::GemmOp& op, const Machine& machine) {
                                     .read = bytes(elements * cast.read),
                                     .written = bytes(elements * cast.written / 2.0),
                                     .kernels = cast.kernels},
-                                   machine.gpu,
-                                   machine.stack);
+                                   machine.gpu, machine.stack);
   }
   return sum;
 }
@@ -218,8 +217,7 @@ Price price_memory(const DataRow& row, bool backward, const Machine& machine) {
                                .written = bytes(written),
                                .kernels = 1,
                                .width = row.integer("cols").value_or(0)},
-                              machine.gpu,
-                              machine.stack),
+                              machine.gpu, machine.stack),
       read + written};
 }
 

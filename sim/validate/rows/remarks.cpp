@@ -36,8 +36,7 @@ yaml::Limits data_limits() {
   return limits;
 }
 
-void read_remarks_beside(const std::filesystem::path& file,
-                         Remarks& remarks,
+void read_remarks_beside(const std::filesystem::path& file, Remarks& remarks,
                          Diagnostics& diagnostics) {
   const std::filesystem::path path = file.parent_path() / kRemarksFile;
   if (std::find(remarks.read.begin(), remarks.read.end(), path) != remarks.read.end() ||

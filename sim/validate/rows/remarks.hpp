@@ -28,8 +28,7 @@ struct Remarks {
 };
 
 // Adds the remarks in the folder of a data set, when there are any.
-void read_remarks_beside(const std::filesystem::path& file,
-                         Remarks& remarks,
+void read_remarks_beside(const std::filesystem::path& file, Remarks& remarks,
                          Diagnostics& diagnostics);
 
 // Data sets are larger than scenarios.

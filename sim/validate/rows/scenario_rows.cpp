@@ -81,8 +81,7 @@ bool without_losses(run::HoursKind kind) {
 }
 
 // What lies between a published duration and ours, and what published hours can tell.
-void add_notes(const scenario::MeasuredText& measured,
-               const report::Evaluation& evaluation,
+void add_notes(const scenario::MeasuredText& measured, const report::Evaluation& evaluation,
                ValidationRow& row) {
   const bool hours_asked = measured.metric == "gpu_hours";
   if (hours_asked && without_losses(measured.kind)) {
@@ -104,25 +103,21 @@ void add_notes(const scenario::MeasuredText& measured,
   }
 }
 
-ValidationRow row_of(const std::string& name,
-                     const scenario::MeasuredText& entry,
-                     const report::Evaluation& evaluation,
-                     Diagnostics& diagnostics) {
+ValidationRow row_of(const std::string& name, const scenario::MeasuredText& entry,
+                     const report::Evaluation& evaluation, Diagnostics& diagnostics) {
   ValidationRow row{.id = fmt::format("{}/{}", name, entry.metric), .group = name};
   const report::MetricInfo* metric = report::find_metric(entry.metric);
   if (metric == nullptr) {
-    diagnostics.error(entry.metric_where,
-                      fmt::format("{}.{}", kBlock, entry.metric),
-                      "is no metric",
-                      "orrery list metrics shows all");
+    diagnostics.error(entry.metric_where, fmt::format("{}.{}", kBlock, entry.metric),
+                      "is no metric", "orrery list metrics shows all");
     return row;
   }
   row.quantity = metric->name;
   row.unit = metric->json_key;
   const auto measured = value_of(*metric, entry.text);
   if (!measured) {
-    diagnostics.error(
-        entry.where, fmt::format("{}.{}", kBlock, entry.metric), "is no value of this metric");
+    diagnostics.error(entry.where, fmt::format("{}.{}", kBlock, entry.metric),
+                      "is no value of this metric");
     return row;
   }
   row.measured = *measured;
@@ -152,8 +147,8 @@ ValidationRow row_of(const std::string& name,
 std::vector<ValidationRow> scenario_rows(const DataSet& data) {
   const yaml::Value* block = DataRow(data.document).find(kBlock);
   if (block == nullptr || block->kind != yaml::Value::Kind::mapping) {
-    data.diagnostics.error(
-        data.document.where, kBlock, "is missing", "a mapping from metrics to what was measured");
+    data.diagnostics.error(data.document.where, kBlock, "is missing",
+                           "a mapping from metrics to what was measured");
     return {};
   }
   const std::string text = read_file(data.path, std::numeric_limits<std::uint32_t>::max());

@@ -61,9 +61,7 @@ class Comparison {
     }
   }
 
-  void differ(std::string what) {
-    mismatches_.push_back(std::move(what));
-  }
+  void differ(std::string what) { mismatches_.push_back(std::move(what)); }
 
   // Every expected field must have been compared, `flags` of them by the caller.
   [[nodiscard]] std::vector<std::string> mismatches(std::size_t flags = 0) {
@@ -147,9 +145,7 @@ std::optional<TickCosts> costs_of(const DataRow& row, const Schedule& schedule) 
   return whole ? std::optional(std::move(costs)) : std::nullopt;
 }
 
-Ticks widened(const std::vector<int>& values) {
-  return {values.begin(), values.end()};
-}
+Ticks widened(const std::vector<int>& values) { return {values.begin(), values.end()}; }
 
 Mismatches compare_exact(const DataRow& row, const Schedule& schedule, schedule::P2pMode mode) {
   const auto costs = costs_of(row, schedule);
@@ -220,16 +216,9 @@ Mismatches compare_refusal(const DataRow& row) {
 
 // Inside one combined step: compute and all-to-all of the layers on two streams.
 Mismatches compare_layer_overlap(const DataRow& row) {
-  static constexpr std::array<std::string_view, schedule::kLayerNodes> kNames = {"attn_f",
-                                                                                 "dispatch_f",
-                                                                                 "mlp_f",
-                                                                                 "combine_f",
-                                                                                 "combine_b",
-                                                                                 "mlp_b",
-                                                                                 "mlp_w",
-                                                                                 "dispatch_b",
-                                                                                 "attn_b",
-                                                                                 "attn_w"};
+  static constexpr std::array<std::string_view, schedule::kLayerNodes> kNames = {
+      "attn_f", "dispatch_f", "mlp_f",      "combine_f", "combine_b",
+      "mlp_b",  "mlp_w",      "dispatch_b", "attn_b",    "attn_w"};
   const schedule::LayerOverlap step = schedule::build_layer_overlap(
       {.forward_layers = small(row, "layers_forward"),
        .backward_layers = small(row, "layers_backward"),
@@ -298,8 +287,8 @@ Mismatches mismatches_of(const DataRow& row) {
     return {fmt::format("p2p mode `{}` is not known", mode_name)};
   }
   if (!schedule::p2p_mode_applies(*mode, schedule.kind) && row.text("schedule") != "explicit") {
-    return {fmt::format(
-        "p2p mode {} does not apply to {}", mode_name, schedule::to_string(schedule.kind))};
+    return {fmt::format("p2p mode {} does not apply to {}", mode_name,
+                        schedule::to_string(schedule.kind))};
   }
   return kind == "deadlock" ? compare_deadlock(row, schedule, *mode)
                             : compare_exact(row, schedule, *mode);

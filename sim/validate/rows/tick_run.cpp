@@ -41,8 +41,7 @@ std::int64_t ticks_of(const Schedule& schedule, const StepTask& task, const Tick
   }
 }
 
-TickRun summarize(const Schedule& schedule,
-                  const schedule::StepGraph& graph,
+TickRun summarize(const Schedule& schedule, const schedule::StepGraph& graph,
                   const engine::Timing& timing) {
   const auto devices = static_cast<std::size_t>(schedule.devices);
   TickRun run;
@@ -135,8 +134,8 @@ std::optional<Schedule> explicit_schedule(const DataRow& row) {
   schedule.chunks = static_cast<int>(row.integer("v").value_or(1));
   schedule.micro_batches = static_cast<int>(row.integer("m").value_or(0));
   const std::string name = row.text("placement");
-  const auto placement = std::find_if(
-      kPlacements.begin(), kPlacements.end(), [&name](const auto& p) { return p.first == name; });
+  const auto placement = std::find_if(kPlacements.begin(), kPlacements.end(),
+                                      [&name](const auto& p) { return p.first == name; });
   const std::vector<std::string> lists = row.texts("order");
   if (placement == kPlacements.end() || schedule.devices < 1 || schedule.chunks < 1 ||
       lists.size() != static_cast<std::size_t>(schedule.devices)) {

@@ -248,8 +248,6 @@ constexpr std::array<Formula, 16> kFormulas = {{{"fault_free_days", "d", fault_f
 
 }  // namespace
 
-std::span<const Formula> formulas() {
-  return kFormulas;
-}
+std::span<const Formula> formulas() { return kFormulas; }
 
 }  // namespace orrery::validate

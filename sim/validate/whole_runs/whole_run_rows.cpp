@@ -29,10 +29,9 @@ const Formula* formula_of(yaml::MappingReader& check) {
     names.push_back(formula.name);
   }
   const Value* word = check.take_required("formula", "a name", names.front());
-  const auto index =
-      word == nullptr
-          ? std::nullopt
-          : yaml::read_word(*word, check.path_of("formula"), names, check.diagnostics());
+  const auto index = word == nullptr ? std::nullopt
+                                     : yaml::read_word(*word, check.path_of("formula"), names,
+                                                       check.diagnostics());
   return index ? &formulas()[*index] : nullptr;
 }
 
@@ -73,8 +72,7 @@ ValidationRow matched(ValidationRow row, FormulaAnswer answer) {
   return row;
 }
 
-std::optional<ValidationRow> check_row(const Value& value,
-                                       const std::string& path,
+std::optional<ValidationRow> check_row(const Value& value, const std::string& path,
                                        const DataSet& data) {
   yaml::MappingReader check(value, data.diagnostics, path);
   ValidationRow row{.id = check.require_text("id").value_or(""),

@@ -61,8 +61,7 @@ SampleLog two_hosts() {
 }
 
 TEST(BuildTables, OneTablePerOperationAndGroup) {
-  const Imported imported = import_logs({log_text({}),
-                                         log_text(two_hosts()),
+  const Imported imported = import_logs({log_text({}), log_text(two_hosts()),
                                          log_text({.program = "all_gather_perf",
                                                    .redop = "none",
                                                    .factor = 0.875,
@@ -153,13 +152,9 @@ Seconds predicted(CollectiveKind kind, double size, const hardware::NetworkSpec&
       .ranks = 16, .nodes = 2, .ranks_per_node = 8, .domains = 2, .ranks_per_domain = 8};
   const bool gathers = kind == CollectiveKind::all_gather;
   const bool exchanges = kind == CollectiveKind::all_to_all;
-  return cost::collective_time(kind,
-                               bytes(gathers ? size / 16.0 : size),
-                               bytes(exchanges ? size * 16.0 : size),
-                               model::Dtype::bf16,
-                               group,
-                               *gpu,
-                               cluster)
+  return cost::collective_time(kind, bytes(gathers ? size / 16.0 : size),
+                               bytes(exchanges ? size * 16.0 : size), model::Dtype::bf16, group,
+                               *gpu, cluster)
       .total();
 }
 

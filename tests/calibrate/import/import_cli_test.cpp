@@ -48,9 +48,8 @@ TEST_F(ImportCli, WritesTablesThatAScenarioUses) {
   EXPECT_TRUE(has(tables, "as_of: 2026-11-20\n"));
   EXPECT_TRUE(has(tables, "    degraded: true\n"));
   EXPECT_TRUE(has(tables, "# assumed: nvlink_domain 8 ("));
-  EXPECT_EQ(
-      files(),
-      (std::vector<std::string>{"all_gather.log", "reduce_scatter.log", "tables.yaml", "two.log"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"all_gather.log", "reduce_scatter.log",
+                                               "tables.yaml", "two.log"}));
   // A slow fabric makes a slower step than the shipped tables.
   std::string scenario = cli::testing::small_scenario();
   write("shipped.yaml", scenario);

@@ -61,8 +61,8 @@ TEST(NcclJson, RefusesAFileThatEndsEarlyOrLacksFigures) {
       "output of the test)\n");
   std::string text = kJson;
   text.replace(text.find("\"time\":5368.709120"), 18, "\"time\":\"nan\"");
-  text.replace(
-      text.find("\"alg_bw\":200.000000,\"bus_bw\":200.000000,\"nwrong\":null"), 8, "\"b_bw\"  ");
+  text.replace(text.find("\"alg_bw\":200.000000,\"bus_bw\":200.000000,\"nwrong\":null"), 8,
+               "\"b_bw\"  ");
   Diagnostics lacking;
   read_text(text, lacking, "out.json");
   EXPECT_EQ(to_string(lacking),
@@ -111,8 +111,7 @@ TEST(NcclCsv, ReadsRowsWithoutAnInPlaceHalfAndRefusesOthers) {
   Diagnostics diagnostics;
   const auto logs = read_text(heading + "1048576,262144,float,none,-1,40,26.21,26.21,0,,,,N/A\n" +
                                   "1048576,262144,float,none,-1,slow,26.21,26.21,0,,,,\n",
-                              diagnostics,
-                              "sendrecv.csv");
+                              diagnostics, "sendrecv.csv");
   EXPECT_EQ(to_string(diagnostics),
             "sendrecv.csv:3:1: error: a row that does not fit the heading\n");
   ASSERT_EQ(logs.size(), 1U);

@@ -54,17 +54,10 @@ TEST(NcclText, ReadsTheColumnsAndTheDevices) {
 TEST(NcclText, StepsOverThePrefixesOfLaunchers) {
   const SampleLog sample;
   const std::string text = log_text(sample);
-  for (const std::string prefix : {"0: ",
-                                   "  0: ",
-                                   "[1,0]<stdout>:",
-                                   "[1,0]<stdout>: ",
-                                   "[0] ",
-                                   "2025-11-02T10:15:30.123456789Z ",
-                                   "2025-11-02 10:15:30 ",
-                                   "nccl-test-worker-0 ",
-                                   "[pod/nccl-launcher-x7/main] ",
-                                   "worker-0  | ",
-                                   "\x1b[32m[INFO]\x1b[0m "}) {
+  for (const std::string prefix :
+       {"0: ", "  0: ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "[0] ",
+        "2025-11-02T10:15:30.123456789Z ", "2025-11-02 10:15:30 ", "nccl-test-worker-0 ",
+        "[pod/nccl-launcher-x7/main] ", "worker-0  | ", "\x1b[32m[INFO]\x1b[0m "}) {
     SCOPED_TRACE(prefix);
     expect_sample(read_cleanly(prefixed(text, prefix)), sample);
   }
@@ -168,19 +161,8 @@ TEST(NcclText, ReadsPerIterationColumnsAndTimestamps) {
 }
 
 TEST(NcclText, ReadsEveryElementTypeAndTimesWithExponents) {
-  for (const std::string type : {"int8",
-                                 "uint8",
-                                 "int32",
-                                 "uint32",
-                                 "int64",
-                                 "uint64",
-                                 "half",
-                                 "float",
-                                 "double",
-                                 "bfloat16",
-                                 "f8e4m3",
-                                 "f8e5m2",
-                                 "fp8_e4m3"}) {
+  for (const std::string type : {"int8", "uint8", "int32", "uint32", "int64", "uint64", "half",
+                                 "float", "double", "bfloat16", "f8e4m3", "f8e5m2", "fp8_e4m3"}) {
     const auto logs =
         read_cleanly("# all_reduce_perf -b 8\n  17179869184  4294967296  " + type +
                      "  sum  -1  1.2e+06  14.32  25.05  0  1.2e+06  14.32  25.05  0\n");

@@ -23,8 +23,7 @@ struct RigOutcome {
   std::string messages;
 };
 
-RigOutcome resolve(const std::string& text,
-                   RigOptions options = {},
+RigOutcome resolve(const std::string& text, RigOptions options = {},
                    const std::string& name = "a.log") {
   RigOutcome outcome;
   Diagnostics diagnostics;
@@ -44,9 +43,7 @@ RigOptions infiniband() {
 }
 
 // A log without its list of devices and its name.
-std::string bare_text(const SampleLog& sample) {
-  return table_text(sample) + tail_text();
-}
+std::string bare_text(const SampleLog& sample) { return table_text(sample) + tail_text(); }
 
 TEST(RigFacts, ReadsTheHeadOfALog) {
   const RigOutcome outcome =

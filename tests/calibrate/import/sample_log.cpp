@@ -17,11 +17,8 @@ std::string fitted(double value, int width) {
 
 std::string place_text(const SampleLog& log, const SampleRow& row) {
   const double algbw = static_cast<double>(row.size) / row.time / 1000.0;
-  return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}",
-                     fitted(row.time, 7),
-                     fitted(algbw, 6),
-                     fitted(algbw * log.factor, 6),
-                     0);
+  return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", fitted(row.time, 7), fitted(algbw, 6),
+                     fitted(algbw * log.factor, 6), 0);
 }
 
 std::string head_text(const SampleLog& log) {
@@ -35,12 +32,7 @@ std::string head_text(const SampleLog& log) {
     text += fmt::format(
         "#  Rank {:2d} Group  0 Pid {:6d} on    node-{} device {:2d} [0000:{:02x}:00] "
         "{}\n",
-        rank,
-        4000 + rank,
-        rank / on_host,
-        rank % on_host,
-        16 + rank % on_host,
-        log.gpu);
+        rank, 4000 + rank, rank / on_host, rank % on_host, 16 + rank % on_host, log.gpu);
   }
   return text;
 }
@@ -55,14 +47,8 @@ std::string table_text(const SampleLog& log) {
       "(us)  (GB/s)  (GB/s)       \n";
   for (const SampleRow& row : log.rows) {
     const std::string place = place_text(log, row);
-    text += fmt::format("{:12d}  {:12d}  {:>8}  {:>6}  {:>6}{}{}\n",
-                        row.size,
-                        row.size / log.element,
-                        log.type,
-                        log.redop,
-                        -1,
-                        place,
-                        place);
+    text += fmt::format("{:12d}  {:12d}  {:>8}  {:>6}  {:>6}{}{}\n", row.size,
+                        row.size / log.element, log.type, log.redop, -1, place, place);
   }
   return text;
 }
@@ -85,8 +71,7 @@ std::string prefixed(const std::string& text, const std::string& prefix) {
   return result;
 }
 
-std::vector<CollectiveLog> read_text(const std::string& text,
-                                     Diagnostics& diagnostics,
+std::vector<CollectiveLog> read_text(const std::string& text, Diagnostics& diagnostics,
                                      const std::string& name) {
   Findings findings;
   read_log({name, text}, findings, diagnostics);

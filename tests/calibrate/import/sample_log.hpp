@@ -44,8 +44,7 @@ struct SampleLog {
 [[nodiscard]] std::string prefixed(const std::string& text, const std::string& prefix);
 
 // What the reader makes of a text; problems go to `diagnostics`.
-std::vector<CollectiveLog> read_text(const std::string& text,
-                                     Diagnostics& diagnostics,
+std::vector<CollectiveLog> read_text(const std::string& text, Diagnostics& diagnostics,
                                      const std::string& name = "sample.log");
 
 // The shipped profiles.

@@ -36,9 +36,7 @@ KinetoWriter layer() {
       .operation("aten::linear", 0.0, 40.0, 1)
       .operation("aten::mm", 5.0, 30.0, 2, product(4096, 14336, 4096, false, true))
       .launch(101, 10.0)
-      .kernel("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNT",
-              100.0,
-              700.0,
+      .kernel("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNT", 100.0, 700.0,
               {.correlation = 101, .external_id = 2})
       .operation("aten::mm", 50.0, 30.0, 3, product(4096, 14336, 4096, false, true))
       .launch(102, 55.0)
@@ -48,9 +46,7 @@ KinetoWriter layer() {
       .operation("aten::_scaled_dot_product_flash_attention", 90.0, 40.0, 4, kFlash)
       .operation("aten::_flash_attention_forward", 95.0, 30.0, 5)
       .launch(104, 100.0)
-      .kernel("void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>",
-              1600.0,
-              300.0,
+      .kernel("void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", 1600.0, 300.0,
               {.correlation = 104, .external_id = 5})
       .operation("aten::mm", 140.0, 10.0, 6, product(4096, 4096, 14336, false, false))
       .launch(105, 142.0)
@@ -122,10 +118,7 @@ TEST(TraceSamples, WhatTheTraceDoesNotSayIsLeftOutWithTheReason) {
       .operation("aten::mm", 0.0, 5.0, 1)
       .launch(1, 2.0)
       .kernel("nvjet_a", 100.0, 10.0, {.correlation = 1})
-      .operation("aten::mm",
-                 10.0,
-                 5.0,
-                 2,
+      .operation("aten::mm", 10.0, 5.0, 2,
                  R"("Input Dims": [[8, 4], [4, 16]], "Input Strides": [], )" + kTypes)
       .launch(2, 12.0)
       .kernel("nvjet_b", 110.0, 20.0, {.correlation = 2})

@@ -90,35 +90,23 @@ extern "C" {
   return real(file, to, bytes);
 }
 
-[[gnu::visibility("default")]] int __libc_start_main(Main main_function,
-                                                     int argc,
-                                                     char** argv,
-                                                     void (*init)(),
-                                                     void (*fini)(),
-                                                     void (*rtld_fini)(),
-                                                     void* stack_end) {
+[[gnu::visibility("default")]] int __libc_start_main(Main main_function, int argc, char** argv,
+                                                     void (*init)(), void (*fini)(),
+                                                     void (*rtld_fini)(), void* stack_end) {
   using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
   real_main = main_function;
-  return next<Start>("__libc_start_main")(
-      counted_main, argc, argv, init, fini, rtld_fini, stack_end);
+  return next<Start>("__libc_start_main")(counted_main, argc, argv, init, fini, rtld_fini,
+                                          stack_end);
 }
 }
 
-[[gnu::visibility("default")]] void* operator new(std::size_t bytes) {
-  return allocated(bytes);
-}
+[[gnu::visibility("default")]] void* operator new(std::size_t bytes) { return allocated(bytes); }
 
-[[gnu::visibility("default")]] void* operator new[](std::size_t bytes) {
-  return allocated(bytes);
-}
+[[gnu::visibility("default")]] void* operator new[](std::size_t bytes) { return allocated(bytes); }
 
-[[gnu::visibility("default")]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
+[[gnu::visibility("default")]] void operator delete(void* memory) noexcept { std::free(memory); }
 
-[[gnu::visibility("default")]] void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
+[[gnu::visibility("default")]] void operator delete[](void* memory) noexcept { std::free(memory); }
 
 [[gnu::visibility("default")]] void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
   std::free(memory);

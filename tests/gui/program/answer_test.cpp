@@ -192,8 +192,7 @@ TEST(Plots, OfMemoryOverTheStepReachThePeakOfEachStage) {
   for (std::size_t stage = 0; stage < plot.series.size(); ++stage) {
     const PlotSeries& line = plot.series[stage];
     EXPECT_NEAR(*std::max_element(line.y.begin(), line.y.end()),
-                in_bytes(evaluation.step.memory[stage].peak()),
-                1.0);
+                in_bytes(evaluation.step.memory[stage].peak()), 1.0);
     EXPECT_EQ(line.x.back(), in_seconds(to_seconds(evaluation.step.step_time)));
   }
 }
@@ -335,8 +334,7 @@ TEST(Dashboard, SaysWhatChangedAgainstTheBaseline) {
 TEST(Dashboard, SaysWhyARunDoesNotFit) {
   const OutcomePtr big =
       evaluate_text({.text = replaced(replaced(run_scenario(), "tensor: 8", "tensor: 4"),
-                                      "recompute: full",
-                                      "recompute: none"),
+                                      "recompute: full", "recompute: none"),
                      .file_name = sample()->file_name});
   ASSERT_NE(big->evaluation, nullptr);
   const Dashboard board = dashboard(*big->evaluation, nullptr);

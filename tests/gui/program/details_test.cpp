@@ -29,10 +29,8 @@ class DetailsOfTimeline : public ::testing::Test {
     window = std::make_unique<MainWindow>();
     window->show();
     const QString file = folder.filePath("run.yaml");
-    testing::write_text(file,
-                        testing::replaced(testing::run_scenario(),
-                                          "{preset: rsc1-2024}",
-                                          "{preset: rsc1-2024, node_rate: 0.5/d}"));
+    testing::write_text(file, testing::replaced(testing::run_scenario(), "{preset: rsc1-2024}",
+                                                "{preset: rsc1-2024, node_rate: 0.5/d}"));
     page = window->open_file(file);
     ASSERT_TRUE(wait_for([this] { return page->answered() && !page->stale(); }));
     window->timeline().resize(900, 500);
@@ -50,9 +48,7 @@ class DetailsOfTimeline : public ::testing::Test {
     return 0;
   }
 
-  [[nodiscard]] QString words() const {
-    return window->findChild<DetailsView*>()->toPlainText();
-  }
+  [[nodiscard]] QString words() const { return window->findChild<DetailsView*>()->toPlainText(); }
 
   [[nodiscard]] bool drawer_open() const {
     return window->findChild<QDockWidget*>("Details")->isVisible();

@@ -22,9 +22,7 @@ using testing::write_text;
 
 class Document : public ::testing::Test {
  protected:
-  [[nodiscard]] QString path(const char* name) const {
-    return folder.filePath(name);
-  }
+  [[nodiscard]] QString path(const char* name) const { return folder.filePath(name); }
 
   QTemporaryDir folder;
   ScenarioDocument document;

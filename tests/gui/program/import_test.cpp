@@ -44,8 +44,7 @@ constexpr const char* kZero = R"({
 })";
 
 const Table* table_of(const ImportAnswer& answer, const QString& title) {
-  const auto found = std::find_if(answer.tables.begin(),
-                                  answer.tables.end(),
+  const auto found = std::find_if(answer.tables.begin(), answer.tables.end(),
                                   [&](const Table& table) { return table.title == title; });
   return found == answer.tables.end() ? nullptr : &*found;
 }
@@ -115,11 +114,8 @@ TEST_F(ImportWindow, AsksForWhatNoFileSaysAndNamesWhereTheRestComesFrom) {
       "configuration (JSON)): a model of 8.03B parameters. 5 keys are still to be stated"))
       << page->sentence().toStdString();
   EXPECT_EQ(asked_keys(answer),
-            (std::vector<QString>{"cluster.gpu",
-                                  "cluster.nodes",
-                                  "cluster.network.preset",
-                                  "model.sequence_length",
-                                  "batch.global"}))
+            (std::vector<QString>{"cluster.gpu", "cluster.nodes", "cluster.network.preset",
+                                  "model.sequence_length", "batch.global"}))
       << "the batch follows from the number of GPUs";
   EXPECT_FALSE(answer.sound);
   const Table* keys = table_of(answer, "Keys");
@@ -134,9 +130,8 @@ TEST_F(ImportWindow, AsksForWhatNoFileSaysAndNamesWhereTheRestComesFrom) {
   EXPECT_EQ((*layers)[4].text, "num_hidden_layers");
   const Table* idle = table_of(answer, "Without effect on cost");
   ASSERT_NE(idle, nullptr);
-  EXPECT_TRUE(std::any_of(idle->rows.begin(), idle->rows.end(), [](const auto& row) {
-    return row[1].text == "wall_clock_breakdown";
-  }));
+  EXPECT_TRUE(std::any_of(idle->rows.begin(), idle->rows.end(),
+                          [](const auto& row) { return row[1].text == "wall_clock_breakdown"; }));
 }
 
 TEST_F(ImportWindow, OpensTheTextThatTheCommandLineWrites) {
@@ -150,19 +145,9 @@ TEST_F(ImportWindow, OpensTheTextThatTheCommandLineWrites) {
   QProcess process;
   process.setWorkingDirectory(folder.path());
   process.start(QString(kBinaryDir) + "/bin/orrery",
-                {"import",
-                 model,
-                 zero,
-                 "--name",
-                 QDir(folder.path()).dirName(),
-                 "--set",
-                 "cluster.gpu=h100-sxm-80gb",
-                 "--set",
-                 "cluster.nodes=2",
-                 "--set",
-                 "cluster.network.preset=infiniband-400g",
-                 "--set",
-                 "model.sequence_length=8192"});
+                {"import", model, zero, "--name", QDir(folder.path()).dirName(), "--set",
+                 "cluster.gpu=h100-sxm-80gb", "--set", "cluster.nodes=2", "--set",
+                 "cluster.network.preset=infiniband-400g", "--set", "model.sequence_length=8192"});
   ASSERT_TRUE(process.waitForFinished());
   QString printed = QString::fromUtf8(process.readAllStandardOutput());
   EXPECT_EQ(printed.count("given: --set"), 4);

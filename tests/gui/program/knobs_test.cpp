@@ -50,9 +50,7 @@ class Knobs : public ::testing::Test {
     });
   }
 
-  [[nodiscard]] KnobStrip& strip() const {
-    return *window->findChild<KnobStrip*>();
-  }
+  [[nodiscard]] KnobStrip& strip() const { return *window->findChild<KnobStrip*>(); }
 
   template <typename Field>
   [[nodiscard]] Field* field(const char* name) const {

@@ -35,9 +35,7 @@ using testing::replaced;
 using testing::wait_for;
 using testing::write_text;
 
-std::string sample_text() {
-  return small_text() + narrow_block();
-}
+std::string sample_text() { return small_text() + narrow_block(); }
 
 class Plans : public ::testing::Test {
  protected:
@@ -53,13 +51,9 @@ class Plans : public ::testing::Test {
     delete folder_;
   }
 
-  static QString path() {
-    return folder_->filePath("small.yaml");
-  }
+  static QString path() { return folder_->filePath("small.yaml"); }
 
-  static const plan::Plan& plan() {
-    return *outcome_->plan;
-  }
+  static const plan::Plan& plan() { return *outcome_->plan; }
 
   static QTemporaryDir* folder_;
   static PlanPtr outcome_;
@@ -157,8 +151,8 @@ TEST_F(Plans, ScatterTellsItsPointsApartByShape) {
       }
     }
     EXPECT_EQ(marks, front.points.size());
-    const auto on_front = std::count_if(
-        front.points.begin(), front.points.end(), [](const auto& point) { return point.on_front; });
+    const auto on_front = std::count_if(front.points.begin(), front.points.end(),
+                                        [](const auto& point) { return point.on_front; });
     EXPECT_EQ(on_line, static_cast<std::size_t>(on_front));
     EXPECT_EQ(shown.series.back().mark, PlotMark::star) << "the best is drawn on top";
     EXPECT_EQ(trade_off_table(plan(), front).table.rows.size(), on_line);
@@ -248,8 +242,8 @@ TEST(PlanProgress, SaysHowFarAndHowLong) {
 }
 
 const PlanOption& option(const std::vector<PlanOption>& options, const std::string& key) {
-  const auto found = std::find_if(
-      options.begin(), options.end(), [&](const PlanOption& one) { return one.key == key; });
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const PlanOption& one) { return one.key == key; });
   EXPECT_NE(found, options.end()) << key;
   return *found;
 }
@@ -268,24 +262,20 @@ TEST(PlanOptions, SayWhatHoldsWithoutThem) {
 }
 
 TEST(PlanOptions, GoBeforeTheScenarioAndTakeTheSpellingOfTheCommand) {
-  const auto changes = plan_changes(sample_text(),
-                                    {{"plan.search.nodes", "2,4"},
-                                     {"plan.search.context", "1, 2"},
-                                     {"plan.search.tensor", " fixed "},
-                                     {"plan.search.micro", ""},
-                                     {"plan.search.sharding", "auto"},
-                                     {"plan.finalists", "6"}});
+  const auto changes = plan_changes(sample_text(), {{"plan.search.nodes", "2,4"},
+                                                    {"plan.search.context", "1, 2"},
+                                                    {"plan.search.tensor", " fixed "},
+                                                    {"plan.search.micro", ""},
+                                                    {"plan.search.sharding", "auto"},
+                                                    {"plan.finalists", "6"}});
   std::map<std::string, std::string> said;
   for (const scenario::KeyValue& change : changes) {
     said[change.key] = change.value;
   }
   const std::map<std::string, std::string> expected = {
-      {"plan.search.nodes", "[2,4]"},
-      {"plan.search.context", "[1, 2]"},
-      {"plan.search.tensor", "auto"},
-      {"plan.search.sharding", "auto"},
-      {"plan.finalists", "6"},
-      {"plan.fix", "[shard_group, offload, tensor]"}};
+      {"plan.search.nodes", "[2,4]"}, {"plan.search.context", "[1, 2]"},
+      {"plan.search.tensor", "auto"}, {"plan.search.sharding", "auto"},
+      {"plan.finalists", "6"},        {"plan.fix", "[shard_group, offload, tensor]"}};
   EXPECT_EQ(said, expected);
   Diagnostics diagnostics;
   auto base = scenario::ScenarioTemplate::from_text(sample_text(), "x.yaml", diagnostics);

@@ -44,21 +44,13 @@ class PlanView : public ::testing::Test {
     page->show_plan();
   }
 
-  [[nodiscard]] QString file() const {
-    return folder.filePath("small.yaml");
-  }
+  [[nodiscard]] QString file() const { return folder.filePath("small.yaml"); }
 
-  [[nodiscard]] PlanPanel& panel() const {
-    return page->plan();
-  }
+  [[nodiscard]] PlanPanel& panel() const { return page->plan(); }
 
-  [[nodiscard]] PlanResultView& result() const {
-    return page->plan().result();
-  }
+  [[nodiscard]] PlanResultView& result() const { return page->plan().result(); }
 
-  [[nodiscard]] AnswerTable& ranking() const {
-    return result().table(PlanResultView::ranking);
-  }
+  [[nodiscard]] AnswerTable& ranking() const { return result().table(PlanResultView::ranking); }
 
   // With the button of the page that says what a plan is.
   void find_plan() {
@@ -67,9 +59,7 @@ class PlanView : public ::testing::Test {
     ASSERT_NE(panel().outcome()->plan, nullptr);
   }
 
-  [[nodiscard]] const plan::Plan& plan() const {
-    return *panel().outcome()->plan;
-  }
+  [[nodiscard]] const plan::Plan& plan() const { return *panel().outcome()->plan; }
 
   // The text of a scenario that an action opens.
   std::string opened(const std::function<void()>& action) {
@@ -114,8 +104,8 @@ TEST_F(PlanView, ARowIsThePointAndThePointTheRow) {
   ASSERT_TRUE(result().chosen());
   EXPECT_EQ(result().chosen()->tag, plan().finalists.front().proposal.tag);
   const QModelIndex second = ranking().model()->index(1, 0);
-  QTest::mouseClick(
-      ranking().viewport(), Qt::LeftButton, {}, ranking().visualRect(second).center());
+  QTest::mouseClick(ranking().viewport(), Qt::LeftButton, {},
+                    ranking().visualRect(second).center());
   EXPECT_EQ(result().chosen()->tag, plan().finalists[1].proposal.tag);
   ChartView& chart = result().chart();
   ASSERT_TRUE(chart.read()) << "the point of the row is marked";

@@ -16,8 +16,7 @@ namespace orrery::gui::testing {
 // True as soon as the condition holds; false after half a minute.
 [[nodiscard]] bool wait_for(const std::function<bool()>& condition);
 
-[[nodiscard]] std::string replaced(std::string text,
-                                   const std::string& from,
+[[nodiscard]] std::string replaced(std::string text, const std::string& from,
                                    const std::string& to);
 
 void write_text(const QString& path, const std::string& text);

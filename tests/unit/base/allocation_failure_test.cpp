@@ -30,9 +30,7 @@ thread_local long allocations_left = -1;  // -1: as many as there is memory for
   return memory;
 }
 
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 
 [[gnu::noinline]] void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
   std::free(memory);

@@ -14,8 +14,8 @@ namespace {
 
 TEST(Diagnostics, PrintsFileLineColumnKeyMessageAndAllowedValues) {
   Diagnostics diagnostics;
-  diagnostics.error(
-      {"a.yaml", 12, 11}, "layout.tensor", "6 does not divide 64 heads", "1, 2, 4, 8");
+  diagnostics.error({"a.yaml", 12, 11}, "layout.tensor", "6 does not divide 64 heads",
+                    "1, 2, 4, 8");
   EXPECT_EQ(to_string(diagnostics),
             "a.yaml:12:11: error: layout.tensor: 6 does not divide 64 heads (1, 2, 4, 8)\n");
 }

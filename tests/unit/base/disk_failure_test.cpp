@@ -18,8 +18,8 @@ using test::DiskModel;
 using test::Unsynced;
 using Trouble = DiskModel::Trouble;
 
-constexpr std::array kEverythingUnsynced = {
-    Unsynced::lost, Unsynced::whole, Unsynced::half, Unsynced::zeros};
+constexpr std::array kEverythingUnsynced = {Unsynced::lost, Unsynced::whole, Unsynced::half,
+                                            Unsynced::zeros};
 constexpr int kMostCalls = 100;
 const std::string kPath = "/model/result.json";
 const std::string kOld = "the old answer";

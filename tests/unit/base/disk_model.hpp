@@ -35,9 +35,7 @@ class DiskModel : public FileSystem {
     trouble_ = trouble;
   }
 
-  [[nodiscard]] bool has_failed() const {
-    return trouble_ != Trouble::none && calls_ >= fail_at_;
-  }
+  [[nodiscard]] bool has_failed() const { return trouble_ != Trouble::none && calls_ >= fail_at_; }
 
   // The power is back: nothing is open.
   void restart(Unsynced content, bool names_kept) {
@@ -66,9 +64,7 @@ class DiskModel : public FileSystem {
     return found == names_.end() ? "(no file)" : found->second->now;
   }
 
-  [[nodiscard]] std::size_t files() const {
-    return names_.size();
-  }
+  [[nodiscard]] std::size_t files() const { return names_.size(); }
 
   int open(const std::string& path, int flags, mode_t /*mode*/) const override {
     const std::lock_guard lock(mutex_);

@@ -31,13 +31,9 @@ class FileTest : public testing::Test {
     folder_ = name;
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] fs::path path(const std::string& name) const {
-    return folder_ / name;
-  }
+  [[nodiscard]] fs::path path(const std::string& name) const { return folder_ / name; }
 
   void put(const std::string& name, const std::string& content) const {
     std::ofstream(path(name), std::ios::binary) << content;

@@ -19,8 +19,7 @@ TEST(ParallelFor, RunsEveryIndexOnce) {
     for (const std::int64_t grain : {1, 3, 64, 5000}) {
       constexpr std::int64_t kIndices = 1000;
       std::vector<std::atomic<int>> visits(kIndices);
-      const bool complete = parallel_for(kIndices,
-                                         {.threads = threads, .grain = grain},
+      const bool complete = parallel_for(kIndices, {.threads = threads, .grain = grain},
                                          [&](std::int64_t begin, std::int64_t end) {
                                            EXPECT_LE(end - begin, grain);
                                            EXPECT_LE(end, kIndices);
@@ -78,20 +77,19 @@ TEST(ParallelFor, AnEarlierStopRequestRunsNothing) {
   std::stop_source stop;
   stop.request_stop();
   bool called = false;
-  EXPECT_FALSE(parallel_for(
-      10, {.stop = stop.get_token()}, [&](std::int64_t, std::int64_t) { called = true; }));
+  EXPECT_FALSE(parallel_for(10, {.stop = stop.get_token()},
+                            [&](std::int64_t, std::int64_t) { called = true; }));
   EXPECT_FALSE(called);
 }
 
 std::vector<double> draws_by_trial(int threads, std::int64_t grain) {
   constexpr std::uint64_t kSeed = 11;
   std::vector<double> slots(500);
-  parallel_for(static_cast<std::int64_t>(slots.size()),
-               {.threads = threads, .grain = grain},
+  parallel_for(static_cast<std::int64_t>(slots.size()), {.threads = threads, .grain = grain},
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
-                   RandomStream random(
-                       kSeed, static_cast<std::uint32_t>(i), Purpose::property_test);
+                   RandomStream random(kSeed, static_cast<std::uint32_t>(i),
+                                       Purpose::property_test);
                    slots[static_cast<std::size_t>(i)] = in_hours(random.exponential(hours(3.0)));
                  }
                });

@@ -159,8 +159,8 @@ TEST(Provenance, EveryKindHasItsPrintedName) {
 }
 
 TEST(Provenance, CoefficientCarriesSourceResidualAndRange) {
-  const Coefficient<Seconds> fitted(
-      microseconds(5.0), {SourceKind::measured, "profile h100"}, 0.03, ValidRange{8.0, 64.0});
+  const Coefficient<Seconds> fitted(microseconds(5.0), {SourceKind::measured, "profile h100"}, 0.03,
+                                    ValidRange{8.0, 64.0});
   EXPECT_EQ(fitted.kind(), SourceKind::measured);
   EXPECT_EQ(fitted.source().citation, "profile h100");
   EXPECT_EQ(fitted.residual(), 0.03);

@@ -39,9 +39,7 @@ class CalibrateCommand : public ::testing::Test {
     fs::create_directories(folder_);
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder_ / name).string();
@@ -56,8 +54,8 @@ class CalibrateCommand : public ::testing::Test {
     Outcome outcome;
     testing::internal::CaptureStdout();
     try {
-      outcome.code = calibrate_command(
-          static_cast<int>(words.size()), words.data(), {.bench = bench(), .collectives = group_});
+      outcome.code = calibrate_command(static_cast<int>(words.size()), words.data(),
+                                       {.bench = bench(), .collectives = group_});
     } catch (...) {
       (void)testing::internal::GetCapturedStdout();
       throw;
@@ -99,16 +97,15 @@ TEST_F(CalibrateCommand, WritesAProfileForScenarios) {
   (void)run({"--quick", "-q", "-o", path("mine.yaml")});
   Diagnostics diagnostics;
   const hardware::ProfileSearch search{{fs::path(kSourceDir) / "scenarios" / "profiles"}};
-  const auto gpu = hardware::load_gpu_profile(
-      path("mine.yaml"), search, SourceLocation{}, "cluster.gpu", diagnostics);
+  const auto gpu = hardware::load_gpu_profile(path("mine.yaml"), search, SourceLocation{},
+                                              "cluster.gpu", diagnostics);
   ASSERT_TRUE(gpu) << to_string(diagnostics);
   const hardware::GemmRate* bf16 = gpu->find_gemm(model::Dtype::bf16);
   ASSERT_NE(bf16, nullptr);
   EXPECT_EQ(bf16->sustained.source().kind, SourceKind::measured);
   EXPECT_NEAR(in_teraflop_per_second(bf16->sustained.value()), 700.0, 25.0);
   EXPECT_NEAR(in_terabytes_per_second(gpu->hbm_bandwidth.value()) * gpu->memory_efficiency.value(),
-              4.0,
-              0.1);
+              4.0, 0.1);
 }
 
 // The samples alone give the same answer, without a GPU.

@@ -34,13 +34,9 @@ class FormulaBench : public Bench {
     fingerprint_.tool = "test";
   }
 
-  [[nodiscard]] const Fingerprint& fingerprint() const override {
-    return fingerprint_;
-  }
+  [[nodiscard]] const Fingerprint& fingerprint() const override { return fingerprint_; }
 
-  [[nodiscard]] Fingerprint& machine() {
-    return fingerprint_;
-  }
+  [[nodiscard]] Fingerprint& machine() { return fingerprint_; }
 
   [[nodiscard]] Sample measure(const kernels::KernelCase& kernel,
                                const MeasureOptions& options) override {
@@ -90,13 +86,9 @@ class FormulaBench : public Bench {
             .where = "row 3"};
   }
 
-  [[nodiscard]] bool usable() override {
-    return alive;
-  }
+  [[nodiscard]] bool usable() override { return alive; }
 
-  [[nodiscard]] std::string now() const override {
-    return "2026-11-20T12:00:00Z";
-  }
+  [[nodiscard]] std::string now() const override { return "2026-11-20T12:00:00Z"; }
 
   [[nodiscard]] SettlingCurve soak(Seconds duration) override {
     soaks.push_back(in_seconds(duration));

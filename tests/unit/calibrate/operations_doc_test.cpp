@@ -35,17 +35,13 @@ std::string operations_markdown() {
     const std::string roles = joined<kernels::Role>(
         row.roles, [](const kernels::Role& role) { return std::string(to_string(role)); });
     table += fmt::format(
-        "| {} | {} | {} | {} | {} | {} | {} |\n",
-        row.name,
-        roles.empty() ? "-" : roles,
+        "| {} | {} | {} | {} | {} | {} | {} |\n", row.name, roles.empty() ? "-" : roles,
         joined<kernels::Precision>(
             row.precisions,
             [](const kernels::Precision& precision) { return std::string(to_string(precision)); }),
         joined<std::string_view>(row.axes,
                                  [](const std::string_view& axis) { return std::string(axis); }),
-        row.flop,
-        row.read,
-        row.written);
+        row.flop, row.read, row.written);
   }
   return table;
 }

@@ -82,13 +82,9 @@ class SampleFile : public ::testing::Test {
     fs::create_directories(folder_);
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] fs::path path() const {
-    return folder_ / "a.samples.jsonl";
-  }
+  [[nodiscard]] fs::path path() const { return folder_ / "a.samples.jsonl"; }
 
   static std::string refusal(const std::function<void()>& body) {
     try {
@@ -139,23 +135,16 @@ TEST(Sample, AConditionIsPartOfThePoint) {
 TEST(Condition, ReadsBackWhatItWrites) {
   using Kind = Condition::Kind;
   for (const Condition& condition :
-       {Condition{},
-        Condition{.kind = Kind::enqueued},
-        Condition{.kind = Kind::graph, .count = 64},
+       {Condition{}, Condition{.kind = Kind::enqueued}, Condition{.kind = Kind::graph, .count = 64},
         Condition{.kind = Kind::fewer_multiprocessors, .count = 16},
         Condition{.kind = Kind::streaming, .count = 8},
         Condition{.kind = Kind::concurrent, .count = 4},
         Condition{.kind = Kind::beside, .count = 0, .other = gemm(128)}}) {
     EXPECT_EQ(parse_condition(to_text(condition)), condition) << to_text(condition);
   }
-  for (const std::string_view wrong : {"alone",
-                                       "graph calls=",
-                                       "graph calls=0",
-                                       "graph calls=2x",
-                                       "multiprocessors removed=-1",
-                                       "multiprocessors streaming=0",
-                                       "beside",
-                                       "beside nothing"}) {
+  for (const std::string_view wrong :
+       {"alone", "graph calls=", "graph calls=0", "graph calls=2x", "multiprocessors removed=-1",
+        "multiprocessors streaming=0", "beside", "beside nothing"}) {
     EXPECT_EQ(parse_condition(wrong), std::nullopt) << wrong;
   }
 }
@@ -287,9 +276,8 @@ TEST_F(SampleFile, OfTheOldFormIsRefusedByName) {
   const std::string old =
       ": is of the old form orrery-samples/1, which does not say which board was measured nor "
       "whether its clock had settled: measure again into another file";
-  write_file_atomically(path(),
-                        R"({"schema":"orrery-samples/1","fingerprint":{}})"
-                        "\n");
+  write_file_atomically(path(), R"({"schema":"orrery-samples/1","fingerprint":{}})"
+                                "\n");
   EXPECT_EQ(refusal([&] { (void)read_measurements(path()); }), path().string() + old);
   EXPECT_EQ(refusal([&] { const SampleJournal journal(path(), machine()); }),
             path().string() + old);

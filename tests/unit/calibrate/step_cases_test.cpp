@@ -70,8 +70,7 @@ TEST(StepCases, SharesAddUpToOneAndFall) {
 
 TEST(StepCases, ExpertsAreGroupedProducts) {
   std::string text = kDense;
-  text.replace(text.find("gated_mlp: true"),
-               15,
+  text.replace(text.find("gated_mlp: true"), 15,
                "gated_mlp: true, moe: {num_experts: 8, top_k: 2, ffn_hidden_size: 512}");
   bool grouped = false;
   for (const StepCase& one : cases_of(text)) {

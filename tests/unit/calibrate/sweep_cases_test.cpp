@@ -25,12 +25,8 @@ std::map<std::string, int> counts(Depth depth) {
 }
 
 TEST(SweepCases, QuickIsASmallPartOfEachBlock) {
-  const std::map<std::string, int> expected = {{"anchors", 2},
-                                               {"attention", 6},
-                                               {"conditions", 3},
-                                               {"dense", 18},
-                                               {"memory", 10},
-                                               {"optimizer", 2},
+  const std::map<std::string, int> expected = {{"anchors", 2},  {"attention", 6}, {"conditions", 3},
+                                               {"dense", 18},   {"memory", 10},   {"optimizer", 2},
                                                {"transfers", 4}};
   EXPECT_EQ(counts(Depth::quick), expected);
 }

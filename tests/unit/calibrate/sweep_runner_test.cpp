@@ -29,16 +29,11 @@ class SweepRunner : public ::testing::Test {
     fs::create_directories(folder_);
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] fs::path path() const {
-    return folder_ / "samples.jsonl";
-  }
+  [[nodiscard]] fs::path path() const { return folder_ / "samples.jsonl"; }
 
-  SweepReport run(FormulaBench& bench,
-                  const SweepOptions& options = {},
+  SweepReport run(FormulaBench& bench, const SweepOptions& options = {},
                   const std::vector<SweepCase>& exact = {}) {
     SampleJournal journal(path(), bench.fingerprint());
     const SweepReport report = run_sweep(exact, sweep_cases(Depth::quick), bench, journal, options);

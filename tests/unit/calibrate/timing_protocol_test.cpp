@@ -123,13 +123,9 @@ class FormulaSource : public ReplaySource {
     since_load_ = 0.0;
   }
 
-  [[nodiscard]] std::optional<double> energy() override {
-    return joules_;
-  }
+  [[nodiscard]] std::optional<double> energy() override { return joules_; }
 
-  [[nodiscard]] int calls() const override {
-    return 4;
-  }
+  [[nodiscard]] int calls() const override { return 4; }
 
   std::optional<double> clock = std::nullopt;
   std::function<std::uint64_t(int replay)> reasons;
@@ -147,9 +143,7 @@ class FormulaSource : public ReplaySource {
   RandomStream random_{3, 0, Purpose::property_test};
 };
 
-double median_us(const Timing& timing) {
-  return summarise(timing.times).median;
-}
+double median_us(const Timing& timing) { return summarise(timing.times).median; }
 
 TEST(Settling, NothingCountsWhileABoardIsStillFast) {
   for (const double fast : {0.05, 0.08, 0.11}) {
@@ -206,10 +200,10 @@ TEST(Settling, SlowReplaysAreSixAtLeast) {
 
 TEST(Throttling, ABrakeOrALowClockHoldsBackAPowerLimitDoesNot) {
   const ThrottleRule rule;
-  const auto held =
-      [&](std::optional<std::uint64_t> reasons, std::optional<double> clock, Regime regime) {
-        return is_held_back(reasons, clock, 1980.0, regime, rule);
-      };
+  const auto held = [&](std::optional<std::uint64_t> reasons, std::optional<double> clock,
+                        Regime regime) {
+    return is_held_back(reasons, clock, 1980.0, regime, rule);
+  };
   EXPECT_FALSE(held(kPowerCap, 1450.0, Regime::sustained));
   EXPECT_TRUE(held(kPowerCap, 1450.0, Regime::burst)) << "0.73 of its clock is no burst";
   EXPECT_TRUE(held(kPowerCap | kBrake, 1450.0, Regime::sustained));

@@ -22,8 +22,7 @@ TEST(Attention, RateHalvesAtTheHalfLength) {
   op.causal = false;
   ASSERT_TRUE(gpu.attention.full_ratio.has_value());
   EXPECT_NEAR(attention_rate(op, gpu, stack) / gpu.attention.forward.value(),
-              1.0 / (1.0 + gpu.attention.full_ratio->value()),
-              1e-12);
+              1.0 / (1.0 + gpu.attention.full_ratio->value()), 1e-12);
 }
 
 TEST(Attention, TheStackNamesTheGenerationOfItsKernel) {
@@ -119,12 +118,10 @@ TEST(Attention, TheEightBitBackwardHasItsOwnHalfLengthAndCausalRate) {
   op.dtype = Dtype::fp8;
   const double half = rate.half_length.value() * rate.backward_ratio_fp8->value();
   EXPECT_NEAR(attention_rate(op, gpu, stack) / rate.backward_fp8->value(),
-              rate.causal_backward_fp8->value() / (1.0 + half / 8192.0),
-              1e-12);
+              rate.causal_backward_fp8->value() / (1.0 + half / 8192.0), 1e-12);
   op.causal = false;
   EXPECT_NEAR(attention_rate(op, gpu, stack) / rate.backward_fp8->value(),
-              1.0 / (1.0 + half * rate.full_ratio->value() / 8192.0),
-              1e-12);
+              1.0 / (1.0 + half * rate.full_ratio->value() / 8192.0), 1e-12);
   op.dtype = Dtype::bf16;
   EXPECT_NEAR(attention_rate(op, gpu, stack) / rate.backward.value(),
               1.0 / (1.0 + rate.half_length.value() * rate.full_ratio->value() *
@@ -154,8 +151,8 @@ TEST(Attention, FewTilesLeaveSmsIdle) {
   op.query_length = op.key_length = 4096;  // 64 tiles on 132 SMs
   model::AttentionOp full = op;
   full.heads = full.query_groups = 64;
-  EXPECT_NEAR(
-      attention_rate(op, gpu, stack) / attention_rate(full, gpu, stack), 64.0 / 132.0, 1e-12);
+  EXPECT_NEAR(attention_rate(op, gpu, stack) / attention_rate(full, gpu, stack), 64.0 / 132.0,
+              1e-12);
 }
 
 }  // namespace

@@ -11,11 +11,8 @@ namespace {
 using model::CollectiveKind;
 using model::Dtype;
 
-double bus_gigabytes(CollectiveKind kind,
-                     Bytes size,
-                     const layout::GroupPlacement& group,
-                     const hardware::GpuProfile& gpu,
-                     const hardware::ClusterSpec& cluster,
+double bus_gigabytes(CollectiveKind kind, Bytes size, const layout::GroupPlacement& group,
+                     const hardware::GpuProfile& gpu, const hardware::ClusterSpec& cluster,
                      Dtype dtype = Dtype::bf16) {
   const Seconds time = collective_time(kind, size, size, dtype, group, gpu, cluster).total();
   return in_gigabytes_per_second(size / time) * bus_factor(kind, group.ranks);
@@ -28,22 +25,18 @@ TEST(Collective, ReachesThePublishedPlateausOfOneHost) {
   const Bytes large = gibibytes(8.0);
   const auto all_reduce = CollectiveKind::all_reduce;
   EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("h100-sxm-80gb"), one),
-              478.0,
-              8.0);
+              478.0, 8.0);
   auto h200 = testing::gpu_profile("h200-sxm");
   EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, h200, one), 480.0, 8.0);
   h200.nvlink->nvls = false;
   EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, h200, one), 367.0, 4.0);
   EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("a100-sxm-80gb"), one),
-              232.0,
-              4.0);
-  EXPECT_NEAR(
-      bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("b200-sxm"), one), 842.0, 10.0);
-  EXPECT_NEAR(
-      bus_gigabytes(
-          CollectiveKind::all_to_all, large, eight, testing::gpu_profile("h100-sxm-80gb"), one),
-      342.0,
-      8.0);
+              232.0, 4.0);
+  EXPECT_NEAR(bus_gigabytes(all_reduce, large, eight, testing::gpu_profile("b200-sxm"), one), 842.0,
+              10.0);
+  EXPECT_NEAR(bus_gigabytes(CollectiveKind::all_to_all, large, eight,
+                            testing::gpu_profile("h100-sxm-80gb"), one),
+              342.0, 8.0);
 }
 
 // A mesh: two MI300X read 47.7 GB/s, eight 312.9 to 319 (ml-engineering, network; AMD's RCCL blog).
@@ -56,8 +49,8 @@ TEST(Collective, InAMeshASmallGroupHasFewLinks) {
   EXPECT_NEAR(bus_gigabytes(all_reduce, large, testing::group(2, 1), mi300x, one), 47.7, 3.0);
   EXPECT_NEAR(bus_gigabytes(all_reduce, large, testing::group(4, 1), mi300x, one), 3 * 45.6, 6.0);
   // One message takes one link, whatever else the GPU has.
-  const auto pair = collective_time(
-      CollectiveKind::send_receive, large, large, Dtype::bf16, testing::group(8, 1), mi300x, one);
+  const auto pair = collective_time(CollectiveKind::send_receive, large, large, Dtype::bf16,
+                                    testing::group(8, 1), mi300x, one);
   EXPECT_NEAR(in_gigabytes_per_second(large / pair.total()), 46.7, 1.0);
   EXPECT_EQ(pair.limit, "Infinity Fabric");
   const auto gaudi = testing::gpu_profile("gaudi3");
@@ -70,13 +63,11 @@ TEST(Collective, ReachesThePublishedPlateausAcrossHosts) {
   const auto four = testing::cluster({.nodes = 4});
   const Bytes large = gibibytes(8.0);
   EXPECT_NEAR(bus_gigabytes(CollectiveKind::all_reduce, large, testing::group(16, 2), h100, two),
-              455.,
-              15.);
+              455., 15.);
   EXPECT_NEAR(bus_gigabytes(CollectiveKind::all_reduce, large, testing::group(32, 4), h100, four),
-              348.0,
-              20.0);
-  EXPECT_NEAR(
-      bus_gigabytes(CollectiveKind::all_to_all, large, testing::group(16, 2), h100, two), 83., 5.);
+              348.0, 20.0);
+  EXPECT_NEAR(bus_gigabytes(CollectiveKind::all_to_all, large, testing::group(16, 2), h100, two),
+              83., 5.);
 }
 
 // The trees over three nodes are chains: the busiest node sends 1.5 S, one of a larger tree 2 S.
@@ -92,13 +83,8 @@ TEST(Collective, ThreeRacksShareTheirLinksLessThanFour) {
                                        .tier = 0};
     const auto cluster =
         testing::cluster({.nodes = 18 * racks, .gpus_per_node = 4, .nics_per_node = 4});
-    const auto time = collective_time(CollectiveKind::all_reduce,
-                                      gibibytes(4.0),
-                                      gibibytes(4.0),
-                                      Dtype::fp32,
-                                      group,
-                                      gb200,
-                                      cluster);
+    const auto time = collective_time(CollectiveKind::all_reduce, gibibytes(4.0), gibibytes(4.0),
+                                      Dtype::fp32, group, gb200, cluster);
     EXPECT_EQ(time.limit, "NVSwitch tree") << racks;
     return in_gigabytes_per_second(time.bandwidth);
   };
@@ -107,13 +93,8 @@ TEST(Collective, ThreeRacksShareTheirLinksLessThanFour) {
 
 TEST(Collective, AGroupOfOneTakesNoTime) {
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");
-  const auto time = collective_time(CollectiveKind::all_reduce,
-                                    gibibytes(1.0),
-                                    gibibytes(1.0),
-                                    Dtype::bf16,
-                                    testing::group(1, 1),
-                                    gpu,
-                                    testing::cluster({}));
+  const auto time = collective_time(CollectiveKind::all_reduce, gibibytes(1.0), gibibytes(1.0),
+                                    Dtype::bf16, testing::group(1, 1), gpu, testing::cluster({}));
   EXPECT_EQ(time.total(), Seconds());
 }
 
@@ -157,8 +138,8 @@ TEST(Collective, TheStackSaysHowManyNicsARingUses) {
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");
   const auto time = [&](CollectiveKind kind) {
     const Bytes size = gibibytes(8.0);
-    return collective_cost(
-               kind, size, size, Dtype::bf16, testing::group(32, 4), gpu, stack, cluster)
+    return collective_cost(kind, size, size, Dtype::bf16, testing::group(32, 4), gpu, stack,
+                           cluster)
         .time;
   };
   const Seconds gather = time(CollectiveKind::all_gather);
@@ -176,14 +157,8 @@ TEST(Collective, OnlyRingsWithAPartOfANodePayForCrossingRails) {
     auto stack = testing::neutral_stack();
     stack.cross_rail_efficiency = {efficiency, {SourceKind::assumed, "test"}};
     const Bytes size = gibibytes(8.0);
-    return in_seconds(collective_cost(CollectiveKind::all_reduce,
-                                      size,
-                                      size,
-                                      Dtype::bf16,
-                                      testing::group(4 * per_node, 4),
-                                      gpu,
-                                      stack,
-                                      cluster)
+    return in_seconds(collective_cost(CollectiveKind::all_reduce, size, size, Dtype::bf16,
+                                      testing::group(4 * per_node, 4), gpu, stack, cluster)
                           .time);
   };
   for (const std::int64_t all_or_one : {1, 8}) {
@@ -238,14 +213,13 @@ TEST(Collective, AHostWithoutNvlinkTalksPcie) {
   pair.domains = 2;
   pair.ranks_per_domain = 1;
   const auto cluster = testing::cluster({.gpus_per_node = 2});
-  const auto time = collective_time(
-      CollectiveKind::all_reduce, gibibytes(1.0), gibibytes(1.0), Dtype::bf16, pair, gpu, cluster);
+  const auto time = collective_time(CollectiveKind::all_reduce, gibibytes(1.0), gibibytes(1.0),
+                                    Dtype::bf16, pair, gpu, cluster);
   EXPECT_EQ(time.limit, "PCIe");
   EXPECT_FALSE(time.crosses_nodes);
   // 2(n-1)/n = 1 for a pair: the bus is the PCIe link.
   EXPECT_NEAR(in_gigabytes_per_second(time.bandwidth),
-              0.95 * in_gigabytes_per_second(gpu.pcie_bandwidth.value()),
-              1e-6);
+              0.95 * in_gigabytes_per_second(gpu.pcie_bandwidth.value()), 1e-6);
 }
 
 TEST(Collective, StackEfficiencyStretchesTheTransferAndOverheadIsAGap) {
@@ -253,14 +227,8 @@ TEST(Collective, StackEfficiencyStretchesTheTransferAndOverheadIsAGap) {
   const auto cluster = testing::cluster({});
   auto stack = testing::neutral_stack();
   const auto cost = [&] {
-    return collective_cost(CollectiveKind::all_reduce,
-                           gibibytes(1.0),
-                           gibibytes(1.0),
-                           Dtype::bf16,
-                           testing::group(8, 1),
-                           gpu,
-                           stack,
-                           cluster);
+    return collective_cost(CollectiveKind::all_reduce, gibibytes(1.0), gibibytes(1.0), Dtype::bf16,
+                           testing::group(8, 1), gpu, stack, cluster);
   };
   const Cost ideal = cost();
   stack.nvlink_efficiency = {0.5, {SourceKind::assumed, "half"}};
@@ -278,14 +246,11 @@ TEST(Collective, StackEfficiencyStretchesTheTransferAndOverheadIsAGap) {
 }
 
 TEST(Collective, ExplainNamesAlgorithmTermsAndTheTable) {
-  const CostModel costs(testing::gpu_profile("h100-sxm-80gb"),
-                        testing::neutral_stack(),
+  const CostModel costs(testing::gpu_profile("h100-sxm-80gb"), testing::neutral_stack(),
                         testing::cluster({.nodes = 2}));
-  const std::string text = costs.explain_collective(CollectiveKind::all_reduce,
-                                                    gibibytes(1.0),
-                                                    gibibytes(1.0),
-                                                    Dtype::bf16,
-                                                    testing::group(16, 2));
+  const std::string text =
+      costs.explain_collective(CollectiveKind::all_reduce, gibibytes(1.0), gibibytes(1.0),
+                               Dtype::bf16, testing::group(16, 2));
   EXPECT_NE(text.find("all-reduce of 1024.000 MiB, ranks: 16, hosts: 2 with 8 ranks each"),
             std::string::npos);
   EXPECT_NE(text.find("NVLSTree with Simple"), std::string::npos);

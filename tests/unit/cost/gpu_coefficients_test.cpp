@@ -80,10 +80,8 @@ std::vector<Seconds> communication(const GpuProfile& gpu) {
             .total());
   };
   for (const Bytes size : {kibibytes(64.0), mebibytes(64.0), gibibytes(4.0)}) {
-    for (const CollectiveKind kind : {CollectiveKind::all_reduce,
-                                      CollectiveKind::all_gather,
-                                      CollectiveKind::all_to_all,
-                                      CollectiveKind::send_receive}) {
+    for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
+                                      CollectiveKind::all_to_all, CollectiveKind::send_receive}) {
       add(kind, size, 8, 1);
       add(kind, size, kind == CollectiveKind::send_receive ? 2 : 16, 2);
     }
@@ -98,9 +96,7 @@ std::vector<Seconds> communication(const GpuProfile& gpu) {
   }
   times.push_back(
       hierarchical_exchange_time({.over_network = mebibytes(1.0), .over_links = mebibytes(1.0)},
-                                 testing::group(64, 8),
-                                 gpu,
-                                 cluster)
+                                 testing::group(64, 8), gpu, cluster)
           .total());
   return times;
 }

@@ -64,10 +64,9 @@ TEST(HierarchicalExchange, PaysMessagesPerNodeNotPerRank) {
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");
   const ExchangeBytes nothing{.over_network = bytes(8.0), .over_links = bytes(8.0)};
   const auto latency = [&](std::int64_t nodes) {
-    return in_microseconds(
-        hierarchical_exchange_time(
-            nothing, testing::group(8 * nodes, nodes), gpu, testing::cluster({.nodes = nodes}))
-            .latency);
+    return in_microseconds(hierarchical_exchange_time(nothing, testing::group(8 * nodes, nodes),
+                                                      gpu, testing::cluster({.nodes = nodes}))
+                               .latency);
   };
   EXPECT_DOUBLE_EQ(latency(1), 8.0);
   EXPECT_DOUBLE_EQ(latency(8) - latency(2), 6.0 * 5.0);

@@ -29,10 +29,8 @@ model::GemmOp gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t 
 }
 
 TEST(Cost, WeakerSourceFollowsTheDocumentedOrder) {
-  const std::vector<SourceKind> order = {SourceKind::assumed,
-                                         SourceKind::datasheet,
-                                         SourceKind::published,
-                                         SourceKind::measured,
+  const std::vector<SourceKind> order = {SourceKind::assumed, SourceKind::datasheet,
+                                         SourceKind::published, SourceKind::measured,
                                          SourceKind::given};
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (std::size_t j = 0; j < order.size(); ++j) {
@@ -108,8 +106,7 @@ TEST(Gemm, WideProductsRunAtTheirOwnRates) {
     model::GemmOp wide = narrow;
     wide.dtype = dtype;
     EXPECT_NEAR(gemm_time(wide, gpu, stack).compute / gemm_time(narrow, gpu, stack).compute,
-                slowness(*gpu.find_gemm(dtype)) / slowness(*gpu.find_gemm(Dtype::bf16)),
-                1e-9);
+                slowness(*gpu.find_gemm(dtype)) / slowness(*gpu.find_gemm(Dtype::bf16)), 1e-9);
     EXPECT_DOUBLE_EQ(in_bytes(gemm_bytes(wide)), 2.0 * in_bytes(gemm_bytes(narrow)));
   }
 }
@@ -121,8 +118,7 @@ TEST(Gemm, AThinProductIsBoundByMemory) {
   const model::GemmOp op = gemm(1, 16384, 16384);
   const Seconds floor = gemm_bytes(op) / memory_rate(gpu, stack);
   EXPECT_NEAR(in_seconds(gemm_cost(op, gpu, stack).time),
-              in_seconds(floor + gpu.launch_latency.value()),
-              1e-12);
+              in_seconds(floor + gpu.launch_latency.value()), 1e-12);
 }
 
 TEST(Gemm, AMissingUnitIsReplacedByAWiderTypeAndFlagged) {
@@ -135,8 +131,7 @@ TEST(Gemm, AMissingUnitIsReplacedByAWiderTypeAndFlagged) {
   EXPECT_EQ(cost.extrapolated, cost.time);
   EXPECT_NEAR(
       gemm_time(op, gpu, stack).compute / gemm_time(gemm(4096, 4096, 4096), gpu, stack).compute,
-      1.0,
-      1e-12);
+      1.0, 1e-12);
 }
 
 TEST(Gemm, MisalignedDimensionsCost) {
@@ -159,8 +154,7 @@ TEST(Gemm, AGroupExposesItsMemoryOrItsFilling) {
     const Seconds expected =
         std::max(time.compute - fill + std::max(fill, time.memory * 0.58), time.memory);
     EXPECT_NEAR(in_seconds(gemm_cost(experts, gpu, stack).time),
-                in_seconds(expected + gpu.launch_latency.value()),
-                1e-12)
+                in_seconds(expected + gpu.launch_latency.value()), 1e-12)
         << rows;
   }
 }
@@ -177,15 +171,14 @@ TEST(Gemm, ALoopOverTheExpertsPaysForItsCalls) {
   model::GemmOp large = gemm(4096, 5120, 5120, 8);
   large.grouped = true;
   const Cost many = gemm_cost(large, gpu, loop);
-  EXPECT_NEAR(
-      in_seconds(many.time - gemm_cost(large, gpu, kernel).time), in_seconds(latency * 7.0), 1e-12);
+  EXPECT_NEAR(in_seconds(many.time - gemm_cost(large, gpu, kernel).time), in_seconds(latency * 7.0),
+              1e-12);
   EXPECT_NEAR(in_seconds(many.gap), in_seconds(latency * 8.0), 1e-12);
   model::GemmOp small = gemm(64, 1024, 1024, 8);
   small.grouped = true;
   EXPECT_LT(gemm_cost(small, gpu, kernel).time, microseconds(20.0));
   EXPECT_NEAR(in_seconds(gemm_cost(small, gpu, loop).time),
-              in_seconds(microseconds(72.0) + latency),
-              1e-12);
+              in_seconds(microseconds(72.0) + latency), 1e-12);
   small.grouped = false;  // a batched product is one call
   EXPECT_EQ(gemm_cost(small, gpu, loop).time, gemm_cost(small, gpu, kernel).time);
 }
@@ -235,8 +228,7 @@ TEST(Gemm, TheNumberOfTokensCostsNoAlignment) {
 TEST(Gemm, ScalesOfBlocksAndGroupsLowerTheRate) {
   const auto hopper = testing::gpu_profile("h200-sxm");
   const auto blackwell = testing::gpu_profile("b300-sxm");
-  const auto compute = [](const hardware::GpuProfile& gpu,
-                          model::Fp8Scaling scaling,
+  const auto compute = [](const hardware::GpuProfile& gpu, model::Fp8Scaling scaling,
                           const hardware::SoftwareProfile& stack) {
     model::GemmOp op = gemm(8192, 8192, 8192);
     op.dtype = Dtype::fp8;
@@ -262,8 +254,7 @@ TEST(Gemm, ScalesOfBlocksAndGroupsLowerTheRate) {
   EXPECT_FALSE(hopper.find_gemm(Dtype::fp8)->mx_ratio.has_value());
   EXPECT_NEAR(
       compute(blackwell, Fp8Scaling::delayed, stack) / compute(blackwell, Fp8Scaling::mx, stack),
-      0.93,
-      1e-12);
+      0.93, 1e-12);
   stack.fp8_gemm_efficiency = Coefficient<double>(0.9, {SourceKind::assumed, "test"});
   EXPECT_NEAR(tensor / compute(hopper, Fp8Scaling::tensorwise, stack), 0.9, 1e-12);
   const model::GemmOp wide = gemm(8192, 8192, 8192);
@@ -380,11 +371,9 @@ TEST(MemoryBound, TheWidthOfTheRowsMovesANamedNorm) {
   };
   constexpr auto kCompile = NormImplementation::torch_compile;
   EXPECT_NEAR(time(kCompile, 8192.0, 5120),
-              3.0 * latency(kCompile) + traffic(kCompile, 8192.0, 5120.0) * 1.06,
-              1e-10);
+              3.0 * latency(kCompile) + traffic(kCompile, 8192.0, 5120.0) * 1.06, 1e-10);
   EXPECT_NEAR(time(kCompile, 8192.0, 8192),
-              3.0 * latency(kCompile) + traffic(kCompile, 8192.0, 8192.0),
-              1e-10);
+              3.0 * latency(kCompile) + traffic(kCompile, 8192.0, 8192.0), 1e-10);
   constexpr auto kPyTorch = NormImplementation::pytorch;
   EXPECT_NEAR(time(kPyTorch, 8192.0, 8192),
               latency(kPyTorch) + traffic(kPyTorch, 8192.0, 8192.0) * std::pow(2.0, 0.25) * 4.0 *
@@ -395,8 +384,7 @@ TEST(MemoryBound, TheWidthOfTheRowsMovesANamedNorm) {
   EXPECT_NEAR(time(kPyTorch, 64.0, 128), 8.5e-6, 1e-12);  // the host's time for an eager call
   constexpr auto kCudnn = NormImplementation::cudnn;
   EXPECT_NEAR(time(kCudnn, 131072.0, 128),
-              latency(kCudnn) + 131072.0 * 24e-12 + traffic(kCudnn, 131072.0, 128.0),
-              1e-10);
+              latency(kCudnn) + 131072.0 * 24e-12 + traffic(kCudnn, 131072.0, 128.0), 1e-10);
 }
 
 TEST(MemoryBound, OptimizerMovesItsTrafficPerParameter) {
@@ -405,8 +393,7 @@ TEST(MemoryBound, OptimizerMovesItsTrafficPerParameter) {
   const double billion = kGiga;
   const Seconds moved = bytes(30.0 * billion) / memory_rate(gpu, stack);
   EXPECT_NEAR(in_seconds(optimizer_cost(billion, gpu, stack).time),
-              in_seconds(moved + gpu.launch_latency.value()),
-              1e-12);
+              in_seconds(moved + gpu.launch_latency.value()), 1e-12);
 }
 
 TEST(Transfer, MessagesTakeTheFastestWireBetweenTheirRanks) {
@@ -435,8 +422,8 @@ TEST(CostModel, LaunchesAsSlowlyAsTheHostOfTheGpu) {
 }
 
 TEST(CostModel, DispatchesEveryKindOfOperation) {
-  const CostModel costs(
-      testing::gpu_profile("h100-sxm-80gb"), testing::neutral_stack(), testing::cluster({}));
+  const CostModel costs(testing::gpu_profile("h100-sxm-80gb"), testing::neutral_stack(),
+                        testing::cluster({}));
   Placements places;
   places.tensor = testing::group(8, 1);
   const model::GemmOp product = gemm(4096, 4096, 4096);

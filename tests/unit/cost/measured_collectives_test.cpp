@@ -30,13 +30,8 @@ CollectiveTable table_of_two_nodes(double factor, const hardware::ClusterSpec& c
   const auto gpu = testing::gpu_profile("h100-sxm-80gb");
   for (const double size : {1.0, 16.0, 256.0, 4096.0}) {
     const Bytes bytes = mebibytes(size);
-    const Seconds modelled = collective_time(CollectiveKind::all_reduce,
-                                             bytes,
-                                             bytes,
-                                             Dtype::bf16,
-                                             testing::group(16, 2),
-                                             gpu,
-                                             cluster)
+    const Seconds modelled = collective_time(CollectiveKind::all_reduce, bytes, bytes, Dtype::bf16,
+                                             testing::group(16, 2), gpu, cluster)
                                  .total();
     table.points.push_back({bytes, modelled * factor});
   }
@@ -53,15 +48,13 @@ class MeasuredCollectives : public ::testing::Test {
     with_table.network.tables = std::make_shared<const CollectiveTables>(std::move(tables));
   }
 
-  [[nodiscard]] CollectiveTime time(const hardware::ClusterSpec& where,
-                                    Bytes size,
+  [[nodiscard]] CollectiveTime time(const hardware::ClusterSpec& where, Bytes size,
                                     const layout::GroupPlacement& group,
                                     CollectiveKind kind = CollectiveKind::all_reduce) const {
     return collective_time(kind, size, size, Dtype::bf16, group, gpu, where);
   }
 
-  [[nodiscard]] double ratio(Bytes size,
-                             const layout::GroupPlacement& group,
+  [[nodiscard]] double ratio(Bytes size, const layout::GroupPlacement& group,
                              CollectiveKind kind = CollectiveKind::all_reduce) const {
     return time(with_table, size, group, kind).total() / time(cluster, size, group, kind).total();
   }
@@ -138,8 +131,8 @@ TEST_F(MeasuredCollectives, TheStacksNicsPerRingStillCount) {
   const auto group = testing::group(16, 2);
   const Bytes size = gibibytes(4.0);
   const auto total = [&](const hardware::ClusterSpec& where) {
-    return collective_time(
-               CollectiveKind::all_reduce, size, size, Dtype::bf16, group, gpu, where, 0.0)
+    return collective_time(CollectiveKind::all_reduce, size, size, Dtype::bf16, group, gpu, where,
+                           0.0)
         .total();
   };
   EXPECT_NEAR(total(with_table) / total(cluster), 1.5, 1e-3);

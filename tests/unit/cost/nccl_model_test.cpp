@@ -41,8 +41,8 @@ NcclEstimate entry(CollectiveKind kind, Algorithm a, Protocol p, Bytes size, con
 
 // busBw 370, 2(n-1) = 14 steps: 370 * 8 / 14 = 211.43 GB/s. Latency 8.4 + 14 * 3.4 = 56 us.
 TEST(NcclModel, RingSimpleInsideAHostIsBaseStepsAndTheBusOverTwoPasses) {
-  const NcclEstimate ring = entry(
-      CollectiveKind::all_reduce, Algorithm::ring, Protocol::simple, gibibytes(1.0), eight_h100());
+  const NcclEstimate ring = entry(CollectiveKind::all_reduce, Algorithm::ring, Protocol::simple,
+                                  gibibytes(1.0), eight_h100());
   EXPECT_NEAR(in_gigabytes_per_second(ring.bandwidth), 370.0 * 8.0 / 14.0, 1e-9);
   EXPECT_NEAR(in_microseconds(ring.latency), 56.0, 1e-9);
 }
@@ -62,8 +62,8 @@ TEST(NcclModel, LowLatencyProtocolsTradeBandwidthForLatency) {
 
 // 8 heads * 40 * 0.85 * 7/8 * 2 = 476 GB/s on the bus, the plateau that hosts measure (474-480).
 TEST(NcclModel, NvlinkSharpOfEightH100ReachesThePublishedPlateauOnTheBus) {
-  const NcclEstimate nvls = entry(
-      CollectiveKind::all_reduce, Algorithm::nvls, Protocol::simple, gibibytes(1.0), eight_h100());
+  const NcclEstimate nvls = entry(CollectiveKind::all_reduce, Algorithm::nvls, Protocol::simple,
+                                  gibibytes(1.0), eight_h100());
   EXPECT_NEAR(in_gigabytes_per_second(nvls.bandwidth) * 14.0 / 8.0, 476.0, 1e-9);
   EXPECT_NEAR(in_microseconds(nvls.latency), 25.0, 1e-9);
 }
@@ -84,19 +84,16 @@ TEST(NcclModel, SharpSpeedIsTheFastestOfTheListThatTheLinksCarry) {
 
 // Tree across 4 hosts, LL: 6.8 + 2 (7 * 0.6 + 2 * 5) = 35.2 us.
 TEST(NcclModel, TreeLatencyGrowsWithTheLogarithmOfTheHosts) {
-  const NcclEstimate tree = entry(
-      CollectiveKind::all_reduce, Algorithm::tree, Protocol::ll, bytes(64.0), hosts_of_h100(4));
+  const NcclEstimate tree = entry(CollectiveKind::all_reduce, Algorithm::tree, Protocol::ll,
+                                  bytes(64.0), hosts_of_h100(4));
   EXPECT_NEAR(in_microseconds(tree.latency), 35.2, 1e-9);
 }
 
 // 4 hosts, Simple: 62 steps of which 6 cross; inside max(3.4, 3 * 1.0); x 1.4 beyond the plateau:
 // 1.4 * (8.4 + 56 * 3.4 + 6 * 14) = 395.92 us. Bandwidth C * bwInter * 32 / 62.
 TEST(NcclModel, RingAcrossHostsPaysTheNetworkTwicePerHostButOne) {
-  const NcclEstimate ring = entry(CollectiveKind::all_reduce,
-                                  Algorithm::ring,
-                                  Protocol::simple,
-                                  gibibytes(1.0),
-                                  hosts_of_h100(4));
+  const NcclEstimate ring = entry(CollectiveKind::all_reduce, Algorithm::ring, Protocol::simple,
+                                  gibibytes(1.0), hosts_of_h100(4));
   EXPECT_NEAR(in_microseconds(ring.latency), 395.92, 1e-6);
   EXPECT_NEAR(in_gigabytes_per_second(ring.bandwidth), 384.0 * 32.0 / 62.0, 1e-9);
 }

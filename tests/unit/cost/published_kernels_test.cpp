@@ -20,9 +20,7 @@ namespace {
 
 constexpr const char* kFile = "kernel_measurements.yaml";
 
-bool print_rows() {
-  return std::getenv("ORRERY_PRINT_ROWS") != nullptr;
-}
+bool print_rows() { return std::getenv("ORRERY_PRINT_ROWS") != nullptr; }
 
 std::optional<std::string> profile_of(const testing::Row& row) {
   if (row.contains("gpu", "GB200")) {
@@ -67,9 +65,7 @@ std::optional<model::Dtype> dtype_of(const testing::Row& row) {
   return dtype.rfind("fp8", 0) == 0 ? std::optional(model::Dtype::fp8) : std::nullopt;
 }
 
-std::int64_t integer(const std::string& text) {
-  return std::stoll(text);
-}
+std::int64_t integer(const std::string& text) { return std::stoll(text); }
 
 model::Role role_of(const testing::Row& row) {
   if (row.get("role") == "wgrad") {
@@ -108,11 +104,8 @@ std::optional<model::GemmOp> gemm_of(const testing::Row& row, bool grouped) {
   return op;
 }
 
-void add(testing::ErrorTable& table,
-         const std::string& group,
-         const std::string& what,
-         double predicted,
-         double measured) {
+void add(testing::ErrorTable& table, const std::string& group, const std::string& what,
+         double predicted, double measured) {
   table.add(group, predicted, measured);
   if (print_rows()) {
     std::cout << group << ' ' << what << " measured " << measured << " predicted " << predicted
@@ -121,10 +114,8 @@ void add(testing::ErrorTable& table,
 }
 
 // `efficiency` is the stack's one coefficient, the same for every shape.
-testing::ErrorTable gemm_errors(const std::string& section,
-                                bool grouped,
-                                const std::string& only_gpu = "",
-                                double efficiency = 1.0) {
+testing::ErrorTable gemm_errors(const std::string& section, bool grouped,
+                                const std::string& only_gpu = "", double efficiency = 1.0) {
   hardware::SoftwareProfile stack = testing::neutral_stack();
   stack.gemm_efficiency = {efficiency, stack.gemm_efficiency.source()};
   testing::ErrorTable table;
@@ -150,9 +141,7 @@ testing::ErrorTable gemm_errors(const std::string& section,
                               std::to_string(op->k) + " x " + std::to_string(op->batch);
     add(table,
         row.get("gpu") + ' ' + row.get("dtype") + ' ' + row.get("regime") + row.get("layout"),
-        row.get("role") + ' ' + shape,
-        predicted,
-        measured);
+        row.get("role") + ' ' + shape, predicted, measured);
   }
   return table;
 }
@@ -220,9 +209,7 @@ TEST(PublishedKernels, FusedAttention) {
     add(table,
         row.get("gpu") + ' ' + row.get("impl") + ' ' + row.get("pass") +
             (row.get("d_qk") == "128" ? "" : " other d"),
-        row.get("seq") + (op.causal ? " causal" : " full"),
-        predicted,
-        *row.number("tflops"));
+        row.get("seq") + (op.causal ? " causal" : " full"), predicted, *row.number("tflops"));
   }
   std::cout << table.text();
   EXPECT_EQ(table.overall().n, 72U);

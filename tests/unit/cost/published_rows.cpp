@@ -41,20 +41,16 @@ ErrorTable::Summary summary_of(std::vector<double> errors) {
     summary.bias += error / n;
     summary.worst = std::abs(error) > std::abs(summary.worst) ? error : summary.worst;
   }
-  std::sort(
-      errors.begin(), errors.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+  std::sort(errors.begin(), errors.end(),
+            [](double a, double b) { return std::abs(a) < std::abs(b); });
   summary.median = std::abs(errors[errors.size() / 2]);
   return summary;
 }
 
 std::string line(std::string_view name, const ErrorTable::Summary& summary) {
   return fmt::format(
-      "{:<44} n {:3}  MAPE {:5.1f} %  median {:5.1f} %  bias {:+6.1f} %  worst {:+6.1f} %\n",
-      name,
-      summary.n,
-      100.0 * summary.mape,
-      100.0 * summary.median,
-      100.0 * summary.bias,
+      "{:<44} n {:3}  MAPE {:5.1f} %  median {:5.1f} %  bias {:+6.1f} %  worst {:+6.1f} %\n", name,
+      summary.n, 100.0 * summary.mape, 100.0 * summary.median, 100.0 * summary.bias,
       100.0 * summary.worst);
 }
 

@@ -75,8 +75,7 @@ TEST(Scan, IsAChainAndBytes) {
   const double chain = 2.0 * milliseconds_of(one) - milliseconds_of(two);
   EXPECT_NEAR(chain, 1.28e-3 * 64.0, 1e-9);
   EXPECT_NEAR(milliseconds_of(three) - milliseconds_of(two),
-              milliseconds_of(two) - milliseconds_of(one),
-              1e-9);
+              milliseconds_of(two) - milliseconds_of(one), 1e-9);
 }
 
 // No profile moves bytes faster than its memory, and one without an entry says so.

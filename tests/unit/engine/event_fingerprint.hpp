@@ -25,9 +25,7 @@ class EventFingerprint {
         mix(value_ + kPresent + (std::uint64_t{event.priority} << kPriorityShift) + event.payload);
   }
 
-  [[nodiscard]] std::uint64_t value() const {
-    return value_;
-  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
 
  private:
   static constexpr std::uint64_t mix(std::uint64_t word) {

@@ -36,13 +36,9 @@ class ReferenceQueue {
     return {{ns}, priority, payload};
   }
 
-  [[nodiscard]] bool empty() const {
-    return queue_.empty();
-  }
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
 
-  [[nodiscard]] std::size_t size() const {
-    return queue_.size();
-  }
+  [[nodiscard]] std::size_t size() const { return queue_.size(); }
 
  private:
   using Entry = std::tuple<std::int64_t, std::uint8_t, std::uint64_t, std::uint32_t>;

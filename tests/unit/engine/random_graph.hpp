@@ -92,8 +92,7 @@ inline std::variant<TaskGraph, DependencyCycle> build(const RandomCase& input) {
   }
   for (const RawEdge& edge : input.edges) {
     builder.add_edge({static_cast<std::int32_t>(edge.before)},
-                     {static_cast<std::int32_t>(edge.after)},
-                     edge.delay);
+                     {static_cast<std::int32_t>(edge.after)}, edge.delay);
   }
   return std::move(builder).finish();
 }

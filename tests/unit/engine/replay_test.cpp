@@ -20,8 +20,7 @@ TaskGraph finished(GraphBuilder&& builder) {
 }
 
 // Evaluates with both passes, expects them to agree, and returns the timing.
-Timing replay(const TaskGraph& graph,
-              const std::vector<SimTime>& durations,
+Timing replay(const TaskGraph& graph, const std::vector<SimTime>& durations,
               const std::vector<SimTime>& delays) {
   Timing linear;
   Timing events;

@@ -40,22 +40,21 @@ capacity:
            manual: {probability: 0.4, time: 1d, fails: 0.6}}
 prices: {gpu_hour: $4/h}
 )";
-  expect_moves(text,
-               {{"spares: 1", "spares: 4", "finish_time", Moves::down},
-                {"warm: {nodes: 1", "warm: {nodes: 4", "finish_time", Moves::down},
-                {"ready: 20min", "ready: 10h", "finish_time", Moves::up},
-                {"ready: 20min", "ready: 20min, held: false", "cost", Moves::down},
-                {"cold: {nodes: 1", "cold: {nodes: 4", "finish_time", Moves::down},
-                {"ready: 2h", "ready: 20h", "finish_time", Moves::up},
-                {"ready: 2h", "ready: 2h, held: true", "cost", Moves::up},
-                {"repair_time: 12h", "repair_time: 3d", "finish_time", Moves::up},
-                {"crews: 2", "crews: 1", "finish_time", Moves::up},
-                {"crews: 2, fails: 0.5", "crews: 2, fails: 1", "failures", Moves::up},
-                {"retire: 0.05", "retire: 0.4", "finish_time", Moves::up},
-                {"replacement: 5d", "replacement: 40d", "finish_time", Moves::up},
-                {"probability: 0.4", "probability: 0.9", "finish_time", Moves::up},
-                {"time: 1d", "time: 4d", "finish_time", Moves::up},
-                {"fails: 0.6", "fails: 1", "failures", Moves::up}});
+  expect_moves(text, {{"spares: 1", "spares: 4", "finish_time", Moves::down},
+                      {"warm: {nodes: 1", "warm: {nodes: 4", "finish_time", Moves::down},
+                      {"ready: 20min", "ready: 10h", "finish_time", Moves::up},
+                      {"ready: 20min", "ready: 20min, held: false", "cost", Moves::down},
+                      {"cold: {nodes: 1", "cold: {nodes: 4", "finish_time", Moves::down},
+                      {"ready: 2h", "ready: 20h", "finish_time", Moves::up},
+                      {"ready: 2h", "ready: 2h, held: true", "cost", Moves::up},
+                      {"repair_time: 12h", "repair_time: 3d", "finish_time", Moves::up},
+                      {"crews: 2", "crews: 1", "finish_time", Moves::up},
+                      {"crews: 2, fails: 0.5", "crews: 2, fails: 1", "failures", Moves::up},
+                      {"retire: 0.05", "retire: 0.4", "finish_time", Moves::up},
+                      {"replacement: 5d", "replacement: 40d", "finish_time", Moves::up},
+                      {"probability: 0.4", "probability: 0.9", "finish_time", Moves::up},
+                      {"time: 1d", "time: 4d", "finish_time", Moves::up},
+                      {"fails: 0.6", "fails: 1", "failures", Moves::up}});
 }
 
 TEST(CapacityKeys, AnElasticJobDoesNotWait) {
@@ -63,10 +62,9 @@ TEST(CapacityKeys, AnElasticJobDoesNotWait) {
 failures: {node_rate: 0.02/d}
 capacity: {repair_time: 2d, elastic: {min_nodes: 4}}
 )";
-  expect_moves(text,
-               {{", elastic: {min_nodes: 4}", "", "finish_time", Moves::up},
-                {"min_nodes: 4", "min_nodes: 7", "finish_time", Moves::up},
-                {"min_nodes: 4", "min_nodes: 4, grow: never", "finish_time", Moves::up}});
+  expect_moves(text, {{", elastic: {min_nodes: 4}", "", "finish_time", Moves::up},
+                      {"min_nodes: 4", "min_nodes: 7", "finish_time", Moves::up},
+                      {"min_nodes: 4", "min_nodes: 4, grow: never", "finish_time", Moves::up}});
   const report::Evaluation at_once =
       must_evaluate(replaced(text, "min_nodes: 4", "min_nodes: 4, grow: at_once"));
   EXPECT_NE(value(at_once, "finish_time"), value(must_evaluate(text), "finish_time"));
@@ -76,8 +74,7 @@ capacity: {repair_time: 2d, elastic: {min_nodes: 4}}
   EXPECT_EQ(sizes[3].nodes, 7);
   EXPECT_NEAR(
       static_cast<double>(sizes[3].step_time.ns) / static_cast<double>(sizes[4].step_time.ns),
-      19.0 / 16.0,
-      0.03);
+      19.0 / 16.0, 0.03);
 }
 
 // With equal shares seven replicas take 18 micro-batches each: 126 of 128 sequences, so that the
@@ -135,14 +132,13 @@ capacity:
   spot: {share: 0.5, rate: 0.05/h, burst: 1, returns: 3h, notice: 0s, ready: 1min}
 prices: {gpu_hour: $4/h, spot_gpu_hour: $1/h}
 )";
-  expect_moves(text,
-               {{"share: 0.5", "share: 1", "finish_time", Moves::up},
-                {"rate: 0.05/h", "rate: 0.2/h", "finish_time", Moves::up},
-                {"burst: 1", "burst: 4", "failures", Moves::down},
-                {"returns: 3h", "returns: 30h", "finish_time", Moves::up},
-                {"notice: 0s", "notice: 2min", "lost_work", Moves::down},
-                {"ready: 1min", "ready: 1h", "finish_time", Moves::up},
-                {"spot_gpu_hour: $1/h", "spot_gpu_hour: $2/h", "cost", Moves::up}});
+  expect_moves(text, {{"share: 0.5", "share: 1", "finish_time", Moves::up},
+                      {"rate: 0.05/h", "rate: 0.2/h", "finish_time", Moves::up},
+                      {"burst: 1", "burst: 4", "failures", Moves::down},
+                      {"returns: 3h", "returns: 30h", "finish_time", Moves::up},
+                      {"notice: 0s", "notice: 2min", "lost_work", Moves::down},
+                      {"ready: 1min", "ready: 1h", "finish_time", Moves::up},
+                      {"spot_gpu_hour: $1/h", "spot_gpu_hour: $2/h", "cost", Moves::up}});
 }
 
 TEST(CapacityKeys, TracesOfZonesMoveTheirMetrics) {
@@ -158,9 +154,8 @@ capacity:
                            R"(], start: random, migration: 1min}
 prices: {gpu_hour: $4/h, spot_gpu_hour: $1/h}
 )";
-  expect_moves(text,
-               {{", " + second, "", "finish_time", Moves::up},
-                {"migration: 1min", "migration: 2h", "finish_time", Moves::up}});
+  expect_moves(text, {{", " + second, "", "finish_time", Moves::up},
+                      {"migration: 1min", "migration: 2h", "finish_time", Moves::up}});
   EXPECT_NE(value(must_evaluate(replaced(text, "start: random", "start: beginning")), "cost"),
             value(must_evaluate(text), "cost"));
 }
@@ -172,26 +167,21 @@ capacity: {spares: 2}
 prices: {gpu_hour: $4/h, bill_spares: true}
 )";
   expect_moves(
-      text,
-      {{"gpu_hour: $4/h", "gpu_hour: $5/h", "cost", Moves::up},
-       {"gpu_hour: $4/h", "preset: aws-p5-h100-2026", "cost", Moves::up},
-       {"bill_spares: true", "bill_spares: false", "cost", Moves::down},
-       {"bill_spares: true", "changes: [{from: 10d, gpu_hour: $3/h}]", "cost", Moves::down},
-       {"bill_spares: true", "reserved: {nodes: 8, gpu_hour: $2/h}", "cost", Moves::down},
-       {"bill_spares: true", "reserved: {nodes: 40, gpu_hour: $2/h}", "idle_cost", Moves::up},
-       {"bill_spares: true",
-        "reserved: {nodes: 8, gpu_hour: $2/h, commitment: 365d}",
-        "cost",
-        Moves::up}});
-  const std::string owned = replaced(text,
-                                     "{gpu_hour: $4/h, bill_spares: true}",
+      text, {{"gpu_hour: $4/h", "gpu_hour: $5/h", "cost", Moves::up},
+             {"gpu_hour: $4/h", "preset: aws-p5-h100-2026", "cost", Moves::up},
+             {"bill_spares: true", "bill_spares: false", "cost", Moves::down},
+             {"bill_spares: true", "changes: [{from: 10d, gpu_hour: $3/h}]", "cost", Moves::down},
+             {"bill_spares: true", "reserved: {nodes: 8, gpu_hour: $2/h}", "cost", Moves::down},
+             {"bill_spares: true", "reserved: {nodes: 40, gpu_hour: $2/h}", "idle_cost", Moves::up},
+             {"bill_spares: true", "reserved: {nodes: 8, gpu_hour: $2/h, commitment: 365d}", "cost",
+              Moves::up}});
+  const std::string owned = replaced(text, "{gpu_hour: $4/h, bill_spares: true}",
                                      "{owned: {gpu: $30k, lifetime: 1000d, residual: 0.1, "
                                      "maintenance: 0.05}}");
-  expect_moves(owned,
-               {{"$30k", "$40k", "cost", Moves::up},
-                {"1000d", "2000d", "cost", Moves::down},
-                {"residual: 0.1", "residual: 0.3", "cost", Moves::down},
-                {"maintenance: 0.05", "maintenance: 0.1", "cost", Moves::up}});
+  expect_moves(owned, {{"$30k", "$40k", "cost", Moves::up},
+                       {"1000d", "2000d", "cost", Moves::down},
+                       {"residual: 0.1", "residual: 0.3", "cost", Moves::down},
+                       {"maintenance: 0.05", "maintenance: 0.1", "cost", Moves::up}});
 }
 
 TEST(PriceKeys, WhatIsUsedBesideNodesMovesTheBill) {
@@ -204,18 +194,17 @@ prices:
   egress: {gigabyte: $0.05, data: 1TB}
   operators: {hour: $100/h, per_failure: 1h}
 )";
-  expect_moves(text,
-               {{"busy: 10kW", "busy: 11kW", "site_energy", Moves::up},
-                {"idle: 3kW", "idle: 4kW", "site_energy", Moves::up},
-                {"pue: 1.1", "pue: 1.5", "site_energy", Moves::up},
-                {"kilowatt_hour: $0.08", "kilowatt_hour: $0.1", "cost", Moves::up},
-                {"carbon: 400g/kWh", "carbon: 100g/kWh", "carbon", Moves::down},
-                {"gigabyte_month: $0.02", "gigabyte_month: $0.03", "cost", Moves::up},
-                {"data: 10TB", "data: 20TB", "cost", Moves::up},
-                {"gigabyte: $0.05", "gigabyte: $0.09", "cost", Moves::up},
-                {"data: 1TB", "data: 2TB", "cost", Moves::up},
-                {"hour: $100/h", "hour: $200/h", "cost", Moves::up},
-                {"per_failure: 1h", "per_failure: 2h", "cost", Moves::up}});
+  expect_moves(text, {{"busy: 10kW", "busy: 11kW", "site_energy", Moves::up},
+                      {"idle: 3kW", "idle: 4kW", "site_energy", Moves::up},
+                      {"pue: 1.1", "pue: 1.5", "site_energy", Moves::up},
+                      {"kilowatt_hour: $0.08", "kilowatt_hour: $0.1", "cost", Moves::up},
+                      {"carbon: 400g/kWh", "carbon: 100g/kWh", "carbon", Moves::down},
+                      {"gigabyte_month: $0.02", "gigabyte_month: $0.03", "cost", Moves::up},
+                      {"data: 10TB", "data: 20TB", "cost", Moves::up},
+                      {"gigabyte: $0.05", "gigabyte: $0.09", "cost", Moves::up},
+                      {"data: 1TB", "data: 2TB", "cost", Moves::up},
+                      {"hour: $100/h", "hour: $200/h", "cost", Moves::up},
+                      {"per_failure: 1h", "per_failure: 2h", "cost", Moves::up}});
 }
 
 // Nodes on spot that nobody ever takes away are worth what the others cost; with preemptions less.

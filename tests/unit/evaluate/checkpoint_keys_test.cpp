@@ -20,18 +20,13 @@ TEST(CheckpointKeys, SizeAndRatesMoveTheStall) {
        {"write: 10GB/s", "write: 10GB/s, write_per_client: 10MB/s", "checkpoint_stall", Moves::up},
        {"write: 10GB/s", "write: 10GB/s, efficiency: 0.2", "checkpoint_stall", Moves::up},
        {"write: 10GB/s", "write: 10GB/s, background: 9GB/s", "checkpoint_stall", Moves::up},
-       {"{write: 10GB/s, read: 10GB/s}",
-        "{preset: llama3-tectonic-2024}",
-        "checkpoint_stall",
+       {"{write: 10GB/s, read: 10GB/s}", "{preset: llama3-tectonic-2024}", "checkpoint_stall",
         Moves::down},
        {"mode: sync", "mode: async, data_reads: 9GB/s", "checkpoint_durable", Moves::up}});
   const std::string text =
       replaced(replaced(kBase, "mode: sync", "mode: async"), "infiniband-400g", "ethernet-100g");
-  expect_moves(text,
-               {{"read: 10GB/s}",
-                 "read: 10GB/s, on_training_network: true}",
-                 "checkpoint_stall",
-                 Moves::up}});
+  expect_moves(text, {{"read: 10GB/s}", "read: 10GB/s, on_training_network: true}",
+                       "checkpoint_stall", Moves::up}});
   expect_moves(replaced(kBase, "write: 10GB/s", "write: 10GB/s, write_per_client: 100MB/s"),
                {{"mode: sync", "mode: sync, sharded: false", "checkpoint_stall", Moves::up}});
 }
@@ -59,22 +54,18 @@ TEST(CheckpointKeys, AMassRestartLoadsAtItsShare) {
 // A job that comes back on another number of nodes converts its checkpoint first.
 TEST(CheckpointKeys, ASlowerReshardCostsMore) {
   const std::string text = replaced(replaced(kBase, "mode: sync", "mode: sync, reshard: 1GB/s"),
-                                    "spares: 1",
-                                    "elastic: {min_nodes: 2, grow: at_once}");
-  expect_moves(text,
-               {{"reshard: 1GB/s", "reshard: 10MB/s", "finish_time", Moves::up},
-                {", reshard: 1GB/s", "", "finish_time", Moves::down}});
+                                    "spares: 1", "elastic: {min_nodes: 2, grow: at_once}");
+  expect_moves(text, {{"reshard: 1GB/s", "reshard: 10MB/s", "finish_time", Moves::up},
+                      {", reshard: 1GB/s", "", "finish_time", Moves::down}});
 }
 
 TEST(CheckpointKeys, TiersSaveWorkAndTheirKeysDecideHowMuch) {
-  expect_moves(std::string(kBase),
-               {{"mode: sync",
-                 "mode: sync, tiers: [{medium: memory, replicas: 2, interval: 10 steps}]",
-                 "lost_work",
-                 Moves::down}});
+  expect_moves(
+      std::string(kBase),
+      {{"mode: sync", "mode: sync, tiers: [{medium: memory, replicas: 2, interval: 10 steps}]",
+        "lost_work", Moves::down}});
   const std::string tiered =
-      replaced(kBase,
-               "mode: sync",
+      replaced(kBase, "mode: sync",
                "mode: sync, tiers: [{medium: memory, replicas: 2, interval: 10 steps}]");
   expect_moves(
       tiered,
@@ -103,22 +94,17 @@ TEST(CheckpointKeys, ReplicasThatSurviveSaveTheWork) {
   expect_moves(replicated,
                {{"mode: sync", "mode: sync, just_in_time: true", "lost_work", Moves::down}});
   expect_moves(replaced(replicated, "mode: sync", "mode: sync, just_in_time: true"),
-               {{"just_in_time: true",
-                 "just_in_time: true, just_in_time_save: 3h",
-                 "finish_time",
+               {{"just_in_time: true", "just_in_time: true, just_in_time_save: 3h", "finish_time",
                  Moves::up}});
 }
 
 TEST(RecoveryKeys, EveryKeyOfARestartMovesGoodput) {
   expect_moves(std::string(kBase),
-               {{"communicator_init: 1min",
-                 "communicators: {preset: torch-store-2024}",
-                 "goodput",
+               {{"communicator_init: 1min", "communicators: {preset: torch-store-2024}", "goodput",
                  Moves::down},
                 {"communicator_init: 1min",
                  "communicators: {points: [{gpus: 32, time: 1h}, {gpus: 128, time: 2h}]}",
-                 "goodput",
-                 Moves::down},
+                 "goodput", Moves::down},
                 {"warm_up: 2min", "slow_steps: {steps: 100, factor: 10}", "goodput", Moves::down},
                 {"detect: 10min", "inspection: 4h", "goodput", Moves::down},
                 {"warm_up: 2min", "warm_up: 2min, restart_fails: 0.8", "goodput", Moves::down},

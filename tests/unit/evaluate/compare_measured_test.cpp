@@ -21,8 +21,8 @@ report::Evaluation predicted() {
   evaluation.echo.layout.gpus = 4;
   evaluation.echo.layout.tensor = 2;
   evaluation.echo.layout.pipeline = 2;
-  evaluation.echo.layout.order = {
-      layout::Axis::tensor, layout::Axis::context, layout::Axis::data, layout::Axis::pipeline};
+  evaluation.echo.layout.order = {layout::Axis::tensor, layout::Axis::context, layout::Axis::data,
+                                  layout::Axis::pipeline};
   evaluation.step.step_time = {1000 * kMicrosecond};
   evaluation.step.gpus = 4;
   evaluation.step.stage_ledgers.resize(2);
@@ -51,9 +51,7 @@ KinetoWriter measured_step(int rank) {
       .launch(4, 1120.0)
       .launch(5, 1201.0)
       .kernel("nvjet_hsh_256x128", 0.0, 700.0, {.correlation = 1})
-      .kernel("ncclDevKernel_AllGather",
-              700.0,
-              250.0,
+      .kernel("ncclDevKernel_AllGather", 700.0, 250.0,
               {.stream = 20, .correlation = 2, .description = "TENSOR_MODEL_PARALLEL_GROUP"})
       .kernel("ncclDevKernel_SendRecv", 950.0, 150.0, {.stream = 21, .correlation = 3})
       .kernel("flash_bwd_kernel", 1150.0, 50.0, {.correlation = 4})
@@ -79,9 +77,7 @@ const MeasuredRow& row(const MeasuredComparison& comparison, std::string_view ke
   return comparison.ledger.front();
 }
 
-double us(Seconds time) {
-  return in_seconds(time) / kMicro;
-}
+double us(Seconds time) { return in_seconds(time) / kMicro; }
 
 TEST(CompareMeasured, BothColumnsAddUpToTheirSteps) {
   const auto comparison = compare({measured_step(0).trace()});

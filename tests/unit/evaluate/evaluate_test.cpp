@@ -89,15 +89,13 @@ TEST(Evaluate, SaysWhenAStatedStepIsFasterThanThePeak) {
     const report::Evaluation evaluation = must_evaluate(replaced(
         kBase, "software: megatron-core", "software: megatron-core\nstep: {time: " + time + "}"));
     return std::any_of(
-        evaluation.caveats.begin(), evaluation.caveats.end(), [&](const std::string& caveat) {
-          return caveat.find(words) != std::string::npos;
-        });
+        evaluation.caveats.begin(), evaluation.caveats.end(),
+        [&](const std::string& caveat) { return caveat.find(words) != std::string::npos; });
   };
   const double whole =
-      10.0 *
-      value(must_evaluate(replaced(
-                kBase, "software: megatron-core", "software: megatron-core\nstep: {time: 10s}")),
-            "hfu");
+      10.0 * value(must_evaluate(replaced(kBase, "software: megatron-core",
+                                          "software: megatron-core\nstep: {time: 10s}")),
+                   "hfu");
   EXPECT_TRUE(says(std::to_string(whole * 0.99) + "s", "times their dense peak"));
   EXPECT_FALSE(says(std::to_string(whole * 1.5) + "s", "dense peak"));
 }
@@ -146,8 +144,7 @@ TEST(Evaluate, AnUnknownStackDoesNotHideABrokenLayout) {
 TEST(Evaluate, EveryPrecisionHasItsOwnStepTimeAndNeedsItsUnits) {
   const auto on = [](const char* gpu, const char* precision) {
     return replaced(replaced(kBase, "gpu: h100-sxm-80gb", std::string("gpu: ") + gpu),
-                    "precision: bf16",
-                    std::string("precision: ") + precision);
+                    "precision: bf16", std::string("precision: ") + precision);
   };
   const auto time = [&on](const char* gpu, const char* precision) {
     return value(must_evaluate(on(gpu, precision), {.levers = false}), "step_time");
@@ -210,8 +207,8 @@ TEST(Evaluate, AGivenStepTimeBeyondThePeakIsSaidWithTheLeastTime) {
 }
 
 TEST(Evaluate, AnswersSayWhatWasAssumedAndWhatTheOtherChoiceGives) {
-  const std::string plain = replaced(
-      kBase, "software: megatron-core\n", "software: {name: megatron-core, recipe: plain}\n");
+  const std::string plain = replaced(kBase, "software: megatron-core\n",
+                                     "software: {name: megatron-core, recipe: plain}\n");
   EXPECT_TRUE(must_evaluate(plain).assumed.empty());
   const report::Evaluation calm =
       must_evaluate(replaced(plain, "failures: {node_rate: 0.05/d, job_rate: 0.1/d}\n", ""));
@@ -251,8 +248,7 @@ TEST(Evaluate, SaysWhichCoefficientsAreWorthMeasuring) {
 TEST(Evaluate, ARunFollowsItsStepAsTheRegistrySays) {
   for (const std::string_view target : {"tokens: 300B", "duration: 60d"}) {
     const auto with_step = [target](std::string_view time) {
-      return must_evaluate(replaced(replaced(kBase, "tokens: 300B", target),
-                                    "software:",
+      return must_evaluate(replaced(replaced(kBase, "tokens: 300B", target), "software:",
                                     fmt::format("step: {{time: {}}}\nsoftware:", time)),
                            {.levers = false});
     };
@@ -295,8 +291,7 @@ TEST(Evaluate, ASuperchipInANodeThatNobodySellsIsSaid) {
     Diagnostics diagnostics;
     const auto scenario = scenario::load_text(
         "format: orrery/1\nmodel: llama3-8b\nbatch: {global: 64}\ncluster: " + cluster + "\n",
-        "test.yaml",
-        diagnostics);
+        "test.yaml", diagnostics);
     EXPECT_TRUE(scenario && evaluate(*scenario, {.levers = false}, diagnostics));
     return to_string(diagnostics);
   };
@@ -313,8 +308,7 @@ TEST(Evaluate, ASuperchipIsInItsRackUnlessOthersAreStated) {
     Diagnostics diagnostics;
     const auto scenario = scenario::load_text(
         "format: orrery/1\nmodel: llama3-8b\nbatch: {global: 144}\ncluster: " + cluster + "\n",
-        "test.yaml",
-        diagnostics);
+        "test.yaml", diagnostics);
     const auto evaluation =
         scenario ? evaluate(*scenario, {.levers = true}, diagnostics) : std::nullopt;
     EXPECT_TRUE(evaluation) << to_string(diagnostics);
@@ -339,8 +333,7 @@ TEST(Evaluate, WhereNoChangeOfTheLayoutFitsTheNodesThatDoAreNamed) {
   const auto scenario = scenario::load_text(
       "format: orrery/1\nmodel: llama3-405b\nbatch: {global: 64}\ncluster: {gpu: h100-sxm-80gb, "
       "nodes: 1}\n",
-      "test.yaml",
-      diagnostics);
+      "test.yaml", diagnostics);
   const auto evaluation =
       scenario ? evaluate(*scenario, {.levers = true}, diagnostics) : std::nullopt;
   ASSERT_TRUE(evaluation) << to_string(diagnostics);
@@ -369,10 +362,8 @@ TEST(Explain, NamesTheFormatsOfTheProducts) {
     Diagnostics diagnostics;
     const auto scenario =
         scenario::load_text(replaced(replaced(kBase, "gpu: h100-sxm-80gb", "gpu: b200-sxm"),
-                                     "precision: bf16",
-                                     std::string("precision: ") + precision),
-                            "base.yaml",
-                            diagnostics);
+                                     "precision: bf16", std::string("precision: ") + precision),
+                            "base.yaml", diagnostics);
     ASSERT_TRUE(scenario) << to_string(diagnostics);
     const auto evaluation = evaluate(*scenario, {.levers = false}, diagnostics);
     ASSERT_TRUE(evaluation) << to_string(diagnostics);

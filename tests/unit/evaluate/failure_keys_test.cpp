@@ -24,117 +24,76 @@ std::string with(std::string_view failures) {
 }
 
 const std::vector<Change> kFailureChanges = {
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, correlated: [{name: feed, rate: 0.1/d}]",
-     "mtbf",
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, correlated: [{name: feed, rate: 0.1/d}]", "mtbf",
      Moves::down},
     {"correlated: [{name: feed, rate: 0.1/d}]",
-     "correlated: [{name: feed, rate: 0.1/d, scope: gpu}]",
-     "mtbf",
-     Moves::down},
+     "correlated: [{name: feed, rate: 0.1/d, scope: gpu}]", "mtbf", Moves::down},
     {"domains: {rack: 2}, correlated: [{name: feed, rate: 0.1/d, scope: rack, takes_nodes: 0}]",
      "domains: {rack: 8}, correlated: [{name: feed, rate: 0.1/d, scope: rack, takes_nodes: 0}]",
-     "failures",
-     Moves::down},
+     "failures", Moves::down},
     {"domains: {switch: 2}, correlated: [{name: s, rate: 0.1/d, scope: switch, takes_nodes: 0}]",
      "domains: {switch: 8}, correlated: [{name: s, rate: 0.1/d, scope: switch, takes_nodes: 0}]",
-     "failures",
-     Moves::down},
+     "failures", Moves::down},
     {"domains: {power_domain: 2}, correlated: [{name: p, rate: 0.1/d, scope: power_domain}]",
      "domains: {power_domain: 8}, correlated: [{name: p, rate: 0.1/d, scope: power_domain}]",
-     "mtbf",
-     Moves::up},
+     "mtbf", Moves::up},
     {"correlated: [{name: feed, category: host, rate: 0.02/d, takes_nodes: 0}]",
-     "correlated: [{name: feed, category: host, rate: 0.02/d, takes_nodes: 4}]",
-     "goodput",
+     "correlated: [{name: feed, category: host, rate: 0.02/d, takes_nodes: 4}]", "goodput",
      Moves::down},
     {"causes: [{name: x, life: {mean: 20d, shape: 2}, age: new}]",
-     "causes: [{name: x, life: {mean: 20d, shape: 0.5}, age: new}]",
-     "failures",
-     Moves::up},
+     "causes: [{name: x, life: {mean: 20d, shape: 0.5}, age: new}]", "failures", Moves::up},
     {"causes: [{name: x, life: {mean: 20d, shape: 3}, age: new}]",
-     "causes: [{name: x, life: {mean: 20d, shape: 3}, age: 30d}]",
-     "failures",
-     Moves::up},
+     "causes: [{name: x, life: {mean: 20d, shape: 3}, age: 30d}]", "failures", Moves::up},
     {"causes: [{name: x, life: 20d}]", "causes: [{name: x, life: 10d}]", "failures", Moves::up},
     {"causes: [{name: x, life: {median: 20d, sigma: 1}}]",
-     "causes: [{name: x, life: {median: 20d, sigma: 2}}]",
-     "mtbf",
-     Moves::up},
+     "causes: [{name: x, life: {median: 20d, sigma: 2}}]", "mtbf", Moves::up},
     {"causes: [{name: x, life: {times: [10d, 20d]}}]",
-     "causes: [{name: x, life: {times: [10d, 10d, 20d]}}]",
-     "mtbf",
-     Moves::down},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d}",
-     "failures",
+     "causes: [{name: x, life: {times: [10d, 10d, 20d]}}]", "mtbf", Moves::down},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d}", "failures",
      Moves::up},
     {"node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d}",
-     "node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d, age: 30d}",
-     "failures",
-     Moves::down},
+     "node_rate: 0.05/d, burn_in: {factor: 9, decay: 10d, age: 30d}", "failures", Moves::down},
     {"node_rate: 0.05/d",
      "node_rate: 0.05/d, diurnal: [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
      "1, 1, 1]",
-     "mtbf",
-     Moves::down},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, episodes: [{begin: 1d, end: 9d, factor: 5}]",
-     "failures",
-     Moves::up},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, lemons: {fraction: 0.2, factor: 10}",
-     "failures",
+     "mtbf", Moves::down},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, episodes: [{begin: 1d, end: 9d, factor: 5}]",
+     "failures", Moves::up},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, lemons: {fraction: 0.2, factor: 10}", "failures",
      Moves::up},
     {"node_rate: 0.05/d",
      "node_rate: 0.05/d, stragglers: [{name: s, node_rate: 0.05/d, slowdown: 2, duration: 6h}]",
-     "finish_time",
-     Moves::up},
+     "finish_time", Moves::up},
     {"stragglers: [{name: s, job_rate: 0.1/d, slowdown: 3, duration: 3d}]",
      "stragglers: [{name: s, job_rate: 0.1/d, slowdown: 3, duration: 3d, evict_after: 1h}]",
-     "finish_time",
-     Moves::down},
+     "finish_time", Moves::down},
     // The share of work lost in a given time, 1 - 1 / factor, is concave: spread makes it smaller.
     {"stragglers: [{name: s, job_rate: 1/d, slowdown: 3, duration: 8h}]",
-     "stragglers: [{name: s, job_rate: 1/d, slowdown: 3, spread: 2, duration: 8h}]",
-     "finish_time",
+     "stragglers: [{name: s, job_rate: 1/d, slowdown: 3, spread: 2, duration: 8h}]", "finish_time",
      Moves::down},
     {"node_rate: 0.05/d",
      "node_rate: 0.05/d, network: [{name: s, job_rate: 1/d, slowdown: 2, duration: 6h}]",
-     "finish_time",
-     Moves::up},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, sdc: {job_rate: 0.2/d, detection: 6h}",
-     "goodput",
+     "finish_time", Moves::up},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, sdc: {job_rate: 0.2/d, detection: 6h}", "goodput",
      Moves::down},
     {"sdc: {node_rate: 0.05/d, detection: 6h}",
-     "sdc: {node_rate: 0.05/d, detection: 6h, repeats: 0.8, repeat_after: 6h}",
-     "goodput",
+     "sdc: {node_rate: 0.05/d, detection: 6h, repeats: 0.8, repeat_after: 6h}", "goodput",
      Moves::down},
     {"node_rate: 0.05/d", "node_rate: 0.05/d, sdc: {checks: 1.1}", "finish_time", Moves::up},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, sdc: {false_alarm_job_rate: 1/d}",
-     "failures",
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, sdc: {false_alarm_job_rate: 1/d}", "failures",
      Moves::up},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, sdc: {false_alarm_node_rate: 0.1/d}",
-     "failures",
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, sdc: {false_alarm_node_rate: 0.1/d}", "failures",
      Moves::up},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, loss_spikes: {rate: 1/d, rewind_steps: 500}",
-     "finish_time",
-     Moves::up},
-    {"node_rate: 0.05/d",
-     "node_rate: 0.05/d, loss_spikes: {every_steps: 2000, skip_steps: 200}",
-     "finish_time",
-     Moves::up},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, loss_spikes: {rate: 1/d, rewind_steps: 500}",
+     "finish_time", Moves::up},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, loss_spikes: {every_steps: 2000, skip_steps: 200}",
+     "finish_time", Moves::up},
 };
 
 TEST(FailureKeys, EveryChangeMovesItsMetric) {
   for (const Change& change : kFailureChanges) {  // `from` and `to` are keys of `failures`
     SCOPED_TRACE(std::string(change.to));
-    expect_moved(change,
-                 value(must_evaluate(with(change.from)), change.metric),
+    expect_moved(change, value(must_evaluate(with(change.from)), change.metric),
                  value(must_evaluate(with(change.to)), change.metric));
   }
 }
@@ -151,21 +110,18 @@ TEST(FailureKeys, AHangWaitsForItsWatchdog) {
 
 TEST(FailureKeys, ALongerWatchdogCostsMore) {
   const std::string text = replaced(with("causes: [{name: x, rate: 0.1/d, symptom: hang}]"),
-                                    "recovery: {",
-                                    "recovery: {watchdog: 10min, ");
-  expect_moves(text,
-               {{"watchdog: 10min", "watchdog: 3h", "goodput", Moves::down},
-                {"watchdog: 10min", "watchdog: 3h", "finish_time", Moves::up}});
+                                    "recovery: {", "recovery: {watchdog: 10min, ");
+  expect_moves(text, {{"watchdog: 10min", "watchdog: 3h", "goodput", Moves::down},
+                      {"watchdog: 10min", "watchdog: 3h", "finish_time", Moves::up}});
 }
 
 // A repair leaves a bad node bad, so that only its removal ends the series of its failures.
 TEST(FailureKeys, RemovedLemonsFailNoMore) {
-  const std::string text = replaced(with("node_rate: 0.05/d, lemons: {fraction: 0.2, factor: 10}"),
-                                    "repair_time: 2d",
-                                    "repair_time: 6h, repair: {fails: 1, replacement: 1d}");
-  expect_moves(text,
-               {{"factor: 10}", "factor: 10, remove_after: 2}", "failures", Moves::down},
-                {"factor: 10}", "factor: 10, remove_after: 2}", "goodput", Moves::up}});
+  const std::string text =
+      replaced(with("node_rate: 0.05/d, lemons: {fraction: 0.2, factor: 10}"), "repair_time: 2d",
+               "repair_time: 6h, repair: {fails: 1, replacement: 1d}");
+  expect_moves(text, {{"factor: 10}", "factor: 10, remove_after: 2}", "failures", Moves::down},
+                      {"factor: 10}", "factor: 10, remove_after: 2}", "goodput", Moves::up}});
   const std::string removed = replaced(text, "factor: 10}", "factor: 10, remove_after: 1}");
   expect_moves(removed, {{"remove_after: 1", "remove_after: 9", "failures", Moves::up}});
 }
@@ -195,8 +151,7 @@ TEST(FailureKeys, ALogIsReplayedInPlaceOfRandomFailures) {
 
 std::vector<double> factors_of(std::string_view fault) {
   const std::string text = replaced(
-      kBase,
-      kRates,
+      kBase, kRates,
       fmt::format("network: [{{name: x, job_rate: 1/d, duration: 1h, fault: {}}}]", fault));
   const report::Evaluation evaluation = must_evaluate(text, {.trials = 1, .levers = false});
   return evaluation.plan ? evaluation.plan->failures.slowdowns.front().factor.any

@@ -58,8 +58,7 @@ TEST(NetworkKeys, AForcedAlgorithmReplacesNcclsChoice) {
 
 TEST(NetworkKeys, SwitchesThatReduceSaveTheStepsOfARing) {
   const std::string flat =
-      replaced(replaced(kTiers, "tensor: 8, sequence_parallel: true", "tensor: 1"),
-               "global: 64",
+      replaced(replaced(kTiers, "tensor: 8, sequence_parallel: true", "tensor: 1"), "global: 64",
                "global: 512");
   EXPECT_LT(step_time(with_network(flat, "sharp: true")), step_time(flat));
 }
@@ -67,8 +66,7 @@ TEST(NetworkKeys, SwitchesThatReduceSaveTheStepsOfARing) {
 // Experts on two nodes: seven eighths of what leaves a node goes to another rail.
 TEST(NetworkKeys, CrossRailTrafficTakesTheSpineOrNvlink) {
   std::string experts = replaced(kTiers, "tensor: 8, sequence_parallel: true", "expert: 16");
-  experts = replaced(experts,
-                     "sequence_length: 4096}",
+  experts = replaced(experts, "sequence_length: 4096}",
                      "sequence_length: 4096,\n"
                      "        moe: {num_experts: 16, top_k: 2, ffn_hidden_size: 2048}}");
   experts = replaced(experts, "global: 64", "global: 512");

@@ -109,8 +109,7 @@ TEST(OperationViews, NoOperationIsAboveTheRoof) {
   const report::RooflineRoof& roof = roofs.roofs.front();
   const double bandwidth = in_bytes_per_second(evaluation.echo.memory_bandwidth);
   EXPECT_NEAR(roof.ridge * bandwidth, in_flop_per_second(roof.peak), 1e-3 * bandwidth);
-  EXPECT_NEAR(in_flop_per_second(roof.rate.front()),
-              roof.intensity.front() * bandwidth,
+  EXPECT_NEAR(in_flop_per_second(roof.rate.front()), roof.intensity.front() * bandwidth,
               1e-6 * in_flop_per_second(roof.peak));
   ASSERT_GE(roofs.points.size(), 10U) << "three products of each linear layer, and attention";
   for (const report::RooflinePoint& point : roofs.points) {

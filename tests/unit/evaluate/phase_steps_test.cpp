@@ -14,9 +14,7 @@ std::string with_training(const std::string& keys) {
   return replaced(kBase, "training: {tokens: 300B,", "training: {tokens: 300B, " + keys + ",");
 }
 
-const run::RunPlan& plan_of(const report::Evaluation& evaluation) {
-  return *evaluation.plan;
-}
+const run::RunPlan& plan_of(const report::Evaluation& evaluation) { return *evaluation.plan; }
 
 TEST(PhaseSteps, EveryPhaseHasTheStepOfItsOwnShape) {
   const report::Evaluation phased = must_evaluate(with_training(
@@ -45,8 +43,8 @@ TEST(PhaseSteps, APhaseMayHaveAnotherLayout) {
           .phases;
   ASSERT_EQ(phases.size(), 3U);
   const run::StepInput wide =
-      plan_of(must_evaluate(replaced(
-                  replaced(kBase, "tensor: 2", "tensor: 4"), "pipeline: 4", "pipeline: 2")))
+      plan_of(must_evaluate(replaced(replaced(kBase, "tensor: 2", "tensor: 4"), "pipeline: 4",
+                                     "pipeline: 2")))
           .step;
   EXPECT_EQ(phases[1].step_time, wide.step_time);
   EXPECT_NE(phases[1].step_time, phases[0].step_time);
@@ -100,8 +98,7 @@ TEST(PhaseSteps, AGivenStepTimeScalesThePhases) {
   EXPECT_EQ(given[2].step_time, to_sim_time(seconds(20.0)));
   EXPECT_EQ(given[1].step_time, to_sim_time(seconds(3.0)));
   EXPECT_NEAR(to_seconds(given[0].step_time) / to_seconds(given[2].step_time),
-              to_seconds(plain[0].step_time) / to_seconds(plain[2].step_time),
-              1e-8);
+              to_seconds(plain[0].step_time) / to_seconds(plain[2].step_time), 1e-8);
 }
 
 TEST(PhaseSteps, ABatchRampBecomesPhases) {

@@ -19,14 +19,10 @@ MeasuredStep measured(const char* id, double error, const StepKind& kind) {
 constexpr double kDenseDrift = 0.03;
 
 // Of measured steps, with what releases and sites move by.
-double drifting(double error) {
-  return std::hypot(error, kDenseDrift);
-}
+double drifting(double error) { return std::hypot(error, kDenseDrift); }
 
-report::StepBand band_of(const std::vector<MeasuredStep>& steps,
-                         const StepKind& kind,
-                         double time = 1.0,
-                         std::string_view own = {}) {
+report::StepBand band_of(const std::vector<MeasuredStep>& steps, const StepKind& kind,
+                         double time = 1.0, std::string_view own = {}) {
   return step_band(steps, {.kind = kind, .time = time}, own);
 }
 
@@ -88,8 +84,8 @@ TEST(StepBand, NoStepVouchesForItself) {
 TEST(StepBand, SwitchesThatNobodyStatesWidenIt) {
   const PredictedStep step = {
       .kind = kAsked, .time = 1.0, .open = open_choice(seconds(1.0), seconds(2.0))};
-  EXPECT_NEAR(
-      step_band({}, step).error, std::hypot(drifting(0.13), 12.0 / 49.0 * std::log(2.0)), 1e-12);
+  EXPECT_NEAR(step_band({}, step).error, std::hypot(drifting(0.13), 12.0 / 49.0 * std::log(2.0)),
+              1e-12);
 }
 
 TEST(StepBand, NoBandEndsBelowWhatTheHardwareCanDo) {

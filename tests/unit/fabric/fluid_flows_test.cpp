@@ -9,9 +9,7 @@ namespace {
 
 constexpr double kUnit = 1e9;  // bytes: one second on a link of capacity 1
 
-SimTime at(double time) {
-  return to_sim_time(seconds(time));
-}
+SimTime at(double time) { return to_sim_time(seconds(time)); }
 
 std::vector<BytesPerSecond> links_of(const std::vector<double>& capacities) {
   std::vector<BytesPerSecond> links;
@@ -41,8 +39,7 @@ struct Change {
 };
 
 // The end of each start in seconds, in the order of the starts; both lists by time.
-std::vector<double> ends_of(const std::vector<double>& capacities,
-                            const std::vector<Start>& starts,
+std::vector<double> ends_of(const std::vector<double>& capacities, const std::vector<Start>& starts,
                             const std::vector<Change>& changes = {}) {
   FluidFlows flows(links_of(capacities), Comparison::with_full_solve);
   std::vector<double> ends(starts.size(), -1.0);
@@ -87,26 +84,23 @@ TEST(FluidFlows, AnArrivalSlowsDownWhoIsThere) {
 
 TEST(FluidFlows, ALinkMaySlowDownAndRecover) {
   EXPECT_EQ(ends_of({1.0}, {{.links = {0}}}, {{.time = 0.5, .capacity = 0.5}}), (Ends{1.5}));
-  EXPECT_EQ(ends_of({1.0},
-                    {{.links = {0}}},
+  EXPECT_EQ(ends_of({1.0}, {{.links = {0}}},
                     {{.time = 0.5, .capacity = 0.5}, {.time = 1.0, .capacity = 1.0}}),
             (Ends{1.25}));
 }
 
 TEST(FluidFlows, ALinkMayBeDownForAWhile) {
-  EXPECT_EQ(ends_of({1.0},
-                    {{.links = {0}}},
+  EXPECT_EQ(ends_of({1.0}, {{.links = {0}}},
                     {{.time = 0.25, .capacity = 0.0}, {.time = 1.25, .capacity = 1.0}}),
             (Ends{2.0}));
   EXPECT_EQ(ends_of({1.0}, {{.links = {0}}}, {{.time = 0.25, .capacity = 0.0}}), (Ends{-1.0}));
 }
 
 TEST(FluidFlows, AParkingLotEmptiesFromTheSides) {
-  EXPECT_EQ(ends_of({1.0, 1.0, 1.0},
-                    {{.links = {0, 1, 2}},
-                     {.links = {0}, .size = 0.5},
-                     {.links = {1}, .size = 0.5},
-                     {.links = {2}, .size = 0.5}}),
+  EXPECT_EQ(ends_of({1.0, 1.0, 1.0}, {{.links = {0, 1, 2}},
+                                      {.links = {0}, .size = 0.5},
+                                      {.links = {1}, .size = 0.5},
+                                      {.links = {2}, .size = 0.5}}),
             (Ends{1.5, 1.0, 1.0, 1.0}));
 }
 

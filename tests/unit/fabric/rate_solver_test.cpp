@@ -26,8 +26,7 @@ std::vector<BytesPerSecond> capacities_of(const std::vector<double>& values) {
   return capacities;
 }
 
-void expect_rates(const std::vector<double>& capacities,
-                  const std::vector<Links>& flows,
+void expect_rates(const std::vector<double>& capacities, const std::vector<Links>& flows,
                   const std::vector<double>& wanted) {
   RateSolver solver(capacities_of(capacities), Comparison::with_full_solve);
   std::vector<FlowId> ids;
@@ -40,9 +39,7 @@ void expect_rates(const std::vector<double>& capacities,
   }
 }
 
-TEST(RateSolver, TwoFlowsHaveHalfALinkEach) {
-  expect_rates({1.0}, {{0}, {0}}, {0.5, 0.5});
-}
+TEST(RateSolver, TwoFlowsHaveHalfALinkEach) { expect_rates({1.0}, {{0}, {0}}, {0.5, 0.5}); }
 
 TEST(RateSolver, AParkingLotGivesEveryoneHalf) {
   expect_rates({1.0, 1.0, 1.0}, {{0, 1, 2}, {0}, {1}, {2}}, {0.5, 0.5, 0.5, 0.5});
@@ -64,8 +61,7 @@ TEST(RateSolver, ADumbbellHoldsOnlyThoseWhoCrossItsNarrowEnd) {
 // Three senders to one receiver, and a victim that leaves the first sender for another one.
 TEST(RateSolver, IncastLeavesTheVictimTwoThirds) {
   const double third = 1.0 / 3.0;
-  expect_rates({1.0, 1.0, 1.0, 1.0, 1.0},
-               {{0, 3}, {1, 3}, {2, 3}, {0, 4}},
+  expect_rates({1.0, 1.0, 1.0, 1.0, 1.0}, {{0, 3}, {1, 3}, {2, 3}, {0, 4}},
                {third, third, third, 2.0 * third});
 }
 
@@ -273,8 +269,7 @@ TEST(RateSolver, NamesDoNotMatter) {
     mirrored.solve();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       EXPECT_NEAR(in_bytes_per_second(mirrored.rate(others[i])),
-                  in_bytes_per_second(solver.rate(ids[i])),
-                  1e-12)
+                  in_bytes_per_second(solver.rate(ids[i])), 1e-12)
           << "seed " << kSeed << " trial " << trial;
     }
   }

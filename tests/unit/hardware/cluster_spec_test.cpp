@@ -20,20 +20,10 @@ TEST(NetworkPresets, AreCompleteAndNamedOnce) {
     EXPECT_GT(preset->summary.size(), 20U);
     EXPECT_GE(preset->source.size(), 10U);
   }
-  for (const std::string_view name : {"clos-400g",
-                                      "infiniband-400g",
-                                      "infiniband-200g",
-                                      "infiniband-hdr-8x200",
-                                      "ethernet-100g",
-                                      "ethernet-25g",
-                                      "omnipath-100g-4",
-                                      "aws-efa-p4d",
-                                      "aws-efa-p5",
-                                      "nvl72",
-                                      "roce-8x400g",
-                                      "gaudi2-roce",
-                                      "gaudi3-roce",
-                                      "single-node"}) {
+  for (const std::string_view name :
+       {"clos-400g", "infiniband-400g", "infiniband-200g", "infiniband-hdr-8x200", "ethernet-100g",
+        "ethernet-25g", "omnipath-100g-4", "aws-efa-p4d", "aws-efa-p5", "nvl72", "roce-8x400g",
+        "gaudi2-roce", "gaudi3-roce", "single-node"}) {
     EXPECT_TRUE(names.count(name) == 1) << name;
   }
 }

@@ -105,8 +105,7 @@ TEST(CollectiveTables, WhatIsWrongInAFileIsSaidWhereItStands) {
       {"    nic_rate: 400Gbps\n", "", "groups over several hosts need nic_rate"},
       {"    citation: nccl-tests on our cluster\n", "", "citation"},
       {"rig: ours", "rigg: ours", "rigg"},
-      {"points: [[1MiB, 100us], [16MiB, 400us], [1GiB, 8ms]]",
-       "points: []",
+      {"points: [[1MiB, 100us], [16MiB, 400us], [1GiB, 8ms]]", "points: []",
        "a table needs at least one point"}};
   for (const Bad& bad : cases) {
     Diagnostics diagnostics;

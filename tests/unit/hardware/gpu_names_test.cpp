@@ -74,12 +74,9 @@ TEST(GpuNames, TakeTheNameOfADeviceToTheLetter) {
   for (const char* device : {"NVIDIA H100 80GB HBM3", "A100-SXM4-40GB", "HL-225"}) {
     EXPECT_EQ(profiles_of_device(shipped_names(), device).size(), 1U) << device;
   }
-  for (const char* device : {"NVIDIA A10G",
-                             "NVIDIA A100-SXM4",
-                             "NVIDIA GeForce RTX 4090 D",
+  for (const char* device : {"NVIDIA A10G", "NVIDIA A100-SXM4", "NVIDIA GeForce RTX 4090 D",
                              "NVIDIA GeForce RTX 4090 Laptop GPU",
-                             "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
-                             ""}) {
+                             "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", ""}) {
     EXPECT_TRUE(profiles_of_device(shipped_names(), device).empty()) << device;
   }
 }

@@ -101,8 +101,7 @@ class Counted {
 
   int read(const fs::path& file, Diagnostics& diagnostics) {
     const auto made = cache_.read<int>(
-        file,
-        diagnostics,
+        file, diagnostics,
         [this](const yaml::Value& tree, const std::string&, Diagnostics& problems) {
           problems.warning(tree.where, "", "worth knowing");
           return std::optional(++made_);

@@ -36,17 +36,11 @@ class ProfileFolder {
   ProfileFolder(const ProfileFolder&) = delete;
   ProfileFolder& operator=(const ProfileFolder&) = delete;
 
-  [[nodiscard]] std::filesystem::path root() const {
-    return root_;
-  }
+  [[nodiscard]] std::filesystem::path root() const { return root_; }
 
-  [[nodiscard]] std::filesystem::path path() const {
-    return root_ / "profiles";
-  }
+  [[nodiscard]] std::filesystem::path path() const { return root_ / "profiles"; }
 
-  [[nodiscard]] ProfileSearch search() const {
-    return {{path()}};
-  }
+  [[nodiscard]] ProfileSearch search() const { return {{path()}}; }
 
   // Returns the path of the file.
   std::filesystem::path write(std::string_view relative, std::string_view text) const {

@@ -13,9 +13,7 @@ namespace {
 
 const SourceLocation kNowhere = {"test.yaml", 1, 1};
 
-ProfileSearch shipped() {
-  return {{std::filesystem::path(kSourceDir) / "scenarios" / "profiles"}};
-}
+ProfileSearch shipped() { return {{std::filesystem::path(kSourceDir) / "scenarios" / "profiles"}}; }
 
 GpuProfile gpu(const std::string& name) {
   Diagnostics diagnostics;
@@ -36,39 +34,38 @@ SoftwareProfile software(const std::string& name) {
 }
 
 TEST(ShippedProfiles, AllPromisedNamesAreThere) {
-  EXPECT_EQ(list_gpu_profiles(shipped()),
-            (std::vector<std::string>{"a100-pcie-40gb",
-                                      "a100-pcie-80gb",
-                                      "a100-sxm-40gb",
-                                      "a100-sxm-80gb",
-                                      "a40",
-                                      "a800-sxm-80gb",
-                                      "b200-sxm",
-                                      "b300-sxm",
-                                      "gaudi2",
-                                      "gaudi3",
-                                      "gb200",
-                                      "gb300",
-                                      "gh200",
-                                      "h100-nvl-94gb",
-                                      "h100-pcie-80gb",
-                                      "h100-sxm-80gb",
-                                      "h100-sxm-96gb-500w",
-                                      "h20-sxm",
-                                      "h200-nvl",
-                                      "h200-sxm",
-                                      "h800-sxm",
-                                      "l4",
-                                      "l40s",
-                                      "mi300x",
-                                      "mi325x",
-                                      "mi355x",
-                                      "rtx-4090",
-                                      "rtx-5090",
-                                      "rtx-a6000",
-                                      "rtx-pro-6000-server",
-                                      "v100-sxm-16gb",
-                                      "v100-sxm-32gb"}));
+  EXPECT_EQ(list_gpu_profiles(shipped()), (std::vector<std::string>{"a100-pcie-40gb",
+                                                                    "a100-pcie-80gb",
+                                                                    "a100-sxm-40gb",
+                                                                    "a100-sxm-80gb",
+                                                                    "a40",
+                                                                    "a800-sxm-80gb",
+                                                                    "b200-sxm",
+                                                                    "b300-sxm",
+                                                                    "gaudi2",
+                                                                    "gaudi3",
+                                                                    "gb200",
+                                                                    "gb300",
+                                                                    "gh200",
+                                                                    "h100-nvl-94gb",
+                                                                    "h100-pcie-80gb",
+                                                                    "h100-sxm-80gb",
+                                                                    "h100-sxm-96gb-500w",
+                                                                    "h20-sxm",
+                                                                    "h200-nvl",
+                                                                    "h200-sxm",
+                                                                    "h800-sxm",
+                                                                    "l4",
+                                                                    "l40s",
+                                                                    "mi300x",
+                                                                    "mi325x",
+                                                                    "mi355x",
+                                                                    "rtx-4090",
+                                                                    "rtx-5090",
+                                                                    "rtx-a6000",
+                                                                    "rtx-pro-6000-server",
+                                                                    "v100-sxm-16gb",
+                                                                    "v100-sxm-32gb"}));
 }
 
 TEST(ShippedProfiles, EveryGpuIsWithinPhysicalBounds) {
@@ -206,20 +203,18 @@ TEST(ShippedProfiles, NvlinkFiguresAreThoseOfTheGenerations) {
     double ring;
   };
 
-  const std::array links = {Link{"v100-sxm-32gb", 150.0, 6 * 20.0},
-                            Link{"a100-sxm-80gb", 300.0, 12 * 20.0},
-                            Link{"h100-sxm-80gb", 450.0, 18 * 20.6},
-                            Link{"h200-sxm", 450.0, 18 * 20.6},
-                            Link{"h800-sxm", 200.0, 8 * 20.6},
-                            Link{"b200-sxm", 900.0, 18 * 40.1},
-                            Link{"gb200", 900.0, 18 * 40.1}};
+  const std::array links = {
+      Link{"v100-sxm-32gb", 150.0, 6 * 20.0},  Link{"a100-sxm-80gb", 300.0, 12 * 20.0},
+      Link{"h100-sxm-80gb", 450.0, 18 * 20.6}, Link{"h200-sxm", 450.0, 18 * 20.6},
+      Link{"h800-sxm", 200.0, 8 * 20.6},       Link{"b200-sxm", 900.0, 18 * 40.1},
+      Link{"gb200", 900.0, 18 * 40.1}};
   for (const Link& link : links) {
     SCOPED_TRACE(link.gpu);
     const GpuProfile profile = gpu(link.gpu);
     ASSERT_TRUE(profile.nvlink.has_value());
     EXPECT_NEAR(in_gigabytes_per_second(profile.nvlink->bandwidth.value()), link.bandwidth, 0.001);
-    EXPECT_NEAR(
-        in_gigabytes_per_second(profile.nvlink->nccl_ring_bandwidth.value()), link.ring, 0.001);
+    EXPECT_NEAR(in_gigabytes_per_second(profile.nvlink->nccl_ring_bandwidth.value()), link.ring,
+                0.001);
     EXPECT_EQ(profile.nvlink->nvls, profile.arch >= GpuArch::hopper);
   }
   for (const char* name : {"rtx-a6000", "rtx-4090", "l4"}) {
@@ -229,10 +224,8 @@ TEST(ShippedProfiles, NvlinkFiguresAreThoseOfTheGenerations) {
 
 // Seven peers, each with wires of its own: 7 x 64 GB/s, 7 x 3 x 100 and 7 x 3 x 200 Gbit/s.
 TEST(ShippedProfiles, InAMeshAGroupHasTheLinksToItsOwnMembers) {
-  for (const auto& [name, bandwidth] : {std::pair("mi300x", 448.0),
-                                        std::pair("mi355x", 535.5),
-                                        std::pair("gaudi2", 262.5),
-                                        std::pair("gaudi3", 525.0)}) {
+  for (const auto& [name, bandwidth] : {std::pair("mi300x", 448.0), std::pair("mi355x", 535.5),
+                                        std::pair("gaudi2", 262.5), std::pair("gaudi3", 525.0)}) {
     SCOPED_TRACE(name);
     const GpuProfile profile = gpu(name);
     ASSERT_TRUE(profile.nvlink.has_value());
@@ -260,12 +253,10 @@ TEST(ShippedProfiles, AttentionGenerationsAreOrderedAsTheyAppeared) {
     SCOPED_TRACE(name);
     const GpuProfile profile = gpu(name);
     FlopPerSecond before;
-    for (const AttentionGeneration generation : {AttentionGeneration::triton_2023,
-                                                 AttentionGeneration::fa2,
-                                                 AttentionGeneration::triton_2024,
-                                                 AttentionGeneration::cudnn_2024,
-                                                 AttentionGeneration::fa3,
-                                                 AttentionGeneration::cudnn_9}) {
+    for (const AttentionGeneration generation :
+         {AttentionGeneration::triton_2023, AttentionGeneration::fa2,
+          AttentionGeneration::triton_2024, AttentionGeneration::cudnn_2024,
+          AttentionGeneration::fa3, AttentionGeneration::cudnn_9}) {
       const AttentionRate* rate = profile.find_attention(generation);
       ASSERT_NE(rate, nullptr) << to_string(generation);
       EXPECT_GT(rate->forward.value(), before) << to_string(generation);
@@ -286,20 +277,17 @@ TEST(ShippedProfiles, H200AttentionReproducesItsSource) {
     double backward;
   };
 
-  const std::array points = {Point{2048, 484, 370},
-                             Point{4096, 591, 474},
-                             Point{8192, 644, 541},
-                             Point{16384, 673, 579},
-                             Point{32768, 688, 581}};
+  const std::array points = {Point{2048, 484, 370}, Point{4096, 591, 474}, Point{8192, 644, 541},
+                             Point{16384, 673, 579}, Point{32768, 688, 581}};
   const AttentionRate attention = gpu("h200-sxm").attention;
   for (const Point& point : points) {
     const double shape = 1.0 / (1.0 + attention.half_length.value() / point.sequence);
-    EXPECT_NEAR(
-        in_teraflop_per_second(attention.forward.value()) * shape / point.forward, 1.0, 0.05);
+    EXPECT_NEAR(in_teraflop_per_second(attention.forward.value()) * shape / point.forward, 1.0,
+                0.05);
     const double half = attention.half_length.value() * attention.backward_ratio->value();
     const double backward = 1.0 / (1.0 + half / point.sequence);
-    EXPECT_NEAR(
-        in_teraflop_per_second(attention.backward.value()) * backward / point.backward, 1.0, 0.05);
+    EXPECT_NEAR(in_teraflop_per_second(attention.backward.value()) * backward / point.backward, 1.0,
+                0.05);
   }
 }
 

@@ -44,12 +44,8 @@ std::string accepted_row(const std::string& name) {
     asked += (asked.empty() ? "" : ", ") + key.path;
   }
   const std::string step = imported.value("measured.step_time");
-  return fmt::format("| {} | {} | {} | {} | {} |\n",
-                     name,
-                     format_name(result.files.front().format),
-                     parameters,
-                     step.empty() ? "-" : step,
-                     asked.empty() ? "nothing" : asked);
+  return fmt::format("| {} | {} | {} | {} | {} |\n", name, format_name(result.files.front().format),
+                     parameters, step.empty() ? "-" : step, asked.empty() ? "nothing" : asked);
 }
 
 std::string refused_row(const std::string& name) {
@@ -57,10 +53,8 @@ std::string refused_row(const std::string& name) {
   EXPECT_FALSE(imported.diagnostics.all().empty()) << name;
   EXPECT_EQ(imported.result.scenario, "") << name;
   const Diagnostic& problem = imported.diagnostics.all().front();
-  return fmt::format("| {} | line {}: {}{} |\n",
-                     name.substr(name.find('/') + 1),
-                     problem.where.line,
-                     problem.key.empty() ? "" : problem.key + ": ",
+  return fmt::format("| {} | line {}: {}{} |\n", name.substr(name.find('/') + 1),
+                     problem.where.line, problem.key.empty() ? "" : problem.key + ": ",
                      problem.message);
 }
 
@@ -104,17 +98,13 @@ std::string stranger_row(const Stranger& stranger) {
   now = now.empty() ? "complete" : now;
   if (imported.diagnostics.has_errors()) {
     const Diagnostic& problem = imported.diagnostics.all().front();
-    now = fmt::format(
-        "refused: {}{}", problem.key.empty() ? "" : problem.key + ": ", problem.message);
+    now = fmt::format("refused: {}{}", problem.key.empty() ? "" : problem.key + ": ",
+                      problem.message);
     std::replace(now.begin(), now.end(), '|', '/');
   }
   const std::string step = imported.value("measured.step_time");
-  return fmt::format("| {} | {} | {} | {}{} |\n",
-                     stranger.name,
-                     stranger.source,
-                     stranger.first,
-                     step.empty() ? "" : step + " a step; ",
-                     now);
+  return fmt::format("| {} | {} | {} | {}{} |\n", stranger.name, stranger.source, stranger.first,
+                     step.empty() ? "" : step + " a step; ", now);
 }
 
 std::string strangers_page() {

@@ -13,8 +13,7 @@ namespace orrery::import_config::testing {
 namespace {
 
 const ImportedSetting* find(const ImportResult& result, const std::string& path) {
-  const auto found = std::find_if(result.settings.begin(),
-                                  result.settings.end(),
+  const auto found = std::find_if(result.settings.begin(), result.settings.end(),
                                   [&](const ImportedSetting& s) { return s.path == path; });
   return found == result.settings.end() ? nullptr : &*found;
 }
@@ -52,14 +51,12 @@ int Imported::line(const std::string& path) const {
 }
 
 bool Imported::asks(const std::string& path) const {
-  return std::any_of(result.asked.begin(), result.asked.end(), [&](const AskedKey& asked) {
-    return asked.path == path;
-  });
+  return std::any_of(result.asked.begin(), result.asked.end(),
+                     [&](const AskedKey& asked) { return asked.path == path; });
 }
 
 std::string Imported::effect(const std::string& key) const {
-  const auto found = std::find_if(result.left_out.begin(),
-                                  result.left_out.end(),
+  const auto found = std::find_if(result.left_out.begin(), result.left_out.end(),
                                   [&](const LeftOutKey& left) { return left.key == key; });
   return found == result.left_out.end() ? "" : std::string(to_string(found->effect));
 }
@@ -70,9 +67,7 @@ bool Imported::notes(const std::string& piece) const {
   });
 }
 
-std::string Imported::problems() const {
-  return to_string(diagnostics);
-}
+std::string Imported::problems() const { return to_string(diagnostics); }
 
 Given machines(int nodes) {
   return {{"cluster.gpu", "h100-sxm-80gb", "--gpu"},
@@ -112,9 +107,7 @@ Imported import_as(const std::string& model_class, const std::string& text) {
   return imported;
 }
 
-std::string config_text(const std::string& name) {
-  return read_file(folder() / name, kMostBytes);
-}
+std::string config_text(const std::string& name) { return read_file(folder() / name, kMostBytes); }
 
 std::vector<std::string> config_names(const std::string& below) {
   std::vector<std::string> names;

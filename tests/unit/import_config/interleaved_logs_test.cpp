@@ -25,30 +25,22 @@ struct Program {
 };
 
 constexpr std::array<Program, 5> kPrograms = {
-    {{"Megatron-LM",
-      ConfigFormat::megatron_log,
-      "{0}using world size: 8, data-parallel size: 8\n",
+    {{"Megatron-LM", ConfigFormat::megatron_log, "{0}using world size: 8, data-parallel size: 8\n",
       "{0} [{1}] iteration {2:8}/ 9000 | elapsed time per iteration (ms): 4000.0 | global batch "
       "size: 64 |\n"},
-     {"torchtitan",
-      ConfigFormat::torchtitan_log,
+     {"torchtitan", ConfigFormat::torchtitan_log,
       "{0}[titan] {1},000 - root - INFO - Building 1-D device mesh with ['dp'], [8]\n"
       "{0}[titan] {1},000 - root - INFO - Training starts at step 1, with local batch size 4, "
       "global batch size 32, sequence length 1024, total steps 9000\n",
       "{0}[titan] {1},140 - root - INFO - step: {2:2}  loss:  4.9 memory: 60.00GiB  tps: 1,024  "
       "mfu: "
       "39.45%\n"},
-     {"NeMo",
-      ConfigFormat::nemo_log,
-      "{0}[NeMo I {1} exp:1] * Experiment configuration *\n",
+     {"NeMo", ConfigFormat::nemo_log, "{0}[NeMo I {1} exp:1] * Experiment configuration *\n",
       "{0}[NeMo I {1} log:9] global_step: {2} train_step_timing in s: 4.0 global_batch_size: 64\n"},
-     {"DeepSpeed",
-      ConfigFormat::deepspeed_log,
+     {"DeepSpeed", ConfigFormat::deepspeed_log,
       "{0}[{1},140] [INFO] DeepSpeedEngine configuration:\n",
       "{0}[{1},140] [INFO] steps: {2} loss: 4.9 iter time (s): 4.000 samples/sec: 16.0\n"},
-     {"nanotron",
-      ConfigFormat::nanotron_log,
-      "",
+     {"nanotron", ConfigFormat::nanotron_log, "",
       "{0}{1} [INFO|DP=0|PP=0|TP=0]: iteration: {2} / 9000 | time_per_iteration_ms: 4.00K | "
       "global_batch_size: 64\n",
       true}}};
@@ -84,10 +76,8 @@ struct Line {
   std::string text;
 };
 
-std::vector<ConfigFile> logs_of(const Program& program,
-                                const Shape& shape,
-                                const std::vector<Life>& lives,
-                                RandomStream& random) {
+std::vector<ConfigFile> logs_of(const Program& program, const Shape& shape,
+                                const std::vector<Life>& lives, RandomStream& random) {
   std::vector<std::vector<Line>> logs(shape.apart ? static_cast<std::size_t>(shape.ranks) : 1);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     std::vector<Line>& log = logs[shape.apart ? static_cast<std::size_t>(rank) : 0];
@@ -98,29 +88,25 @@ std::vector<ConfigFile> logs_of(const Program& program,
         return time + kStepSeconds * random.uniform01() * (shape.late + 0.1);
       };
       if (shape.marked || (rank == 0 && life.begin == lives.front().begin)) {
-        log.push_back({place(life.begin),
-                       fmt::format(fmt::runtime(program.begin),
-                                   writer,
-                                   date_text(life.begin + skew, program.american))});
+        log.push_back(
+            {place(life.begin), fmt::format(fmt::runtime(program.begin), writer,
+                                            date_text(life.begin + skew, program.american))});
       }
       double last = log.empty() ? 0.0 : log.back().place;
       for (int step = life.first; step <= life.last; ++step) {
         const int time = life.begin + (step - life.first + 1) * kStepSeconds;
         last = std::max(last + 1e-6, place(time));  // a rank's own lines keep their order
         if (rank == 0 || random.uniform01() >= shape.lost) {
-          log.push_back({last,
-                         fmt::format(fmt::runtime(program.step),
-                                     writer,
-                                     date_text(time + skew, program.american),
-                                     step)});
+          log.push_back({last, fmt::format(fmt::runtime(program.step), writer,
+                                           date_text(time + skew, program.american), step)});
         }
       }
     }
   }
   std::vector<ConfigFile> files;
   for (std::vector<Line>& log : logs) {
-    std::stable_sort(
-        log.begin(), log.end(), [](const Line& a, const Line& b) { return a.place < b.place; });
+    std::stable_sort(log.begin(), log.end(),
+                     [](const Line& a, const Line& b) { return a.place < b.place; });
     std::string text;
     for (const Line& line : log) {
       text += line.text;
@@ -148,16 +134,8 @@ void expect_truth(const Program& program, const Shape& shape, int restarts, std:
   SCOPED_TRACE(
       fmt::format("{}, {} ranks `{}`, clocks {} s, late {}, lost {}, apart {}, marked {}, "
                   "{} restarts, seed {}",
-                  program.name,
-                  shape.ranks,
-                  shape.writer,
-                  shape.clocks,
-                  shape.late,
-                  shape.lost,
-                  shape.apart,
-                  shape.marked,
-                  restarts,
-                  seed));
+                  program.name, shape.ranks, shape.writer, shape.clocks, shape.late, shape.lost,
+                  shape.apart, shape.marked, restarts, seed));
   RandomStream random(seed, 0, Purpose::property_test);
   const std::vector<Life> lives = lives_with(restarts, random);
   const std::vector<ConfigFile> files = logs_of(program, shape, lives, random);
@@ -202,10 +180,7 @@ std::string titan_step(const char* rank, const char* time, int step, int rate = 
   return fmt::format(
       "[rank{}]:2025-10-01 {},140 - root - INFO - step: {:2}  loss: 4.9  memory: 60.00GiB  tps: {} "
       " mfu: 39.45%\n",
-      rank,
-      time,
-      step,
-      rate);
+      rank, time, step, rate);
 }
 
 const std::string kTitanBegin =

@@ -64,18 +64,13 @@ std::vector<TableProgram> table_programs() {
   return {
       {"megatron-lm", "run.sh", megatron},
       {"hugging-face", "config.json", model},
-      {"hf-trainer",
-       "args.yaml",
-       "per_device_train_batch_size: 1\noutput_dir: out\nbf16: true\n",
+      {"hf-trainer", "args.yaml", "per_device_train_batch_size: 1\noutput_dir: out\nbf16: true\n",
        true},
-      {"llama-factory",
-       "sft.yaml",
-       "model_name_or_path: a/b\nfinetuning_type: full\ncutoff_len: 2048\nbf16: true\n",
-       true},
+      {"llama-factory", "sft.yaml",
+       "model_name_or_path: a/b\nfinetuning_type: full\ncutoff_len: 2048\nbf16: true\n", true},
       {"axolotl", "ax.yaml", "base_model: a/b\nsequence_len: 2048\nmicro_batch_size: 1\n", true},
       {"accelerate", "acc.yaml", "distributed_type: FSDP\nmixed_precision: bf16\n", true},
-      {"nanotron",
-       "nano.yaml",
+      {"nanotron", "nano.yaml",
        "parallelism: {dp: 8}\ntokens: {sequence_length: 2048}\nmodel: {dtype: bfloat16}\n"
        "model_config: {}\n",
        true},
@@ -109,8 +104,8 @@ std::string as_yaml(const std::vector<Row>& rows) {
       text += std::string(2 * i, ' ') + parts[i] + ":\n";
       open.push_back(parts[i]);
     }
-    text += fmt::format(
-        "{}{}: {}\n", std::string(2 * (parts.size() - 1), ' '), parts.back(), value_for(row));
+    text += fmt::format("{}{}: {}\n", std::string(2 * (parts.size() - 1), ' '), parts.back(),
+                        value_for(row));
   }
   return text;
 }
@@ -247,9 +242,7 @@ TEST_P(KeyTablesOf, ThatAreTakenSetTheScenario) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every,
-                         KeyTablesOf,
-                         ::testing::ValuesIn(table_programs()),
+INSTANTIATE_TEST_SUITE_P(Every, KeyTablesOf, ::testing::ValuesIn(table_programs()),
                          [](const auto& info) {
                            std::string name = info.param.table;
                            std::erase(name, '-');

@@ -63,8 +63,7 @@ TEST(LaunchFile, GathersOfTorchtitanComeBack) {
                     "batch: {global: 64}\nsoftware: torchtitan-fsdp2\n"
                     "precision: {compute: fp8-tensorwise, parameters: ") +
             (eight ? "fp8}\n" : "bf16}\n"),
-        "titan.yaml",
-        problems);
+        "titan.yaml", problems);
     ASSERT_TRUE(scenario.has_value()) << to_string(problems);
     const auto text = launch_file(*scenario, LaunchProgram::torchtitan, problems);
     ASSERT_TRUE(text.has_value()) << to_string(problems);

@@ -14,8 +14,7 @@ std::string megatron_step(const char* time, int iteration) {
   return fmt::format(
       " [2025-10-06 {}] iteration {:8}/    1000 | elapsed time per iteration (ms): 1000.0 | global "
       "batch size:    64 |\n",
-      time,
-      iteration);
+      time, iteration);
 }
 
 LoggedOutages outages_in(const std::vector<std::string>& texts) {
@@ -34,11 +33,7 @@ TEST(LogOutages, StayOfALogThatIsLongerThanWhatIsKept) {
         "[2025-10-{:02} {:02}:{:02}:{:02}] iteration {:8}/9999999 | elapsed time per iteration "
         "(ms): "
         "{}.0 | global batch size:    64 |\n",
-        1 + clock / 86'400,
-        clock / 3600 % 24,
-        clock / 60 % 60,
-        clock % 60,
-        iteration,
+        1 + clock / 86'400, clock / 3600 % 24, clock / 60 % 60, clock % 60, iteration,
         clock % 10 == 0 ? 1100 : 1000);
   };
   for (int i = 1; i <= 400'000; ++i) {
@@ -103,8 +98,7 @@ TEST(LogOutages, OfOtherProgramsHaveTheirDates) {
     return fmt::format(
         "08/31/2024 {} [INFO|DP=0|PP=0|TP=0]: iteration: {} / 15 | time_per_iteration_ms: 2.00K | "
         "global_batch_size: 256\n",
-        time,
-        step);
+        time, step);
   };
   const LoggedOutages found =
       outages_in({nanotron("14:37:30", 4) + nanotron("14:37:32", 5) + nanotron("14:38:34", 5)});

@@ -179,8 +179,7 @@ TEST(LogPrograms, OfAnotherModelAreRefused) {
             std::string::npos);
 }
 
-std::optional<ConfigFile> read_with(const std::string& text,
-                                    const std::string& pattern,
+std::optional<ConfigFile> read_with(const std::string& text, const std::string& pattern,
                                     Diagnostics& diagnostics) {
   const auto file = std::filesystem::path(::testing::TempDir()) / "orrery-own.log";
   std::ofstream(file) << text;
@@ -190,8 +189,8 @@ std::optional<ConfigFile> read_with(const std::string& text,
 TEST(LogPattern, TellsOfALogThatIsNotKnown) {
   std::string text;
   for (int i = 0; i < 20; ++i) {
-    text += fmt::format(
-        "INFO it {}/100 || loss 2.1 || 0.{} s per it || lr 1e-4\n", i, i == 0 ? 900 : 412);
+    text += fmt::format("INFO it {}/100 || loss 2.1 || 0.{} s per it || lr 1e-4\n", i,
+                        i == 0 ? 900 : 412);
   }
   Diagnostics diagnostics;
   const auto file = read_with(text, "it {step}/100 * || {s} s per it", diagnostics);

@@ -22,8 +22,7 @@ std::string step_time(const std::string& text) {
 }
 
 TEST(MetricsTable, TakesTheColumnOfTimes) {
-  EXPECT_EQ(step_time(rows("time,step,step_time,loss\n",
-                           60,
+  EXPECT_EQ(step_time(rows("time,step,step_time,loss\n", 60,
                            [](int i) { return fmt::format("2026-01-01,{},2.11,3.{}\n", i, i); })),
             "2.11s");
 }
@@ -32,16 +31,14 @@ TEST(MetricsTable, TakesTheColumnOfTimes) {
 TEST(MetricsTable, ReadsNamesBehindTheRun) {
   EXPECT_EQ(step_time(rows("\"Step\",\"llama, 8B - perf/iter_time_ms\",\"llama, 8B - "
                            "perf/iter_time_ms__MIN\"\n",
-                           60,
-                           [](int i) { return fmt::format("\"{}\",\"1540\",\"7\"\n", i); })),
+                           60, [](int i) { return fmt::format("\"{}\",\"1540\",\"7\"\n", i); })),
             "1.54s");
 }
 
 // TensorBoard says when a step ended: 0.5 s apart.
 TEST(MetricsTable, TakesDatesWhereThereAreNoTimes) {
   EXPECT_EQ(step_time(rows(
-                "Wall time,Step,Value\n",
-                60,
+                "Wall time,Step,Value\n", 60,
                 [](int i) { return fmt::format("{:.3f},{},2.5\n", 1764000000.0 + 0.5 * i, i); })),
             "0.5s");
 }
@@ -55,13 +52,10 @@ TEST(MetricsTable, ReadsObjectsOfJson) {
         i);
   };
   EXPECT_EQ(step_time(rows("", 60, row)), "1.25s");
-  EXPECT_EQ(step_time(rows("[\n",
-                           60,
+  EXPECT_EQ(step_time(rows("[\n", 60,
                            [](int i) {
-                             return fmt::format("  {{\"step\": {}, \"timestamp\": {:.2f}}}{}\n",
-                                                i,
-                                                1764000000.0 + 0.75 * i,
-                                                i < 60 ? "," : "\n]");
+                             return fmt::format("  {{\"step\": {}, \"timestamp\": {:.2f}}}{}\n", i,
+                                                1764000000.0 + 0.75 * i, i < 60 ? "," : "\n]");
                            })),
             "0.75s");
   EXPECT_FALSE(MetricsTable::of("{\"step\": 1, \"step_time\": 2.0}\n")) << "one document";
@@ -69,11 +63,8 @@ TEST(MetricsTable, ReadsObjectsOfJson) {
 }
 
 TEST(MetricsTable, IsNoneWithoutStepsOrTimes) {
-  for (const char* header : {"step,loss\n1,2\n",
-                             "loss,step_time\n1,2\n",
-                             "a sentence, with words\n",
-                             "step,tflops\n1,2\n",
-                             ""}) {
+  for (const char* header : {"step,loss\n1,2\n", "loss,step_time\n1,2\n",
+                             "a sentence, with words\n", "step,tflops\n1,2\n", ""}) {
     EXPECT_FALSE(MetricsTable::of(header)) << header;
   }
 }

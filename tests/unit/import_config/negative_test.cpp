@@ -7,8 +7,7 @@
 namespace orrery::import_config::testing {
 namespace {
 
-std::string problems_of(const std::string& name,
-                        const std::string& text,
+std::string problems_of(const std::string& name, const std::string& text,
                         std::optional<ConfigFormat> format) {
   Diagnostics diagnostics;
   const std::vector<ConfigFile> files = {{name, text, format}};
@@ -122,8 +121,8 @@ TEST(BrokenYaml, ReferencesInCirclesStayUnread) {
 }
 
 TEST(BrokenToml, HasAPlace) {
-  const std::string problems = problems_of(
-      "a.toml", "[training]\nseq_len = 8192\nseq_len = 4096\n", ConfigFormat::torchtitan);
+  const std::string problems = problems_of("a.toml", "[training]\nseq_len = 8192\nseq_len = 4096\n",
+                                           ConfigFormat::torchtitan);
   EXPECT_EQ(problems.substr(0, 8), "a.toml:3") << problems;
   const std::string open =
       problems_of("a.toml", "[training\nseq_len = 8192\n", ConfigFormat::torchtitan);

@@ -15,9 +15,7 @@ std::string replaced(std::string text, const std::string& old, const std::string
   return at == std::string::npos ? "" : text.replace(at, old.size(), now);
 }
 
-Imported import_log(const std::string& text) {
-  return import_texts({{"a.log", text}}, kGpu);
-}
+Imported import_log(const std::string& text) { return import_texts({{"a.log", text}}, kGpu); }
 
 // As MaxText prints its settings: names of the YAML, values as Python writes them.
 std::string maxtext_log(const std::string& more) {
@@ -94,8 +92,7 @@ TEST(BridgeLog, IsReadInItsSections) {
 
 TEST(BridgeLog, SaysWhichLayersHaveAdapters) {
   const Imported imported = import_log(
-      replaced(config_text("megatron-bridge-llama-3.2-1b.log"),
-               "peft: null\n",
+      replaced(config_text("megatron-bridge-llama-3.2-1b.log"), "peft: null\n",
                "peft:\n  _target_: megatron.bridge.peft.lora.LoRA\n  dim: 16\n  target_modules:\n"
                "  - linear_qkv\n  - '*.layers.0.*.linear_fc2'\n"));
   EXPECT_EQ(imported.problems(), "");
@@ -145,8 +142,7 @@ TEST(BridgeConfig, NamesRecipesBeforeTheSetUp) {
   const std::size_t begin = log.find("_target_");
   std::string yaml = log.substr(begin, log.find("\n\n-----") + 1 - begin);
   const std::size_t recipe = yaml.find("mixed_precision:\n");
-  yaml.replace(recipe,
-               yaml.find("model:\n") - recipe,
+  yaml.replace(recipe, yaml.find("model:\n") - recipe,
                "mixed_precision: bf16_with_fp8_current_scaling_mixed\n");
   const Imported imported = import_texts({{"run_config.yaml", yaml}}, kHost);
   EXPECT_EQ(imported.problems(), "");
@@ -311,10 +307,9 @@ TEST(NemoLog, HoldsItsConfigurationAndTheBar) {
     at = end + 1;
   }
   log += "[NeMo W 2024-05-07 13:26:14 nemo_logging:349] a warning\n      with a second line\n";
-  for (const char* step : {"0.000, train_step_timing in s=99.10",
-                           "1.000, train_step_timing in s=9.10",
-                           "1.000, train_step_timing in s=9.10",
-                           "2.000, train_step_timing in s=9.30"}) {
+  for (const char* step :
+       {"0.000, train_step_timing in s=99.10", "1.000, train_step_timing in s=9.10",
+        "1.000, train_step_timing in s=9.10", "2.000, train_step_timing in s=9.30"}) {
     log += "\rEpoch 0: :   0%|  | 6/300000 [00:17<237:34:56, v_num=1, global_step=" +
            std::string(step) + "]";
   }

@@ -35,8 +35,8 @@ TEST(PublishedCounts, OfReleasedWeightsAreMetWithinATenthOfAPercent) {
     EXPECT_EQ(imported.problems(), "") << name;
     ASSERT_TRUE(imported.result.model.has_value()) << name;
     constexpr double kTolerance = 1e-3;
-    EXPECT_NEAR(
-        static_cast<double>(imported.result.model->parameters) / parameters, 1.0, kTolerance)
+    EXPECT_NEAR(static_cast<double>(imported.result.model->parameters) / parameters, 1.0,
+                kTolerance)
         << name << ": " << imported.result.model->parameters;
     ++models;
   }

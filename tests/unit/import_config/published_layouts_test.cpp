@@ -83,10 +83,9 @@ TEST(PublishedLayouts, LayersPerVirtualStageBecomeVirtualStages) {
 
 // virtual_pipeline_model_parallel_size counts stages, not layers.
 TEST(PublishedLayouts, NemoOfGpt3) {
-  const Imported imported =
-      import_named({"nemo-gpt3-175b.yaml"},
-                   {{"cluster.gpu", "a100-sxm-80gb", "--gpu"},
-                    {"cluster.network.preset", "infiniband-200g", "--network"}});
+  const Imported imported = import_named(
+      {"nemo-gpt3-175b.yaml"}, {{"cluster.gpu", "a100-sxm-80gb", "--gpu"},
+                                {"cluster.network.preset", "infiniband-200g", "--network"}});
   EXPECT_EQ(imported.problems(), "");
   EXPECT_TRUE(imported.result.complete());
   EXPECT_EQ(imported.value("cluster.nodes"), "128");
@@ -132,10 +131,9 @@ TEST(PublishedLayouts, TorchtitanOfDeepSeekV3) {
 }
 
 TEST(PublishedLayouts, SlurmScriptOfBloomBuildsItsCommandBehindBashC) {
-  const Imported imported =
-      import_named({"bloom-176b.slurm"},
-                   {{"cluster.gpu", "a100-sxm-80gb", "--gpu"},
-                    {"cluster.network.preset", "omnipath-100g-4", "--network"}});
+  const Imported imported = import_named(
+      {"bloom-176b.slurm"}, {{"cluster.gpu", "a100-sxm-80gb", "--gpu"},
+                             {"cluster.network.preset", "omnipath-100g-4", "--network"}});
   EXPECT_EQ(imported.problems(), "");
   EXPECT_TRUE(imported.result.complete());
   EXPECT_EQ(imported.result.model->parameters, 176'247'271'424);  // the released weights

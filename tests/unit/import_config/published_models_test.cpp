@@ -23,8 +23,7 @@ TEST_P(ExactCount, IsThatOfTheReleasedWeights) {
   EXPECT_EQ(imported.result.model->parameters, GetParam().parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(ConfigJson,
-                         ExactCount,
+INSTANTIATE_TEST_SUITE_P(ConfigJson, ExactCount,
                          ::testing::Values(Exact{"llama-3.1-8b.json", 8'030'261'248},
                                            Exact{"llama-3.1-70b.json", 70'553'706'496},
                                            Exact{"llama-3.1-405b.json", 405'853'388'800},
@@ -64,17 +63,14 @@ TEST_P(RoundedCount, IsThatOfTheName) {
   ASSERT_TRUE(imported.result.model.has_value());
   constexpr double kBillion = 1'000'000'000.0;
   const ImportedModel& model = *imported.result.model;
-  EXPECT_NEAR(static_cast<double>(model.parameters) / kBillion,
-              GetParam().total,
+  EXPECT_NEAR(static_cast<double>(model.parameters) / kBillion, GetParam().total,
               GetParam().tolerance * GetParam().total);
-  EXPECT_NEAR(static_cast<double>(model.active) / kBillion,
-              GetParam().active,
+  EXPECT_NEAR(static_cast<double>(model.active) / kBillion, GetParam().active,
               GetParam().tolerance * GetParam().active);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    ConfigJson,
-    RoundedCount,
+    ConfigJson, RoundedCount,
     ::testing::Values(Rounded{"deepseek-v3.json", 671.0, 37.0, 0.02},      // arXiv 2412.19437
                       Rounded{"qwen3-8b.json", 8.2, 8.2, 0.01},            // arXiv 2505.09388
                       Rounded{"qwen3-30b-a3b.json", 30.5, 3.3, 0.02},      // the same
@@ -149,13 +145,11 @@ TEST(PublishedModels, LayersThatAreNoAttentionAreRefused) {
 
 TEST(PublishedModels, LayersThatDifferOrChooseTheirKeysAreRefused) {
   for (const char* key : {"block_configs", "attn_layer_period"}) {
-    const Imported imported =
-        import_texts({{"config.json",
-                       std::string("{\"model_type\": \"newllm\", \"hidden_size\": 4096,\n \"") +
-                           key + "\": 512}"}});
-    EXPECT_EQ(imported.problems(),
-              std::string("config.json:2:2: error: ") + key +
-                  ": belongs to layers that a scenario cannot express\n");
+    const Imported imported = import_texts(
+        {{"config.json", std::string("{\"model_type\": \"newllm\", \"hidden_size\": 4096,\n \"") +
+                             key + "\": 512}"}});
+    EXPECT_EQ(imported.problems(), std::string("config.json:2:2: error: ") + key +
+                                       ": belongs to layers that a scenario cannot express\n");
   }
 }
 

@@ -10,12 +10,11 @@ namespace {
 
 Imported import_megatron(const std::string& more, const std::string& behind = "") {
   return import_texts(
-      {{"run.sh",
-        behind +
-            "python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --seq-length 4096 "
-            "--num-attention-heads 32 --vocab-size 32000 --bf16 --micro-batch-size 1 "
-            "--global-batch-size 64 " +
-            more + "\n"}},
+      {{"run.sh", behind +
+                      "python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --seq-length 4096 "
+                      "--num-attention-heads 32 --vocab-size 32000 --bf16 --micro-batch-size 1 "
+                      "--global-batch-size 64 " +
+                      more + "\n"}},
       machines(8));
 }
 
@@ -150,11 +149,10 @@ TEST(Primus, EightBitsOfItsKernelsAreAPrecision) {
 // What a file of Primus goes on from is its own, whatever the framework takes without it.
 TEST(Primus, StartsItsFrameworksInItsOwnWay) {
   const auto primus = [](const std::string& framework, const std::string& overrides) {
-    return import_texts({{"a.yaml",
-                          "modules:\n  pre_trainer:\n    framework: " + framework +
-                              "\n    config: pre_trainer.yaml\n    model: a.yaml\n"
-                              "    overrides: {" +
-                              overrides + "}\n"}},
+    return import_texts({{"a.yaml", "modules:\n  pre_trainer:\n    framework: " + framework +
+                                        "\n    config: pre_trainer.yaml\n    model: a.yaml\n"
+                                        "    overrides: {" +
+                                        overrides + "}\n"}},
                         machines(1));
   };
   const Imported megatron = primus("megatron", "tensor_model_parallel_size: 1");

@@ -219,13 +219,12 @@ TEST(ShellScripts, DoublingVariablesEnd) {
 }
 
 TEST(ShellScripts, TheBatchSystemSaysTheNodes) {
-  const Imported imported =
-      import_texts({{"job.sh",
-                     std::string("#!/bin/bash\n#SBATCH --nodes=32\n#SBATCH --gpus-per-node 4\n"
-                                 "srun python train.py ") +
-                         kModel}},
-                   {{"cluster.gpu", "h100-sxm-80gb", "--gpu"},
-                    {"cluster.network.preset", "infiniband-400g", "--network"}});
+  const Imported imported = import_texts(
+      {{"job.sh", std::string("#!/bin/bash\n#SBATCH --nodes=32\n#SBATCH --gpus-per-node 4\n"
+                              "srun python train.py ") +
+                      kModel}},
+      {{"cluster.gpu", "h100-sxm-80gb", "--gpu"},
+       {"cluster.network.preset", "infiniband-400g", "--network"}});
   EXPECT_EQ(imported.problems(), "");
   EXPECT_EQ(imported.value("cluster.nodes"), "32");
   EXPECT_EQ(imported.value("cluster.gpus_per_node"), "4");

@@ -88,13 +88,13 @@ TEST(PrintedParameters, OfAStageAreKnownWithinAFactor) {
     const std::string world =
         "using world size: 4, data-parallel size: 1, context-parallel size: 1, "
         "tensor-model-parallel size: 2, pipeline-model-parallel size: 2\n";
-    return import_texts({{"a.log",
-                          world +
+    return import_texts(
+               {{"a.log", world +
                               " > number of parameters on (tensor, pipeline) model parallel rank "
                               "(0, 0): " +
                               count + "\n" + kMegatronSteps},
-                         {"config.json", kLlama}},
-                        with(kOneGpu, "model.sequence_length", "4096"))
+                {"config.json", kLlama}},
+               with(kOneGpu, "model.sequence_length", "4096"))
         .problems();
   };
   EXPECT_EQ(problems("1684670464").find("on a rank"), std::string::npos);

@@ -27,16 +27,12 @@ struct Stranger {
 };
 
 // The file of a trainer beside the model.
-Stranger trainer(const std::string& name,
-                 const std::string& text,
-                 const std::string& path,
+Stranger trainer(const std::string& name, const std::string& text, const std::string& path,
                  const std::string& value) {
   return {name, {{"config.json", kSmallModel}, {"train.yaml", text}}, path, value};
 }
 
-Stranger script(const std::string& name,
-                const std::string& more,
-                const std::string& path,
+Stranger script(const std::string& name, const std::string& more, const std::string& path,
                 const std::string& value) {
   return {name, {{"run.sh", megatron(more)}}, path, value};
 }
@@ -48,76 +44,51 @@ std::vector<Stranger> trainers() {
   const std::string axolotl = "base_model: a/b\nsequence_len: 2048\nmicro_batch_size: 1\n";
   const std::string fsdp = "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n";
   return {
-      trainer("EightBitAdam",
-              axolotl + "optimizer: adamw_8bit\n",
-              "precision.optimizer.name",
+      trainer("EightBitAdam", axolotl + "optimizer: adamw_8bit\n", "precision.optimizer.name",
               "adam-8bit"),
-      trainer("PagedAdam",
-              factory + "optim: paged_adamw_8bit\n",
-              "precision.optimizer.name",
+      trainer("PagedAdam", factory + "optim: paged_adamw_8bit\n", "precision.optimizer.name",
               "adam-8bit"),
       trainer("Adafactor", factory + "optim: adafactor\n", "", "optim: is not read"),
       trainer("RecomputedUnlessTold", factory, "recompute", "full"),
-      trainer("ToldNotToRecompute",
-              factory + "disable_gradient_checkpointing: true\n",
-              "recompute",
+      trainer("ToldNotToRecompute", factory + "disable_gradient_checkpointing: true\n", "recompute",
               ""),
       trainer("Preferences", factory + "stage: dpo\n", "model.reference", "true"),
       trainer("PairsAreTwoSequences", factory + "stage: dpo\n", "batch.micro", "2"),
-      trainer("PreferencesWithoutAReference",
-              factory + "stage: dpo\npref_loss: simpo\n",
-              "model.reference",
-              ""),
+      trainer("PreferencesWithoutAReference", factory + "stage: dpo\npref_loss: simpo\n",
+              "model.reference", ""),
       trainer("PreferencesOfAxolotl", axolotl + "rl: dpo\nbf16: true\n", "model.reference", "true"),
       trainer("ReferenceComputedBefore",
-              axolotl + "rl: dpo\nprecompute_ref_log_probs: true\nbf16: true\n",
-              "model.reference",
+              axolotl + "rl: dpo\nprecompute_ref_log_probs: true\nbf16: true\n", "model.reference",
               ""),
       trainer("RewardsBesidePreferences", factory + "stage: kto\n", "", "second model"),
-      trainer("AdaptersUnlessTold",
-              "model_name_or_path: a/b\ncutoff_len: 2048\nstage: sft\n",
-              "model.lora.rank",
-              "8"),
+      trainer("AdaptersUnlessTold", "model_name_or_path: a/b\ncutoff_len: 2048\nstage: sft\n",
+              "model.lora.rank", "8"),
       trainer("UnfusedAttention", factory + "flash_attn: disabled\n", "", "flash_attn: attention"),
       trainer("SequencesSplit", factory + "sequence_parallel_size: 4\n", "layout.context", "4"),
       trainer("NeitherBf16NorFp16",
               "model_name_or_path: a/b\nfinetuning_type: full\ncutoff_len: 2048\nbf16: false\n",
-              "precision.compute",
-              "fp32"),
+              "precision.compute", "fp32"),
       trainer("BothDegreesOfAccelerate",
               fsdp + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 2\n",
-              "layout.tensor",
-              "2"),
-      trainer("NoMixedPrecision",
-              "distributed_type: MULTI_GPU\nmixed_precision: 'no'\n",
-              "precision.compute",
-              "fp32"),
-      trainer("EightBitsOfNoRecipe",
-              "distributed_type: MULTI_GPU\nmixed_precision: fp8\n",
-              "precision.compute",
-              "?"),
+              "layout.tensor", "2"),
+      trainer("NoMixedPrecision", "distributed_type: MULTI_GPU\nmixed_precision: 'no'\n",
+              "precision.compute", "fp32"),
+      trainer("EightBitsOfNoRecipe", "distributed_type: MULTI_GPU\nmixed_precision: fp8\n",
+              "precision.compute", "?"),
       trainer("OffloadInSections",
               "distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n  "
               "zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: cpu\n",
-              "offload.parameters",
-              "cpu"),
-      trainer("KeptWeightsOfFsdp2",
-              fsdp + "  fsdp_reshard_after_forward: false\n",
-              "layout.sharding",
-              "zero3"),
-      trainer("KeptWeightsAreNotGatheredAgain",
-              fsdp + "  fsdp_reshard_after_forward: false\n",
-              "overlap.fsdp.reshard",
-              "false"),
-      trainer("NothingAheadInTheBackward",
-              fsdp + "  fsdp_sharding_strategy: FULL_SHARD\n",
-              "overlap.fsdp.backward_prefetch",
-              "none"),
+              "offload.parameters", "cpu"),
+      trainer("KeptWeightsOfFsdp2", fsdp + "  fsdp_reshard_after_forward: false\n",
+              "layout.sharding", "zero3"),
+      trainer("KeptWeightsAreNotGatheredAgain", fsdp + "  fsdp_reshard_after_forward: false\n",
+              "overlap.fsdp.reshard", "false"),
+      trainer("NothingAheadInTheBackward", fsdp + "  fsdp_sharding_strategy: FULL_SHARD\n",
+              "overlap.fsdp.backward_prefetch", "none"),
       trainer("AheadWhereItIsStated",
               fsdp + "  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_backward_prefetch: "
                      "BACKWARD_PRE\n",
-              "overlap.fsdp.backward_prefetch",
-              "before"),
+              "overlap.fsdp.backward_prefetch", "before"),
       {"PreferencesByTrl",
        {{"config.json", kSmallModel},
         {"run.sh",
@@ -146,56 +117,39 @@ std::vector<Stranger> megatrons() {
   const std::string moe = "--bf16 --num-experts 8 --moe-router-topk 2 ";
   return {
       script("GroupsNeedTheirSwitch", "--bf16 --num-query-groups 8", "model.num_query_groups", ""),
-      script("GroupsWithTheirSwitch",
-             "--bf16 --num-query-groups 8 --group-query-attention",
-             "model.num_query_groups",
-             "8"),
+      script("GroupsWithTheirSwitch", "--bf16 --num-query-groups 8 --group-query-attention",
+             "model.num_query_groups", "8"),
       script("ModulesOnTheHost",
              "--bf16 --fine-grained-activation-offloading --offload-modules core_attn attn_proj",
-             "offload.modules",
-             "[core_attn, attn_proj]"),
+             "offload.modules", "[core_attn, attn_proj]"),
       script("FsdpAlone", "--bf16 --use-megatron-fsdp", "layout.sharding", "zero3"),
       script("ExpertsOneByOne", moe, "software_options.grouped_gemm", "per_expert"),
-      script(
-          "ExpertsGrouped", moe + "--moe-grouped-gemm", "software_options.grouped_gemm", "grouped"),
-      script("TokensAreGathered",
-             moe + "--expert-model-parallel-size 8",
-             "",
+      script("ExpertsGrouped", moe + "--moe-grouped-gemm", "software_options.grouped_gemm",
+             "grouped"),
+      script("TokensAreGathered", moe + "--expert-model-parallel-size 8", "",
              "without --moe-token-dispatcher-type Megatron-LM gathers all tokens"),
-      script("UnfusedAttention",
-             "--bf16 --attention-backend unfused",
-             "",
+      script("UnfusedAttention", "--bf16 --attention-backend unfused", "",
              "--attention-backend: attention that is not fused"),
       script("FusedAttention", "--bf16 --attention-backend fused", "precision.compute", "bf16"),
       script("NoLayerRecomputed",
              "--bf16 --recompute-granularity full --recompute-method block "
              "--recompute-num-layers 0",
-             "recompute",
-             "none"),
-      script("Windows",
-             "--bf16 --window-size 1023,0 --window-attn-skip-freq 4",
-             "model.attention_window.size",
-             "1024"),
+             "recompute", "none"),
+      script("Windows", "--bf16 --window-size 1023,0 --window-attn-skip-freq 4",
+             "model.attention_window.size", "1024"),
       script("DropoutByDefault", "--bf16", "software_options.dropout", "true"),
       script("DropoutOff", "--bf16 --hidden-dropout 0.0", "software_options.dropout", "false"),
       script("NoSaveWithoutAPlace", "--bf16 --save-interval 100", "checkpoint.interval", ""),
       script("RemaindersOfMasterWeights",
              "--bf16 --use-distributed-optimizer --use-precision-aware-optimizer",
-             "precision.optimizer.state_bytes",
-             "10B"),
-      script("QuotedPattern",
-             moe + "--moe-layer-freq \"'([0]*1+[1]*31)'\"",
-             "model.moe.dense_layers",
-             "1"),
-      script("EverySecondLayer",
-             moe + "--deepspeed --expert-interval 2",
-             "model.moe.dense_layers",
+             "precision.optimizer.state_bytes", "10B"),
+      script("QuotedPattern", moe + "--moe-layer-freq \"'([0]*1+[1]*31)'\"",
+             "model.moe.dense_layers", "1"),
+      script("EverySecondLayer", moe + "--deepspeed --expert-interval 2", "model.moe.dense_layers",
              "16"),
       script("OrderOfRanks", "--bf16 --use-tp-pp-dp-mapping", "layout.order", "[tp, cp, pp, dp]"),
-      script("GraphsOfParts",
-             "--bf16 --cuda-graph-impl local --cuda-graph-scope attn moe_router",
-             "software_options.cuda_graphs",
-             "[attn, moe_router]"),
+      script("GraphsOfParts", "--bf16 --cuda-graph-impl local --cuda-graph-scope attn moe_router",
+             "software_options.cuda_graphs", "[attn, moe_router]"),
       {"PrimusOverrides",
        {{"exp.yaml",
          "modules:\n  pre_trainer:\n    framework: megatron\n    model: llama3.1_8B.yaml\n    "
@@ -240,9 +194,8 @@ std::vector<Stranger> others() {
        "precision.compute",
        "fp8-rowwise"},
       {"GathersOfTorchtitan",
-       {{"job.toml",
-         titan + "[float8]\nenable_float8_linear = true\n"
-                 "enable_fsdp_float8_all_gather = true\n"}},
+       {{"job.toml", titan + "[float8]\nenable_float8_linear = true\n"
+                             "enable_fsdp_float8_all_gather = true\n"}},
        "precision.parameters",
        "fp8"},
       {"GathersOfTorchtitanByDefault",
@@ -302,9 +255,7 @@ TEST_P(Strangers, AreReadAsTheirProgramReadsThem) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<Stranger>& info) {
-  return info.param.name;
-}
+std::string name_of(const ::testing::TestParamInfo<Stranger>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(Trainers, Strangers, ::testing::ValuesIn(trainers()), name_of);
 INSTANTIATE_TEST_SUITE_P(Megatron, Strangers, ::testing::ValuesIn(megatrons()), name_of);
@@ -331,11 +282,10 @@ TEST(As, NeverIgnoresWhatSaysTheStructure) {
   const std::string plain =
       R"({"model_type": "new", "hidden_size": 4096, "intermediate_size": 11008,
       "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000, )";
-  for (const char* more : {R"("hybrid_override_pattern": "M-M*"})",
-                           R"("block_configs": [{"ffn": {"no_op": true}}]})",
-                           R"("layer_types": ["linear_attention", "full_attention"]})",
-                           R"("ssm_state_size": 128})",
-                           R"("some_new_width": 512})"}) {
+  for (const char* more :
+       {R"("hybrid_override_pattern": "M-M*"})", R"("block_configs": [{"ffn": {"no_op": true}}]})",
+        R"("layer_types": ["linear_attention", "full_attention"]})", R"("ssm_state_size": 128})",
+        R"("some_new_width": 512})"}) {
     const Imported imported = import_as("llama", plain + more);
     EXPECT_NE(imported.problems(), "") << more;
     EXPECT_EQ(imported.result.scenario, "") << more;
@@ -458,9 +408,8 @@ TEST(StrangerFiles, OfMaxTextSayWhichAttentionAFamilyHas) {
   EXPECT_EQ(latent.value("model.vocab_size"), "102400");
   EXPECT_EQ(latent.value("model.head_dim"), "");
   const Imported windows =
-      import_texts({{"a.yml",
-                     sizes + "mlp_activations: [gelu, linear]\ndecoder_block: gemma2\n"
-                             "sliding_window_size: 4096\n"}},
+      import_texts({{"a.yml", sizes + "mlp_activations: [gelu, linear]\ndecoder_block: gemma2\n"
+                                      "sliding_window_size: 4096\n"}},
                    machines(1));
   EXPECT_EQ(windows.problems(), "");
   EXPECT_EQ(windows.value("model.activation"), "swiglu");
@@ -485,10 +434,9 @@ TEST(StrangerFiles, OfLlmFoundryMayMergeSectionsAndStateTheWidthOfTheMlp) {
 TEST(StrangerFiles, OfAcceleratesLauncherTurnOnFsdpAndDeepspeed) {
   const auto launched = [](const std::string& options) {
     return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
-                         {"run.sh",
-                          "accelerate launch " + options +
-                              " --num_machines 2 --num_processes 16 train.py "
-                              "--per_device_train_batch_size 2 --bf16 True\n"}},
+                         {"run.sh", "accelerate launch " + options +
+                                        " --num_machines 2 --num_processes 16 train.py "
+                                        "--per_device_train_batch_size 2 --bf16 True\n"}},
                         {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}});
   };
   const Imported fsdp = launched("--use_fsdp --fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP");

@@ -148,10 +148,7 @@ std::string node_of(int gpus, const std::string& card, int rate = 200000, int gd
           "          <nvlink target=\"0000:f5:00.0\" count=\"18\" tclass=\"0x068000\"/>\n        "
           "</gpu>\n"
           "      </pci>\n    </pci>\n",
-          i,
-          card,
-          rate,
-          gdr);
+          i, card, rate, gdr);
     }
     text += "  </cpu>\n";
   }

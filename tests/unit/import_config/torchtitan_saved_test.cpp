@@ -92,10 +92,9 @@ TEST(TorchtitanSaved, OlderFilesNameAFlavor) {
 
 TEST(TorchtitanSaved, PoliciesAreKnownByTheirFields) {
   const auto recompute = [](const std::string& policy) {
-    return import_texts(
-        {{"saved.json",
-          saved(layer(), "\"activation_checkpoint\": " + policy + ", " + kParallelism)}},
-        machines(1));
+    return import_texts({{"saved.json", saved(layer(), "\"activation_checkpoint\": " + policy +
+                                                           ", " + kParallelism)}},
+                        machines(1));
   };
   EXPECT_EQ(recompute("null").value("recompute"), "none");
   EXPECT_EQ(recompute(R"({"determinism_check": "default"})").value("recompute"), "full");
@@ -113,12 +112,12 @@ TEST(TorchtitanSaved, AnotherOptimizerIsSaid) {
 
 TEST(TorchtitanSaved, MicroBatchesCountOnlyInAPipeline) {
   const auto global = [](const std::string& more) {
-    return import_texts({{"saved.json",
-                          saved(layer() + "," + layer() + "," + layer() + "," + layer(),
-                                R"("training": {"max_context_length": 4096,
+    return import_texts(
+               {{"saved.json", saved(layer() + "," + layer() + "," + layer() + "," + layer(),
+                                     R"("training": {"max_context_length": 4096,
 "num_tokens_per_microbatch_per_dp_rank": 8192}, "parallelism": {"data_parallel_shard_degree": -1,
 "num_pp_microbatches": 4)" + more + "}")}},
-                        machines(1))
+               machines(1))
         .value("batch.global");
   };
   EXPECT_EQ(global(""), "16");                                   // 2 x 8 ranks

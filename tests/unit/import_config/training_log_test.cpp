@@ -194,8 +194,7 @@ std::optional<SlowerSteps> slower_in(const std::vector<double>& times) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     log += fmt::format(
         " iteration {}/ 900 | elapsed time per iteration (ms): {:.1f} | global batch size: 64 |\n",
-        i + 1,
-        times[i]);
+        i + 1, times[i]);
   }
   Diagnostics diagnostics;
   return steps_of_log(ConfigFile{"a.log", log, ConfigFormat::megatron_log}, {}, diagnostics)

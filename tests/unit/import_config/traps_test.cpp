@@ -203,9 +203,8 @@ TEST(Torchtitan, ReplicasOfShardGroupsAreHybrid) {
 // (32 + 1 + 1) / 8 stages: 5, 5, 4, ...; the first and the last hold embedding and output besides.
 TEST(Torchtitan, StagesCountEmbeddingAndOutput) {
   const Imported looped =
-      import_texts({{"job.toml",
-                     titan("pipeline_parallel_degree = 4\npipeline_parallel_schedule = "
-                           "\"Interleaved1F1B\"\n")}},
+      import_texts({{"job.toml", titan("pipeline_parallel_degree = 4\npipeline_parallel_schedule = "
+                                       "\"Interleaved1F1B\"\n")}},
                    machines(4));
   EXPECT_EQ(looped.problems(), "");
   EXPECT_EQ(looped.value("layout.virtual_stages"), "2");
@@ -213,9 +212,8 @@ TEST(Torchtitan, StagesCountEmbeddingAndOutput) {
   EXPECT_EQ(looped.value("batch.micro"), "1");
   EXPECT_EQ(looped.value("batch.global"), "64");  // 8 x 8 data-parallel ranks
   const Imported foreign =
-      import_texts({{"job.toml",
-                     titan("pipeline_parallel_degree = 4\npipeline_parallel_schedule = "
-                           "\"InterleavedZeroBubble\"\n")}},
+      import_texts({{"job.toml", titan("pipeline_parallel_degree = 4\npipeline_parallel_schedule = "
+                                       "\"InterleavedZeroBubble\"\n")}},
                    machines(4));
   EXPECT_TRUE(foreign.asks("layout.schedule"));
 }

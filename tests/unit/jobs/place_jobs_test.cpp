@@ -10,9 +10,7 @@
 namespace orrery::jobs {
 namespace {
 
-std::optional<SharedCluster> two_jobs(int nodes,
-                                      const std::string& a,
-                                      const std::string& b,
+std::optional<SharedCluster> two_jobs(int nodes, const std::string& a, const std::string& b,
                                       Diagnostics& diagnostics) {
   const std::string scenario = std::string(kSourceDir) + "/scenarios/slow-network-ddp.yaml";
   const std::string text =

@@ -35,9 +35,7 @@ Values random_values(const Stored& as, std::uint64_t seed) {
   return values;
 }
 
-reference::RowsView view(const Values& values) {
-  return {values, 0, kDim, kDim, kRows};
-}
+reference::RowsView view(const Values& values) { return {values, 0, kDim, kDim, kRows}; }
 
 // One head with as many keys as queries.
 struct Head {
@@ -123,9 +121,7 @@ Results narrow_attention(const Head& given, const Mistakes& mistakes = {}) {
   return r;
 }
 
-double worst_of(const Values& found,
-                std::size_t row,
-                const Values& expected,
+double worst_of(const Values& found, std::size_t row, const Values& expected,
                 const reference::Tolerance& tolerance) {
   double worst = 0.0;
   for (std::size_t c = 0; c < expected.size(); ++c) {
@@ -152,21 +148,17 @@ Worst judged(const Head& given, const Results& found) {
     const auto row = reference::attention_row(head, i);
     const auto forward = output_tolerance(formats, row.magnitude, kTerms);
     worst.o = std::max(worst.o, worst_of(found.o, i, row.output, forward));
-    worst.log_sum =
-        std::max(worst.log_sum,
-                 reference::error_of(found.log_sum[i], row.log_sum, log_sum_tolerance(formats)));
+    worst.log_sum = std::max(worst.log_sum, reference::error_of(found.log_sum[i], row.log_sum,
+                                                                log_sum_tolerance(formats)));
     const auto d_k =
         reference::key_value_gradient(head, i, view(given.d_o), view(found.o), found.log_sum);
     const auto of_scores = [&](const Values& line) {
       return gradient_tolerance(formats, formats.score_gradient, line, kTerms);
     };
     worst.d_k = std::max(worst.d_k, worst_of(found.d_k, i, d_k.key, of_scores(d_k.key)));
-    worst.d_v =
-        std::max(worst.d_v,
-                 worst_of(found.d_v,
-                          i,
-                          d_k.value,
-                          gradient_tolerance(formats, formats.probability, d_k.value, kTerms)));
+    worst.d_v = std::max(
+        worst.d_v, worst_of(found.d_v, i, d_k.value,
+                            gradient_tolerance(formats, formats.probability, d_k.value, kTerms)));
     if (i < 2) {
       continue;  // the first query's dQ is rounding noise: attention.cpp passes over it
     }
@@ -236,11 +228,8 @@ TEST(AttentionFormats, SixteenBitsHaveNoScales) {
   for (const Precision precision : {Precision::bf16, Precision::fp16}) {
     const AttentionFormats formats = attention_formats(precision);
     EXPECT_FALSE(formats.narrow());
-    for (const Stored& as : {formats.operand,
-                             formats.probability,
-                             formats.output_gradient,
-                             formats.score_gradient,
-                             formats.gradient}) {
+    for (const Stored& as : {formats.operand, formats.probability, formats.output_gradient,
+                             formats.score_gradient, formats.gradient}) {
       EXPECT_EQ(as.scale, 1.0);
       EXPECT_EQ(bits_of(as.element), 16);
     }

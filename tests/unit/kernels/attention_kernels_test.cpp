@@ -68,8 +68,8 @@ Tensors<T> run(const Case& c) {
   t.d_v.assign(t.v.size(), missing);
   t.log_sum.assign(rows, std::nanf(""));
   t.delta.assign(rows, std::nanf(""));
-  const DeviceAttention shape{
-      c.heads, c.groups, c.queries, c.keys, c.causal, 1.0F / std::sqrt(static_cast<float>(kDimQk))};
+  const DeviceAttention shape{c.heads, c.groups, c.queries,
+                              c.keys,  c.causal, 1.0F / std::sqrt(static_cast<float>(kDimQk))};
   const auto tiles = [](std::int64_t n) {
     return static_cast<unsigned>((n + attention::kRows - 1) / attention::kRows);
   };
@@ -77,29 +77,24 @@ Tensors<T> run(const Case& c) {
   const auto groups = static_cast<unsigned>(c.groups);
   const auto sequences = static_cast<unsigned>(c.sequences);
   auto& block = emulated::Block::now();
-  block.run(dim3(tiles(c.queries), heads, sequences),
-            attention::kThreads,
-            attention::kForwardMemory<T, kDimQk, kDimV>,
-            [&] {
-              attention::forward_kernel<T, kDimQk, kDimV>(
-                  t.q.data(), t.k.data(), t.v.data(), t.o.data(), t.log_sum.data(), shape);
+  block.run(dim3(tiles(c.queries), heads, sequences), attention::kThreads,
+            attention::kForwardMemory<T, kDimQk, kDimV>, [&] {
+              attention::forward_kernel<T, kDimQk, kDimV>(t.q.data(), t.k.data(), t.v.data(),
+                                                          t.o.data(), t.log_sum.data(), shape);
             });
   const auto count = static_cast<std::int64_t>(rows);
   block.run(dim3(static_cast<unsigned>((count + 3) / 4)), attention::kThreads, 0, [&] {
     attention::delta_kernel<T, kDimV>(t.o.data(), t.d_o.data(), t.delta.data(), shape, count);
   });
-  const attention::BackwardOperands<T> in{
-      t.q.data(), t.k.data(), t.v.data(), t.d_o.data(), t.log_sum.data(), t.delta.data()};
-  block.run(dim3(tiles(c.queries), heads, sequences),
-            attention::kThreads,
+  const attention::BackwardOperands<T> in{t.q.data(),   t.k.data(),       t.v.data(),
+                                          t.d_o.data(), t.log_sum.data(), t.delta.data()};
+  block.run(dim3(tiles(c.queries), heads, sequences), attention::kThreads,
             attention::kBackwardMemory<T, kDimQk, kDimV>,
             [&] { attention::query_gradient_kernel<T, kDimQk, kDimV>(in, t.d_q.data(), shape); });
-  block.run(dim3(tiles(c.keys), groups, sequences),
-            attention::kThreads,
-            attention::kBackwardMemory<T, kDimQk, kDimV>,
-            [&] {
-              attention::key_gradient_kernel<T, kDimQk, kDimV>(
-                  in, t.d_k.data(), t.d_v.data(), shape);
+  block.run(dim3(tiles(c.keys), groups, sequences), attention::kThreads,
+            attention::kBackwardMemory<T, kDimQk, kDimV>, [&] {
+              attention::key_gradient_kernel<T, kDimQk, kDimV>(in, t.d_k.data(), t.d_v.data(),
+                                                               shape);
             });
   return t;
 }
@@ -109,11 +104,8 @@ struct Worst {
   double error = 0.0;
   std::string where;
 
-  void compare(const std::vector<double>& found,
-               std::size_t first,
-               const std::vector<double>& expected,
-               double step,
-               const std::string& name) {
+  void compare(const std::vector<double>& found, std::size_t first,
+               const std::vector<double>& expected, double step, const std::string& name) {
     double squares = 0.0;
     for (const double x : expected) {
       squares += x * x;
@@ -140,14 +132,10 @@ void expect_reference(const Case& c, double step) {
   const auto groups = static_cast<std::size_t>(c.groups);
   const auto queries = static_cast<std::size_t>(c.queries);
   const auto keys = static_cast<std::size_t>(c.keys);
-  const auto view = [](const std::vector<double>& values,
-                       std::size_t sequence,
-                       std::size_t head,
-                       std::size_t all,
-                       std::size_t rows,
-                       std::size_t width) {
-    return reference::RowsView{
-        values, (sequence * rows * all + head) * width, all * width, width, rows};
+  const auto view = [](const std::vector<double>& values, std::size_t sequence, std::size_t head,
+                       std::size_t all, std::size_t rows, std::size_t width) {
+    return reference::RowsView{values, (sequence * rows * all + head) * width, all * width, width,
+                               rows};
   };
   Worst worst;
   for (std::size_t s = 0; s < static_cast<std::size_t>(c.sequences); ++s) {
@@ -156,8 +144,7 @@ void expect_reference(const Case& c, double step) {
       const std::size_t group = h / (heads / groups);
       const reference::AttentionHead head{view(q, s, h, heads, queries, kDimQk),
                                           view(k, s, group, groups, keys, kDimQk),
-                                          view(v, s, group, groups, keys, kDimV),
-                                          c.causal,
+                                          view(v, s, group, groups, keys, kDimV), c.causal,
                                           1.0 / std::sqrt(static_cast<double>(kDimQk))};
       const auto outputs = view(o, s, h, heads, queries, kDimV);
       const auto gradients = view(d_o, s, h, heads, queries, kDimV);
@@ -171,11 +158,9 @@ void expect_reference(const Case& c, double step) {
         if (c.causal && i == 0) {
           continue;  // one key: the gradient is the rounding of O
         }
-        worst.compare(d_q,
-                      at * kDimQk,
+        worst.compare(d_q, at * kDimQk,
                       reference::query_gradient(head, i, gradients.row(i), outputs.row(i), sums[i]),
-                      step,
-                      "dQ");
+                      step, "dQ");
       }
       for (std::size_t j = 0; j < keys; ++j) {
         const auto part = reference::key_value_gradient(head, j, gradients, outputs, sums);

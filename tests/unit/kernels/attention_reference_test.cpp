@@ -43,9 +43,7 @@ Inputs random_inputs(const Problem& problem, std::uint64_t seed) {
           .dout = random_values(problem.queries * problem.heads * problem.dim_v, random)};
 }
 
-RowsView head_rows(std::span<const double> values,
-                   const Problem& problem,
-                   std::size_t head,
+RowsView head_rows(std::span<const double> values, const Problem& problem, std::size_t head,
                    std::size_t width) {
   return {.values = values,
           .first = head * width,
@@ -54,11 +52,8 @@ RowsView head_rows(std::span<const double> values,
           .count = problem.queries};
 }
 
-AttentionHead head_of(const Problem& problem,
-                      std::size_t head,
-                      std::span<const double> q,
-                      std::span<const double> k,
-                      std::span<const double> v) {
+AttentionHead head_of(const Problem& problem, std::size_t head, std::span<const double> q,
+                      std::span<const double> k, std::span<const double> v) {
   return {.queries = head_rows(q, problem, head, problem.dim_qk),
           .keys = rows(k, problem.dim_qk),
           .values = rows(v, problem.dim_v),
@@ -67,11 +62,8 @@ AttentionHead head_of(const Problem& problem,
 }
 
 // Sum over all outputs of output x dout.
-double objective(const Problem& problem,
-                 const Inputs& inputs,
-                 std::span<const double> q,
-                 std::span<const double> k,
-                 std::span<const double> v) {
+double objective(const Problem& problem, const Inputs& inputs, std::span<const double> q,
+                 std::span<const double> k, std::span<const double> v) {
   double sum = 0.0;
   for (std::size_t h = 0; h < problem.heads; ++h) {
     const AttentionHead head = head_of(problem, h, q, k, v);

@@ -37,8 +37,7 @@ TEST_P(WorkOfRow, EqualsItsClosedForm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Products,
-    WorkOfRow,
+    Products, WorkOfRow,
     ::testing::Values(
         // 2 m n k; (m k + n k) e; m n r with r = max(e, 2)
         Expected{"gemm fprop bf16 m=3 n=5 k=7", 210, (21 + 35) * 2, 15 * 2},
@@ -47,30 +46,23 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"gemm wgrad tf32 m=3 n=5 k=7", 210, (21 + 35) * 4, 15 * 4},
         // C is read and written in fp32
         Expected{"gemm wgrad_accumulate bf16 m=3 n=5 k=7", 210, 56 * 2 + 15 * 4, 15 * 4},
-        Expected{"grouped_gemm fprop bf16 groups=4 m=3 n=5 k=7 largest=6",
-                 4 * 210,
-                 4 * 56 * 2,
+        Expected{"grouped_gemm fprop bf16 groups=4 m=3 n=5 k=7 largest=6", 4 * 210, 4 * 56 * 2,
                  4 * 15 * 2},
-        Expected{"grouped_gemm wgrad_accumulate fp8_block groups=4 m=3 n=5 k=7 largest=7",
-                 4 * 210,
-                 4 * (56 + 60),
-                 4 * 60},
+        Expected{"grouped_gemm wgrad_accumulate fp8_block groups=4 m=3 n=5 k=7 largest=7", 4 * 210,
+                 4 * (56 + 60), 4 * 60},
         // 2 x sequences 2 x heads 8 x queries 16 x keys 32 x (64 + 48)
         Expected{"attention forward bf16 sequences=2 heads=8 groups=2 queries=16 keys=32 dim_qk=64 "
                  "dim_v=48 causal=0",
-                 2.0 * 2 * 8 * 16 * 32 * 112,
-                 2.0 * (2 * 8 * 16 * 64 + 2 * 2 * 32 * 112),
+                 2.0 * 2 * 8 * 16 * 32 * 112, 2.0 * (2 * 8 * 16 * 64 + 2 * 2 * 32 * 112),
                  2.0 * 2 * 8 * 16 * 48 + 4 * 2 * 8 * 16},
         // half the pairs, 5 products for 2; reads Q, K, V, O, dO and a statistic per query
         Expected{"attention backward fp16 sequences=1 heads=4 groups=4 queries=16 keys=16 dim_qk=8 "
                  "dim_v=8 causal=1",
-                 2.5 * 0.5 * 2 * 4 * 16 * 16 * 16,
-                 2.0 * (5 * 4 * 16 * 8) + 4 * 4 * 16,
+                 2.5 * 0.5 * 2 * 4 * 16 * 16 * 16, 2.0 * (5 * 4 * 16 * 8) + 4 * 4 * 16,
                  2.0 * (3 * 4 * 16 * 8)}));
 
 INSTANTIATE_TEST_SUITE_P(
-    Streams,
-    WorkOfRow,
+    Streams, WorkOfRow,
     ::testing::Values(
         Expected{"rms_norm forward bf16 rows=6 columns=8", 0, 96, 96},
         Expected{"rms_norm backward bf16 rows=6 columns=8", 0, 192, 96},
@@ -93,8 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"unpermute backward bf16 rows=6 columns=8 copies=4", 0, 96 + 384, 384}));
 
 INSTANTIATE_TEST_SUITE_P(
-    CastsAndOptimizer,
-    WorkOfRow,
+    CastsAndOptimizer, WorkOfRow,
     ::testing::Values(
         Expected{"quantize forward fp8_tensor rows=128 columns=256", 0, 65536, 32768},
         Expected{"quantize forward fp8_row rows=128 columns=256", 0, 65536, 32768},
@@ -112,8 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"adamw bf16 elements=1000", 0, 14000, 14000}));
 
 INSTANTIATE_TEST_SUITE_P(
-    Transfers,
-    WorkOfRow,
+    Transfers, WorkOfRow,
     ::testing::Values(
         Expected{"copy bytes=4096", 0, 4096, 4096},
         Expected{"host_to_device bytes=4096", 0, 0, 4096},

@@ -71,9 +71,8 @@ Result run(const Operand<__nv_bfloat16>& x, bool transpose, bool wide_range = fa
   }
   if (transpose) {
     std::vector<std::uint32_t> tile(static_cast<std::size_t>(kCastTile * kTileWords));
-    run_blocks(static_cast<std::int64_t>(kRows / 128 * (kColumns / 128)), 32, [&](HostTeam& team) {
-      cast_tile_body<kRecipe>(team, cast, tile.data());
-    });
+    run_blocks(static_cast<std::int64_t>(kRows / 128 * (kColumns / 128)), 32,
+               [&](HostTeam& team) { cast_tile_body<kRecipe>(team, cast, tile.data()); });
   } else if constexpr (kRecipe != CastRecipe::row) {
     run_blocks(3, 32, [&](HostTeam& team) { cast_body<kRecipe>(team, cast); });
   }
@@ -91,11 +90,8 @@ std::uint8_t byte_at(const std::vector<std::uint32_t>& words, std::size_t i) {
 }
 
 // The scale of a group as the kernel stored it; checks it against the reference.
-double scale_of(CastRecipe recipe,
-                const std::vector<std::uint32_t>& scales,
-                std::size_t group,
-                double magnitude,
-                double tensor_scale) {
+double scale_of(CastRecipe recipe, const std::vector<std::uint32_t>& scales, std::size_t group,
+                double magnitude, double tensor_scale) {
   if (recipe == CastRecipe::mx) {
     const double scale = decode(NumberFormat::e8m0, byte_at(scales, group));
     EXPECT_EQ(scale, reference::mx_scale(NumberFormat::e4m3, magnitude));
@@ -114,14 +110,9 @@ double scale_of(CastRecipe recipe,
 
 // One copy: `value(i, j)` of a matrix of `rows` x `columns`, groups along its rows.
 template <typename Value>
-void check_copy(CastRecipe recipe,
-                NumberFormat format,
-                std::size_t rows,
-                std::size_t columns,
-                const std::vector<std::uint8_t>& codes,
-                const std::vector<std::uint32_t>& scales,
-                double tensor_scale,
-                Value value) {
+void check_copy(CastRecipe recipe, NumberFormat format, std::size_t rows, std::size_t columns,
+                const std::vector<std::uint8_t>& codes, const std::vector<std::uint32_t>& scales,
+                double tensor_scale, Value value) {
   const bool four_bits = recipe == CastRecipe::nvfp4;
   const auto fixed = static_cast<std::size_t>(cast_group(recipe));
   const std::size_t group = fixed == 0 ? columns : fixed;
@@ -134,8 +125,7 @@ void check_copy(CastRecipe recipe,
     // Where a product of these operands looks for it.
     const auto place = static_cast<std::size_t>(scale_index(
         {scale_mode(recipe), static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)},
-        static_cast<std::int64_t>(first / columns),
-        static_cast<std::int64_t>(first % columns)));
+        static_cast<std::int64_t>(first / columns), static_cast<std::int64_t>(first % columns)));
     const double scale =
         recipe == CastRecipe::tensor
             ? 1.0 / static_cast<double>(kMultiplier)
@@ -169,21 +159,10 @@ void check(bool transpose, bool wide_range = false) {
   if (kRecipe == CastRecipe::nvfp4) {
     tensor_scale = reference::nvfp4_tensor_scale(magnitude);
   }
-  check_copy(kRecipe,
-             format,
-             kRows,
-             kColumns,
-             result.codes,
-             result.scales,
-             tensor_scale,
+  check_copy(kRecipe, format, kRows, kColumns, result.codes, result.scales, tensor_scale,
              [&](std::size_t i, std::size_t j) { return x.values[i * kColumns + j]; });
   if (transpose) {
-    check_copy(kRecipe,
-               format,
-               kColumns,
-               kRows,
-               result.transposed,
-               result.transposed_scales,
+    check_copy(kRecipe, format, kColumns, kRows, result.transposed, result.transposed_scales,
                tensor_scale,
                [&](std::size_t i, std::size_t j) { return x.values[j * kColumns + i]; });
   }

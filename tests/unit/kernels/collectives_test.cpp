@@ -84,8 +84,8 @@ TEST(CollectivePair, Member) {
     GTEST_SKIP() << "started by TwoRanksShareOneGpu only";
   }
   static_cast<void>(find_device());
-  const CollectiveGroup group(
-      {std::atoi(rank), 2, 0, ""}, Meeting{Meeting::Kind::file, place, 0}, kPatience);
+  const CollectiveGroup group({std::atoi(rank), 2, 0, ""}, Meeting{Meeting::Kind::file, place, 0},
+                              kPatience);
   EXPECT_EQ(group.ranks(), 2);
   EXPECT_TRUE(group.functional()) << "two ranks share a GPU: their times mean nothing";
   const OwnedStream stream;
@@ -101,8 +101,7 @@ pid_t start_member(int rank, const std::string& place) {
                                         // Unlike host ids let two ranks have one GPU; they talk
                                         // through a socket.
                                         "NCCL_HOSTID=orrery-" + std::to_string(rank),
-                                        "NCCL_SOCKET_IFNAME=lo",
-                                        "NCCL_IB_DISABLE=1",
+                                        "NCCL_SOCKET_IFNAME=lo", "NCCL_IB_DISABLE=1",
                                         "NCCL_NET=Socket"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     variables.emplace_back(*variable);

@@ -24,13 +24,9 @@ TEST(OperandSets, TogetherTheyExceedWhatIsRotated) {
   }
 }
 
-TEST(OperandSets, OneWhenNothingIsRotated) {
-  EXPECT_EQ(operand_sets(1000, 0, 1000), 1);
-}
+TEST(OperandSets, OneWhenNothingIsRotated) { EXPECT_EQ(operand_sets(1000, 0, 1000), 1); }
 
-TEST(OperandSets, AsManyAsFitWhenMemoryIsShort) {
-  EXPECT_EQ(operand_sets(1000, 10'000, 3500), 3);
-}
+TEST(OperandSets, AsManyAsFitWhenMemoryIsShort) { EXPECT_EQ(operand_sets(1000, 10'000, 3500), 3); }
 
 TEST(OperandSets, SmallOperandsStopAtTheCap) {
   EXPECT_EQ(operand_sets(1, 1'000'000, 2'000'000), kMostSets);
@@ -85,10 +81,8 @@ TEST(Status, ZeroIsFineEverywhere) {
 }
 
 TEST(Status, AMissingDriverOrGpuIsNoFailureOfAKernel) {
-  for (const cudaError_t status : {cudaErrorInsufficientDriver,
-                                   cudaErrorNoDevice,
-                                   cudaErrorStubLibrary,
-                                   cudaErrorSystemDriverMismatch}) {
+  for (const cudaError_t status : {cudaErrorInsufficientDriver, cudaErrorNoDevice,
+                                   cudaErrorStubLibrary, cudaErrorSystemDriverMismatch}) {
     EXPECT_EQ(verdict_of(Library::cuda, status), Verdict::no_device) << status;
   }
   EXPECT_EQ(verdict_of(Library::cublas, CUBLAS_STATUS_NOT_INITIALIZED), Verdict::no_device);

@@ -55,13 +55,9 @@ int nvmlDeviceGetNvLinkVersion(void* handle, unsigned link, unsigned* version);
 int nvmlDeviceGetNvLinkRemoteDeviceType(void* handle, unsigned link, int* type);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* handle, unsigned link, void* pci);
 
-int nvmlInit_v2() {
-  return kSuccess;
-}
+int nvmlInit_v2() { return kSuccess; }
 
-int nvmlShutdown() {
-  return kSuccess;
-}
+int nvmlShutdown() { return kSuccess; }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, void** handle) {
   if (std::strcmp(pci, "0000:1b:00.0") == 0) {
@@ -108,9 +104,7 @@ int nvmlDeviceGetFieldValues(void* handle, int count, void* values) {
   return kSuccess;
 }
 
-int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long*) {
-  return kNotSupported;
-}
+int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long*) { return kNotSupported; }
 
 int nvmlDeviceGetTemperature(void*, int sensor, unsigned* value) {
   *value = sensor == 0 ? 61 : 0;

@@ -111,8 +111,8 @@ TEST(UniformAt, LiesInTheHalfOpenUnitInterval) {
   EXPECT_EQ(uniform_of(~0U), 1.0F - 0x1.0p-24F);
 }
 
-constexpr std::array kElements = {
-    Element::fp32, Element::bf16, Element::fp16, Element::e4m3, Element::e5m2, Element::e2m1};
+constexpr std::array kElements = {Element::fp32, Element::bf16, Element::fp16,
+                                  Element::e4m3, Element::e5m2, Element::e2m1};
 
 bool has_device() {
   try {

@@ -33,8 +33,7 @@ inline double dot(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-inline void expect_gradient(std::vector<double> x,
-                            std::span<const double> gradient,
+inline void expect_gradient(std::vector<double> x, std::span<const double> gradient,
                             const std::function<double(std::span<const double>)>& function) {
   constexpr double kStep = 1e-5;
   constexpr double kTolerance = 1e-7;

@@ -30,21 +30,13 @@ struct HostPlace {
   std::int64_t block_index = 0;
   std::int64_t block_count = 1;
 
-  [[nodiscard]] int thread() const {
-    return thread_index;
-  }
+  [[nodiscard]] int thread() const { return thread_index; }
 
-  [[nodiscard]] int threads() const {
-    return thread_count;
-  }
+  [[nodiscard]] int threads() const { return thread_count; }
 
-  [[nodiscard]] std::int64_t block() const {
-    return block_index;
-  }
+  [[nodiscard]] std::int64_t block() const { return block_index; }
 
-  [[nodiscard]] std::int64_t blocks() const {
-    return block_count;
-  }
+  [[nodiscard]] std::int64_t blocks() const { return block_count; }
 
   void raise(std::uint32_t* place, float value) const {
     std::atomic_ref<std::uint32_t> shared(*place);
@@ -78,9 +70,7 @@ class HostBlock {
     whole_ = std::make_unique<std::barrier<>>(threads);
   }
 
-  void wait() {
-    whole_->arrive_and_wait();
-  }
+  void wait() { whole_->arrive_and_wait(); }
 
   void wait(int thread, int width) {
     std::size_t level = 0;
@@ -90,9 +80,7 @@ class HostBlock {
     barriers_[level][static_cast<std::size_t>(thread / width)]->arrive_and_wait();
   }
 
-  float& slot(int thread) {
-    return slots_[static_cast<std::size_t>(thread)];
-  }
+  float& slot(int thread) { return slots_[static_cast<std::size_t>(thread)]; }
 
  private:
   std::vector<float> slots_;
@@ -104,9 +92,7 @@ class HostTeam : public HostPlace {
  public:
   HostTeam(HostPlace place, HostBlock& shared) : HostPlace(place), shared_(&shared) {}
 
-  void barrier() const {
-    shared_->wait();
-  }
+  void barrier() const { shared_->wait(); }
 
   template <std::size_t kCount>
   void sum(float (&values)[kCount]) const {

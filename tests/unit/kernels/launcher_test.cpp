@@ -48,11 +48,10 @@ TEST(GroupRank, EveryLauncherIsRead) {
 }
 
 TEST(GroupRank, MpirunInsideAnAllocationIsTheLauncherNotSlurm) {
-  const FoundRank found = group_rank({},
-                                     with({{"SLURM_PROCID", "0"},
-                                           {"SLURM_NTASKS", "1"},
-                                           {"OMPI_COMM_WORLD_RANK", "5"},
-                                           {"OMPI_COMM_WORLD_SIZE", "8"}}));
+  const FoundRank found = group_rank({}, with({{"SLURM_PROCID", "0"},
+                                               {"SLURM_NTASKS", "1"},
+                                               {"OMPI_COMM_WORLD_RANK", "5"},
+                                               {"OMPI_COMM_WORLD_SIZE", "8"}}));
   EXPECT_EQ(found.group.rank, 5);
   EXPECT_EQ(found.group.ranks, 8);
 }
@@ -199,10 +198,8 @@ TEST(ShareBytes, AMissingRankIsAnErrorAfterThePatience) {
 
 TEST(ShareBytes, OneRankMeetsNobody) {
   const Id own = id_of(7);
-  const auto kept = share_bytes({Meeting::Kind::file, "/nonexistent/orrery-id", 0},
-                                {0, 1, 0, ""},
-                                own,
-                                std::chrono::milliseconds(1));
+  const auto kept = share_bytes({Meeting::Kind::file, "/nonexistent/orrery-id", 0}, {0, 1, 0, ""},
+                                own, std::chrono::milliseconds(1));
   EXPECT_EQ(kept.size(), own.size());
 }
 

@@ -73,12 +73,11 @@ TEST(NormReference, GradientsAreThoseOfFiniteDifferences) {
     const std::vector<double> weight = random_values(12, random);
     const std::vector<double> bias = random_values(12, random);
     const std::vector<double> dy = random_values(12, random);
-    const auto value =
-        [&](std::span<const double> row, std::span<const double> w, std::span<const double> b) {
-          return dot(norm_row(kind, row, w, b, kEpsilon).output, dy);
-        };
-    expect_gradient(x,
-                    norm_input_gradient(kind, x, weight, dy, kEpsilon),
+    const auto value = [&](std::span<const double> row, std::span<const double> w,
+                           std::span<const double> b) {
+      return dot(norm_row(kind, row, w, b, kEpsilon).output, dy);
+    };
+    expect_gradient(x, norm_input_gradient(kind, x, weight, dy, kEpsilon),
                     [&](std::span<const double> v) { return value(v, weight, bias); });
     std::vector<double> dw(12);
     std::vector<double> db(12);
@@ -138,8 +137,7 @@ TEST(SwigluReference, IsItsClosedFormAndItsGradientThatOfFiniteDifferences) {
     const std::vector<double> x = random_values(2, random);
     const double dy = random.normal();
     const SwigluGradient gradient = swiglu_gradient(x[0], x[1], dy);
-    expect_gradient(x,
-                    std::vector<double>{gradient.gate, gradient.up},
+    expect_gradient(x, std::vector<double>{gradient.gate, gradient.up},
                     [dy](std::span<const double> v) { return dy * swiglu(v[0], v[1]); });
   }
 }
@@ -212,8 +210,8 @@ TEST(CrossEntropyReference, GradientSumsToZeroAndIsThatOfFiniteDifferences) {
   const std::vector<double> logits = random_values(20, random);
   const std::vector<double> gradient = cross_entropy_gradient(logits, 4, 0.25);
   EXPECT_NEAR(std::accumulate(gradient.begin(), gradient.end(), 0.0), 0.0, kLossExact);
-  expect_gradient(
-      logits, gradient, [](std::span<const double> x) { return 0.25 * cross_entropy(x, 4).loss; });
+  expect_gradient(logits, gradient,
+                  [](std::span<const double> x) { return 0.25 * cross_entropy(x, 4).loss; });
 }
 
 TEST(RoutingReference, PlacesAreAPermutationInTheOrderOfExperts) {
@@ -269,8 +267,8 @@ TEST(AdamwReference, DecayIsApartFromTheGradient) {
 TEST(AdamwReference, ConstantGradientsKeepTheCorrectedMoments) {
   AdamwState state{.weight = 0.0};
   for (int step = 1; step <= 50; ++step) {
-    state = adamw(
-        {.rate = 0.1, .epsilon = 0.0, .decay = 0.0, .clip = 0.5, .step = double(step)}, state, 4.0);
+    state = adamw({.rate = 0.1, .epsilon = 0.0, .decay = 0.0, .clip = 0.5, .step = double(step)},
+                  state, 4.0);
     EXPECT_NEAR(state.weight, -0.1 * step, 1e-12);
     EXPECT_NEAR(state.first / (1.0 - std::pow(0.9, step)), 2.0, 1e-12);
   }

@@ -93,10 +93,7 @@ void check_norm(std::size_t rows, std::size_t columns, int threads) {
     std::vector<float> shared(kThreads);
     run_blocks(static_cast<std::int64_t>((columns + 31) / 32), kThreads, [&](HostTeam& team) {
       column_sum_body(team,
-                      ColumnSum{part,
-                                result,
-                                kBlocks,
-                                static_cast<std::int64_t>(width),
+                      ColumnSum{part, result, kBlocks, static_cast<std::int64_t>(width),
                                 static_cast<std::int64_t>(columns)},
                       shared.data());
     });
@@ -112,8 +109,8 @@ void check_norm(std::size_t rows, std::size_t columns, int threads) {
     const auto expected = reference::norm_row(kind, row, weight.values, used_bias, kEpsilon);
     const auto expected_dx =
         reference::norm_input_gradient(kind, row, weight.values, dy.row(r, columns), kEpsilon);
-    reference::add_norm_weight_gradient(
-        kind, row, dy.row(r, columns), kEpsilon, expected_dw, expected_db);
+    reference::add_norm_weight_gradient(kind, row, dy.row(r, columns), kEpsilon, expected_dw,
+                                        expected_db);
     const auto tolerance =
         tolerance_of(kFormat<T>, {.terms = static_cast<double>(columns), .magnitude = 4.0});
     EXPECT_NEAR(scale[r], expected.scale, 1e-5 * expected.scale);
@@ -173,19 +170,13 @@ void check_cross_entropy(std::size_t rows, std::size_t columns, double size) {
   const auto width = static_cast<std::int64_t>(columns);
   run_blocks(2, 32, [&](HostTeam& team) {
     cross_entropy_forward_body<kWidth>(
-        team,
-        CrossEntropyForward<T>{
-            logits.stored.data(), targets.data(), loss.data(), log_sum.data(), count, width});
+        team, CrossEntropyForward<T>{logits.stored.data(), targets.data(), loss.data(),
+                                     log_sum.data(), count, width});
   });
   run_threads(2, 32, [&](const HostPlace& team) {
-    cross_entropy_backward_body<kWidth>(team,
-                                        CrossEntropyBackward<T>{logits.stored.data(),
-                                                                targets.data(),
-                                                                log_sum.data(),
-                                                                gradient.data(),
-                                                                count,
-                                                                width,
-                                                                0.5F});
+    cross_entropy_backward_body<kWidth>(
+        team, CrossEntropyBackward<T>{logits.stored.data(), targets.data(), log_sum.data(),
+                                      gradient.data(), count, width, 0.5F});
   });
   for (std::size_t r = 0; r < rows; ++r) {
     const auto row = logits.row(r, columns);

@@ -16,10 +16,8 @@ namespace orrery::kernels::reference {
 namespace {
 
 const std::vector<NumberFormat>& narrow_formats() {
-  static const std::vector<NumberFormat> formats = {NumberFormat::bf16,
-                                                    NumberFormat::fp16,
-                                                    NumberFormat::e4m3,
-                                                    NumberFormat::e5m2,
+  static const std::vector<NumberFormat> formats = {NumberFormat::bf16, NumberFormat::fp16,
+                                                    NumberFormat::e4m3, NumberFormat::e5m2,
                                                     NumberFormat::e2m1};
   return formats;
 }

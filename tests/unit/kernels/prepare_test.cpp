@@ -96,14 +96,13 @@ TEST(Prepare, CollectivesAreNoCaseOfOneProcess) {
 }
 
 TEST(Prepare, OwnKernelsRefuseShapesThatTheyDoNotTake) {
-  for (const char* const text : {"rms_norm forward bf16 rows=4 columns=100",
-                                 "rms_norm forward bf16 rows=4 columns=16392",
-                                 "rotary forward bf16 tokens=4 heads=2 dim=24",
-                                 "swiglu forward bf16 rows=4 columns=100",
-                                 "quantize forward mxfp8 rows=4 columns=96",
-                                 "quantize_transpose forward mxfp8 rows=4 columns=128",
-                                 "permute forward bf16 rows=4 columns=64 copies=65",
-                                 "embedding forward bf16 rows=4 columns=100 vocabulary=10"}) {
+  for (const char* const text :
+       {"rms_norm forward bf16 rows=4 columns=100", "rms_norm forward bf16 rows=4 columns=16392",
+        "rotary forward bf16 tokens=4 heads=2 dim=24", "swiglu forward bf16 rows=4 columns=100",
+        "quantize forward mxfp8 rows=4 columns=96",
+        "quantize_transpose forward mxfp8 rows=4 columns=128",
+        "permute forward bf16 rows=4 columns=64 copies=65",
+        "embedding forward bf16 rows=4 columns=100 vocabulary=10"}) {
     EXPECT_THROW(static_cast<void>(prepare(parsed(text), {})), Unsupported) << text;
   }
 }

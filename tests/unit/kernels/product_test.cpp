@@ -14,9 +14,7 @@ namespace orrery::kernels {
 
 namespace {
 
-bool alive() {
-  return true;
-}
+bool alive() { return true; }
 
 void fail(std::size_t candidate) {
   throw Error(ErrorKind::device, "the GPU failed to run candidate " + std::to_string(candidate));
@@ -25,8 +23,7 @@ void fail(std::size_t candidate) {
 // A failure at run time is Error, not Unsupported: it must not take the other candidates with it.
 TEST(Candidates, OneThatFailsAtRunTimeLosesOnlyItself) {
   const CandidateTimes found = time_candidates(
-      4,
-      {.rounds = 3},
+      4, {.rounds = 3},
       [](std::size_t i) {
         if (i == 1) {
           fail(i);
@@ -46,8 +43,7 @@ TEST(Candidates, OneThatFailsAtRunTimeLosesOnlyItself) {
 TEST(Candidates, OneThatFailsInALaterRoundIsOutToo) {
   int calls = 0;
   const CandidateTimes found = time_candidates(
-      2,
-      {.rounds = 3},
+      2, {.rounds = 3},
       [&calls](std::size_t i) {
         if (i == 0 && ++calls == 3) {
           fail(i);
@@ -62,8 +58,7 @@ TEST(Candidates, OneThatFailsInALaterRoundIsOutToo) {
 TEST(Candidates, AClockThatMovesDoesNotChooseTheFirst) {
   double slowness = 1.0;
   const CandidateTimes found = time_candidates(
-      8,
-      {.rounds = 5},
+      8, {.rounds = 5},
       [&slowness](std::size_t i) {
         slowness *= 1.002;
         return slowness * (i == 5 ? 0.97e-3 : 1e-3);
@@ -77,8 +72,7 @@ TEST(Candidates, ASearchEndsWithItsTimeAndKnowsThoseThatItReached) {
   double spent = 0.0;
   std::vector<int> calls(16);
   const CandidateTimes found = time_candidates(
-      calls.size(),
-      {},
+      calls.size(), {},
       [&](std::size_t i) {
         ++calls[i];
         const double time = i == 6 ? 0.045 : 0.05;
@@ -156,10 +150,8 @@ TEST(ScaleIndex, EveryBlockHasItsOwnScaleInsideTheTensor) {
     std::int64_t columns_in_block;
   };
 
-  for (const Case& c : {Case{ScaleMode::row, 1, 100'000},
-                        Case{ScaleMode::vec128, 1, 128},
-                        Case{ScaleMode::blk128, 128, 128},
-                        Case{ScaleMode::vec32, 1, 32},
+  for (const Case& c : {Case{ScaleMode::row, 1, 100'000}, Case{ScaleMode::vec128, 1, 128},
+                        Case{ScaleMode::blk128, 128, 128}, Case{ScaleMode::vec32, 1, 32},
                         Case{ScaleMode::vec16, 1, 16}}) {
     const ScaledShape shape{c.mode, 300, 700};
     std::set<std::int64_t> used;
@@ -208,11 +200,8 @@ TEST(Product, SixteenBitOperandsLieAsAFrameworkKeepsThem) {
 
 TEST(Product, NarrowOperandsAlwaysHaveTheReducedDimensionContiguous) {
   for (const Role role : {Role::fprop, Role::dgrad, Role::wgrad, Role::wgrad_accumulate}) {
-    for (const Precision precision : {Precision::fp8_tensor,
-                                      Precision::fp8_row,
-                                      Precision::fp8_block,
-                                      Precision::mxfp8,
-                                      Precision::nvfp4}) {
+    for (const Precision precision : {Precision::fp8_tensor, Precision::fp8_row,
+                                      Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
       const Product product = product_of(role, precision, 16, 32, 64);
       EXPECT_TRUE(product.a.reduced_contiguous && product.b.reduced_contiguous);
       EXPECT_EQ(product.result, role == Role::wgrad_accumulate ? Element::fp32 : Element::bf16);
@@ -238,12 +227,8 @@ TEST(Product, WeightsAreScaledBySquareBlocksAndTokensByVectors) {
 }
 
 TEST(Product, ScaledOperandsHaveADeviationNearOne) {
-  for (const Precision precision : {Precision::bf16,
-                                    Precision::fp8_tensor,
-                                    Precision::fp8_row,
-                                    Precision::fp8_block,
-                                    Precision::mxfp8,
-                                    Precision::nvfp4}) {
+  for (const Precision precision : {Precision::bf16, Precision::fp8_tensor, Precision::fp8_row,
+                                    Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
     for (const Role role : {Role::fprop, Role::dgrad}) {
       const Product product = product_of(role, precision, 64, 64, 512);
       double squares = 0.0;
@@ -261,8 +246,7 @@ TEST(Product, ScaledOperandsHaveADeviationNearOne) {
 }
 
 // D as a correct kernel would give it, rounded to the result's format.
-std::vector<std::vector<float>> exact_results(const Product& product,
-                                              const ProductSeeds& seeds,
+std::vector<std::vector<float>> exact_results(const Product& product, const ProductSeeds& seeds,
                                               const ProductSample& sample) {
   std::vector<std::vector<float>> found;
   for (const std::int64_t i : sample.rows) {

@@ -89,18 +89,14 @@ TEST(StreamBodies, RotaryTurnsEveryHeadByItsPosition) {
   for (const bool back : {false, true}) {
     std::vector<Bf16> y = unwritten(x.stored.size());
     run_threads(2, 32, [&](const HostPlace& team) {
-      streaming_body(
-          team,
-          Rotary<Bf16>{
-              x.stored.data(), angles.data(), y.data(), kTokens, kHeads, kDim, kPositions, back});
+      streaming_body(team, Rotary<Bf16>{x.stored.data(), angles.data(), y.data(), kTokens, kHeads,
+                                        kDim, kPositions, back});
     });
     for (std::size_t row = 0; row < kTokens * kHeads; ++row) {
       const std::size_t position = row / kHeads % kPositions;
       const auto angle = std::span<const double>(table).subspan(position * kDim, kDim);
       const auto expected =
-          reference::rotary(x.row(row, kDim),
-                            angle.first(kDim / 2),
-                            angle.last(kDim / 2),
+          reference::rotary(x.row(row, kDim), angle.first(kDim / 2), angle.last(kDim / 2),
                             back ? reference::Turn::back : reference::Turn::forward);
       for (std::size_t i = 0; i < kDim; ++i) {
         expect_close(y[row * kDim + i], expected[i], "row " + std::to_string(row));
@@ -119,9 +115,8 @@ TEST(StreamBodies, SwigluAndItsGradientAreThoseOfTheReference) {
   std::vector<Bf16> gradient = unwritten(kRows * 2 * kColumns);
   run_threads(1, 32, [&](const HostPlace& team) {
     streaming_body(team, SwigluForward<Bf16>{gate_up.stored.data(), y.data(), kRows, kColumns});
-    streaming_body(team,
-                   SwigluBackward<Bf16>{
-                       gate_up.stored.data(), dy.stored.data(), gradient.data(), kRows, kColumns});
+    streaming_body(team, SwigluBackward<Bf16>{gate_up.stored.data(), dy.stored.data(),
+                                              gradient.data(), kRows, kColumns});
   });
   for (std::size_t r = 0; r < kRows; ++r) {
     for (std::size_t j = 0; j < kColumns; ++j) {
@@ -159,8 +154,8 @@ TEST(StreamBodies, EmbeddingReadsRowsAndAddsTheirGradients) {
     }
   }
   for (std::size_t v = 0; v < 6; ++v) {
-    const auto row = reference::embedding_gradient_row(
-        ids, dy.values, static_cast<std::int64_t>(v), sums.row(v, kColumns));
+    const auto row = reference::embedding_gradient_row(ids, dy.values, static_cast<std::int64_t>(v),
+                                                       sums.row(v, kColumns));
     for (std::size_t j = 0; j < kColumns; ++j) {
       EXPECT_NEAR(gradient[v * kColumns + j], row.values[j], 1e-5);
     }
@@ -195,21 +190,14 @@ TEST(StreamBodies, PermutedRowsComeBackWeighted) {
   for (const bool weighted : {false, true}) {
     std::vector<Bf16> z = unwritten(kRows * kColumns);
     run_threads(2, 32, [&](const HostPlace& team) {
-      streaming_body(team,
-                     Combine<Bf16>{rows.stored.data(),
-                                   places.data(),
-                                   weighted ? weights.stored.data() : nullptr,
-                                   z.data(),
-                                   kRows,
-                                   kColumns,
-                                   kCopies});
+      streaming_body(team, Combine<Bf16>{rows.stored.data(), places.data(),
+                                         weighted ? weights.stored.data() : nullptr, z.data(),
+                                         kRows, kColumns, kCopies});
     });
     for (std::size_t r = 0; r < kRows; ++r) {
       const auto own = std::span(places).subspan(r * kCopies, kCopies);
       const auto expected =
-          reference::combined_row(rows.values,
-                                  kColumns,
-                                  own,
+          reference::combined_row(rows.values, kColumns, own,
                                   weighted ? weights.row(r, kCopies) : std::span<const double>());
       for (std::size_t j = 0; j < kColumns; ++j) {
         expect_close(z[r * kColumns + j], expected.values[j], "row " + std::to_string(r));
@@ -219,16 +207,10 @@ TEST(StreamBodies, PermutedRowsComeBackWeighted) {
   std::vector<Bf16> dy = unwritten(rows.stored.size());
   std::vector<float> dw(kRows * kCopies, NAN);
   run_blocks(2, 64, [&](HostTeam& team) {  // two warps for three copies
-    combine_backward_body(team,
-                          CombineBackward<Bf16>{dx.stored.data(),
-                                                rows.stored.data(),
-                                                places.data(),
-                                                weights.stored.data(),
-                                                dy.data(),
-                                                dw.data(),
-                                                kRows,
-                                                kColumns,
-                                                kCopies});
+    combine_backward_body(
+        team, CombineBackward<Bf16>{dx.stored.data(), rows.stored.data(), places.data(),
+                                    weights.stored.data(), dy.data(), dw.data(), kRows, kColumns,
+                                    kCopies});
   });
   for (std::size_t copy = 0; copy < places.size(); ++copy) {
     const auto place = static_cast<std::size_t>(places[copy]);
@@ -323,11 +305,8 @@ std::vector<float> angles() {
 }
 
 // What a head becomes; values stay.
-std::vector<double> expected(std::span<const double> x,
-                             std::size_t token,
-                             bool value,
-                             reference::Turn turn,
-                             const std::vector<float>& table) {
+std::vector<double> expected(std::span<const double> x, std::size_t token, bool value,
+                             reference::Turn turn, const std::vector<float>& table) {
   if (value) {
     return {x.begin(), x.end()};
   }
@@ -370,11 +349,8 @@ TEST(RotaryParts, TakesApartAndTurnsAndJoinsAndTurnsBack) {
           const auto& from = join ? parts[p].values : joined.values;
           const auto& to = join ? joined.stored : parts[p].stored;
           const auto want =
-              expected(std::span<const double>(from).subspan(join ? in_part : in_joined, kDim),
-                       t,
-                       p == 2,
-                       turn,
-                       table);
+              expected(std::span<const double>(from).subspan(join ? in_part : in_joined, kDim), t,
+                       p == 2, turn, table);
           for (std::size_t i = 0; i < kDim; ++i) {
             const Bf16 found = to[(join ? in_joined : in_part) + i];
             ASSERT_LE(reference::error_of(static_cast<double>(to_float(found)), want[i], tolerance),

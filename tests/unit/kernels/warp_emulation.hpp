@@ -50,25 +50,15 @@ class Block {
   // Calls `kernel` on every thread of every block of the grid.
   void run(dim3 grid, int threads, int memory, const std::function<void()>& kernel);
 
-  void wait_for_block() {
-    wait(barrier_, threads_);
-  }
+  void wait_for_block() { wait(barrier_, threads_); }
 
-  void wait_for_warp() {
-    wait(warp().barrier, kLanes);
-  }
+  void wait_for_warp() { wait(warp().barrier, kLanes); }
 
-  [[nodiscard]] Warp& warp() {
-    return warps_[static_cast<std::size_t>(current_ / kLanes)];
-  }
+  [[nodiscard]] Warp& warp() { return warps_[static_cast<std::size_t>(current_ / kLanes)]; }
 
-  [[nodiscard]] std::size_t lane() const {
-    return static_cast<std::size_t>(current_ % kLanes);
-  }
+  [[nodiscard]] std::size_t lane() const { return static_cast<std::size_t>(current_ % kLanes); }
 
-  [[nodiscard]] unsigned char* memory() {
-    return reinterpret_cast<unsigned char*>(memory_.data());
-  }
+  [[nodiscard]] unsigned char* memory() { return reinterpret_cast<unsigned char*>(memory_.data()); }
 
  private:
   struct alignas(16) Unit {
@@ -99,9 +89,7 @@ extern uint3 blockIdx;
 extern dim3 blockDim;
 extern dim3 gridDim;
 
-inline void __syncthreads() {
-  orrery::kernels::emulated::Block::now().wait_for_block();
-}
+inline void __syncthreads() { orrery::kernels::emulated::Block::now().wait_for_block(); }
 
 inline float __shfl_xor_sync(unsigned /*mask*/, float value, int distance) {
   auto& block = orrery::kernels::emulated::Block::now();
@@ -115,9 +103,7 @@ inline float __shfl_xor_sync(unsigned /*mask*/, float value, int distance) {
 
 namespace orrery::kernels::attention {
 
-inline unsigned char* block_memory() {
-  return emulated::Block::now().memory();
-}
+inline unsigned char* block_memory() { return emulated::Block::now().memory(); }
 
 template <typename T>
 float half_of(std::uint32_t pair, int index) {

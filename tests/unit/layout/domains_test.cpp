@@ -33,8 +33,7 @@ ClusterShape used(const Layout& layout, std::optional<std::int64_t> asked = {}) 
   return std::get<ClusterShape>(outcome);
 }
 
-LayoutProblem refusal(const Layout& layout,
-                      const ClusterShape& cluster,
+LayoutProblem refusal(const Layout& layout, const ClusterShape& cluster,
                       std::optional<std::int64_t> asked = {}) {
   const auto outcome = use_domains(layout, cluster, asked);
   EXPECT_TRUE(std::holds_alternative<LayoutProblem>(outcome));

@@ -16,9 +16,7 @@
 namespace orrery::layout {
 namespace {
 
-Layout layout_of(std::int64_t tensor,
-                 std::int64_t pipeline,
-                 std::int64_t data,
+Layout layout_of(std::int64_t tensor, std::int64_t pipeline, std::int64_t data,
                  std::vector<Axis> order) {
   Layout layout;
   layout.tensor = tensor;
@@ -30,8 +28,8 @@ Layout layout_of(std::int64_t tensor,
 }
 
 const std::vector<Axis> kMegatronOrder = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
-const std::vector<Axis> kPipelineBeforeData = {
-    Axis::tensor, Axis::context, Axis::pipeline, Axis::data};
+const std::vector<Axis> kPipelineBeforeData = {Axis::tensor, Axis::context, Axis::pipeline,
+                                               Axis::data};
 
 TEST(RankMap, OrderDecidesTheStrides) {
   // tp fastest, then dp, then pp: rank = t + 2 (d + 4 p)
@@ -67,18 +65,11 @@ TEST(RankMap, GroupsOfEveryKindPartitionTheRanks) {
     layout.expert_data = layout.data * layout.context / layout.expert;
     layout.sharding = round % 3 == 0 ? Sharding::none : Sharding::zero3;
     const RankMap map(layout);
-    for (const GroupKind kind : {GroupKind::tensor,
-                                 GroupKind::context,
-                                 GroupKind::pipeline,
-                                 GroupKind::data,
-                                 GroupKind::data_context,
-                                 GroupKind::expert,
-                                 GroupKind::expert_tensor,
-                                 GroupKind::expert_data,
-                                 GroupKind::expert_shard,
-                                 GroupKind::expert_replica,
-                                 GroupKind::shard,
-                                 GroupKind::replica}) {
+    for (const GroupKind kind :
+         {GroupKind::tensor, GroupKind::context, GroupKind::pipeline, GroupKind::data,
+          GroupKind::data_context, GroupKind::expert, GroupKind::expert_tensor,
+          GroupKind::expert_data, GroupKind::expert_shard, GroupKind::expert_replica,
+          GroupKind::shard, GroupKind::replica}) {
       std::set<std::vector<RankId>> groups;
       for (std::int32_t r = 0; r < layout.gpus; ++r) {
         const auto group = map.group(kind, {r});
@@ -122,9 +113,7 @@ TEST(PlaceGroup, FourGpuNodesPutTensorGroupAcrossTwoNodes) {
 }
 
 // Counted rank by rank.
-GroupPlacement counted(const RankMap& map,
-                       GroupKind kind,
-                       std::int64_t member,
+GroupPlacement counted(const RankMap& map, GroupKind kind, std::int64_t member,
                        const ClusterShape& cluster) {
   std::map<std::int64_t, std::int64_t> nodes;
   std::map<std::int64_t, std::int64_t> domains;
@@ -147,10 +136,9 @@ GroupPlacement counted(const RankMap& map,
   placement.domains = static_cast<std::int64_t>(domains.size());
   placement.ranks_per_domain = fewest(domains);
   placement.sharing_node =
-      nodes.size() > 1
-          ? std::max<std::int64_t>(
-                1, std::min(cluster.gpus_per_node, cluster.gpus) / placement.ranks_per_node)
-          : 1;
+      nodes.size() > 1 ? std::max<std::int64_t>(1, std::min(cluster.gpus_per_node, cluster.gpus) /
+                                                       placement.ranks_per_node)
+                       : 1;
   while (placement.tier < cluster.tier_nodes.size() &&
          nodes.begin()->first / cluster.tier_nodes[placement.tier] !=
              nodes.rbegin()->first / cluster.tier_nodes[placement.tier]) {
@@ -185,15 +173,9 @@ TEST(PlaceGroup, IsWhatCountingRankByRankGives) {
                                     .nvlink_domain = one_of({1, 4, 8, 16}),
                                     .tier_nodes = {2, 8}};
       const RankMap map(layout);
-      for (const GroupKind kind : {GroupKind::tensor,
-                                   GroupKind::context,
-                                   GroupKind::pipeline,
-                                   GroupKind::data,
-                                   GroupKind::data_context,
-                                   GroupKind::expert,
-                                   GroupKind::expert_data,
-                                   GroupKind::shard,
-                                   GroupKind::replica}) {
+      for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::pipeline,
+                                   GroupKind::data, GroupKind::data_context, GroupKind::expert,
+                                   GroupKind::expert_data, GroupKind::shard, GroupKind::replica}) {
         const std::int64_t last = layout.gpus - 1;
         GroupPlacement worst = counted(map, kind, 0, cluster);
         for (const std::int64_t probe : {last, last / 2, last / 3}) {

@@ -14,9 +14,7 @@
 namespace orrery::layout {
 namespace {
 
-model::ModelSpec llama405() {
-  return shipped::model("llama3-405b");
-}
+model::ModelSpec llama405() { return shipped::model("llama3-405b"); }
 
 ClusterShape cluster_of(std::int64_t gpus) {
   return {.gpus = gpus, .gpus_per_node = 8, .nvlink_domain = 8, .tier_nodes = {}};
@@ -31,10 +29,8 @@ LayoutSpec llama405_layout() {
   return spec;
 }
 
-std::vector<LayoutProblem> problems_of(const LayoutSpec& spec,
-                                       const BatchSpec& batch,
-                                       const model::ModelSpec& model,
-                                       std::int64_t gpus) {
+std::vector<LayoutProblem> problems_of(const LayoutSpec& spec, const BatchSpec& batch,
+                                       const model::ModelSpec& model, std::int64_t gpus) {
   auto result = resolve_layout(spec, batch, model, cluster_of(gpus));
   const auto* problems = std::get_if<std::vector<LayoutProblem>>(&result);
   return problems == nullptr ? std::vector<LayoutProblem>{} : *problems;
@@ -45,16 +41,16 @@ TEST(ResolveLayout, SixtyFourGpusSplitAsTp4Pp2Dp8) {
   LayoutSpec spec;
   spec.tensor = 4;
   spec.pipeline = 2;
-  const auto result = resolve_layout(
-      spec, {.global = 256, .micro = 1}, shipped::model("llama3-70b"), cluster_of(64));
+  const auto result = resolve_layout(spec, {.global = 256, .micro = 1},
+                                     shipped::model("llama3-70b"), cluster_of(64));
   const auto& layout = std::get<Layout>(result);
   EXPECT_EQ(layout.data, 8);
   EXPECT_EQ(layout.micro_batches, 32);  // 256 / (1 x 8)
 }
 
 TEST(ResolveLayout, DerivesDataDegreeAndMicroBatches) {
-  const auto result = resolve_layout(
-      llama405_layout(), {.global = 2048, .micro = 1}, llama405(), cluster_of(16384));
+  const auto result = resolve_layout(llama405_layout(), {.global = 2048, .micro = 1}, llama405(),
+                                     cluster_of(16384));
   const auto& layout = std::get<Layout>(result);
   EXPECT_EQ(layout.data, 128);
   EXPECT_EQ(layout.micro_batches, 16);
@@ -63,8 +59,8 @@ TEST(ResolveLayout, DerivesDataDegreeAndMicroBatches) {
 
 TEST(ResolveLayout, AutoGivesEmbeddingAndLossASlotEach) {
   // 126 layers + 2 slots = 128 = 64 stages x 2
-  const auto result = resolve_layout(
-      llama405_layout(), {.global = 2048, .micro = 1}, llama405(), cluster_of(16384));
+  const auto result = resolve_layout(llama405_layout(), {.global = 2048, .micro = 1}, llama405(),
+                                     cluster_of(16384));
   const auto& stages = std::get<Layout>(result).stages;
   EXPECT_EQ(stages[0][0].num_layers, 1);
   EXPECT_TRUE(stages[0][0].has_embedding);

@@ -159,10 +159,8 @@ TEST(TrainedModules, AttentionAndMlpAreTrainedAsEverIsAndTheRestNot) {
   const double inputs = 2.0 * 4096.0;  // bytes a token of what a linear layer of width h keeps
   for (const auto& [modules, parameters, kept] :
        {std::tuple(TrainedModules{.attention = true},
-                   4096.0 * (2.0 * 4096.0 + 2.0 * 1024.0) + 4096.0,
-                   inputs),
-        std::tuple(TrainedModules{.mlp = true},
-                   3.0 * 4096.0 * 14336.0 + 4096.0,
+                   4096.0 * (2.0 * 4096.0 + 2.0 * 1024.0) + 4096.0, inputs),
+        std::tuple(TrainedModules{.mlp = true}, 3.0 * 4096.0 * 14336.0 + 4096.0,
                    inputs + 2.0 * 14336.0)}) {
     const ModelSpec model = with_modules(full, modules);
     const LayerPasses passes = layer_passes(model, {}, 0);
@@ -196,12 +194,12 @@ TEST(Adapters, PackTheBaseIntoFourBits) {
   const ShardParameters layer = layer_shard_parameters(model, {}, 0);
   const double frozen = layer.frozen.all();
   const double own = layer.trained().all();
-  EXPECT_NEAR(
-      layer.stored(bytes(2.0)).all() * 2.0, frozen * 4.127 / 8.0 + own * 2.0, frozen * 1e-4);
+  EXPECT_NEAR(layer.stored(bytes(2.0)).all() * 2.0, frozen * 4.127 / 8.0 + own * 2.0,
+              frozen * 1e-4);
   const LayerPasses passes = layer_passes(model, {}, 0);
   const double weights = 8192.0 * (10240.0 + 8192.0 + 3.0 * 28672.0);
-  EXPECT_NEAR(
-      bytes_of(passes.forward, Part::nf4_unpack), weights * (4.127 / 8.0 + 2.0), weights * 1e-4);
+  EXPECT_NEAR(bytes_of(passes.forward, Part::nf4_unpack), weights * (4.127 / 8.0 + 2.0),
+              weights * 1e-4);
   EXPECT_DOUBLE_EQ(bytes_of(passes.backward_input, Part::nf4_unpack),
                    bytes_of(passes.forward, Part::nf4_unpack));
 }

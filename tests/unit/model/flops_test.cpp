@@ -31,8 +31,7 @@ TEST(ModelFlop, LlamaAt8192TokensFullAndCausal) {
   for (const Known& known : kKnown) {
     EXPECT_NEAR(gigaflop_per_token(known.preset, FlopConvention::palm), known.full, known.tolerance)
         << known.preset;
-    EXPECT_NEAR(gigaflop_per_token(known.preset, FlopConvention::palm_causal),
-                known.causal,
+    EXPECT_NEAR(gigaflop_per_token(known.preset, FlopConvention::palm_causal), known.causal,
                 known.tolerance)
         << known.preset;
   }

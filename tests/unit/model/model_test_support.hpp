@@ -16,9 +16,7 @@
 
 namespace orrery::model {
 
-[[nodiscard]] inline ModelSpec preset_spec(std::string_view name) {
-  return shipped::model(name);
-}
+[[nodiscard]] inline ModelSpec preset_spec(std::string_view name) { return shipped::model(name); }
 
 [[nodiscard]] inline double gemm_flop(const Pass& pass) {
   double total = 0.0;
@@ -58,8 +56,7 @@ namespace orrery::model {
   return found;
 }
 
-[[nodiscard]] inline std::optional<GemmOp> find_gemm(const Pass& pass,
-                                                     std::string_view name,
+[[nodiscard]] inline std::optional<GemmOp> find_gemm(const Pass& pass, std::string_view name,
                                                      Role role = Role::fprop) {
   for (const PassOp& op : pass) {
     const auto* gemm = std::get_if<GemmOp>(&op.op);

@@ -176,8 +176,7 @@ const std::vector<Switch>& outer_modules() {
       [](RecomputeModules& m) { m.core_attention = true; },
       [](RecomputeModules& m) { m.layernorm = true; },
       [](RecomputeModules& m) { m.mla_up_projection = true; },
-      [](RecomputeModules& m) { m.mlp = true; },
-      [](RecomputeModules& m) { m.moe = true; }};
+      [](RecomputeModules& m) { m.mlp = true; }, [](RecomputeModules& m) { m.moe = true; }};
   return switches;
 }
 

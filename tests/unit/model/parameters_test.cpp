@@ -22,16 +22,11 @@ struct Published {
 //   BLOOM: V h = 3,596,615,680; layer = 12 h^2 + 13 h = 2,466,437,120; two norms of 2 h = 28,672:
 //   3,596,615,680 + 172,650,598,400 + 57,344 = 176,247,271,424.
 constexpr std::array kExact = {
-    Published{"llama2-7b", 6'738'415'616},
-    Published{"llama2-13b", 13'015'864'320},
-    Published{"llama2-70b", 68'976'648'192},
-    Published{"llama3-8b", 8'030'261'248},
-    Published{"llama3-70b", 70'553'706'496},
-    Published{"llama3-405b", 405'853'388'800},
-    Published{"bloom-176b", 176'247'271'424},
-    Published{"qwen2.5-1.5b", 1'543'714'304},
-    Published{"qwen2.5-72b", 72'706'203'648},
-    Published{"mixtral-8x7b", 46'702'792'704},
+    Published{"llama2-7b", 6'738'415'616},       Published{"llama2-13b", 13'015'864'320},
+    Published{"llama2-70b", 68'976'648'192},     Published{"llama3-8b", 8'030'261'248},
+    Published{"llama3-70b", 70'553'706'496},     Published{"llama3-405b", 405'853'388'800},
+    Published{"bloom-176b", 176'247'271'424},    Published{"qwen2.5-1.5b", 1'543'714'304},
+    Published{"qwen2.5-72b", 72'706'203'648},    Published{"mixtral-8x7b", 46'702'792'704},
     Published{"mixtral-8x22b", 140'620'634'112},
 };
 
@@ -68,12 +63,10 @@ constexpr std::array kRounded = {
 TEST(CountParameters, MatchesPublishedTotalsAndActiveCounts) {
   for (const Rounded& published : kRounded) {
     const ParameterCounts counts = count_parameters(preset_spec(published.preset));
-    EXPECT_NEAR(static_cast<double>(counts.total) / kGiga,
-                published.total_billions,
+    EXPECT_NEAR(static_cast<double>(counts.total) / kGiga, published.total_billions,
                 published.tolerance_billions)
         << published.preset;
-    EXPECT_NEAR(static_cast<double>(counts.active) / kGiga,
-                published.active_billions,
+    EXPECT_NEAR(static_cast<double>(counts.active) / kGiga, published.active_billions,
                 published.tolerance_billions)
         << published.preset;
   }

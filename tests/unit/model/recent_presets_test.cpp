@@ -105,9 +105,7 @@ constexpr std::array kStated = {
     Stated{"llama4-maverick", 400.0, 1.0, 17.0, 0.5},
 };
 
-double billions(std::int64_t parameters) {
-  return static_cast<double>(parameters) / kGiga;
-}
+double billions(std::int64_t parameters) { return static_cast<double>(parameters) / kGiga; }
 
 // What presets leave out (norms of queries and keys, gates of one number) is less than 0.1 %.
 TEST(RecentPresets, HaveTheParametersOfTheReleasedWeights) {

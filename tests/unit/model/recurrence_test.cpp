@@ -66,8 +66,7 @@ TEST(LayerTypes, ForwardProductsAreTwoPerWeight) {
   constexpr std::array kCases = {
       // norm h, taps 5 (I + 2 G K), 3 H, gate's norm I
       Case{"nemotron-h-8b", 0, 4096.0 + 5.0 * 10'240.0 + 3.0 * 128.0 + 8192.0},
-      Case{"nemotron-h-8b", 1, 4096.0},
-      Case{"nemotron3-super-120b-a12b", 1, 4096.0},
+      Case{"nemotron-h-8b", 1, 4096.0}, Case{"nemotron3-super-120b-a12b", 1, 4096.0},
       // two norms, taps 4 (I + 2 G K), 2 H, gate's norm V
       Case{"qwen3-next-80b-a3b", 0, 2.0 * 2048.0 + 4.0 * 8192.0 + 64.0 + 128.0},
       Case{"qwen3-next-80b-a3b", 3, 2.0 * 2048.0},

@@ -136,13 +136,13 @@ TEST(LayerPasses, MixtureOfExpertsRunsItsActiveParameters) {
 // Llama 3 70B, TP 8: T = 8,192, QKV (64 + 16) * 128 / 8 = 1,280, MLP 2 * 28,672 / 8 = 7,168.
 TEST(LayerPasses, GemmShapesOfATensorShard) {
   const LayerPasses passes = layer_passes(preset_spec("llama3-70b"), tensor_options(8, true), 0);
-  const auto expect_shape =
-      [](const std::optional<GemmOp>& gemm, std::int64_t m, std::int64_t n, std::int64_t k) {
-        ASSERT_TRUE(gemm.has_value());
-        EXPECT_EQ(gemm->m, m);
-        EXPECT_EQ(gemm->n, n);
-        EXPECT_EQ(gemm->k, k);
-      };
+  const auto expect_shape = [](const std::optional<GemmOp>& gemm, std::int64_t m, std::int64_t n,
+                               std::int64_t k) {
+    ASSERT_TRUE(gemm.has_value());
+    EXPECT_EQ(gemm->m, m);
+    EXPECT_EQ(gemm->n, n);
+    EXPECT_EQ(gemm->k, k);
+  };
   expect_shape(find_gemm(passes.forward, "qkv"), 8192, 1280, 8192);
   expect_shape(find_gemm(passes.forward, "attention_output"), 8192, 8192, 1024);
   expect_shape(find_gemm(passes.forward, "mlp_up"), 8192, 7168, 8192);
@@ -190,9 +190,9 @@ TEST(Collectives, SequenceParallelismGathersAndScatters) {
 TEST(Collectives, OneRankCommunicatesNothing) {
   for (const char* name : {"llama3-8b", "deepseek-v3", "bloom-176b"}) {
     const ModelSpec model = preset_spec(name);
-    for (const LayerPasses& passes : {layer_passes(model, OpOptions{}, model.num_layers - 1),
-                                      embedding_passes(model, OpOptions{}),
-                                      head_passes(model, OpOptions{})}) {
+    for (const LayerPasses& passes :
+         {layer_passes(model, OpOptions{}, model.num_layers - 1),
+          embedding_passes(model, OpOptions{}), head_passes(model, OpOptions{})}) {
       EXPECT_TRUE(collectives(passes.forward).empty()) << name;
       EXPECT_TRUE(collectives(passes.backward_input).empty()) << name;
       EXPECT_TRUE(collectives(passes.backward_weight).empty()) << name;
@@ -332,8 +332,8 @@ TEST(ContextExchange, MovesWhatItsMethodNeeds) {
   EXPECT_EQ(bytes_of(ContextMethod::all_gather), gathered);
   EXPECT_EQ(bytes_of(ContextMethod::ring), gathered);
   const double queries = 8192.0 * 32.0 * 128.0 * 2.0;
-  const std::vector<double> exchanged = {
-      queries + key_values, queries, queries, queries + key_values};
+  const std::vector<double> exchanged = {queries + key_values, queries, queries,
+                                         queries + key_values};
   EXPECT_EQ(bytes_of(ContextMethod::all_to_all), exchanged);
 }
 

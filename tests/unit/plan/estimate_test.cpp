@@ -58,25 +58,12 @@ PlanSpec wide() {
   spec[Axis::global_batch] = listed({"48", "96"});
   spec.constraints.memory_headroom = Bytes{};  // fits as `orrery run` says it
   spec[Axis::gpu] = listed({"h100-sxm-80gb", "a100-sxm-80gb"});
-  spec[Axis::schedule] = listed({"none",
-                                 "1f1b",
-                                 "gpipe",
-                                 "interleaved",
-                                 "looped_bfs",
-                                 "zb-h1",
-                                 "zb-h2",
-                                 "zb-v",
-                                 "dualpipe",
-                                 "dualpipev",
-                                 "eager_1f1b",
-                                 "pipedream",
-                                 "pipedream-2bw"});
-  spec[Axis::recompute] = listed({"none",
-                                  "selective",
-                                  "full",
-                                  "{layers: 3}",
-                                  "{modules: [layernorm]}",
-                                  "{modules: [core_attn, mlp], layers: 2}"});
+  spec[Axis::schedule] =
+      listed({"none", "1f1b", "gpipe", "interleaved", "looped_bfs", "zb-h1", "zb-h2", "zb-v",
+              "dualpipe", "dualpipev", "eager_1f1b", "pipedream", "pipedream-2bw"});
+  spec[Axis::recompute] =
+      listed({"none", "selective", "full", "{layers: 3}", "{modules: [layernorm]}",
+              "{modules: [core_attn, mlp], layers: 2}"});
   spec[Axis::offload] = listed({"none", "optimizer+parameters", "activations"});
   return spec;
 }
@@ -114,8 +101,7 @@ void expect_bounded_at_random(const std::string& text, const PlanSpec& spec, std
     }
     EXPECT_LE(bound.least, estimate.step_time) << name;
     constexpr double kRounding = 1e-9;
-    EXPECT_NEAR(bound.headroom / estimate.memory_limit,
-                estimate.headroom / estimate.memory_limit,
+    EXPECT_NEAR(bound.headroom / estimate.memory_limit, estimate.headroom / estimate.memory_limit,
                 kRounding)
         << name;
     EXPECT_TRUE(bound.undecided || bound.verdict == estimate.verdict) << name;

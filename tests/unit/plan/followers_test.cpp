@@ -31,12 +31,8 @@ TEST(Followers, NothingFollowsWhereTheLayoutStands) {
 
 TEST(Followers, TheFastestThatFitsComesFirst) {
   const auto base = base_of("llama3-405b-16k.yaml");
-  const std::set<std::string> may = {"layout.context",
-                                     "layout.pipeline",
-                                     "layout.expert",
-                                     "layout.virtual_stages",
-                                     "batch.micro",
-                                     "recompute"};
+  const std::set<std::string> may = {"layout.context",        "layout.pipeline", "layout.expert",
+                                     "layout.virtual_stages", "batch.micro",     "recompute"};
   for (const KeyValue& turned :
        {KeyValue{"layout.tensor", "4", {}}, KeyValue{"cluster.nodes", "512", {}}}) {
     StepEstimator estimator;

@@ -33,10 +33,8 @@ TEST(LayoutFeatures, NameWhatDiffersAndNothingThatFollows) {
   EXPECT_EQ(words_of(differences(
                 own, with(bench, {{"layout.tensor", "1", {}}, {"batch.micro", "2", {}}}))),
             "tensor, micro");
-  EXPECT_EQ(words_of(differences(own,
-                                 with(bench,
-                                      {{"layout.virtual_stages", "2", {}},
-                                       {"layout.schedule", "interleaved", {}}}))),
+  EXPECT_EQ(words_of(differences(own, with(bench, {{"layout.virtual_stages", "2", {}},
+                                                   {"layout.schedule", "interleaved", {}}}))),
             "chunks");
   EXPECT_EQ(words_of(differences(own, with(bench, {{"layout.sequence_parallel", "false", {}}}))),
             "sequence");

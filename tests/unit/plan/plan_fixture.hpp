@@ -52,16 +52,13 @@ struct Bench {
   PlanSpec spec;
 };
 
-inline AxisChoice fixed() {
-  return {.mode = AxisChoice::Mode::fixed};
-}
+inline AxisChoice fixed() { return {.mode = AxisChoice::Mode::fixed}; }
 
 inline AxisChoice listed(std::vector<std::string> values) {
   return {.mode = AxisChoice::Mode::listed, .values = std::move(values), .key = "plan.search.axis"};
 }
 
-inline std::optional<Bench> try_bench(const std::string& text,
-                                      const PlanSpec& spec,
+inline std::optional<Bench> try_bench(const std::string& text, const PlanSpec& spec,
                                       Diagnostics& diagnostics) {
   auto base = scenario::ScenarioTemplate::from_text(text, "plan.yaml", diagnostics);
   auto scenario = scenario::load_text(text, "plan.yaml", diagnostics);

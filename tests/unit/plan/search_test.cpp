@@ -34,9 +34,8 @@ std::vector<std::string> brute_force(const Bench& bench, std::size_t keep) {
           fmt::format("{} {}", tag(candidate, bench.bench), estimate.step_time.ns));
     }
   }
-  std::stable_sort(fitting.begin(), fitting.end(), [](const auto& a, const auto& b) {
-    return a.first < b.first;
-  });
+  std::stable_sort(fitting.begin(), fitting.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> result;
   for (std::size_t i = 0; i < std::min(keep, fitting.size()); ++i) {
     result.push_back(fitting[i].second);
@@ -229,9 +228,8 @@ TEST(Search, CountsEveryLayoutOnce) {
   for (const bool prune : {true, false}) {
     const SearchCounts counts =
         search(bench.bench, bench.space, bench.spec, {.prune = prune}).counts;
-    EXPECT_EQ(counts.layouts,
-              counts.fits + counts.over_memory + counts.over_host_memory + counts.breaks_rule +
-                  counts.bounded);
+    EXPECT_EQ(counts.layouts, counts.fits + counts.over_memory + counts.over_host_memory +
+                                  counts.breaks_rule + counts.bounded);
     EXPECT_LE(counts.estimated, counts.layouts);
   }
 }
@@ -263,9 +261,7 @@ TEST(Search, StopsWhenAsked) {
   const Bench bench = make_bench(dense_text());
   std::stop_source source;
   const SearchResult result = search(
-      bench.bench,
-      bench.space,
-      bench.spec,
+      bench.bench, bench.space, bench.spec,
       {.threads = 1, .stop = source.get_token(), .progress = [&source](std::int64_t, std::int64_t) {
          source.request_stop();
        }});

@@ -18,11 +18,9 @@ bool is_valid(const Candidate& candidate, const Workbench& bench) {
   apply(candidate, bench, scenario);
   const layout::ClusterShape shape = hardware::cluster_shape(
       scenario.cluster, bench.machines[candidate.gpu].gpu.nvlink.has_value());
-  const auto resolved = layout::resolve_layout(scenario.layout,
-                                               scenario.batch,
-                                               scenario.model,
-                                               shape,
-                                               schedule::traits_of(candidate.schedule).placement);
+  const auto resolved =
+      layout::resolve_layout(scenario.layout, scenario.batch, scenario.model, shape,
+                             schedule::traits_of(candidate.schedule).placement);
   const auto* layout = std::get_if<layout::Layout>(&resolved);
   if (layout == nullptr) {
     return false;
@@ -142,16 +140,9 @@ TEST(Space, HoldsExactlyWhatLayoutAndScheduleAccept) {
 
 TEST(Space, KeepsFixedAxesAsTheScenarioHasThem) {
   PlanSpec spec;
-  for (const Axis axis : {Axis::tensor,
-                          Axis::pipeline,
-                          Axis::schedule,
-                          Axis::sharding,
-                          Axis::sequence_parallel,
-                          Axis::recompute,
-                          Axis::context,
-                          Axis::micro,
-                          Axis::virtual_stages,
-                          Axis::shard_group}) {
+  for (const Axis axis :
+       {Axis::tensor, Axis::pipeline, Axis::schedule, Axis::sharding, Axis::sequence_parallel,
+        Axis::recompute, Axis::context, Axis::micro, Axis::virtual_stages, Axis::shard_group}) {
     spec[axis] = fixed();
   }
   const Bench bench = make_bench(dense_text(), spec);
@@ -195,15 +186,12 @@ TEST(Space, RefusesValuesThatNoScenarioTakes) {
       {Axis::tensor, "0", "`0` is no value of tensor (whole numbers from 1, or auto)"},
       {Axis::micro, "two", "`two` is no value of micro (whole numbers from 1, or auto)"},
       {Axis::sequence_parallel, "yes", "`yes` is no value of sequence_parallel (true, false)"},
-      {Axis::sharding,
-       "zero4",
+      {Axis::sharding, "zero4",
        "`zero4` is no value of sharding (none, zero1, zero2, zero3, hsdp)"},
-      {Axis::recompute,
-       "{layers: 0}",
+      {Axis::recompute, "{layers: 0}",
        "`{layers: 0}` is no recomputation (none, selective, selective_operations, full, {layers: "
        "N}, {modules: [...]})"},
-      {Axis::offload,
-       "disk",
+      {Axis::offload, "disk",
        "`disk` is nothing to offload (none, or optimizer, parameters and activations joined by +)"},
   };
   for (const BadValue& bad : cases) {

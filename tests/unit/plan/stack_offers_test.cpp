@@ -15,14 +15,12 @@ using schedule::ScheduleKind;
 
 std::optional<StackOffer> offer_of(const std::string& stack) {
   Diagnostics diagnostics;
-  const auto profile = hardware::load_software_profile(
-      stack, hardware::default_search({}), {}, "software", diagnostics);
+  const auto profile = hardware::load_software_profile(stack, hardware::default_search({}), {},
+                                                       "software", diagnostics);
   return profile && profile->offers ? std::optional(StackOffer{*profile->offers}) : std::nullopt;
 }
 
-std::string deepspeed_text() {
-  return dense_text() + "software: megatron-deepspeed\n";
-}
+std::string deepspeed_text() { return dense_text() + "software: megatron-deepspeed\n"; }
 
 TEST(StackOffers, AreKnownOfEveryShippedStackButTheGeneric) {
   for (const std::string& name : hardware::list_software_profiles(hardware::default_search({}))) {
@@ -42,14 +40,11 @@ TEST(StackOffers, KeepZero3AwayFromTheStagesOfDeepSpeed) {
   EXPECT_TRUE(offer.offers(Sharding::zero1, true));
   EXPECT_TRUE(offer.offers(ScheduleKind::one_f_one_b));
   EXPECT_FALSE(offer.offers(ScheduleKind::interleaved));
-  EXPECT_EQ(lacks_of(offer, {}, false),
-            (std::vector<std::string>{"sequence parallelism",
-                                      "context parallelism",
-                                      "interleaved schedules",
-                                      "hsdp",
-                                      "zero2, zero3 beside a pipeline",
-                                      "selective recomputation",
-                                      "recomputation of some layers"}));
+  EXPECT_EQ(
+      lacks_of(offer, {}, false),
+      (std::vector<std::string>{"sequence parallelism", "context parallelism",
+                                "interleaved schedules", "hsdp", "zero2, zero3 beside a pipeline",
+                                "selective recomputation", "recomputation of some layers"}));
   PlanSpec listed_sharding;
   listed_sharding[Axis::sharding] = listed({"zero3"});
   EXPECT_EQ(lacks_of(offer, listed_sharding, false).size(), 5U);
@@ -77,10 +72,8 @@ TEST(StackOffers, SplitSequencesOnlyWhereTheStackDoes) {
     bool context;
   };
 
-  for (const Row& row : {Row{"megatron-deepspeed", false, false},
-                         Row{"megatron-lm", true, false},
-                         Row{"megatron-core", true, true},
-                         Row{"llm-foundry-fsdp", false, false}}) {
+  for (const Row& row : {Row{"megatron-deepspeed", false, false}, Row{"megatron-lm", true, false},
+                         Row{"megatron-core", true, true}, Row{"llm-foundry-fsdp", false, false}}) {
     const std::string plain =
         replaced(dense_text(), "tensor: 2, sequence_parallel: true", "tensor: 1");
     const Bench bench = make_bench(plain + "software: " + row.stack + "\n");

@@ -34,10 +34,10 @@ TEST(Fronts, HoldWhatNoOtherBeats) {
 }
 
 TEST(Fronts, TradeCostForTime) {
-  PlanQuestion asked = question(
-      replaced(small_text(), "spares: 1", "spares: 0") +  // an idle spare would cost most
-      replaced(
-          narrow_block(), "  search:\n", "  objective: cost\n  search:\n    nodes: [1, 2, 4]\n"));
+  PlanQuestion asked =
+      question(replaced(small_text(), "spares: 1", "spares: 0") +  // an idle spare would cost most
+               replaced(narrow_block(), "  search:\n",
+                        "  objective: cost\n  search:\n    nodes: [1, 2, 4]\n"));
   asked.spec.constraints.memory_headroom = Bytes{};  // one node is tight, but cheapest
   asked.pareto = {"cost", "finish_time"};
   const Plan plan = plan_of(asked);

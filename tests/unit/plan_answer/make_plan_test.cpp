@@ -68,8 +68,7 @@ TEST(MakePlan, ComparesWithTheScenarioAsItStands) {
   ASSERT_TRUE(plan.current);
   EXPECT_EQ(plan.current->proposal.changes.size(), 0U);
   EXPECT_GE(plan.current->value, plan.finalists.front().value);
-  EXPECT_NEAR(plan.current->behind.mean,
-              plan.current->value - plan.finalists.front().value,
+  EXPECT_NEAR(plan.current->behind.mean, plan.current->value - plan.finalists.front().value,
               1e-12 * plan.current->value);
 }
 
@@ -90,16 +89,15 @@ TEST(MakePlan, CallsATieATieAndGivesTheOthersAReason) {
     EXPECT_EQ(finalist.standing == Standing::tie, small || unclear || finalist.behind.holds_zero());
     EXPECT_FALSE(finalist.reason.empty());
     // The mean of the differences is the difference of the means.
-    EXPECT_NEAR(
-        finalist.behind.mean, finalist.value - plan.finalists.front().value, 1e-9 * finalist.value);
+    EXPECT_NEAR(finalist.behind.mean, finalist.value - plan.finalists.front().value,
+                1e-9 * finalist.value);
   }
 }
 
 TEST(MakePlan, SearchesSparesAndIntervalsWithFailures) {
   PlanQuestion asked = question(
       replaced(small_text(), "0.05/d", "3/d") +
-      replaced(narrow_block(),
-               "  search:\n",
+      replaced(narrow_block(), "  search:\n",
                "  objective: cost\n  search:\n    spares: [0, 2]\n    interval: [20min, 6h]\n"));
   const Plan plan = plan_of(asked);
   ASSERT_FALSE(plan.finalists.empty());
@@ -113,8 +111,7 @@ TEST(MakePlan, SearchesSparesAndIntervalsWithFailures) {
 }
 
 TEST(MakePlan, FindsTheFewestGpusForADeadline) {
-  const std::string block = replaced(narrow_block(),
-                                     "  search:\n",
+  const std::string block = replaced(narrow_block(), "  search:\n",
                                      "  objective: fewest_gpus\n  deadline: 4d\n  search:\n"
                                      "    nodes: [1, 2, 4]\n");
   const Plan plan = plan_of(small_text() + block);
@@ -252,11 +249,10 @@ TEST(MakePlan, NamesTheHeadroomWhereItIsWhyNothingFits) {
 
 // One line for layouts that differ in nothing but what they recompute or their chunks.
 TEST(MakePlan, RanksLayoutsThatAreNearlyTheSameOnce) {
-  const std::string block = replaced(replaced(narrow_block(),
-                                              "recompute: [none, selective, full]",
-                                              "recompute: [none, {layers: 1}, {layers: 2}]"),
-                                     "schedule: [none, 1f1b]",
-                                     "schedule: [none, 1f1b, interleaved]");
+  const std::string block =
+      replaced(replaced(narrow_block(), "recompute: [none, selective, full]",
+                        "recompute: [none, {layers: 1}, {layers: 2}]"),
+               "schedule: [none, 1f1b]", "schedule: [none, 1f1b, interleaved]");
   const PlanQuestion asked = question(small_text() + block);
   const Plan plan = plan_of(asked);
   ASSERT_GE(plan.finalists.size(), 2U);
@@ -305,9 +301,8 @@ TEST(MakePlan, RanksEstimatesWhenItIsStoppedBeforeAPlanIsSimulated) {
 // zero1 and zero2 spend their time alike where gradients are reduced once a step: one line, both
 // names, and room for other choices.
 TEST(MakePlan, NamesLayoutsThatAreAlikeInOneLine) {
-  PlanQuestion asked =
-      question(small_text() +
-               replaced(narrow_block(), "sharding: [zero1, zero3]", "sharding: [zero1, zero2]"));
+  PlanQuestion asked = question(small_text() + replaced(narrow_block(), "sharding: [zero1, zero3]",
+                                                        "sharding: [zero1, zero2]"));
   const Plan plan = plan_of(asked);
   ASSERT_EQ(plan.finalists.size(), 4U);
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
@@ -332,9 +327,8 @@ TEST(MakePlan, SaysWhatTheStackDoesNotOffer) {
   PlanQuestion asked = question(small_text() + "software: megatron-deepspeed\n" + block);
   const Plan plan = plan_of(asked);
   const std::string page = to_text(plan, {});
-  EXPECT_EQ(
-      plan.not_offered.what,
-      (std::vector<std::string>{"sequence parallelism", "hsdp", "zero2, zero3 beside a pipeline"}));
+  EXPECT_EQ(plan.not_offered.what, (std::vector<std::string>{"sequence parallelism", "hsdp",
+                                                             "zero2, zero3 beside a pipeline"}));
   EXPECT_NE(page.find("not offered by megatron-deepspeed: sequence parallelism; hsdp; "),
             std::string::npos)
       << page;
@@ -345,14 +339,13 @@ TEST(MakePlan, SaysWhatTheStackDoesNotOffer) {
 
 // A date is a deadline counted from the start of the run.
 TEST(MakePlan, ADateIsADeadline) {
-  const std::string dated = replaced(
-      small_text(), "training: {steps: 20000}", "training: {steps: 20000, start: 2027-01-01}");
+  const std::string dated = replaced(small_text(), "training: {steps: 20000}",
+                                     "training: {steps: 20000, start: 2027-01-01}");
   const auto with = [](const std::string& text, const std::string& key) {
     Diagnostics diagnostics;
     const auto scenario =
         scenario::load_text(text + replaced(narrow_block(), "plan:\n", "plan:\n  " + key + "\n"),
-                            "a.yaml",
-                            diagnostics);
+                            "a.yaml", diagnostics);
     return scenario ? format_time(*scenario->plan->deadline) : to_string(diagnostics);
   };
   EXPECT_EQ(with(dated, "done_by: 2027-03-02"), with(dated, "deadline: 60d"));

@@ -71,9 +71,7 @@ inline Plan plan_of(const PlanQuestion& asked) {
   return plan.value_or(Plan{});
 }
 
-inline Plan plan_of(const std::string& text) {
-  return plan_of(question(text));
-}
+inline Plan plan_of(const std::string& text) { return plan_of(question(text)); }
 
 // The errors of a question that has no answer.
 inline std::string errors_of(const PlanQuestion& asked) {

@@ -31,12 +31,8 @@ TEST(PlanReport, StaysWithinAHundredColumns) {
 
 TEST(PlanReport, TellsTheWinnerTheRankingAndHowFirmItIs) {
   const std::string text = to_text(shown(), {});
-  for (const char* part : {"Small: the plan with the lowest cost",
-                           "SEARCH",
-                           "BEST",
-                           "RANKING",
-                           "FIRM",
-                           "the scenario as it stands"}) {
+  for (const char* part : {"Small: the plan with the lowest cost", "SEARCH", "BEST", "RANKING",
+                           "FIRM", "the scenario as it stands"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -86,8 +82,7 @@ TEST(PlanReport, SaysWhereThePublishedLayoutStandsAndWhatAStepAsideLoses) {
 TEST(PlanReport, HasThePublishedLayoutInTheRanking) {
   const Plan plan = plan_of(replaced(
       replaced(small_text() + narrow_block(), "llama2-7b, sequence_length: 4096", "llama3-8b"),
-      "fix: [context, ",
-      "fix: ["));
+      "fix: [context, ", "fix: ["));
   ASSERT_TRUE(plan.published && plan.published->plan) << to_text(plan, {});
   EXPECT_EQ(plan.published->problem, "");
   for (std::size_t i = 1; i < plan.finalists.size(); ++i) {

@@ -32,8 +32,7 @@ Answered answered(const std::string& text) {
 }
 
 std::string with_layout(const std::string& layout) {
-  return replaced(small_text(),
-                  "layout: {tensor: 2, sequence_parallel: true, sharding: zero1}",
+  return replaced(small_text(), "layout: {tensor: 2, sequence_parallel: true, sharding: zero1}",
                   "layout: {" + layout + "}");
 }
 

@@ -20,16 +20,12 @@ struct Moved {
 };
 
 void scale(Coefficient<double>& coefficient, double factor) {
-  coefficient = Coefficient<double>(coefficient.value() * factor,
-                                    coefficient.source(),
-                                    coefficient.residual(),
-                                    coefficient.range());
+  coefficient = Coefficient<double>(coefficient.value() * factor, coefficient.source(),
+                                    coefficient.residual(), coefficient.range());
 }
 
 // How far the best of all layouts leads the winner when the coefficient is moved.
-double lead_of_best(const PlanQuestion& asked,
-                    const Plan& plan,
-                    const Moved& moved,
+double lead_of_best(const PlanQuestion& asked, const Plan& plan, const Moved& moved,
                     double change) {
   Diagnostics diagnostics;
   const auto scenario = asked.base.with({}, diagnostics);
@@ -76,8 +72,7 @@ TEST(Stability, SaysWhichLayoutOvertakesWhen) {
   for (const char* tie : {"0%", "0.5%", "5%"}) {
     SCOPED_TRACE(tie);
     expect_true(
-        question(small_text() + replaced(narrow_block(),
-                                         "  finalists: 4\n",
+        question(small_text() + replaced(narrow_block(), "  finalists: 4\n",
                                          std::string("  finalists: 4\n  tie: ") + tie + "\n")));
   }
 }

@@ -10,8 +10,8 @@ namespace orrery::report {
 namespace {
 
 const DifferenceRow* find(const std::vector<DifferenceRow>& rows, std::string_view name) {
-  const auto found = std::find_if(
-      rows.begin(), rows.end(), [name](const DifferenceRow& row) { return row.name == name; });
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [name](const DifferenceRow& row) { return row.name == name; });
   return found == rows.end() ? nullptr : &*found;
 }
 

@@ -98,15 +98,12 @@ TEST(ExpectJudge, LogicIsKleenes) {
     Verdict either;
   };
 
-  const Row rows[] = {{t, t, Verdict::pass, Verdict::pass},
-                      {t, f, Verdict::fail, Verdict::pass},
-                      {t, u, Verdict::undecided, Verdict::pass},
-                      {f, t, Verdict::fail, Verdict::pass},
-                      {f, f, Verdict::fail, Verdict::fail},
-                      {f, u, Verdict::fail, Verdict::undecided},
-                      {u, t, Verdict::undecided, Verdict::pass},
-                      {u, f, Verdict::fail, Verdict::undecided},
-                      {u, u, Verdict::undecided, Verdict::undecided}};
+  const Row rows[] = {
+      {t, t, Verdict::pass, Verdict::pass},          {t, f, Verdict::fail, Verdict::pass},
+      {t, u, Verdict::undecided, Verdict::pass},     {f, t, Verdict::fail, Verdict::pass},
+      {f, f, Verdict::fail, Verdict::fail},          {f, u, Verdict::fail, Verdict::undecided},
+      {u, t, Verdict::undecided, Verdict::pass},     {u, f, Verdict::fail, Verdict::undecided},
+      {u, u, Verdict::undecided, Verdict::undecided}};
   for (const Row& row : rows) {
     const std::string a(row.a);
     const std::string b(row.b);

@@ -31,12 +31,10 @@ TEST(ExpectParse, EnergyCarriesItsUnit) {
 }
 
 TEST(ExpectParse, PlainMetricWithEveryComparison) {
-  const std::pair<std::string_view, Comparison> cases[] = {{"mfu >= 0.4", Comparison::at_least},
-                                                           {"mfu <= 0.4", Comparison::at_most},
-                                                           {"mfu > 0.4", Comparison::above},
-                                                           {"mfu < 0.4", Comparison::below},
-                                                           {"mfu == 0.4", Comparison::equal},
-                                                           {"mfu != 0.4", Comparison::not_equal}};
+  const std::pair<std::string_view, Comparison> cases[] = {
+      {"mfu >= 0.4", Comparison::at_least}, {"mfu <= 0.4", Comparison::at_most},
+      {"mfu > 0.4", Comparison::above},     {"mfu < 0.4", Comparison::below},
+      {"mfu == 0.4", Comparison::equal},    {"mfu != 0.4", Comparison::not_equal}};
   for (const auto& [text, comparison] : cases) {
     const ExpectNode node = parsed(text);
     EXPECT_EQ(node.kind, ExpectNode::Kind::comparison) << text;
@@ -109,12 +107,9 @@ TEST(ExpectParse, RefusalsNameThePlaceAndTheWayOut) {
 }
 
 TEST(ExpectParse, BoundsOfTheWrongDimensionAreRefused) {
-  for (const std::string_view text : {"step_time <= 5",
-                                      "step_time <= 5GiB",
-                                      "peak_memory <= 80",
-                                      "p50(cost) <= 5s",
-                                      "mfu >= fast",
-                                      "p50(finish_date) <= 54d"}) {
+  for (const std::string_view text :
+       {"step_time <= 5", "step_time <= 5GiB", "peak_memory <= 80", "p50(cost) <= 5s",
+        "mfu >= fast", "p50(finish_date) <= 54d"}) {
     (void)refused(text);
   }
 }

@@ -39,9 +39,8 @@ TEST(JsonReport, HasExactlyTheKeysOfTheSchema) {
   EXPECT_EQ(keys_of(json["memory"][0]),
             (std::set<std::string>{"stage", "peak_bytes", "limit_bytes", "terms"}));
   EXPECT_EQ(keys_of(json["levers"][0]), (std::set<std::string>{"change", "delta_s", "delta_usd"}));
-  EXPECT_EQ(keys_of(json["trust"]),
-            (std::set<std::string>{
-                "measured", "published", "datasheet", "assumed", "given", "extrapolated"}));
+  EXPECT_EQ(keys_of(json["trust"]), (std::set<std::string>{"measured", "published", "datasheet",
+                                                           "assumed", "given", "extrapolated"}));
 }
 
 TEST(JsonReport, MetricsCarryTheirDistribution) {

@@ -77,8 +77,7 @@ TEST(LedgerRows, NodesOutForRepairAreBilledLikeSpares) {
   evaluation.run->ledger_sum.book(run::RunCategory::repair, 8, to_sim_time(hours(1.0)));
   // 128 GPU-hours were out before, in four trials.
   EXPECT_NEAR(in_dollars(*row_of(run_ledger_rows(evaluation), "repair").dollars),
-              (128.0 + 8.0) / 4.0 * 2.0,
-              1e-9);
+              (128.0 + 8.0) / 4.0 * 2.0, 1e-9);
   evaluation.plan->pricing.bill_spares = false;
   const auto rows = run_ledger_rows(evaluation);
   EXPECT_DOUBLE_EQ(in_dollars(*row_of(rows, "repair").dollars), 0.0);
@@ -124,8 +123,7 @@ TEST(CauseRows, AddUpWhatHasNoRowOfItsOwn) {
   EXPECT_NEAR(in_hours(few[1].gpu_time), 60.0 / 4.0, 1e-9) << "mean of four trials";
   ASSERT_TRUE(few[1].dollars);
   EXPECT_NEAR(in_dollars(*few[1].dollars),
-              in_dollars(*all[1].dollars + *all[2].dollars + *all[3].dollars),
-              1e-9);
+              in_dollars(*all[1].dollars + *all[2].dollars + *all[3].dollars), 1e-9);
   EXPECT_EQ(main_cause_rows(evaluation, 4).size(), 4U);
 }
 

@@ -87,8 +87,7 @@ TEST(MetricBand, TheShareUpToABoundIsTheDistributionWhoseQuantilesItsEndsAre) {
   EXPECT_EQ(share_at_most(evaluation, MetricId::finish_time, -1.0), 0.0);
   set(evaluation, MetricId::cost, {100.0});
   EXPECT_NEAR(*share_at_most(evaluation, MetricId::cost, 100.0 * std::exp(kError)),
-              1.0 - 0.5 * std::exp(-1.0),
-              1e-9);
+              1.0 - 0.5 * std::exp(-1.0), 1e-9);
   evaluation.band.reset();
   EXPECT_FALSE(share_at_most(evaluation, MetricId::cost, 100.0));
 }
@@ -108,11 +107,8 @@ TEST(MetricBand, OfADateIsThatOfTheTimeToFinish) {
 TEST(MetricBand, FollowsWhatTheRunLeavesOpen) {
   for (const bool window : {false, true}) {
     Evaluation evaluation = with_band(window);
-    for (const MetricId id : {MetricId::finish_time,
-                              MetricId::cost,
-                              MetricId::tokens_trained,
-                              MetricId::cost_per_million_tokens,
-                              MetricId::goodput}) {
+    for (const MetricId id : {MetricId::finish_time, MetricId::cost, MetricId::tokens_trained,
+                              MetricId::cost_per_million_tokens, MetricId::goodput}) {
       set(evaluation, id, {0.5, 0.6});
     }
     EXPECT_EQ(metric_band(evaluation, MetricId::finish_time).has_value(), !window);

@@ -50,9 +50,8 @@ Evaluation one_task() {
 
 const TraceSlice* find_slice(const Trace& trace, std::string_view name) {
   const auto found =
-      std::find_if(trace.slices.begin(), trace.slices.end(), [&](const TraceSlice& slice) {
-        return trace.name(slice.name) == name;
-      });
+      std::find_if(trace.slices.begin(), trace.slices.end(),
+                   [&](const TraceSlice& slice) { return trace.name(slice.name) == name; });
   return found != trace.slices.end() ? &*found : nullptr;
 }
 
@@ -160,9 +159,7 @@ TEST(OperationTrace, ShowsWhatTheDeviceWaitsFor) {
   EXPECT_EQ(trace.path_of(wait->track), "pipeline device 0/waiting");
 }
 
-TEST(OperationTrace, IsEmptyWithoutOperations) {
-  EXPECT_TRUE(operation_trace({}).slices.empty());
-}
+TEST(OperationTrace, IsEmptyWithoutOperations) { EXPECT_TRUE(operation_trace({}).slices.empty()); }
 
 }  // namespace
 }  // namespace orrery::report

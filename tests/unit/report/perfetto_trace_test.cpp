@@ -96,9 +96,8 @@ ReadTrace read_back(const Trace& trace) {
       EXPECT_EQ(packet.sequence_flags(), uses_words ? 2U : 0U);
     }
   }
-  std::stable_sort(events.begin(), events.end(), [](const auto* a, const auto* b) {
-    return a->timestamp() < b->timestamp();
-  });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const auto* a, const auto* b) { return a->timestamp() < b->timestamp(); });
   std::map<std::uint64_t, std::vector<ReadSlice>> open;
   for (const proto::TracePacket* packet : events) {
     const TrackEvent& event = packet->track_event();
@@ -110,8 +109,7 @@ ReadTrace read_back(const Trace& trace) {
         slice.category = categories.at(category);
       }
       slice.flows.assign(event.flow_ids().begin(), event.flow_ids().end());
-      slice.flows.insert(slice.flows.end(),
-                         event.terminating_flow_ids().begin(),
+      slice.flows.insert(slice.flows.end(), event.terminating_flow_ids().begin(),
                          event.terminating_flow_ids().end());
       for (const auto& argument : event.debug_annotations()) {
         slice.arguments[keys.at(argument.name_iid())] = argument.has_string_value()
@@ -148,10 +146,8 @@ using Row = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string,
 std::vector<Row> rows_of(const Trace& trace) {
   std::vector<Row> rows;
   for (const TraceSlice& slice : trace.slices) {
-    rows.emplace_back(std::uint64_t{slice.track} + 1,
-                      static_cast<std::uint64_t>(slice.begin.ns),
-                      static_cast<std::uint64_t>(slice.end.ns),
-                      trace.name(slice.name),
+    rows.emplace_back(std::uint64_t{slice.track} + 1, static_cast<std::uint64_t>(slice.begin.ns),
+                      static_cast<std::uint64_t>(slice.end.ns), trace.name(slice.name),
                       trace.name(slice.category));
   }
   std::sort(rows.begin(), rows.end());
@@ -174,9 +170,8 @@ TEST(PerfettoTrace, EveryPartIsReadBackAsItWas) {
   EXPECT_EQ(read.marks, std::vector<std::string>{"failure"});
   ASSERT_EQ(read.samples.size(), 3U);
   EXPECT_DOUBLE_EQ(read.samples.back().second, 8.5);
-  const auto pass = std::find_if(read.slices.begin(), read.slices.end(), [](const ReadSlice& s) {
-    return s.end == 1'234'567;
-  });
+  const auto pass = std::find_if(read.slices.begin(), read.slices.end(),
+                                 [](const ReadSlice& s) { return s.end == 1'234'567; });
   ASSERT_NE(pass, read.slices.end());
   EXPECT_EQ(pass->arguments.at("micro_batch"), "0");
   EXPECT_EQ(pass->arguments.at("after"), "a \"quoted\" word");

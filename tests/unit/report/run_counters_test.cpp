@@ -25,9 +25,7 @@ TEST(RunCounters, CountOnlyTrainingThatStays) {
   EXPECT_EQ(samples[2].from, to_sim_time(hours(100.0)));
 }
 
-TEST(RunCounters, AreEmptyWithoutARun) {
-  EXPECT_TRUE(productive_over_time({}).empty());
-}
+TEST(RunCounters, AreEmptyWithoutARun) { EXPECT_TRUE(productive_over_time({}).empty()); }
 
 }  // namespace
 }  // namespace orrery::report

@@ -13,9 +13,7 @@ using step::StepCategory;
 constexpr std::int64_t kGpus = 8;
 constexpr double kTrials = 4.0;
 
-SimTime of(Seconds value) {
-  return to_sim_time(value);
-}
+SimTime of(Seconds value) { return to_sim_time(value); }
 
 void set(Evaluation& evaluation, MetricId id, double value) {
   evaluation.metrics.set({.id = id, .value = value, .trials = std::nullopt});
@@ -122,10 +120,8 @@ run::MonteCarloResult sample_run() {
   run::MonteCarloResult run;
   run.trials = static_cast<std::int64_t>(kTrials);
   run.finished = run.trials;
-  run.wall = run::Distribution({in_seconds(hours(25.0)),
-                                in_seconds(hours(26.0)),
-                                in_seconds(hours(27.0)),
-                                in_seconds(hours(28.0))});
+  run.wall = run::Distribution({in_seconds(hours(25.0)), in_seconds(hours(26.0)),
+                                in_seconds(hours(27.0)), in_seconds(hours(28.0))});
   run.ledger_sum.book(RunCategory::productive, kGpus, of(hours(96.0)));
   run.ledger_sum.book(RunCategory::lost_work, kGpus, of(hours(6.0)));
   run.ledger_sum.book(RunCategory::restart_load, kGpus, of(hours(4.0)));
@@ -211,8 +207,8 @@ Evaluation sample_evaluation() {
   add_expectation(evaluation, "fits_memory", 10);
   add_expectation(evaluation, "mfu >= 0.5", 11);
   add_expectation(evaluation, "p50(goodput) >= 0.9", 12);
-  evaluation.diagnostics.warning(
-      {evaluation.echo.file, 6, 3}, "overlap.pipeline", "has no effect with one stage");
+  evaluation.diagnostics.warning({evaluation.echo.file, 6, 3}, "overlap.pipeline",
+                                 "has no effect with one stage");
   return evaluation;
 }
 

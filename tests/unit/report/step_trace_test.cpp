@@ -74,8 +74,8 @@ TEST(StepTrace, CountsTransfersInFlightOfEachDevice) {
   Evaluation evaluation = testing::sample_evaluation();
   evaluation.step.slices = small_step();
   const Trace trace = step_trace(evaluation);
-  const std::map<std::int64_t, double> expected = {
-      {0, 1}, {10, 0}, {20, 1}, {25, 0}, {80, 1}, {90, 0}};
+  const std::map<std::int64_t, double> expected = {{0, 1},  {10, 0}, {20, 1},
+                                                   {25, 0}, {80, 1}, {90, 0}};
   EXPECT_EQ(samples_of(trace, "pipeline device 0/transfers in flight"), expected);
 }
 
@@ -86,8 +86,8 @@ TEST(StepTrace, PricesTheDevicesThatComputeNothing) {
   evaluation.echo.nodes = 1;
   evaluation.step.slices = small_step();
   const auto samples = samples_of(step_trace(evaluation), "job/dollars that wait");
-  const std::map<std::int64_t, double> expected = {
-      {0, 16}, {10, 8}, {20, 16}, {25, 8}, {55, 16}, {60, 8}, {80, 16}, {90, 8}, {100, 16}};
+  const std::map<std::int64_t, double> expected = {{0, 16}, {10, 8},  {20, 16}, {25, 8},  {55, 16},
+                                                   {60, 8}, {80, 16}, {90, 8},  {100, 16}};
   ASSERT_EQ(samples.size(), expected.size());
   for (const auto& [time, value] : expected) {
     EXPECT_NEAR(samples.at(time), value, 1e-9) << time;
@@ -123,11 +123,8 @@ TEST(RunTrace, AFailureLeadsFromTheTrainingItTookToTheTrainingAfterIt) {
     through.push_back(trace.path_of(trace.slices[id].track) + ": " +
                       trace.name(trace.slices[id].name));
   }
-  EXPECT_EQ(through,
-            (std::vector<std::string>{"job/training: lost work",
-                                      "job/recovery: detection",
-                                      "job/recovery: load",
-                                      "job/training: training"}));
+  EXPECT_EQ(through, (std::vector<std::string>{"job/training: lost work", "job/recovery: detection",
+                                               "job/recovery: load", "job/training: training"}));
   EXPECT_EQ(samples_of(trace, "job/spare nodes"),
             (std::map<std::int64_t, double>{{0, 1.0}, {150, 0.0}}));
   EXPECT_EQ(samples_of(trace, "job/nodes in the job"), (std::map<std::int64_t, double>{{0, 1.0}}));

@@ -51,9 +51,8 @@ TEST(Table, KeepsMarkdownCellsInTheirTable) {
 }
 
 TEST(Table, NamesTheMembersOfJson) {
-  EXPECT_EQ(rows_json(sample()).dump(),
-            R"([{"name":"a|b","time_s":90.0,"factor":1.5},)"
-            R"({"name":"say \"x\", y","time_s":null,"factor":null}])");
+  EXPECT_EQ(rows_json(sample()).dump(), R"([{"name":"a|b","time_s":90.0,"factor":1.5},)"
+                                        R"({"name":"say \"x\", y","time_s":null,"factor":null}])");
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ TEST(TextReport, ColourAddsOnlyEscapeSequences) {
 TEST(TextReport, AsciiStyleIsAscii) {
   const std::string text =
       to_text(testing::sample_evaluation(), {.colour = false, .unicode = false});
-  EXPECT_TRUE(std::all_of(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(),
+                          [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
 }
 
 TEST(TextReport, EmptyCategoriesAreLeftOut) {

@@ -13,9 +13,7 @@
 namespace orrery::run {
 namespace {
 
-DollarsPerSecond per_hour(double amount) {
-  return dollars_per_hour(amount);
-}
+DollarsPerSecond per_hour(double amount) { return dollars_per_hour(amount); }
 
 // The plan of `nodes` nodes of 8 GPUs with these prices; fails the test when they are refused.
 RunPlan priced(const PriceSpec& prices, RunPlan plan = plan_of_nodes(10, 2, fixed(days(2.0)))) {
@@ -145,8 +143,8 @@ TEST(Billing, OwnedNodesAreWrittenOff) {
   PriceSpec prices;
   prices.owned = OwnedSpec{dollars(36'500.0), days(4 * 365.0), 0.2, 0.05};
   // 36500 (0.8 / 4 + 0.05) a year: $25 a day for each GPU.
-  EXPECT_NEAR(
-      in_dollars(bill_of(priced(prices), to_sim_time(days(10.0))).total()), 96 * 25.0 * 10.0, 1e-5);
+  EXPECT_NEAR(in_dollars(bill_of(priced(prices), to_sim_time(days(10.0))).total()),
+              96 * 25.0 * 10.0, 1e-5);
 }
 
 TEST(Billing, EnergyIsCountedByWhatNodesDo) {
@@ -232,8 +230,7 @@ TEST(Prices, ThePublishedSpotDiscountIsTheBreakEvenAtLessThanHalfTheGoodput) {
   // that on demand.
   const auto preset = shipped::prices("aws-p5en-h200-2026");
   EXPECT_NEAR(in_dollars_per_hour(*preset->spec.gpu_hour * (0.4247 / 1.0)),
-              in_dollars_per_hour(*preset->spec.spot_gpu_hour),
-              0.001);
+              in_dollars_per_hour(*preset->spec.spot_gpu_hour), 0.001);
 }
 
 TEST(Prices, WhatMakesNoSenseIsRefusedAtItsKey) {

@@ -13,9 +13,7 @@
 
 namespace orrery::run {
 
-inline SimTime at(double hour) {
-  return to_sim_time(hours(hour));
-}
+inline SimTime at(double hour) { return to_sim_time(hours(hour)); }
 
 inline RunPlan plan_of_nodes(std::int64_t nodes, std::int64_t hot, Duration repair) {
   RunPlan plan;

@@ -51,9 +51,7 @@ TierSpec disk_tier() {
   return tier;
 }
 
-void expect_error(const RunSpec& spec,
-                  const StepInput& step,
-                  const std::string& key,
+void expect_error(const RunSpec& spec, const StepInput& step, const std::string& key,
                   const std::string& message) {
   std::vector<RunProblem> problems;
   EXPECT_FALSE(resolve_run(spec, step, problems).has_value());
@@ -62,9 +60,7 @@ void expect_error(const RunSpec& spec,
   EXPECT_EQ(problems[0].message, message);
 }
 
-double in_s(SimTime time) {
-  return in_seconds(to_seconds(time));
-}
+double in_s(SimTime time) { return in_seconds(to_seconds(time)); }
 
 // 5.67 TB at 50 MB/s of each GPU take 6.92 s, 6 s of which run beside forward and backward; 2 TB/s
 // write them in 2.84 s. CheckFreq's budget of 3.5 % wants 0.92 / 0.035 = 26.4 s: five steps.
@@ -329,9 +325,7 @@ TEST(CheckpointPlan, SingleTierOptimumIsGoldenSectionsOfDalysRunTime) {
 TEST(CheckpointPlan, JustInTimeNeedsASecondReplica) {
   RunSpec spec = tiered_spec();
   spec.checkpoint.just_in_time = true;
-  expect_error(spec,
-               saving_llama_step(),
-               "checkpoint.just_in_time",
+  expect_error(spec, saving_llama_step(), "checkpoint.just_in_time",
                "needs a second replica of the whole training state on other GPUs");
   StepInput step = saving_llama_step();
   step.state_replicas = 2.0;
@@ -397,9 +391,7 @@ TEST(CheckpointPlan, WrongSpecsAreNamed) {
   expect_error(spec, step, "checkpoint.storage.efficiency", "must be above 0 and at most 1");
   spec = tiered_spec();
   spec.checkpoint.data_reads = terabytes_per_second(2.0);
-  expect_error(spec,
-               step,
-               "checkpoint.data_reads",
+  expect_error(spec, step, "checkpoint.data_reads",
                "data reads and other jobs take all that the storage has");
   spec = tiered_spec();
   spec.checkpoint.storage.read_per_client = BytesPerSecond{};
@@ -413,8 +405,8 @@ TEST(CheckpointPlan, WrongSpecsAreNamed) {
   spec.checkpoint.tiers = {memory_tier(1)};
   spec.checkpoint.tiers[0].stall = seconds(2.0);
   spec.checkpoint.tiers[0].durable = seconds(1.0);
-  expect_error(
-      spec, step, "checkpoint.tiers[0].durable", "a save cannot protect before its stall is over");
+  expect_error(spec, step, "checkpoint.tiers[0].durable",
+               "a save cannot protect before its stall is over");
   spec.checkpoint.tiers = {memory_tier(1)};
   spec.checkpoint.tiers[0].interval = StepsInterval{0};
   expect_error(spec, step, "checkpoint.tiers[0].interval", "must be at least 1 step");

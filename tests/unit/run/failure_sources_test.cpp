@@ -197,8 +197,8 @@ TEST(FailureSources, ExposureScalesTheHazardThatIsLeft) {
   EXPECT_EQ(sources.next(), kForever);
   const SimTime later{3 * strike};
   sources.set_exposure(later, {100, 0}, true);
-  EXPECT_NEAR(
-      static_cast<double>(sources.next().ns - later.ns), 0.25 * static_cast<double>(strike), 2.0);
+  EXPECT_NEAR(static_cast<double>(sources.next().ns - later.ns), 0.25 * static_cast<double>(strike),
+              2.0);
   // The same exposure again changes nothing.
   const SimTime before = sources.next();
   sources.set_exposure(later, {100, 0}, true);
@@ -322,10 +322,9 @@ TEST(FailureSources, ARackTakesItsNodes) {
 
 TEST(FailureSources, TheLongRunRateOfAnyScopeIsThatOfItsUnits) {
   // 4 GPUs per node, 6 nodes, racks of 4 nodes: 24 GPUs, 1.5 racks.
-  for (const auto& [scope, units] : {std::pair{FailureScope::gpu, 24.0},
-                                     std::pair{FailureScope::node, 6.0},
-                                     std::pair{FailureScope::rack, 1.5},
-                                     std::pair{FailureScope::storage, 1.0}}) {
+  for (const auto& [scope, units] :
+       {std::pair{FailureScope::gpu, 24.0}, std::pair{FailureScope::node, 6.0},
+        std::pair{FailureScope::rack, 1.5}, std::pair{FailureScope::storage, 1.0}}) {
     RunSpec spec = window_of(days(1000.0));
     spec.failures.domains.rack = 4;
     spec.failures.causes = {living(weibull_of_mean(2.0, days(2.0)), scope)};

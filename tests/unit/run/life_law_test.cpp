@@ -17,9 +17,7 @@ constexpr std::uint64_t kLivesSeed = 20261121;
 const InitialAge kFresh = {AgeKind::fresh, Seconds{}};
 const InitialAge kStationary = {AgeKind::stationary, Seconds{}};
 
-InitialAge aged(Seconds age) {
-  return {AgeKind::given, age};
-}
+InitialAge aged(Seconds age) { return {AgeKind::given, age}; }
 
 // Mean of a life by the midpoints of `count` equal shares.
 double mean_by_quantiles(const RemainingLife& life, int count) {
@@ -38,8 +36,7 @@ TEST(LifeLaw, QuantilesUndoProbabilities) {
     const double sigma = 0.2 + 2.0 * stream.uniform01();
     const Seconds scale = days(1.0 + 99.0 * stream.uniform01());
     const Seconds age = 1.5 * stream.uniform01() * scale;
-    for (const LifeLaw& law : {LifeLaw(ExponentialLaw{scale}),
-                               LifeLaw(WeibullLaw{shape, scale}),
+    for (const LifeLaw& law : {LifeLaw(ExponentialLaw{scale}), LifeLaw(WeibullLaw{shape, scale}),
                                LifeLaw(LognormalLaw{scale, sigma})}) {
       for (const InitialAge& start : {kFresh, kStationary, aged(age)}) {
         const RemainingLife life(law, start);

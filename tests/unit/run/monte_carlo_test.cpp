@@ -146,8 +146,8 @@ TEST(TrialSpreadTest, CountsBeyondTheMostExactTrialsStayWithinTheirAccuracy) {
     EXPECT_NEAR(counted.quantile(q), exact.quantile(q), exact.quantile(q) * std::ldexp(1.0, -15));
   }
   EXPECT_NEAR(counted.mean(), exact.mean(), 1e-9 * exact.mean());
-  EXPECT_NEAR(
-      counted.standard_deviation(), exact.standard_deviation(), 1e-9 * exact.standard_deviation());
+  EXPECT_NEAR(counted.standard_deviation(), exact.standard_deviation(),
+              1e-9 * exact.standard_deviation());
   const Distribution whole = forwards.distribution(1).value();
   EXPECT_EQ(whole.sorted().size(), 200U);
   EXPECT_EQ(whole.quantile(0.9), Distribution(failures).quantile(0.9));

@@ -63,8 +63,7 @@ TEST(PhasePlan, StepsForTokensInvertTokensOfStepsOnRandomPhases) {
     std::int64_t until = 0;
     for (int i = 0; i < 4; ++i) {
       until += 1 + static_cast<std::int64_t>(random.uniform01() * 20.0);
-      phases.push_back(phase(i == 3 ? kLastStep : until,
-                             1.0 + random.uniform01(),
+      phases.push_back(phase(i == 3 ? kLastStep : until, 1.0 + random.uniform01(),
                              1.0 + std::floor(random.uniform01() * 50.0)));
     }
     const Tokens wanted = tokens(1.0 + std::floor(random.uniform01() * 3'000.0));

@@ -136,15 +136,14 @@ TEST(FailurePlans, PresetsAreWhatTheirSourcesCount) {
   EXPECT_EQ(causes, 678.0);
   EXPECT_NEAR(
       shipped::in_per_thousand_node_days(*shipped::failures("megascale-2024")->spec.node_rate),
-      2.79,
-      0.005);
+      2.79, 0.005);
   EXPECT_EQ(
       shipped::in_per_thousand_node_days(*shipped::failures("h200-fleet-2025")->spec.node_rate),
       8.5);
   // Excess hazards of a new fleet: node_rate * (factor - 1) * decay, per GPU.
   const FailureSpec fresh = shipped::failures("new-fleet")->spec;
-  EXPECT_NEAR(
-      *fresh.node_rate * (fresh.burn_in->factor - 1.0) * fresh.burn_in->decay / 8.0, 0.1, 0.001);
+  EXPECT_NEAR(*fresh.node_rate * (fresh.burn_in->factor - 1.0) * fresh.burn_in->decay / 8.0, 0.1,
+              0.001);
   for (const auto& [name, yearly] :
        {std::pair{"titan-worn", 0.066}, std::pair{"titan-reworked", 0.0025}}) {
     RunSpec spec = month();

@@ -29,8 +29,7 @@ double mean_of(const RunPlan& plan, std::size_t cause, std::size_t stage) {
   return in_seconds(mean(plan.recovery.stages[cause][stage]));
 }
 
-void expect_recovery_error(const RunSpec& spec,
-                           const std::string& key,
+void expect_recovery_error(const RunSpec& spec, const std::string& key,
                            const std::string& message) {
   std::vector<RunProblem> problems;
   EXPECT_FALSE(resolve_run(spec, steps_of(seconds(1.0), 128), problems).has_value());
@@ -75,8 +74,8 @@ TEST(RecoveryPlan, CommunicatorsFollowTheGpus) {
   spec.recovery.preset = shipped::recovery("megascale-2024");  // 30 s in its own stage
   spec.recovery.communicators = shipped::communicators("nccl-2026");
   EXPECT_NEAR(mean_of(plan_of(spec, steps_of(seconds(1.0), 2048)), 0, kCommunicators), 17.0, 1e-9);
-  EXPECT_NEAR(
-      mean_of(plan_of(spec, steps_of(seconds(1.0), 12'288)), 0, kCommunicators), 200.0, 1e-9);
+  EXPECT_NEAR(mean_of(plan_of(spec, steps_of(seconds(1.0), 12'288)), 0, kCommunicators), 200.0,
+              1e-9);
   spec.recovery.communicator_points = {{1024.0, seconds(8.0)}, {4096.0, seconds(32.0)}};
   const RunPlan plan = plan_of(spec, steps_of(seconds(1.0), 256));
   EXPECT_NEAR(mean_of(plan, 0, kCommunicators), 16.0, 1e-9);
@@ -217,12 +216,12 @@ TEST(RecoveryPlan, WrongSpecsAreNamed) {
   expect_recovery_error(spec, "recovery.restart_fails", "must be at least 0 and below 1");
   spec = failing_spec();
   spec.recovery.communicator_points = {{8.0, seconds(1.0)}, {8.0, seconds(2.0)}};
-  expect_recovery_error(
-      spec, "recovery.communicators.points", "8 GPUs after 8: the GPUs must rise");
+  expect_recovery_error(spec, "recovery.communicators.points",
+                        "8 GPUs after 8: the GPUs must rise");
   spec = failing_spec();
   spec.recovery.slow_steps = SlowSteps{0, 2.0};
-  expect_recovery_error(
-      spec, "recovery.slow_steps", "needs at least 1 step and a factor of at least 1");
+  expect_recovery_error(spec, "recovery.slow_steps",
+                        "needs at least 1 step and a factor of at least 1");
   spec = failing_spec();
   spec.recovery.max_restarts = -1;
   expect_recovery_error(spec, "recovery.max_restarts", "must not be negative");

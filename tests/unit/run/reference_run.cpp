@@ -227,11 +227,9 @@ ReferenceRun::Outcome ReferenceRun::recover() {
   };
   Outcome outcome = stage(RecoveryStage::detect, RunCategory::detection);
   outcome = outcome == Outcome::done ? jit() : outcome;
-  constexpr RunCategory kCategories[] = {RunCategory::diagnosis,
-                                         RunCategory::restart_scheduling,
+  constexpr RunCategory kCategories[] = {RunCategory::diagnosis, RunCategory::restart_scheduling,
                                          RunCategory::restart_communicator,
-                                         RunCategory::restart_load,
-                                         RunCategory::restart_warm_up};
+                                         RunCategory::restart_load, RunCategory::restart_warm_up};
   for (std::size_t i = 1; i < kRecoveryStageCount && outcome == Outcome::done; ++i) {
     outcome = stage(static_cast<RecoveryStage>(i), kCategories[i - 1]);
   }

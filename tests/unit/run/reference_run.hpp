@@ -50,9 +50,7 @@ class ReferenceRun {
   void forget_evaluations();
   [[nodiscard]] bool save_is_due() const;
 
-  [[nodiscard]] std::int64_t steps() const {
-    return static_cast<std::int64_t>(kept_.size());
-  }
+  [[nodiscard]] std::int64_t steps() const { return static_cast<std::int64_t>(kept_.size()); }
 
   const RunPlan& plan_;
   std::span<const ScriptedFailure> failures_;

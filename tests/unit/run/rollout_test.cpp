@@ -76,8 +76,7 @@ TEST(Rollout, AnAnswerCostsTheGpusOfBothPools) {
   const RolloutResult result = compose_rollout(priced, trainer());
   const double hours = in_seconds(result.step) / 3600.0;
   EXPECT_NEAR(in_dollars(*result.answer),
-              2.0 * hours * static_cast<double>(trainer().gpus + 8) / 512.0,
-              1e-12);
+              2.0 * hours * static_cast<double>(trainer().gpus + 8) / 512.0, 1e-12);
 }
 
 // Answers of one length: the rate alone decides. 16 at once on a GPU, 1,000 tokens/s.

@@ -380,10 +380,8 @@ TEST(Phases, AWaitForNodesIsBlamedAndEndsWithARestart) {
 
 TEST(Progress, IsSampledWithoutChangingTheTrial) {
   const RunPlan plan = plan_of(calm_spec(), steps_of(seconds(100.0)));
-  const std::vector<SimTime> at = {to_sim_time(seconds(50.0)),
-                                   to_sim_time(seconds(250.0)),
-                                   to_sim_time(seconds(700.0)),
-                                   to_sim_time(seconds(1200.0))};
+  const std::vector<SimTime> at = {to_sim_time(seconds(50.0)), to_sim_time(seconds(250.0)),
+                                   to_sim_time(seconds(700.0)), to_sim_time(seconds(1200.0))};
   std::vector<double> steps;
   RunSimulator simulator(plan);
   const auto failures = software_failures(plan, {650.0});

@@ -38,9 +38,7 @@ inline void restart_after(RunSpec& spec, Seconds restart) {
 }
 
 // Failures that leave the node in place, with the given mean time between them.
-inline void fail_every(RunSpec& spec, Seconds mtbf) {
-  spec.failures.job_rate = 1.0 / mtbf;
-}
+inline void fail_every(RunSpec& spec, Seconds mtbf) { spec.failures.job_rate = 1.0 / mtbf; }
 
 inline RunPlan plan_of(const RunSpec& spec, const StepInput& step) {
   std::vector<RunProblem> problems;
@@ -60,12 +58,10 @@ inline double seconds_of(const RunPlan& plan, const RunResult& result, RunCatego
 
 inline double restart_seconds(const RunPlan& plan, const RunResult& result) {
   double sum = 0.0;
-  for (const RunCategory category : {RunCategory::detection,
-                                     RunCategory::diagnosis,
-                                     RunCategory::restart_scheduling,
-                                     RunCategory::restart_communicator,
-                                     RunCategory::restart_load,
-                                     RunCategory::restart_warm_up}) {
+  for (const RunCategory category :
+       {RunCategory::detection, RunCategory::diagnosis, RunCategory::restart_scheduling,
+        RunCategory::restart_communicator, RunCategory::restart_load,
+        RunCategory::restart_warm_up}) {
     sum += seconds_of(plan, result, category);
   }
   return sum;

@@ -169,8 +169,8 @@ TEST(RunPlan, StatedFieldsOverrideThePreset) {
   const RunPlan plan = plan_of(spec, llama_step());
   EXPECT_NEAR(in_hours(*plan.mtbf), 1.802885, 1e-6);  // 24 / (2048 * 0.0065)
   // 1 s + 5 min + 2.02 min + 30 s + 2.835 s + 1.09 min.
-  EXPECT_NEAR(
-      in_seconds(mean_recovery_time(plan)), 1.0 + 300.0 + 121.2 + 30.0 + 2.835 + 65.4, 1e-9);
+  EXPECT_NEAR(in_seconds(mean_recovery_time(plan)), 1.0 + 300.0 + 121.2 + 30.0 + 2.835 + 65.4,
+              1e-9);
 }
 
 TEST(RunPlan, FaultFreeWallCountsSavesEvaluationsAndTheFinalSave) {
@@ -212,8 +212,7 @@ TEST(RunPlan, PublishedRatesAreThePresets) {
   EXPECT_NEAR(rate("opt-2022"), 14.1, 0.02);
   // opt_mtbf_all: 60 * 24 / 105.
   EXPECT_NEAR(in_hours(job_mtbf(124.0, *shipped::failures("opt-2022")->spec.node_rate)),
-              13.7142857143,
-              1e-9);
+              13.7142857143, 1e-9);
 }
 
 TEST(RunPlan, RepairsAreThoseOfTheFailuresUnlessStated) {
@@ -341,8 +340,7 @@ TEST(DurationLaws, SampleMeansMeetTheirClosedForms) {
   EXPECT_NEAR(sigma, 2.169, 0.001);  // wr-olmo-hybrid
   const Duration heavy = LognormalLaw{seconds(222.0), sigma};
   EXPECT_NEAR(in_seconds(mean(heavy)), 2334.0, 1e-6);
-  const std::vector<Duration> laws = {ExponentialLaw{seconds(5.0)},
-                                      LognormalLaw{seconds(3.0), 0.7},
+  const std::vector<Duration> laws = {ExponentialLaw{seconds(5.0)}, LognormalLaw{seconds(3.0), 0.7},
                                       UniformLaw{seconds(2.0), seconds(8.0)}};
   constexpr int kDraws = 200000;
   for (const Duration& law : laws) {

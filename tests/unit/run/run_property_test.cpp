@@ -34,9 +34,7 @@ class Dice {
     return seconds(static_cast<double>(whole(low, high)) + fraction);
   }
 
-  bool chance(double probability) {
-    return stream_.uniform01() < probability;
-  }
+  bool chance(double probability) { return stream_.uniform01() < probability; }
 
  private:
   RandomStream stream_;
@@ -310,8 +308,8 @@ void add_capacity(RunSpec& spec, StepInput& step, Dice& dice) {
   spec.capacity.repair_time = any_duration(dice);
   if (dice.chance(0.5)) {
     const std::int64_t least = dice.whole(1, step.nodes);
-    constexpr std::array<Growth, 3> kGrowth = {
-        Growth::at_checkpoint, Growth::at_once, Growth::never};
+    constexpr std::array<Growth, 3> kGrowth = {Growth::at_checkpoint, Growth::at_once,
+                                               Growth::never};
     spec.capacity.elastic = ElasticSpec{least, kGrowth[static_cast<std::size_t>(dice.whole(0, 2))]};
     for (std::int64_t nodes = least; nodes <= step.nodes; ++nodes) {
       step.sizes.push_back({nodes, {step.step_time.ns * step.nodes / nodes}});

@@ -35,8 +35,8 @@ Scripted run_script(const RunSpec& spec, const StepInput& step, const std::vecto
   return run;
 }
 
-void expect_account(
-    const Scripted& run, double wall, double lost, double checkpoint, double restart) {
+void expect_account(const Scripted& run, double wall, double lost, double checkpoint,
+                    double restart) {
   EXPECT_EQ(run.result.wall, to_sim_time(seconds(wall)));
   EXPECT_DOUBLE_EQ(seconds_of(run.plan, run.result, RunCategory::lost_work), lost);
   EXPECT_DOUBLE_EQ(seconds_of(run.plan, run.result, RunCategory::checkpoint_stall), checkpoint);

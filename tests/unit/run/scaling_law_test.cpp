@@ -11,9 +11,7 @@ namespace {
 
 constexpr double kGopher = 5.76e23;  // FLOP of Gopher, and of Chinchilla: 70B on 1.4T tokens
 
-double ratio(const LawOptimum& best) {
-  return best.tokens / best.parameters;
-}
+double ratio(const LawOptimum& best) { return best.tokens / best.parameters; }
 
 // The refit puts about 20 tokens on a parameter where Chinchilla was trained; the printed constants
 // of the original put 93 there, which its authors' own model does not follow.

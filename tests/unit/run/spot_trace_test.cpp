@@ -52,54 +52,37 @@ TEST(SpotTrace, PricesArePartOfARow) {
 TEST(SpotTrace, RefusesWithLineAndReason) {
   const Refused cases[] = {
       {"", 0, "is empty", "a header `time,available` and at least two rows"},
-      {"time,available\n0,1\n",
-       0,
-       "has 1 rows after its header",
+      {"time,available\n0,1\n", 0, "has 1 rows after its header",
        "at least two: the last one ends the trace"},
-      {"t,n\n",
-       1,
-       "the first line is no header of a trace",
+      {"t,n\n", 1, "the first line is no header of a trace",
        "time,available or time,available,price"},
       {"time,available\n5,1\n9,1\n", 2, "the trace begins at 5 s", "0"},
-      {"time,available\n0,1\n9,1\n9,2\n",
-       4,
-       "time 9 does not come after the row before",
+      {"time,available\n0,1\n9,1\n9,2\n", 4, "time 9 does not come after the row before",
        "ascending times, at least a nanosecond apart"},
       {"time,available\n0,1\n1e-12,1\n",  // the trace would have no length
-       3,
-       "time 1e-12 does not come after the row before",
+       3, "time 1e-12 does not come after the row before",
        "ascending times, at least a nanosecond apart"},
-      {"time,available\n0,1\n5,2\n5.0000000001,3\n9,1\n",
-       4,
+      {"time,available\n0,1\n5,2\n5.0000000001,3\n9,1\n", 4,
        "time 5.0000000001 does not come after the row before",
        "ascending times, at least a nanosecond apart"},
-      {"time,available,price\n0,1,1e308\n9,1,1\n",
-       2,
-       "`1e308` is no price",
+      {"time,available,price\n0,1,1e308\n9,1,1\n", 2, "`1e308` is no price",
        "dollars per GPU-hour, 0 to 1,000,000,000"},
       {"time,available\n0,1\nx,1\n", 3, "`x` is no time", "seconds from 0 to 2,000,000,000"},
-      {"time,available\n0,1.5\n",
-       2,
-       "`1.5` is no number of nodes",
+      {"time,available\n0,1.5\n", 2, "`1.5` is no number of nodes",
        "a whole number from 0 to 1000000"},
-      {"time,available\n0,-1\n",
-       2,
-       "`-1` is no number of nodes",
+      {"time,available\n0,-1\n", 2, "`-1` is no number of nodes",
        "a whole number from 0 to 1000000"},
       {"time,available\n0,1,2\n", 2, "has 3 fields", "2, as in the header"},
       {"time,available,price\n0,1,2,3\n", 2, "has more than three fields", "time,available,price"},
-      {"time,available,price\n0,1,$2\n",
-       2,
-       "`$2` is no price",
+      {"time,available,price\n0,1,$2\n", 2, "`$2` is no price",
        "dollars per GPU-hour, 0 to 1,000,000,000"},
   };
   for (const Refused& refused : cases) {
     std::string problems;
     EXPECT_FALSE(read(refused.text, problems)) << refused.text;
     const std::string at = refused.line == 0 ? "" : ":" + std::to_string(refused.line);
-    EXPECT_EQ(problems,
-              "s.yaml:3:9: error: key: a.csv" + at + ": " + refused.message + " (" +
-                  refused.allowed + ")\n");
+    EXPECT_EQ(problems, "s.yaml:3:9: error: key: a.csv" + at + ": " + refused.message + " (" +
+                            refused.allowed + ")\n");
   }
 }
 

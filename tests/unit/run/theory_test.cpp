@@ -133,8 +133,8 @@ TEST(Theory, MetasEttrStatementOn12000GpusHolds) {
   for (const Case& c : {Case{1.0, 300.0, 0.898}, Case{6.5, 10.0, 0.921}, Case{6.5, 300.0, 0.740}}) {
     const PerSecond rate = per_day(c.rate / 1000.0);
     const Seconds interval = young_interval({seconds(c.write), job_mtbf(1500.0, rate)});
-    EXPECT_NEAR(
-        expected_ettr({1500.0, rate, minutes(5.0), interval, seconds(c.write)}), c.ettr, 0.001);
+    EXPECT_NEAR(expected_ettr({1500.0, rate, minutes(5.0), interval, seconds(c.write)}), c.ettr,
+                0.001);
   }
 }
 

@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::uint64_t kWarpSeed = 20261122;
 
-SimTime at(Seconds time) {
-  return to_sim_time(time);
-}
+SimTime at(Seconds time) { return to_sim_time(time); }
 
 // The multiplier as the header defines it, straight from the parameters.
 double multiplier(const HazardModulation& m, SimTime t) {
@@ -83,8 +81,7 @@ TEST(TimeWarp, IsTheIntegralOfTheMultiplier) {
       now += minute;
     }
     EXPECT_NEAR(warp.operational(now) / static_cast<double>(now.ns),
-                sum / static_cast<double>(now.ns),
-                2e-3);
+                sum / static_cast<double>(now.ns), 2e-3);
   }
 }
 
@@ -118,8 +115,8 @@ TEST(TimeWarp, BurnInHasItsClosedForm) {
   // A fleet of 30 days has exp(-3) of the excess left.
   m.burn_in_age = at(days(30.0));
   const double later = 30.0 + 40.0 * std::exp(-3.0) * (1.0 - std::exp(-3.0));
-  EXPECT_NEAR(
-      TimeWarp(m).operational(at(days(30.0))) / (in_seconds(days(later)) / kNano), 1.0, 1e-13);
+  EXPECT_NEAR(TimeWarp(m).operational(at(days(30.0))) / (in_seconds(days(later)) / kNano), 1.0,
+              1e-13);
 }
 
 TEST(TimeWarp, HotHoursFollowTheHourOfTheStart) {

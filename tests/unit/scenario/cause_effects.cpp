@@ -21,11 +21,8 @@ const std::map<std::string, std::string>& items() {
 }
 
 // One more key in the only item of `list`.
-Effect in_item(const std::string& list,
-               const std::string& key,
-               const std::string& value,
-               const std::string& changed,
-               const std::string& item) {
+Effect in_item(const std::string& list, const std::string& key, const std::string& value,
+               const std::string& changed, const std::string& item) {
   return {fmt::format("{}[].{}", list, key),
           fmt::format("[{{{}, {}}}]", item, value),
           fmt::format("{}[0].{}", list, changed),
@@ -36,14 +33,14 @@ Effect in_item(const std::string& list,
 void add_cause(std::vector<Effect>& effects, const std::string& list) {
   const std::string& item = items().at(list);
   // A life takes the place of the rate that a correlated cause needs.
-  const auto with_life =
-      [&](const std::string& key, const std::string& law, const std::string& to) {
-        effects.push_back({fmt::format("{}[].{}", list, key),
-                           fmt::format("[{{name: x, life: {}}}]", law),
-                           fmt::format("{}[0].life = {}", list, to),
-                           {{list, "[{name: x, life: 7d}]"}},
-                           list});
-      };
+  const auto with_life = [&](const std::string& key, const std::string& law,
+                             const std::string& to) {
+    effects.push_back({fmt::format("{}[].{}", list, key),
+                       fmt::format("[{{name: x, life: {}}}]", law),
+                       fmt::format("{}[0].life = {}", list, to),
+                       {{list, "[{name: x, life: 7d}]"}},
+                       list});
+  };
   effects.push_back({list + "[].name",
                      list == "failures.causes" ? "[{name: y}]" : "[{name: y, rate: 1/d}]",
                      list + "[0].name = y",
@@ -109,34 +106,22 @@ void add_hazards(std::vector<Effect>& effects) {
       {"failures.burn_in.factor", "3", "burn_in.factor = 3", burn_in},
       {"failures.burn_in.decay", "3d", "burn_in.decay = 259200 s", burn_in},
       {"failures.burn_in.age", "1d", "burn_in.age = 86400 s", burn_in},
-      {"failures.diurnal",
-       "[" + flat + flat.substr(0, flat.size() - 2) + "]",
+      {"failures.diurnal", "[" + flat + flat.substr(0, flat.size() - 2) + "]",
        "by_hour = 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 "},
-      {"failures.diurnal.amplitude",
-       "1",
+      {"failures.diurnal.amplitude", "1",
        "by_hour = 2 1.966 1.866 1.707 1.5 1.259 1 0.7412 0.5 0.2929 0.134 0.03407 0 0.03407 0.134 "
        "0.2929 0.5 0.7412 1 1.259 1.5 1.707 1.866 1.966 ",
        heat},
-      {"failures.diurnal.peak_hour",
-       "12",
+      {"failures.diurnal.peak_hour", "12",
        "by_hour = 0.5 0.517 0.567 0.6464 0.75 0.8706 1 1.129 1.25 1.354 1.433 1.483 1.5 1.483 "
        "1.433 1.354 1.25 1.129 1 0.8706 0.75 0.6464 0.567 0.517 ",
        heat},
-      {"failures.episodes[].begin",
-       "[{begin: 1h, end: 2d, factor: 3}]",
-       "episodes[0].begin = 3600 s",
-       episode,
-       "failures.episodes"},
-      {"failures.episodes[].end",
-       "[{begin: 1d, end: 3d, factor: 3}]",
-       "episodes[0].end = 259200 s",
-       episode,
-       "failures.episodes"},
-      {"failures.episodes[].factor",
-       "[{begin: 1d, end: 2d, factor: 4}]",
-       "episodes[0].factor = 4",
-       episode,
-       "failures.episodes"},
+      {"failures.episodes[].begin", "[{begin: 1h, end: 2d, factor: 3}]",
+       "episodes[0].begin = 3600 s", episode, "failures.episodes"},
+      {"failures.episodes[].end", "[{begin: 1d, end: 3d, factor: 3}]", "episodes[0].end = 259200 s",
+       episode, "failures.episodes"},
+      {"failures.episodes[].factor", "[{begin: 1d, end: 2d, factor: 4}]", "episodes[0].factor = 4",
+       episode, "failures.episodes"},
       {"failures.lemons.fraction", "0.02", "lemons.fraction = 0.02", lemons},
       {"failures.lemons.factor", "10", "lemons.factor = 10", lemons},
       {"failures.lemons.remove_after", "3", "lemons.remove_after = 3", lemons},

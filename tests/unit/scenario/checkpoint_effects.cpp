@@ -27,8 +27,7 @@ Effect tier(const std::string& name, const std::string& value, const std::string
 
 std::vector<Effect> storage_effects() {
   return {
-      {"checkpoint.storage.preset",
-       "production-2025",
+      {"checkpoint.storage.preset", "production-2025",
        "checkpoint.write = 100 GB/s; checkpoint.read = 100 GB/s"},
       {"checkpoint.storage.write", "100GB/s", "checkpoint.write = 100 GB/s"},
       {"checkpoint.storage.read", "200GB/s", "checkpoint.read = 200 GB/s"},
@@ -94,16 +93,10 @@ std::vector<Effect> recovery_effects() {
   return {
       {"recovery.preset", "megascale-2024", "recovery.preset = megascale-2024"},
       {"recovery.communicators.preset", "nccl-2026", "recovery.communicators = nccl-2026"},
-      {"recovery.communicators.points[].gpus",
-       "[{gpus: 128, time: 1s}]",
-       "recovery.communicators[0].gpus = 128",
-       points,
-       "recovery.communicators.points"},
-      {"recovery.communicators.points[].time",
-       "[{gpus: 64, time: 2s}]",
-       "recovery.communicators[0].time = 2 s",
-       points,
-       "recovery.communicators.points"},
+      {"recovery.communicators.points[].gpus", "[{gpus: 128, time: 1s}]",
+       "recovery.communicators[0].gpus = 128", points, "recovery.communicators.points"},
+      {"recovery.communicators.points[].time", "[{gpus: 64, time: 2s}]",
+       "recovery.communicators[0].time = 2 s", points, "recovery.communicators.points"},
       {"recovery.watchdog", "10min", "recovery.watchdog = 600 s"},
       {"recovery.inspection", "30s", "recovery.inspection = 30 s"},
       {"recovery.slow_steps.steps", "3", "recovery.slow_steps.steps = 3", slow},

@@ -44,9 +44,7 @@ template <typename T>
 
 [[nodiscard]] inline std::string show_law(const run::Duration& duration) {
   struct Visitor {
-    std::string operator()(const run::FixedLaw& d) const {
-      return show(d.value);
-    }
+    std::string operator()(const run::FixedLaw& d) const { return show(d.value); }
 
     std::string operator()(const run::ExponentialLaw& d) const {
       return "exponential " + show(d.mean);
@@ -94,9 +92,7 @@ class Lines {
     }
   }
 
-  std::vector<std::string> take() {
-    return std::move(lines_);
-  }
+  std::vector<std::string> take() { return std::move(lines_); }
 
  private:
   std::vector<std::string> lines_;

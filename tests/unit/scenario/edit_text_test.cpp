@@ -122,8 +122,7 @@ TEST(StatedKeys, NamesKeysAsTheReferenceDoes) {
 }
 
 TEST(StatedKeys, FindsWhatTextsDoNotStateAlike) {
-  const std::vector<std::string> texts = {kText,
-                                          replaced(kText, "tp: 8 ", "tensor: 4"),
+  const std::vector<std::string> texts = {kText, replaced(kText, "tp: 8 ", "tensor: 4"),
                                           replaced(kText, "  mode: async", "  interval: 1h")};
   const auto keys = differing_keys(texts);
   ASSERT_EQ(keys.size(), 3U);

@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::int64_t kStart = 1'711'929'600;  // 2024-04-01T00:00Z
 
-std::optional<std::vector<run::LoggedFailure>> read(const std::string& text,
-                                                    std::string& problems,
+std::optional<std::vector<run::LoggedFailure>> read(const std::string& text, std::string& problems,
                                                     std::optional<std::int64_t> start = kStart) {
   Diagnostics diagnostics;
   auto failures = read_failure_log(text, "f.csv", start, diagnostics);

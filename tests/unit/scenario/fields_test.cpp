@@ -15,8 +15,8 @@ namespace orrery::scenario {
 namespace {
 
 const Field* find(const std::vector<Field>& fields, std::string_view path) {
-  const auto found = std::find_if(
-      fields.begin(), fields.end(), [path](const Field& field) { return field.path == path; });
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [path](const Field& field) { return field.path == path; });
   return found == fields.end() ? nullptr : &*found;
 }
 
@@ -46,8 +46,8 @@ TEST(Fields, SayWhatAKeyTakesAndWhatTheFileStates) {
 TEST(Fields, OfABrokenTextStateNothing) {
   const auto fields = fields_of("a: [");
   ASSERT_FALSE(fields.empty());
-  EXPECT_TRUE(std::none_of(
-      fields.begin(), fields.end(), [](const Field& field) { return field.stated.has_value(); }));
+  EXPECT_TRUE(std::none_of(fields.begin(), fields.end(),
+                           [](const Field& field) { return field.stated.has_value(); }));
 }
 
 // In every shipped scenario each stated one-line field can be set to what it is, which changes

@@ -73,11 +73,9 @@ const std::vector<Effect>& model_effects() {
        "model"},
       {"model.name", "ours", "model.name = ours"},
       {"model.num_layers", "16", "model.num_layers = 16"},
-      {"model.hidden_size",
-       "2048",
+      {"model.hidden_size", "2048",
        "model.hidden_size = 2048; model.head_dim = 128; model.ffn_hidden_size = 8192"},
-      {"model.num_attention_heads",
-       "8",
+      {"model.num_attention_heads", "8",
        "model.num_attention_heads = 8; model.num_query_groups = 8; model.head_dim = 128"},
       {"model.num_query_groups", "4", "model.num_query_groups = 4"},
       {"model.head_dim", "96", "model.head_dim = 96"},
@@ -100,10 +98,8 @@ const std::vector<Effect>& model_effects() {
       {"model.output_gate", "true", "model.output_gate = true"},
       {"model.mtp", "1", "model.mtp_layers = 1"},
       {"model.mtp_shared", "true", "model.mtp_shared = true", {{"model.mtp", "2"}}},
-      {"model.layer_types",
-       "[attention, gated_delta]",
-       "model.layer_types[0] = #0; model.layer_types[1] = #3",
-       kLinear},
+      {"model.layer_types", "[attention, gated_delta]",
+       "model.layer_types[0] = #0; model.layer_types[1] = #3", kLinear},
       {"model.linear_attention.value_heads", "32", {}, kLinear},
       {"model.linear_attention.key_heads", "4", {}, kLinear},
       {"model.linear_attention.key_dim", "64", {}, kLinear},
@@ -136,13 +132,9 @@ const std::vector<Effect>& model_effects() {
       {"model.full_attention.shared_key_value", "true", {}, kFull},
       {"model.mla.q_lora_rank", "1536", {}, kMla},
       {"model.mla.kv_lora_rank", "256", {}, kMla},
-      {"model.mla.qk_nope_head_dim",
-       "64",
-       "model.head_dim = 128; model.mla.qk_nope_head_dim = 64",
+      {"model.mla.qk_nope_head_dim", "64", "model.head_dim = 128; model.mla.qk_nope_head_dim = 64",
        kMla},
-      {"model.mla.qk_rope_head_dim",
-       "32",
-       "model.head_dim = 160; model.mla.qk_rope_head_dim = 32",
+      {"model.mla.qk_rope_head_dim", "32", "model.head_dim = 160; model.mla.qk_rope_head_dim = 32",
        kMla},
       {"model.mla.v_head_dim", "192", {}, kMla},
   };
@@ -151,8 +143,7 @@ const std::vector<Effect>& model_effects() {
 
 const std::vector<Effect>& cluster_effects() {
   static const std::vector<Effect> effects = {
-      {"cluster.preset",
-       "dgx-h100",
+      {"cluster.preset", "dgx-h100",
        "cluster.preset = dgx-h100; network.preset = infiniband-400g; "
        "tiers[0].name = scalable unit; tiers[0].nodes = 32; tiers[0].oversubscription = 1; "
        "tiers[0].latency = 0 s; tiers[1].name = spine; tiers[1].nodes = 256; "
@@ -162,8 +153,7 @@ const std::vector<Effect>& cluster_effects() {
       {"cluster.nodes", "4", "cluster.nodes = 4"},
       {"cluster.gpus", "32", "cluster.nodes = 4", {{"cluster.nodes", ""}, {"cluster.gpus", "16"}}},
       {"cluster.gpus_per_node", "4", "cluster.gpus_per_node = 4"},
-      {"cluster.network.preset",
-       "omnipath-100g-4",
+      {"cluster.network.preset", "omnipath-100g-4",
        "network.preset = omnipath-100g-4; network.nic_rate = 12.5 GB/s; network.nics_per_node = 4"},
       {"cluster.network.nvlink_domain", "4", "network.nvlink_domain = 4"},
       {"cluster.network.domain_gpus", "8", "network.domain_gpus = 8"},
@@ -305,22 +295,18 @@ const std::vector<Effect>& step_effects() {
        "fp8",
        "step.fp8_parameters = true",
        {{"precision.compute", "fp8-delayed"}}},
-      {"precision.optimizer.name",
-       "lion",
+      {"precision.optimizer.name", "lion",
        "step.optimizer_bytes = 8 B; checkpoint.bytes_per_parameter = 10 B"},
-      {"precision.optimizer.state_bytes",
-       "6B",
+      {"precision.optimizer.state_bytes", "6B",
        "step.optimizer_bytes = 6 B; checkpoint.bytes_per_parameter = 8 B"},
       {"recompute", "selective", "step.recompute.policy = #1"},
       {"recompute", "selective_operations", "step.recompute.policy = #3"},
       {"compile", "true", "step.compile = true"},
       {"recompute.layers", "2", "step.recompute.policy = #2; step.recompute.layers = 2"},
-      {"recompute.modules",
-       "[core_attn, layernorm, activation]",
+      {"recompute.modules", "[core_attn, layernorm, activation]",
        "step.recompute.policy = #4; step.recompute.modules = core_attention layernorm "
        "mlp_activation moe_activation"},
-      {"recompute.modules",
-       "[mla_up_proj, mlp, shared_experts, moe]",
+      {"recompute.modules", "[mla_up_proj, mlp, shared_experts, moe]",
        "step.recompute.policy = #4; step.recompute.modules = mla_up_projection mlp "
        "shared_experts moe",
        kMla},
@@ -385,20 +371,10 @@ const std::vector<Effect>& failure_effects() {
 
 std::vector<Effect> stated_effects() {
   std::vector<Effect> all;
-  for (const auto* part : {&model_effects(),
-                           &cluster_effects(),
-                           &layout_effects(),
-                           &step_effects(),
-                           &axis_effects(),
-                           &post_training_effects(),
-                           &training_effects(),
-                           &capacity_effects(),
-                           &price_effects(),
-                           &plan_effects(),
-                           &run_effects(),
-                           &checkpoint_effects(),
-                           &failure_effects(),
-                           &cause_effects()}) {
+  for (const auto* part : {&model_effects(), &cluster_effects(), &layout_effects(), &step_effects(),
+                           &axis_effects(), &post_training_effects(), &training_effects(),
+                           &capacity_effects(), &price_effects(), &plan_effects(), &run_effects(),
+                           &checkpoint_effects(), &failure_effects(), &cause_effects()}) {
     all.insert(all.end(), part->begin(), part->end());
   }
   return all;
@@ -410,9 +386,7 @@ bool has_law(const Key& key) {
 }
 
 // A duration of the only item of a list: its own, or that of a stage of its recovery.
-Effect law_in_item(const std::string& list,
-                   const std::string& key,
-                   const std::string& value,
+Effect law_in_item(const std::string& list, const std::string& key, const std::string& value,
                    const std::string& shown) {
   const std::string item = *failure_item(list);
   const std::size_t dot = key.find('.');

@@ -201,11 +201,9 @@ TEST(LoadScenario, DiagnosticsFollowTheOrderOfTheFile) {
       "cluster: {gpu: x, nodes: 0}\n"
       "model: {preset: llama3-8}\n");
   EXPECT_NE(loaded.messages.find("test.yaml:2:9: error: expect: "), std::string::npos);
-  const std::vector<std::string> order = {"error: expect:",
-                                          "error: batch.global:",
-                                          "error: layout.schedule:",
-                                          "error: cluster.nodes:",
-                                          "error: model.preset:"};
+  const std::vector<std::string> order = {
+      "error: expect:", "error: batch.global:", "error: layout.schedule:", "error: cluster.nodes:",
+      "error: model.preset:"};
   std::size_t from = 0;
   for (const std::string& part : order) {
     const std::size_t found = loaded.messages.find(part, from);
@@ -243,8 +241,7 @@ TEST(LoadScenario, APipelineRunsTheUsualSchedule) {
         "format: orrery/1\nmodel: llama3-8b\ncluster: {gpu: h100-sxm-80gb, nodes: 1}\n"
         "batch: {global: 64}\nlayout: " +
             layout + "\n",
-        "test.yaml",
-        diagnostics);
+        "test.yaml", diagnostics);
     EXPECT_TRUE(scenario) << to_string(diagnostics);
     return scenario ? scenario->step.schedule : schedule::ScheduleKind::none;
   };

@@ -34,10 +34,8 @@ void add_axis_effects(std::vector<Effect>& effects) {
                        fmt::format("{} = auto", key),
                        {{"plan.search." + std::string(name), "[3]"}}});
   }
-  effects.push_back({"plan.search.recompute",
-                     "[none, {layers: 4}]",
-                     "plan.search.recompute = none | {layers: 4}",
-                     kPlan});
+  effects.push_back({"plan.search.recompute", "[none, {layers: 4}]",
+                     "plan.search.recompute = none | {layers: 4}", kPlan});
   for (const std::string_view name : plan::kRunAxisNames) {
     const std::string key = fmt::format("plan.search.{}", name);
     effects.push_back({key, "[1, 2]", fmt::format("{} = 1 | 2", key), kPlan});
@@ -90,9 +88,7 @@ const std::vector<Effect>& plan_effects() {
         {"plan.any_stack", "true", "plan.any_stack = true", kPlan},
         {"plan.tie", "2%", "plan.tie = 0.02", kPlan},
         {"plan.constraints.memory_headroom", "4GiB", "plan.memory_headroom = 4294967296 B", kPlan},
-        {"plan.constraints.tensor_within_nvlink",
-         "true",
-         "plan.tensor_within_nvlink = true",
+        {"plan.constraints.tensor_within_nvlink", "true", "plan.tensor_within_nvlink = true",
          kPlan},
         {"plan.clusters[].preset",
          "[{preset: dgx-h200, gpus: 64}]",
@@ -105,14 +101,10 @@ const std::vector<Effect>& plan_effects() {
          {{"plan.clusters", "[{preset: dgx-h100, gpus: 64}]"}},
          "plan.clusters"},
         {"plan.constraints.budget", "$3M", "plan.budget = 3000000 $", kPlan},
-        {"plan.constraints.global_batch",
-         "[128, 512]",
-         "plan.least_batch = 128; plan.most_batch = 512",
-         kPlan},
+        {"plan.constraints.global_batch", "[128, 512]",
+         "plan.least_batch = 128; plan.most_batch = 512", kPlan},
         {"plan.constraints.gpus_at_most", "64", "plan.most_gpus = 64", kPlan},
-        {"plan.gpu_hours",
-         "[$2/h, $3/h]",
-         "plan.gpu_hours = 2 $/h; plan.gpu_hours = 3 $/h",
+        {"plan.gpu_hours", "[$2/h, $3/h]", "plan.gpu_hours = 2 $/h; plan.gpu_hours = 3 $/h",
          kPlan}};
     add_axis_effects(all);
     return all;

@@ -21,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using enum PresetKind;
 
-constexpr PresetKind kAllKinds[] = {
-    models, clusters, networks, failures, recovery, communicators, storage, prices};
+constexpr PresetKind kAllKinds[] = {models,   clusters,      networks, failures,
+                                    recovery, communicators, storage,  prices};
 
 // A directory of profiles of its own, before the standard ones.
 class PresetFiles : public testing::Test {
@@ -53,8 +53,7 @@ class PresetFiles : public testing::Test {
   }
 
   // What is wrong with a file of this kind and text, named `mine`.
-  [[nodiscard]] std::string problem(const std::string& folder,
-                                    PresetKind kind,
+  [[nodiscard]] std::string problem(const std::string& folder, PresetKind kind,
                                     const std::string& text) const {
     const std::string file = write(folder + "/mine.yaml", text);
     Diagnostics diagnostics;
@@ -143,8 +142,7 @@ TEST_F(PresetFiles, AClusterIsTakenWithItsPrice) {
         "format: orrery/1\nmodel: llama3-8b\nbatch: {global: 256}\ntraining: {steps: 100}\n"
         "cluster: " +
             cluster + "\n" + prices,
-        "test.yaml",
-        diagnostics);
+        "test.yaml", diagnostics);
     EXPECT_TRUE(scenario) << to_string(diagnostics);
     return scenario ? *std::move(scenario) : Scenario();
   };
@@ -187,12 +185,10 @@ TEST_F(PresetFiles, WrongFilesAreRefusedWithThePlaceInThem) {
             ":5:12: error: failures.log: unknown key (al");
   EXPECT_EQ(problem("recovery", recovery, "format: orrery/1\nname: mine\n").substr(0, 20),
             ":1:9: error: format:");
-  EXPECT_EQ(problem("recovery",
-                    recovery,
+  EXPECT_EQ(problem("recovery", recovery,
                     head("by_gpus: {load: [{gpus: 8, time: 1s}, {gpus: 8, time: 2s}]}\n")),
             ":5:17: error: by_gpus.load: 8 GPUs after 8 (points with rising GPUs)\n");
-  EXPECT_EQ(problem("failures",
-                    failures,
+  EXPECT_EQ(problem("failures", failures,
                     "format: orrery-preset/1\nname: other\nsummary: a\n"
                     "source: b\n"),
             ":2:7: error: name: is `other` in the file of `mine` (name: mine)\n");
@@ -225,9 +221,9 @@ TEST_F(PresetFiles, ASectionTakesTheNameOfAPreset) {
     EXPECT_TRUE(scenario) << to_string(diagnostics);
     return scenario ? value_of(*scenario, section + ".preset").value_or("none") : "no scenario";
   };
-  for (const auto& [section, name] : {std::pair("failures", "llama3-2024"),
-                                      std::pair("recovery", "megascale-2024"),
-                                      std::pair("prices", "aws-p5-h100-2026")}) {
+  for (const auto& [section, name] :
+       {std::pair("failures", "llama3-2024"), std::pair("recovery", "megascale-2024"),
+        std::pair("prices", "aws-p5-h100-2026")}) {
     EXPECT_EQ(value(section, name), name);
     EXPECT_EQ(value(section, std::string("{preset: ") + name + "}"), name);
   }

@@ -274,8 +274,7 @@ TEST(ShippedRecipes, LeaveTheScheduleWhenAnotherKeyIsTakenBack) {
       "format: orrery/1\nmodel: qwen3-235b-a22b\ncluster: {preset: gb300-nvl72, gpus: 64}\n"
       "layout: {expert: 64, sharding: zero1}\nbatch: {global: 8192}\nprecision: mxfp8\n"
       "software: megatron-bridge\n",
-      "test.yaml",
-      diagnostics);
+      "test.yaml", diagnostics);
   ASSERT_TRUE(scenario) << to_string(diagnostics);
   EXPECT_EQ(scenario->step.schedule, schedule::ScheduleKind::interleaved_combined);
   const auto bucket = without_setting(*scenario, "overlap.bucket");
@@ -297,9 +296,8 @@ TEST_F(Recipes, WrongEntriesAreErrorsOfTheProfile) {
 
 bool offers(const Scenario& scenario, const std::string& key, const std::string& value) {
   const auto values = offered_values(scenario);
-  return std::any_of(values.begin(), values.end(), [&](const OfferedValue& one) {
-    return one.key == key && one.value == value;
-  });
+  return std::any_of(values.begin(), values.end(),
+                     [&](const OfferedValue& one) { return one.key == key && one.value == value; });
 }
 
 // What Blackwell's recipes switch on in MXFP8 is nothing to propose to Hopper, nor to bf16.

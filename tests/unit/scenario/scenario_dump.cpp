@@ -304,8 +304,7 @@ void dump_hazards(Lines& lines, const run::FailureSpec& failures) {
   lines.add("failures.log", failures.log);
 }
 
-void dump_slowdowns(Lines& lines,
-                    const std::string& name,
+void dump_slowdowns(Lines& lines, const std::string& name,
                     const std::vector<run::SlowdownSpec>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string field = fmt::format("{}[{}].", name, i);

@@ -38,14 +38,13 @@ void write(const Pairs& pairs, const std::string& indent, std::string& text) {
 }  // namespace
 
 ScenarioText& ScenarioText::set(const std::string& key, const std::string& value) {
-  const auto same = std::find_if(
-      pairs_.begin(), pairs_.end(), [&](const auto& pair) { return pair.first == key; });
+  const auto same = std::find_if(pairs_.begin(), pairs_.end(),
+                                 [&](const auto& pair) { return pair.first == key; });
   if (same != pairs_.end() && !value.empty()) {
     same->second = value;
     return *this;
   }
-  pairs_.erase(std::remove_if(pairs_.begin(),
-                              pairs_.end(),
+  pairs_.erase(std::remove_if(pairs_.begin(), pairs_.end(),
                               [&](const auto& pair) {
                                 return pair.first == key || below(pair.first, key) ||
                                        below(key, pair.first);

@@ -52,15 +52,10 @@ class Checker {
     }
   }
 
-  std::vector<std::string> take() {
-    return std::move(found_);
-  }
+  std::vector<std::string> take() { return std::move(found_); }
 
  private:
-  bool apply(const std::string& keyword,
-             const json& rule,
-             const json& value,
-             const json& schema,
+  bool apply(const std::string& keyword, const json& rule, const json& value, const json& schema,
              const std::string& path) {
     static const std::set<std::string> silent = {"$schema", "title", "description", "default"};
     if (silent.contains(keyword)) {
@@ -105,9 +100,7 @@ class Checker {
            (type == "integer" && value.is_number_integer());
   }
 
-  void check_bound(const std::string& keyword,
-                   const json& rule,
-                   const json& value,
+  void check_bound(const std::string& keyword, const json& rule, const json& value,
                    const std::string& path) {
     if (!value.is_number()) {
       return;
@@ -120,9 +113,7 @@ class Checker {
     require(holds, path, "breaks its " + keyword);
   }
 
-  void check_choice(const std::string& keyword,
-                    const json& rule,
-                    const json& value,
+  void check_choice(const std::string& keyword, const json& rule, const json& value,
                     const std::string& path) {
     std::vector<std::string> reasons;
     bool any = false;
@@ -137,9 +128,7 @@ class Checker {
     }
   }
 
-  void check_properties(const json& value,
-                        const json& schema,
-                        const std::string& path,
+  void check_properties(const json& value, const json& schema, const std::string& path,
                         bool known) {
     if (!value.is_object()) {
       return;

@@ -131,22 +131,9 @@ void expect_pattern_agrees(const std::vector<std::string>& texts) {
 }
 
 TEST(JsonSchema, PatternsAgreeWithTheParsers) {
-  const std::vector<std::string> numbers = {"0",
-                                            "1",
-                                            "8",
-                                            "15.6",
-                                            "0.5",
-                                            "2e3",
-                                            "1.5E2",
-                                            "010",
-                                            "-3",
-                                            "+1",
-                                            ".5",
-                                            "1.",
-                                            "1_000",
-                                            "0x8",
-                                            "",
-                                            "nan"};
+  const std::vector<std::string> numbers = {"0",     "1",   "8",  "15.6", "0.5", "2e3",
+                                            "1.5E2", "010", "-3", "+1",   ".5",  "1.",
+                                            "1_000", "0x8", "",   "nan"};
   const std::vector<std::string> units = {
       "",     "k",   "M",    "B",     "T",      "K",    "m",     "kB",    "GB",      "PB",
       "GiB",  "Gib", "KB",   "ns",    "us",     "ms",   "s",     "min",   "h",       "d",

@@ -113,9 +113,7 @@ class OwnStacks : public testing::Test {
         "format: orrery/1\nmodel: {preset: llama3-8b}\ncluster: {gpu: h100-sxm-80gb, nodes: 1}\n"
         "batch: {global: 8}\n" +
             keys,
-        "test.yaml",
-        diagnostics,
-        search);
+        "test.yaml", diagnostics, search);
     return scenario && diagnostics.all().empty() ? scenario->software : to_string(diagnostics);
   }
 

@@ -151,8 +151,7 @@ TEST(Variant, AChangedDegreeLeavesNoWrongDataBehind) {
   const auto base = ScenarioTemplate::from_text(
       "format: orrery/1\nmodel: llama3-70b\nbatch: {global: 256}\n"
       "cluster: {preset: dgx-h100, nodes: 8}\nlayout: {tensor: 8, pipeline: 4, data: 2}\n",
-      "test.yaml",
-      diagnostics);
+      "test.yaml", diagnostics);
   ASSERT_TRUE(base) << to_string(diagnostics);
   const auto data = [&](const std::vector<KeyValue>& changes) {
     diagnostics = {};

@@ -38,8 +38,7 @@ using validate::uniform;
   return std::get<StepGraph>(std::move(graph));
 }
 
-[[nodiscard]] inline TickRun must_run(const Schedule& schedule,
-                                      P2pMode mode,
+[[nodiscard]] inline TickRun must_run(const Schedule& schedule, P2pMode mode,
                                       const TickCosts& costs) {
   auto run = validate::run_ticks(schedule, mode, costs);
   if (const auto* deadlock = std::get_if<Deadlock>(&run)) {
@@ -50,10 +49,8 @@ using validate::uniform;
 }
 
 // Equal costs on all stages; backward = input + weight.
-[[nodiscard]] inline TickCosts equal_costs(const Schedule& schedule,
-                                           std::int64_t forward,
-                                           std::int64_t input,
-                                           std::int64_t weight,
+[[nodiscard]] inline TickCosts equal_costs(const Schedule& schedule, std::int64_t forward,
+                                           std::int64_t input, std::int64_t weight,
                                            std::int64_t message = 0) {
   const int stages = stage_count(schedule.stage_map());
   return {.forward = uniform(stages, forward),

@@ -71,8 +71,8 @@ TEST(OneFOneB, WarmsUpByTheDistanceToTheLastDevice) {
   const Schedule schedule =
       generated({.kind = ScheduleKind::one_f_one_b, .devices = 3, .micro_batches = 4});
   EXPECT_EQ(orders(schedule),
-            (std::vector<std::string>{
-                "F0 F1 F2 B0 F3 B1 B2 B3", "F0 F1 B0 F2 B1 F3 B2 B3", "F0 B0 F1 B1 F2 B2 F3 B3"}));
+            (std::vector<std::string>{"F0 F1 F2 B0 F3 B1 B2 B3", "F0 F1 B0 F2 B1 F3 B2 B3",
+                                      "F0 B0 F1 B1 F2 B2 F3 B3"}));
   EXPECT_EQ(schedule.warm_up, (std::vector<int>{2, 1, 0}));
 }
 

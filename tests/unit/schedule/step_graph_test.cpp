@@ -31,9 +31,7 @@ struct Executed {
   StepGraph graph;
   engine::Timing timing;
 
-  [[nodiscard]] Int makespan() const {
-    return timing.makespan.ns;
-  }
+  [[nodiscard]] Int makespan() const { return timing.makespan.ns; }
 
   [[nodiscard]] std::vector<std::size_t> find(TaskKind kind, int device = 0) const {
     std::vector<std::size_t> ids;
@@ -71,11 +69,8 @@ Int ticks_of(const StepTask& task, int buckets, const BucketTicks& ticks) {
   return 0;
 }
 
-Executed execute(const Schedule& schedule,
-                 const DataParallelComm& comm,
-                 int buckets,
-                 const BucketTicks& ticks,
-                 bool optimizer = false) {
+Executed execute(const Schedule& schedule, const DataParallelComm& comm, int buckets,
+                 const BucketTicks& ticks, bool optimizer = false) {
   StepGraphOptions options;
   options.comm = comm;
   options.optimizer = optimizer;
@@ -94,9 +89,7 @@ Executed execute(const Schedule& schedule,
   return run;
 }
 
-Schedule one_device(int micro_batches) {
-  return generated({.micro_batches = micro_batches});
-}
+Schedule one_device(int micro_batches) { return generated({.micro_batches = micro_batches}); }
 
 constexpr int kBuckets = 4;
 
@@ -117,14 +110,12 @@ std::vector<BucketTicks> tick_grid() {
 TEST(GradientReduction, PerStepHidesAllButTheLastBucket) {
   for (const BucketTicks& t : tick_grid()) {
     for (int m = 1; m <= 3; ++m) {
-      const Executed run =
-          execute(one_device(m),
-                  {.gradients = GradientReduction::per_step, .overlap_gradients = true},
-                  kBuckets,
-                  t);
-      EXPECT_EQ(run.makespan(),
-                m * kBuckets * t.forward + (m - 1) * kBuckets * t.backward + t.backward +
-                    (kBuckets - 1) * std::max(t.backward, t.reduce) + t.reduce);
+      const Executed run = execute(
+          one_device(m), {.gradients = GradientReduction::per_step, .overlap_gradients = true},
+          kBuckets, t);
+      EXPECT_EQ(run.makespan(), m * kBuckets * t.forward + (m - 1) * kBuckets * t.backward +
+                                    t.backward + (kBuckets - 1) * std::max(t.backward, t.reduce) +
+                                    t.reduce);
     }
   }
 }
@@ -155,8 +146,7 @@ TEST(GradientReduction, PerMicroBatchOverlapsWithTheNextOnes) {
       const Executed run =
           execute(one_device(3),
                   {.gradients = GradientReduction::per_micro_batch, .overlap_gradients = true},
-                  kBuckets,
-                  t);
+                  kBuckets, t);
       EXPECT_EQ(run.makespan(), 3 * kBuckets * (t.forward + t.backward) + t.reduce);
     }
   }
@@ -167,12 +157,9 @@ TEST(ParameterGather, PerStepHidesAllButTheFirstBucket) {
   for (const BucketTicks& t : tick_grid()) {
     const Executed run =
         execute(one_device(2),
-                {.parameters = ParameterGather::per_step, .overlap_parameters = true},
-                kBuckets,
-                t);
-    EXPECT_EQ(run.makespan(),
-              t.gather + (kBuckets - 1) * std::max(t.gather, t.forward) + t.forward +
-                  kBuckets * (t.forward + 2 * t.backward));
+                {.parameters = ParameterGather::per_step, .overlap_parameters = true}, kBuckets, t);
+    EXPECT_EQ(run.makespan(), t.gather + (kBuckets - 1) * std::max(t.gather, t.forward) +
+                                  t.forward + kBuckets * (t.forward + 2 * t.backward));
     const Executed exposed =
         execute(one_device(2), {.parameters = ParameterGather::per_step}, kBuckets, t);
     EXPECT_EQ(exposed.makespan(), kBuckets * (t.gather + 2 * t.forward + 2 * t.backward));
@@ -187,8 +174,7 @@ TEST(ParameterGather, PerUseWithoutOverlapIsFullyExposed) {
                                    {.parameters = ParameterGather::per_use,
                                     .overlap_parameters = overlap,
                                     .prefetch = overlap ? 0 : 5},
-                                   kBuckets,
-                                   t);
+                                   kBuckets, t);
       EXPECT_EQ(run.makespan(), 2 * kBuckets * (2 * t.gather + t.forward + t.backward));
     }
   }
@@ -201,8 +187,7 @@ TEST(ParameterGather, PerUseWithPrefetchOverlapsGatherAndCompute) {
     const Executed run =
         execute(one_device(2),
                 {.parameters = ParameterGather::per_use, .overlap_parameters = true, .prefetch = 1},
-                kBuckets,
-                t);
+                kBuckets, t);
     const Int compute = 2 * kBuckets * (t.forward + t.backward);
     if (t.gather <= std::min(t.forward, t.backward)) {
       EXPECT_EQ(run.makespan(), t.gather + compute);
@@ -219,8 +204,7 @@ TEST(ParameterGather, NeverHoldsMoreThanThePrefetchedBuckets) {
     const Executed run = execute(
         one_device(3),
         {.parameters = ParameterGather::per_use, .overlap_parameters = true, .prefetch = prefetch},
-        kBuckets,
-        {.forward = 3, .backward = 5, .gather = 1});
+        kBuckets, {.forward = 3, .backward = 5, .gather = 1});
     std::vector<std::size_t> gathers = run.find(TaskKind::parameter_gather);
     const auto again = run.find(TaskKind::parameter_gather_again);
     gathers.insert(gathers.end(), again.begin(), again.end());
@@ -256,8 +240,7 @@ TEST(ParameterGather, BackwardPrefetchDecidesWhatIsExposed) {
                     .prefetch = 1,
                     .backward_prefetch = policy,
                     .gather_for_backward = gathers},
-                   kBuckets,
-                   t)
+                   kBuckets, t)
         .makespan();
   };
   const Int forward = t.gather + kBuckets * t.forward;
@@ -304,10 +287,8 @@ TEST(StepGraph, ReducesAfterTheWeightGradient) {
   const Schedule schedule =
       generated({.kind = ScheduleKind::zb_h1, .devices = 2, .micro_batches = 4});
   const Executed run =
-      execute(schedule,
-              {.gradients = GradientReduction::per_step, .overlap_gradients = true},
-              kBuckets,
-              {});
+      execute(schedule, {.gradients = GradientReduction::per_step, .overlap_gradients = true},
+              kBuckets, {});
   for (int device = 0; device < 2; ++device) {
     const auto weights = run.find(TaskKind::backward_weight, device);
     EXPECT_EQ(weights.size(), 3U + kBuckets);
@@ -340,9 +321,7 @@ TEST(StepGraph, ReducesEveryChunkOfEveryScheduleOnce) {
                                       .overlap_gradients = overlap,
                                       .parameters = gather,
                                       .overlap_parameters = overlap},
-                                     kBuckets,
-                                     {},
-                                     true);
+                                     kBuckets, {}, true);
         for (int device = 0; device < request.devices; ++device) {
           std::map<std::pair<int, int>, int> reduced;
           for (const std::size_t id : run.find(TaskKind::gradient_reduce, device)) {
@@ -364,11 +343,8 @@ TEST(Optimizer, StartsEverywhereAfterTheLastReductionAnywhere) {
   const Schedule schedule =
       generated({.kind = ScheduleKind::one_f_one_b, .devices = 3, .micro_batches = 5});
   const Executed run =
-      execute(schedule,
-              {.gradients = GradientReduction::per_step, .overlap_gradients = true},
-              kBuckets,
-              {.forward = 2, .backward = 4, .reduce = 3, .optimizer = 7},
-              true);
+      execute(schedule, {.gradients = GradientReduction::per_step, .overlap_gradients = true},
+              kBuckets, {.forward = 2, .backward = 4, .reduce = 3, .optimizer = 7}, true);
   SimTime last;
   for (int device = 0; device < 3; ++device) {
     for (const std::size_t id : run.find(TaskKind::gradient_reduce, device)) {

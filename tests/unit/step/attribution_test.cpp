@@ -25,9 +25,7 @@ class HandMade {
   explicit HandMade(int devices) : devices_(devices) {}
 
   TaskId compute(int device, std::int64_t ns, TaskKind kind = TaskKind::forward) {
-    return add({.kind = kind, .device = static_cast<std::int16_t>(device)},
-               device,
-               ns,
+    return add({.kind = kind, .device = static_cast<std::int16_t>(device)}, device, ns,
                kind == TaskKind::optimizer ? StepCategory::optimizer : StepCategory::compute);
   }
 
@@ -44,9 +42,7 @@ class HandMade {
     return add({.kind = kind,
                 .stream = Stream::data_parallel_comm,
                 .device = static_cast<std::int16_t>(device)},
-               devices_ + device,
-               ns,
-               StepCategory::exposed_data);
+               devices_ + device, ns, StepCategory::exposed_data);
   }
 
   // A blocking transfer: both sides wait for it.
@@ -54,9 +50,7 @@ class HandMade {
     return add({.kind = TaskKind::send_receive,
                 .stream = Stream::p2p,
                 .device = static_cast<std::int16_t>(from)},
-               kNoResource,
-               ns,
-               StepCategory::exposed_pipeline);
+               kNoResource, ns, StepCategory::exposed_pipeline);
   }
 
   // A copy that occupies the sender.
@@ -64,22 +58,16 @@ class HandMade {
     return add({.kind = TaskKind::send_receive,
                 .stream = Stream::compute,
                 .device = static_cast<std::int16_t>(from)},
-               from,
-               ns,
-               StepCategory::exposed_pipeline);
+               from, ns, StepCategory::exposed_pipeline);
   }
 
   TaskId join() {
     return add(
         {.kind = TaskKind::join, .stream = Stream::data_parallel_comm, .device = schedule::kNone},
-        kNoResource,
-        0,
-        StepCategory::idle);
+        kNoResource, 0, StepCategory::idle);
   }
 
-  void after(TaskId before, TaskId after_it) {
-    builder_.add_edge(before, after_it);
-  }
+  void after(TaskId before, TaskId after_it) { builder_.add_edge(before, after_it); }
 
   void after_message(TaskId before, TaskId after_it, std::int64_t ns) {
     builder_.add_edge(before, after_it, static_cast<std::int32_t>(delays_.size()));
@@ -126,9 +114,7 @@ class HandMade {
         .ledgers;
   }
 
-  [[nodiscard]] std::int64_t makespan() const {
-    return makespan_;
-  }
+  [[nodiscard]] std::int64_t makespan() const { return makespan_; }
 
  private:
   TaskId add(const StepTask& task, std::int32_t resource, std::int64_t ns, StepCategory category) {
@@ -180,25 +166,21 @@ TEST(Attribution, AMessageIsChargedWithWhatTheStepTakesLongerForIt) {
   const auto ledgers = std::move(step).book(8);
   EXPECT_EQ(step.makespan(), 56);
   // Busy 30 of 50: it waits less than the ideal bubble.
-  EXPECT_EQ(cells(ledgers[0]),
-            (Cells{{StepCategory::compute, 8 * 30},
-                   {StepCategory::bubble, 8 * 20},
-                   {StepCategory::exposed_pipeline, 8 * 6}}));
+  EXPECT_EQ(cells(ledgers[0]), (Cells{{StepCategory::compute, 8 * 30},
+                                      {StepCategory::bubble, 8 * 20},
+                                      {StepCategory::exposed_pipeline, 8 * 6}}));
   // Busy 20 of 50: the ideal bubble, and 5 because the other stage is heavier.
-  EXPECT_EQ(cells(ledgers[1]),
-            (Cells{{StepCategory::compute, 8 * 20},
-                   {StepCategory::bubble, 8 * 25},
-                   {StepCategory::stage_imbalance, 8 * 5},
-                   {StepCategory::exposed_pipeline, 8 * 6}}));
+  EXPECT_EQ(cells(ledgers[1]), (Cells{{StepCategory::compute, 8 * 20},
+                                      {StepCategory::bubble, 8 * 25},
+                                      {StepCategory::stage_imbalance, 8 * 5},
+                                      {StepCategory::exposed_pipeline, 8 * 6}}));
 }
 
 // Two forwards one after the other, 10 each and 2 for what is not compute: [0,12) [12,24). Without
 // it both devices wait 10 of 20; with it 12 of 24.
 TEST(Attribution, WhatPassesTakeLongerMakesTheOthersWaitAndIsChargedWithThat) {
-  for (const StepCategory category : {StepCategory::exposed_tensor,
-                                      StepCategory::exposed_context,
-                                      StepCategory::exposed_expert,
-                                      StepCategory::idle}) {
+  for (const StepCategory category : {StepCategory::exposed_tensor, StepCategory::exposed_context,
+                                      StepCategory::exposed_expert, StepCategory::idle}) {
     HandMade step(2);
     const TaskId f0 = step.forward(0, 10, category, 2);
     const TaskId f1 = step.forward(1, 10, category, 2);
@@ -218,10 +200,9 @@ TEST(Attribution, TimeThatFallsIntoWaitingIsTakenFromIt) {
   step.forward(1, 10, StepCategory::exposed_tensor, 4);
   const auto ledgers = std::move(step).book();
   EXPECT_EQ(cells(ledgers[0]), (Cells{{StepCategory::compute, 20}}));
-  EXPECT_EQ(cells(ledgers[1]),
-            (Cells{{StepCategory::compute, 10},
-                   {StepCategory::exposed_tensor, 4},
-                   {StepCategory::stage_imbalance, 6}}));
+  EXPECT_EQ(cells(ledgers[1]), (Cells{{StepCategory::compute, 10},
+                                      {StepCategory::exposed_tensor, 4},
+                                      {StepCategory::stage_imbalance, 6}}));
 }
 
 // Gathers [0,7) [7,19); F0 [7,12), F1 waits for its gather until 19.
@@ -251,10 +232,9 @@ TEST(Attribution, TheReductionBeforeTheOptimizerIsExposedDataCommunication) {
   step.after(reduce, join);
   step.after(join, optimizer);
   const auto ledgers = std::move(step).book();
-  EXPECT_EQ(cells(ledgers[0]),
-            (Cells{{StepCategory::compute, 10},
-                   {StepCategory::exposed_data, 6},
-                   {StepCategory::optimizer, 2}}));
+  EXPECT_EQ(cells(ledgers[0]), (Cells{{StepCategory::compute, 10},
+                                      {StepCategory::exposed_data, 6},
+                                      {StepCategory::optimizer, 2}}));
 }
 
 // Device 1 reduces last: backward ends at 30, its reduction at 35, optimizer until 38. Without
@@ -276,15 +256,13 @@ TEST(Attribution, WaitingForTheHeaviestStageIsImbalanceAndForItsReductionCommuni
   step.after(join, o1);
   const auto ledgers = std::move(step).book();
   EXPECT_EQ(step.makespan(), 38);
-  EXPECT_EQ(cells(ledgers[0]),
-            (Cells{{StepCategory::compute, 10},
-                   {StepCategory::stage_imbalance, 22},
-                   {StepCategory::exposed_data, 5},
-                   {StepCategory::optimizer, 1}}));
-  EXPECT_EQ(cells(ledgers[1]),
-            (Cells{{StepCategory::compute, 30},
-                   {StepCategory::exposed_data, 5},
-                   {StepCategory::optimizer, 3}}));
+  EXPECT_EQ(cells(ledgers[0]), (Cells{{StepCategory::compute, 10},
+                                      {StepCategory::stage_imbalance, 22},
+                                      {StepCategory::exposed_data, 5},
+                                      {StepCategory::optimizer, 1}}));
+  EXPECT_EQ(cells(ledgers[1]), (Cells{{StepCategory::compute, 30},
+                                      {StepCategory::exposed_data, 5},
+                                      {StepCategory::optimizer, 3}}));
 }
 
 // Device 0: F [0,10) blocks in the transfer [30,35), which starts when device 1 has come to it;
@@ -303,15 +281,13 @@ TEST(Attribution, ABlockingTransferWaitsForTheOtherSide) {
   step.after(transfer, next_1);
   const auto ledgers = std::move(step).book();
   EXPECT_EQ(step.makespan(), 45);
-  EXPECT_EQ(cells(ledgers[0]),
-            (Cells{{StepCategory::compute, 20},
-                   {StepCategory::bubble, 10},
-                   {StepCategory::stage_imbalance, 10},
-                   {StepCategory::exposed_pipeline, 5}}));
-  EXPECT_EQ(cells(ledgers[1]),
-            (Cells{{StepCategory::compute, 35},
-                   {StepCategory::bubble, 5},
-                   {StepCategory::exposed_pipeline, 5}}));
+  EXPECT_EQ(cells(ledgers[0]), (Cells{{StepCategory::compute, 20},
+                                      {StepCategory::bubble, 10},
+                                      {StepCategory::stage_imbalance, 10},
+                                      {StepCategory::exposed_pipeline, 5}}));
+  EXPECT_EQ(cells(ledgers[1]), (Cells{{StepCategory::compute, 35},
+                                      {StepCategory::bubble, 5},
+                                      {StepCategory::exposed_pipeline, 5}}));
 }
 
 // Transfers one after another: the second begins when the first has ended, at 15. All 12 ns that
@@ -340,14 +316,12 @@ TEST(Attribution, ACopyThatOccupiesTheSenderIsExposedOnBothSides) {
   const TaskId f1 = step.compute(1, 8);
   step.after(copy, f1);
   const auto ledgers = std::move(step).book();
-  EXPECT_EQ(cells(ledgers[0]),
-            (Cells{{StepCategory::compute, 16},
-                   {StepCategory::bubble, 2},
-                   {StepCategory::exposed_pipeline, 4}}));
-  EXPECT_EQ(cells(ledgers[1]),
-            (Cells{{StepCategory::compute, 8},
-                   {StepCategory::bubble, 10},
-                   {StepCategory::exposed_pipeline, 4}}));
+  EXPECT_EQ(cells(ledgers[0]), (Cells{{StepCategory::compute, 16},
+                                      {StepCategory::bubble, 2},
+                                      {StepCategory::exposed_pipeline, 4}}));
+  EXPECT_EQ(cells(ledgers[1]), (Cells{{StepCategory::compute, 8},
+                                      {StepCategory::bubble, 10},
+                                      {StepCategory::exposed_pipeline, 4}}));
 }
 
 // A message arrives at 18, a gather at 15 or 25. What both delay is the message's, which comes

@@ -148,8 +148,7 @@ TEST(CombinedStep, NodesBesideAnExchangeTakeLonger) {
     sum += node.exposed + node.slowed;
   }
   const Parts parts = combined_step(costs, costs.devices[0], 0, 0, true);
-  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert),
-              in_microseconds(to_seconds(sum)),
+  EXPECT_NEAR(in_us(parts, StepCategory::exposed_expert), in_microseconds(to_seconds(sum)),
               kCloseMicroseconds / 10.0);
 }
 
@@ -201,10 +200,9 @@ TEST(CombinedStep, ScheduleHidesExchangesThatOtherwiseStandInTheWay) {
     // Of two micro-batches together, the stack hides 0.4 of an exchange.
     EXPECT_NEAR(
         share(hidden, StepCategory::exposed_expert) / share(exposed, StepCategory::exposed_expert),
-        0.7,
-        0.1);
-    EXPECT_NEAR(
-        share(hidden, StepCategory::compute) / share(exposed, StepCategory::compute), 1.0, 1e-4);
+        0.7, 0.1);
+    EXPECT_NEAR(share(hidden, StepCategory::compute) / share(exposed, StepCategory::compute), 1.0,
+                1e-4);
   }
 }
 

@@ -17,9 +17,7 @@ using schedule::TaskKind;
 
 constexpr double kRate = 1e9;  // bytes per second of every link
 
-SimTime ms(double value) {
-  return to_sim_time(milliseconds(value));
-}
+SimTime ms(double value) { return to_sim_time(milliseconds(value)); }
 
 // A flow that takes `alone` on a link of its own.
 NetworkPiece piece(SimTime before, SimTime alone, std::uint32_t path, SimTime lead = {}) {
@@ -29,9 +27,7 @@ NetworkPiece piece(SimTime before, SimTime alone, std::uint32_t path, SimTime le
 // A step whose tasks have pieces of their own.
 class HandMadeStep {
  public:
-  std::int32_t add(StepTask task,
-                   TaskNetwork network,
-                   const std::vector<std::int32_t>& after = {},
+  std::int32_t add(StepTask task, TaskNetwork network, const std::vector<std::int32_t>& after = {},
                    std::int32_t resource = engine::kNoResource) {
     const TaskId id = builder_.add_task(resource);
     for (const std::int32_t before : after) {

@@ -62,8 +62,7 @@ TEST(LocalSteps, StreamingHidesTheOuterStep) {
   const Prepared prepared = prepare(what);
   EXPECT_NEAR(step_seconds(simulate(prepared.input, prepared.costs)) /
                   in_seconds(outer_time(prepared.input, prepared.costs)),
-              1.0,
-              1e-9);
+              1.0, 1e-9);
 }
 
 TEST(LocalSteps, RefusesIslandsThatDoNotDivideTheReplicas) {

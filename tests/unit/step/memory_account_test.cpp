@@ -66,8 +66,7 @@ TEST(MemoryAccount, StatesInFp32Take16BytesPerParameter) {
       const StageMemory memory = simulate(what).memory.at(0);
       const double ranks = sharding == Sharding::none ? 1.0 : 8.0;
       EXPECT_NEAR(in_bytes(memory.parameters + memory.gradients + memory.optimizer),
-                  expected * parameters / ranks,
-                  1e-6 * parameters);
+                  expected * parameters / ranks, 1e-6 * parameters);
     }
   }
 }

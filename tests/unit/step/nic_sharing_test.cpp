@@ -57,9 +57,7 @@ TEST_F(NicSharing, MessagesStretchTheReductionBesideThem) {
   EXPECT_DOUBLE_EQ(stretch(one_device(6.0)), 1.4);
 }
 
-TEST_F(NicSharing, AtLeastHalfOfTheNicIsLeft) {
-  EXPECT_DOUBLE_EQ(stretch(one_device(200.0)), 2.0);
-}
+TEST_F(NicSharing, AtLeastHalfOfTheNicIsLeft) { EXPECT_DOUBLE_EQ(stretch(one_device(200.0)), 2.0); }
 
 TEST_F(NicSharing, NothingIsSharedInsideADomainOrOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(stretch(one_device(10.0), false), 1.0);

@@ -417,19 +417,12 @@ TEST(OperationTimeline, AddsUpOnRandomScenarios) {
     what.layout.virtual_stages = pick(1, 1, 2);
     what.layout.expert = experts ? pick(1, 2, 4) : 1;
     what.layout.sequence_parallel = random() % 2 == 0;
-    what.layout.sharding = pick(layout::Sharding::none,
-                                layout::Sharding::zero1,
-                                layout::Sharding::zero2,
-                                layout::Sharding::zero3);
+    what.layout.sharding = pick(layout::Sharding::none, layout::Sharding::zero1,
+                                layout::Sharding::zero2, layout::Sharding::zero3);
     what.batch = {.global = pick(32, 64), .micro = pick(1, 2)};
-    what.step.schedule = pick(ScheduleKind::none,
-                              ScheduleKind::gpipe,
-                              ScheduleKind::one_f_one_b,
-                              ScheduleKind::interleaved,
-                              ScheduleKind::zb_h1,
-                              ScheduleKind::zb_v,
-                              ScheduleKind::dualpipev,
-                              ScheduleKind::interleaved_combined);
+    what.step.schedule = pick(ScheduleKind::none, ScheduleKind::gpipe, ScheduleKind::one_f_one_b,
+                              ScheduleKind::interleaved, ScheduleKind::zb_h1, ScheduleKind::zb_v,
+                              ScheduleKind::dualpipev, ScheduleKind::interleaved_combined);
     what.step.recompute.policy =
         pick(model::Recompute::none, model::Recompute::selective, model::Recompute::full);
     what.step.overlap.tensor = random() % 2 == 0;
@@ -447,10 +440,7 @@ TEST(OperationTimeline, AddsUpOnRandomScenarios) {
     }
     const cost::CostModel costs = costs_of(what);
     const auto shape = hardware::cluster_shape(costs.cluster(), costs.gpu().nvlink.has_value());
-    auto layout = layout::resolve_layout(what.layout,
-                                         what.batch,
-                                         model_of(what),
-                                         shape,
+    auto layout = layout::resolve_layout(what.layout, what.batch, model_of(what), shape,
                                          schedule::traits_of(what.step.schedule).placement);
     if (!std::holds_alternative<layout::Layout>(layout)) {
       continue;
@@ -482,12 +472,9 @@ TEST(OperationTimeline, NamesLayerAndOperation) {
       names.insert(full_name(timeline, placed));
     }
   }
-  for (const char* name : {"layer 12 · mlp_up fprop",
-                           "layer 12 · mlp_up dgrad",
-                           "layer 31 · attention backward",
-                           "layer 0 · tensor_all_reduce",
-                           "head · logits fprop",
-                           "optimizer update"}) {
+  for (const char* name :
+       {"layer 12 · mlp_up fprop", "layer 12 · mlp_up dgrad", "layer 31 · attention backward",
+        "layer 0 · tensor_all_reduce", "head · logits fprop", "optimizer update"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

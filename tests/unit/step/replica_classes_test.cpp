@@ -172,9 +172,7 @@ class Step {
     return {ran.jobs.front().timing.makespan, jobs.size()};
   }
 
-  [[nodiscard]] std::size_t replicas() const {
-    return speeds_.size();
-  }
+  [[nodiscard]] std::size_t replicas() const { return speeds_.size(); }
 
  private:
   Prepared prepared_;
@@ -198,8 +196,8 @@ TEST(ReplicaClasses, FoldedIsUnfolded) {
       const Ran unfolded = step.run(true);
       EXPECT_EQ(unfolded.classes, step.replicas());
       EXPECT_LE(folded.classes, step.replicas());
-      EXPECT_NEAR(
-          static_cast<double>(folded.makespan.ns), static_cast<double>(unfolded.makespan.ns), 2.0);
+      EXPECT_NEAR(static_cast<double>(folded.makespan.ns),
+                  static_cast<double>(unfolded.makespan.ns), 2.0);
     }
   }
 }

@@ -75,8 +75,7 @@ TEST(Reference, IsHeldInTheTypeOfTheParameters) {
     const double share = sharding == Sharding::zero3 ? 1.0 / 8.0 : 1.0;
     EXPECT_NEAR(in_bytes(simulate(compared).memory.at(0).parameters -
                          simulate(what).memory.at(0).parameters),
-                2.0 * parameters_of(what) * share,
-                1e-6 * parameters_of(what));
+                2.0 * parameters_of(what) * share, 1e-6 * parameters_of(what));
     what.model_spec = model_of(what);
     what.model_spec->lora = model::AdapterSpec{.rank = 16};
     compared.model_spec->lora = what.model_spec->lora;
@@ -112,8 +111,8 @@ TEST(StaleWeights, TakeOneCopyForEveryVersion) {
   const StepResult two = simulate(pipeline_case(schedule::ScheduleKind::pipedream_2bw, 8));
   for (std::size_t d = 0; d < 4; ++d) {
     const StageMemory& one = base.memory.at(d);
-    EXPECT_NEAR(
-        pipedream.memory.at(d).parameters / one.parameters, 4.0 - static_cast<double>(d), 1e-9);
+    EXPECT_NEAR(pipedream.memory.at(d).parameters / one.parameters, 4.0 - static_cast<double>(d),
+                1e-9);
     EXPECT_NEAR(two.memory.at(d).parameters / one.parameters, 2.0, 1e-9);
     EXPECT_NEAR(two.memory.at(d).activations / one.activations, 1.0, 1e-9);
     if (d + 1 < 4) {  // the head's are held while it runs

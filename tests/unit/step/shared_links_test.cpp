@@ -86,12 +86,11 @@ std::unique_ptr<Replayed> replayed(const Case& what) {
   const cost::CostModel& costs = alone->costs;
   auto buckets = buckets_per_chunk(input);
   const auto plan = schedule::generate(schedule_request(input));
-  auto graph = std::get<schedule::StepGraph>(
-      schedule::build_step_graph(std::get<schedule::Schedule>(plan),
-                                 {.p2p = p2p_mode(input, costs),
-                                  .buckets = buckets,
-                                  .comm = data_parallel_comm(input, costs),
-                                  .optimizer = true}));
+  auto graph = std::get<schedule::StepGraph>(schedule::build_step_graph(
+      std::get<schedule::Schedule>(plan), {.p2p = p2p_mode(input, costs),
+                                           .buckets = buckets,
+                                           .comm = data_parallel_comm(input, costs),
+                                           .optimizer = true}));
   StageCosts stages = stage_costs(input, costs, buckets);
   auto made = std::make_unique<Replayed>(
       Replayed{{input, costs}, std::move(buckets), std::move(graph), std::move(stages)});
@@ -201,9 +200,8 @@ TEST(SharedLinks, OnRailsAnExchangeClimbsWhereNoNvlinkCarriesIt) {
     const FoldedFabric folded = fold_fabric(cluster, {&job, 1});
     double time = 0.0;
     for (const fabric::Hop& hop : folded.paths[0]) {
-      time = std::max(time,
-                      hop.weight / (folded.capacities[hop.link.index()] /
-                                    (cluster.network.nic_rate * cost::kNicShare)));
+      time = std::max(time, hop.weight / (folded.capacities[hop.link.index()] /
+                                          (cluster.network.nic_rate * cost::kNicShare)));
     }
     return time;
   };

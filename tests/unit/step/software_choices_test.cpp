@@ -69,8 +69,7 @@ TEST(SoftwareChoices, NarrowWeightsAreKeptOrCastAgain) {
   again.input.spec.precision.casts_weights = true;
   const StepResult without = simulate(again.input, again.costs);
   EXPECT_NEAR(in_bytes(with_copies.memory[0].parameters - without.memory[0].parameters),
-              2.0 * weights,
-              1.0);
+              2.0 * weights, 1.0);
   EXPECT_GT(step_seconds(without), step_seconds(with_copies));  // several micro-batches
 }
 

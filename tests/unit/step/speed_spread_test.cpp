@@ -126,8 +126,7 @@ TEST(SpeedSpread, SlowGpusTakeTheirFactor) {
   Case what = replicas(16);
   what.step.variation = {.slow_share = 1.0, .slow_factor = 1.5};
   EXPECT_NEAR(step_seconds(simulate(input_of(what, costs), costs)) / nominal_seconds(what, costs),
-              1.5,
-              1e-4);
+              1.5, 1e-4);
 }
 
 }  // namespace

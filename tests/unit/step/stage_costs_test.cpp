@@ -86,8 +86,7 @@ TEST(StageCosts, FullRecomputationWithFusedAttentionTakesALittleLessThanFourThir
   ASSERT_GT(attention, 0.0);
   const double forward = (flop_of_layers(none) - attention / 2.0) / 3.0;
   EXPECT_NEAR(flop_of_layers(full) / flop_of_layers(none),
-              (4.0 * forward + attention / 2.0) / (3.0 * forward + attention / 2.0),
-              1e-12);
+              (4.0 * forward + attention / 2.0) / (3.0 * forward + attention / 2.0), 1e-12);
 }
 
 // Only the attention core runs again: its two products, 4 s^2 h of the layer's forward
@@ -101,8 +100,8 @@ TEST(StageCosts, SelectiveRecomputationRunsTheAttentionCoreAgain) {
   const double h = 16384.0;
   const double core = 4.0 * s * s * h;
   const double forward = 24.0 * s * h * h + core;
-  EXPECT_NEAR(
-      result.ledger.share(StepCategory::recompute), core / (3.0 * forward + core), kEndsShare);
+  EXPECT_NEAR(result.ledger.share(StepCategory::recompute), core / (3.0 * forward + core),
+              kEndsShare);
 }
 
 TEST(StageCosts, RecomputationOfSomeLayersCountsPerChunk) {
@@ -115,8 +114,7 @@ TEST(StageCosts, RecomputationOfSomeLayersCountsPerChunk) {
     what.step.recompute.layers = layers;
     const StepResult some = simulate(input_of(what, costs), costs);
     EXPECT_NEAR(in_seconds(some.ledger.gpu_time(StepCategory::recompute)),
-                full * static_cast<double>(layers) / 8.0,
-                full * 1e-9);
+                full * static_cast<double>(layers) / 8.0, full * 1e-9);
   }
 }
 

@@ -78,10 +78,7 @@ inline std::optional<StepInput> try_input(const Case& what, const cost::CostMode
 
 inline StepInput input_of(const Case& what, const cost::CostModel& costs) {
   const auto shape = hardware::cluster_shape(costs.cluster(), costs.gpu().nvlink.has_value());
-  auto layout = layout::resolve_layout(what.layout,
-                                       what.batch,
-                                       model_of(what),
-                                       shape,
+  auto layout = layout::resolve_layout(what.layout, what.batch, model_of(what), shape,
                                        schedule::traits_of(what.step.schedule).placement);
   if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&layout)) {
     for (const auto& problem : *problems) {

@@ -44,8 +44,8 @@ TEST(StepSimulator, IsDeterministic) {
   EXPECT_EQ(first.ledger, second.ledger);
   EXPECT_EQ(first.stage_ledgers, second.stage_ledgers);
   EXPECT_EQ(first.by_source, second.by_source);
-  EXPECT_TRUE(std::equal(
-      first.slices.begin(), first.slices.end(), second.slices.begin(), second.slices.end(), same));
+  EXPECT_TRUE(std::equal(first.slices.begin(), first.slices.end(), second.slices.begin(),
+                         second.slices.end(), same));
   for (std::size_t i = 0; i < first.memory.size(); ++i) {
     EXPECT_EQ(first.memory[i].peak(), second.memory[i].peak());
   }
@@ -151,8 +151,7 @@ TEST(StepSimulator, OperationsAddUpToTheBusyTimeOfTheirDevice) {
     closest = std::min(closest, std::abs(operations / to_seconds(device) - 1.0));
   }
   EXPECT_LT(closest, 1e-6);
-  EXPECT_TRUE(std::is_sorted(result.operations.begin(),
-                             result.operations.end(),
+  EXPECT_TRUE(std::is_sorted(result.operations.begin(), result.operations.end(),
                              [](const auto& a, const auto& b) { return a.time > b.time; }));
 }
 

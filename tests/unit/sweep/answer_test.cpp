@@ -193,8 +193,7 @@ TEST(Answers, FindThePriceAtWhichSpotBreaksEven) {
   const double price = 4.0 / slowdown(0.2);
   EXPECT_NEAR(fact(found, "break_even_usd_per_gpu_hour"), price, 0.01 * price);
   EXPECT_NEAR(fact(found, "saving"), 1.0 - 2.0 / price, 0.01);
-  EXPECT_NEAR(fact(found, "later_s"),
-              200.0 * 1020.0 * (slowdown(0.2) - 1.0),
+  EXPECT_NEAR(fact(found, "later_s"), 200.0 * 1020.0 * (slowdown(0.2) - 1.0),
               0.05 * 200.0 * 1020.0 * (slowdown(0.2) - 1.0));
   ASSERT_EQ(found.rows.size(), 6U);
   EXPECT_NEAR(cell(found, 0, "break_even_usd_per_gpu_hour"), 4.0, 1e-9);  // at no rate

@@ -21,9 +21,7 @@ constexpr std::size_t kMostBytes = 1'000'000;
 constexpr LineShape kShape = {.values = 1, .cells = 2};
 const std::string kHeader = R"({"schema":"orrery-sweep-journal/2","version":"1","trials":null})";
 
-std::string a_line() {
-  return sealed(journal_line({"1"}, {.cells = {1.0, std::nullopt}}));
-}
+std::string a_line() { return sealed(journal_line({"1"}, {.cells = {1.0, std::nullopt}})); }
 
 std::string refusal_of(const std::filesystem::path& path, const std::string& header, bool resume) {
   try {
@@ -44,10 +42,8 @@ TEST(JournalLine, BringsBackWhatWasWritten) {
     result.reason = "a \"reason\"\nof two lines, \xC3\xA9";
     result.files = {{"/a/trace \"b\".csv", "0123"}};
     if (result.status != Status::invalid) {
-      result.cells = {std::exp(200.0 * (random.uniform01() - 0.5)),
-                      std::nullopt,
-                      std::numeric_limits<double>::denorm_min(),
-                      -0.1};
+      result.cells = {std::exp(200.0 * (random.uniform01() - 0.5)), std::nullopt,
+                      std::numeric_limits<double>::denorm_min(), -0.1};
     }
     const Point point = {"30min", "[tp, dp]"};
     const std::string line = journal_line(point, result);
@@ -217,20 +213,17 @@ TEST_F(JournalTest, RefusesPointsWhoseFilesHaveChanged) {
   write_file_atomically(name, sealed(kHeader) + "\n" + sealed(journal_line({"1"}, result)) + "\n");
   EXPECT_EQ(refusal_of(name, kHeader, true), "accepted");
   write_file_atomically(trace, "time,available\n0,2\n");
-  EXPECT_EQ(refusal_of(name, kHeader, true),
-            name + ": belongs to another sweep (" + trace +
-                " has changed): remove it, or choose another");
+  EXPECT_EQ(refusal_of(name, kHeader, true), name + ": belongs to another sweep (" + trace +
+                                                 " has changed): remove it, or choose another");
   std::filesystem::remove(trace);
-  EXPECT_EQ(refusal_of(name, kHeader, true),
-            name + ": belongs to another sweep (" + trace +
-                " cannot be read): remove it, or choose another");
+  EXPECT_EQ(refusal_of(name, kHeader, true), name + ": belongs to another sweep (" + trace +
+                                                 " cannot be read): remove it, or choose another");
 }
 
 TEST_F(JournalTest, EvaluatesInvalidPointsAgain) {
   const std::string name = path("j").string();
-  write_file_atomically(
-      name,
-      sealed(kHeader) + "\n" + sealed(journal_line({"1"}, {.status = Status::invalid})) + "\n");
+  write_file_atomically(name, sealed(kHeader) + "\n" +
+                                  sealed(journal_line({"1"}, {.status = Status::invalid})) + "\n");
   const Journal journal(name, kHeader, kShape, true);
   EXPECT_TRUE(journal.finished().empty());
 }

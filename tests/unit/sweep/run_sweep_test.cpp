@@ -110,8 +110,7 @@ TEST(RunSweep, StopsBetweenPointsAndKeepsWhatIsDone) {
   std::stop_source source;
   Team alone;
   const SweepOutcome outcome =
-      run_sweep(sweep,
-                alone,
+      run_sweep(sweep, alone,
                 {.threads = 1, .stop = source.get_token(), .progress = [&source](auto done, auto) {
                    if (done == 4) {
                      source.request_stop();

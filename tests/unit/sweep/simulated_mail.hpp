@@ -44,18 +44,14 @@ class Launcher {
         stops_(static_cast<std::size_t>(processes)),
         calls_(static_cast<std::size_t>(processes)) {}
 
-  [[nodiscard]] int processes() const {
-    return static_cast<int>(stops_.size());
-  }
+  [[nodiscard]] int processes() const { return static_cast<int>(stops_.size()); }
 
   [[nodiscard]] std::stop_token stop_of(int process) const {
     return stops_[static_cast<std::size_t>(process)].get_token();
   }
 
   // Calls that this process made.
-  [[nodiscard]] int calls(int process) const {
-    return calls_[static_cast<std::size_t>(process)];
-  }
+  [[nodiscard]] int calls(int process) const { return calls_[static_cast<std::size_t>(process)]; }
 
   void send(int from, int to, const std::string& text) {
     std::unique_lock lock(mutex_);
@@ -151,25 +147,15 @@ class SimulatedMail : public Mail {
  public:
   SimulatedMail(Launcher& launcher, int number) : launcher_(launcher), number_(number) {}
 
-  [[nodiscard]] int processes() const override {
-    return launcher_.processes();
-  }
+  [[nodiscard]] int processes() const override { return launcher_.processes(); }
 
-  [[nodiscard]] int number() const override {
-    return number_;
-  }
+  [[nodiscard]] int number() const override { return number_; }
 
-  void send(const std::string& text, int to) override {
-    launcher_.send(number_, to, text);
-  }
+  void send(const std::string& text, int to) override { launcher_.send(number_, to, text); }
 
-  [[nodiscard]] std::string receive(int from) override {
-    return launcher_.receive(from, number_);
-  }
+  [[nodiscard]] std::string receive(int from) override { return launcher_.receive(from, number_); }
 
-  [[nodiscard]] std::optional<Letter> take_any() override {
-    return launcher_.take_any(number_);
-  }
+  [[nodiscard]] std::optional<Letter> take_any() override { return launcher_.take_any(number_); }
 
  private:
   Launcher& launcher_;
@@ -219,11 +205,10 @@ inline std::vector<Incident> incidents_of(const Launcher& undisturbed, int every
 }
 
 inline std::string describe(const Incident& incident) {
-  constexpr std::array<std::string_view, 5> kWords = {
-      "nothing", "delay", "death", "stop", "stop of all"};
+  constexpr std::array<std::string_view, 5> kWords = {"nothing", "delay", "death", "stop",
+                                                      "stop of all"};
   return fmt::format("{} of process {} at its call {}",
-                     kWords[static_cast<std::size_t>(incident.trouble)],
-                     incident.process,
+                     kWords[static_cast<std::size_t>(incident.trouble)], incident.process,
                      incident.call);
 }
 

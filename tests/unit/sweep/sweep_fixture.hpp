@@ -64,9 +64,7 @@ class FolderTest : public ::testing::Test {
   FolderTest(const FolderTest&) = delete;
   FolderTest& operator=(const FolderTest&) = delete;
 
-  [[nodiscard]] std::filesystem::path path(const std::string& name) const {
-    return folder_ / name;
-  }
+  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
  private:
   std::filesystem::path folder_;

@@ -25,8 +25,7 @@ constexpr std::size_t kItems = 8;
 const std::string kJoined = "\nx\nxx\nxxx\nxxxx\nxxxxx\nxxxxxx\nxxxxxxx\n";
 
 // What all processes find for kItems items, one after the other.
-std::string joined(Team& team,
-                   const std::function<void(std::size_t)>& visit = {},
+std::string joined(Team& team, const std::function<void(std::size_t)>& visit = {},
                    const std::string& identity = {}) {
   std::array<std::string, kItems> found;
   std::vector<std::size_t> items(kItems);
@@ -54,9 +53,7 @@ std::string joined(Team& team,
 
 class TeamTest : public FolderTest {
  protected:
-  TeamTest() : sweep_(make_sweep({"capacity.spares=0:8:9"})) {
-    sweep_.trials = 2;
-  }
+  TeamTest() : sweep_(make_sweep({"capacity.spares=0:8:9"})) { sweep_.trials = 2; }
 
   // The table that processes give, or how they ended; process 0 keeps a journal.
   std::string lead(Team& team, const std::stop_token& stop, const std::string& journal_name) {
@@ -175,11 +172,8 @@ TEST_F(TeamTest, AStoppedMembersFinishedPointsAreTaken) {
   const auto point = static_cast<std::size_t>(std::stoul(member.receive(0).substr(1)));
   const PointResult result = evaluator.result(point, 1, {});
   const std::string line = journal_line(sweep_.points[point], result);
-  member.send(fmt::format("E{} interrupted\n{} {}\n{}",
-                          static_cast<int>(ErrorKind::interrupted),
-                          point,
-                          line.size(),
-                          line),
+  member.send(fmt::format("E{} interrupted\n{} {}\n{}", static_cast<int>(ErrorKind::interrupted),
+                          point, line.size(), line),
               0);
   EXPECT_EQ(member.receive(0), "S");
   member.send("F", 0);

@@ -24,8 +24,7 @@ std::string long_trace() {
 
 class EventReader : public ::testing::Test {
  protected:
-  EventReading read(const std::string& name,
-                    const std::string& text,
+  EventReading read(const std::string& name, const std::string& text,
                     const ReadLimits& limits = {}) {
     return read_events(folder_.write(name, text), limits, [this](const TraceEvent& event) {
       events_.push_back(event);
@@ -39,20 +38,17 @@ class EventReader : public ::testing::Test {
 };
 
 TEST_F(EventReader, ReadsArgumentsOfKernelsAndTheRank) {
-  const EventReading reading = read("a.json",
-                                    KinetoWriter(3, 8)
-                                        .kernel("ncclDevKernel_AllGather",
-                                                1.001,
-                                                2.5,
-                                                {.stream = 20,
-                                                 .device = 5,
-                                                 .correlation = 77,
-                                                 .collective = "_allgather_base",
-                                                 .group = "4",
-                                                 .description = "mesh_tp",
-                                                 .ranks = "[0, 1]",
-                                                 .group_size = 2})
-                                        .text());
+  const EventReading reading = read("a.json", KinetoWriter(3, 8)
+                                                  .kernel("ncclDevKernel_AllGather", 1.001, 2.5,
+                                                          {.stream = 20,
+                                                           .device = 5,
+                                                           .correlation = 77,
+                                                           .collective = "_allgather_base",
+                                                           .group = "4",
+                                                           .description = "mesh_tp",
+                                                           .ranks = "[0, 1]",
+                                                           .group_size = 2})
+                                                  .text());
   EXPECT_EQ(reading.problem, "");
   EXPECT_EQ(reading.facts.rank, 3);
   EXPECT_EQ(reading.facts.world_size, 8);
@@ -147,8 +143,7 @@ TEST_F(EventReader, StopsWithinALongText) {
   std::stop_source source;
   source.request_stop();
   const EventReading reading =
-      read("a.json",
-           numbers + "]",
+      read("a.json", numbers + "]",
            {.most_bytes = 1'000'000'000, .stop = source.get_token(), .progress = {}});
   EXPECT_TRUE(reading.cancelled);
   EXPECT_EQ(reading.problem, "");

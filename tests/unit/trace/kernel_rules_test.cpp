@@ -28,20 +28,15 @@ TEST_P(KernelNames, SayWhatTheKernelDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Libraries,
-    KernelNames,
+    Libraries, KernelNames,
     ::testing::Values(
         Named{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-              Work::communication,
-              Operation::all_reduce},
+              Work::communication, Operation::all_reduce},
         Named{"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-              Work::communication,
-              Operation::reduce_scatter},
-        Named{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)",
-              Work::communication,
+              Work::communication, Operation::reduce_scatter},
+        Named{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", Work::communication,
               Operation::send_receive},
-        Named{"ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)",
-              Work::communication,
+        Named{"ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)", Work::communication,
               Operation::other},
         Named{"nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT", Work::gemm},
         Named{"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas", Work::gemm},

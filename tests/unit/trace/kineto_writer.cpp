@@ -18,17 +18,14 @@ KinetoWriter::KinetoWriter(int rank, int world_size) : head_("\"schemaVersion\":
   if (rank >= 0) {
     head_ +=
         fmt::format(R"(, "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}}})",
-                    rank,
-                    world_size);
+                    rank, world_size);
   }
 }
 
-KinetoWriter& KinetoWriter::kernel(const std::string& name,
-                                   double begin,
-                                   double duration,
+KinetoWriter& KinetoWriter::kernel(const std::string& name, double begin, double duration,
                                    const KernelOptions& options) {
-  std::string arguments = fmt::format(
-      R"("device": {}, "stream": {}, "grid": [8, 1, 1])", options.device, options.stream);
+  std::string arguments = fmt::format(R"("device": {}, "stream": {}, "grid": [8, 1, 1])",
+                                      options.device, options.stream);
   if (options.correlation != 0) {
     arguments += fmt::format(R"(, "correlation": {})", options.correlation);
   }
@@ -47,16 +44,10 @@ KinetoWriter& KinetoWriter::kernel(const std::string& name,
   text("Process Group Name", options.group);
   text("Process Group Description", options.description);
   text("Process Group Ranks", options.ranks);
-  events_ +=
-      fmt::format(R"(,{{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {:.3f}, )"
-                  R"("dur": {:.3f}, "args": {{{}}}}})",
-                  options.category,
-                  name,
-                  options.device,
-                  options.stream,
-                  begin,
-                  duration,
-                  arguments);
+  events_ += fmt::format(
+      R"(,{{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {:.3f}, )"
+      R"("dur": {:.3f}, "args": {{{}}}}})",
+      options.category, name, options.device, options.stream, begin, duration, arguments);
   return *this;
 }
 
@@ -64,26 +55,16 @@ KinetoWriter& KinetoWriter::launch(int correlation, double begin, double duratio
   events_ += fmt::format(
       R"(,{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 900, "tid": 900, )"
       R"("ts": {:.3f}, "dur": {:.3f}, "args": {{"correlation": {}}}}})",
-      begin,
-      duration,
-      correlation);
+      begin, duration, correlation);
   return *this;
 }
 
-KinetoWriter& KinetoWriter::operation(const std::string& name,
-                                      double begin,
-                                      double duration,
-                                      int external_id,
-                                      const std::string& operands) {
+KinetoWriter& KinetoWriter::operation(const std::string& name, double begin, double duration,
+                                      int external_id, const std::string& operands) {
   events_ += fmt::format(
       R"(,{{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 900, "tid": 900, "ts": {:.3f}, )"
       R"("dur": {:.3f}, "args": {{"External id": {}, "Record function id": 0{}{}}}}})",
-      name,
-      begin,
-      duration,
-      external_id,
-      operands.empty() ? "" : ", ",
-      operands);
+      name, begin, duration, external_id, operands.empty() ? "" : ", ", operands);
   return *this;
 }
 
@@ -94,17 +75,12 @@ KinetoWriter& KinetoWriter::gpu() {
   return *this;
 }
 
-KinetoWriter& KinetoWriter::annotation(const std::string& name,
-                                       double begin,
-                                       double duration,
+KinetoWriter& KinetoWriter::annotation(const std::string& name, double begin, double duration,
                                        bool on_gpu) {
   events_ += fmt::format(
       R"(,{{"ph": "X", "cat": "{}", "name": "{}", "pid": 900, "tid": 900, "ts": {:.3f}, )"
       R"("dur": {:.3f}}})",
-      on_gpu ? "gpu_user_annotation" : "user_annotation",
-      name,
-      begin,
-      duration);
+      on_gpu ? "gpu_user_annotation" : "user_annotation", name, begin, duration);
   return *this;
 }
 

@@ -29,27 +29,20 @@ class KinetoWriter {
   // Rank and size of the job in `distributedInfo`; rank -1: none.
   explicit KinetoWriter(int rank = -1, int world_size = 0);
 
-  KinetoWriter& kernel(const std::string& name,
-                       double begin,
-                       double duration,
+  KinetoWriter& kernel(const std::string& name, double begin, double duration,
                        const KernelOptions& options = {});
   KinetoWriter& launch(int correlation, double begin, double duration = 5.0);
 
   // An operation of the host that was recorded with shapes: `operands` as in the file, such as
   // R"("Input Dims": [[8, 4], [4, 2]], "Input type": ["c10::BFloat16", "c10::BFloat16"])".
-  KinetoWriter& operation(const std::string& name,
-                          double begin,
-                          double duration,
-                          int external_id,
+  KinetoWriter& operation(const std::string& name, double begin, double duration, int external_id,
                           const std::string& operands = {});
 
   // `deviceProperties` of an NVIDIA H200.
   KinetoWriter& gpu();
 
   // On the host, or on the GPU.
-  KinetoWriter& annotation(const std::string& name,
-                           double begin,
-                           double duration,
+  KinetoWriter& annotation(const std::string& name, double begin, double duration,
                            bool on_gpu = false);
 
   [[nodiscard]] std::string text() const;
@@ -72,9 +65,7 @@ class TestFolder {
 
   [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& text) const;
 
-  [[nodiscard]] const std::filesystem::path& path() const {
-    return path_;
-  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;

@@ -116,9 +116,7 @@ GpuTraces two_ranks(const char* kernel, const char* description) {
     KinetoWriter writer(rank, 2);
     writer.annotation("ProfilerStep#1", clock, 180.0);
     writer.kernel("gemm", clock, compute)
-        .kernel(kernel,
-                clock + compute,
-                180.0 - compute,
+        .kernel(kernel, clock + compute, 180.0 - compute,
                 {.stream = 20, .group = "0", .description = description, .ranks = "[0, 1]"});
     traces.push_back(writer.trace());
   }
@@ -145,15 +143,10 @@ TEST(MeasuredStep, SendsArePairsAndAreLeftAlone) {
 TEST(MeasuredStep, RandomTracesAddUpToTheNanosecond) {
   constexpr std::uint64_t kSeed = 5;
   RandomStream random(kSeed, 0, Purpose::property_test, 0);
-  const std::vector<std::string> names = {"gemm",
-                                          "flash_fwd",
-                                          "elementwise",
-                                          "adam",
-                                          "mystery",
-                                          kAllReduce,
-                                          kAllGather,
-                                          kSend,
-                                          "Memcpy HtoD (Pinned -> Device)"};
+  const std::vector<std::string> names = {
+      "gemm",     "flash_fwd", "elementwise",
+      "adam",     "mystery",   kAllReduce,
+      kAllGather, kSend,       "Memcpy HtoD (Pinned -> Device)"};
   for (int round = 0; round < 50; ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
     KinetoWriter writer;
@@ -164,8 +157,7 @@ TEST(MeasuredStep, RandomTracesAddUpToTheNanosecond) {
       const double launch = random.uniform01() * 4000.0;
       const auto name =
           static_cast<std::size_t>(random.uniform01() * static_cast<double>(names.size()));
-      writer.launch(i, launch).kernel(names[name],
-                                      launch + random.uniform01() * 60.0,
+      writer.launch(i, launch).kernel(names[name], launch + random.uniform01() * 60.0,
                                       random.uniform01() * 40.0,
                                       {.stream = i % 3, .correlation = i});
     }

@@ -15,9 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-MeasuredLayout layout_of(std::int64_t tensor,
-                         std::int64_t micro,
-                         double predicted,
+MeasuredLayout layout_of(std::int64_t tensor, std::int64_t micro, double predicted,
                          std::vector<double> readings) {
   MeasuredLayout layout;
   layout.scenario.layout.tensor = tensor;
@@ -31,10 +29,8 @@ MeasuredLayout layout_of(std::int64_t tensor,
 // and of those the largest micro-batch, the third.
 LayoutGroup group() {
   return {"stack",
-          {layout_of(2, 1, 10.0, {9.0, 11.0}),
-           layout_of(4, 1, 9.0, {12.0}),
-           layout_of(1, 2, 11.0, {11.0}),
-           layout_of(1, 1, 12.0, {13.0})}};
+          {layout_of(2, 1, 10.0, {9.0, 11.0}), layout_of(4, 1, 9.0, {12.0}),
+           layout_of(1, 2, 11.0, {11.0}), layout_of(1, 1, 12.0, {13.0})}};
 }
 
 TEST(LayoutGroups, KnowWhatTheChoiceCosts) {
@@ -74,20 +70,17 @@ std::string row(const std::string& id, int tensor, const std::string& beside, do
     software: nemo
   measured: {{step_time: {}s}}
 {})",
-                     id,
-                     tensor,
-                     seconds,
-                     beside.empty() ? "" : "  side_by_side: " + beside + "\n");
+                     id, tensor, seconds, beside.empty() ? "" : "  side_by_side: " + beside + "\n");
 }
 
 // Two layouts of one question; readings of one layout are one, a row alone and a question with a
 // single layout have none to choose from.
 TEST(LayoutGroups, HoldRowsThatWereMeasuredSideBySide) {
   const fs::path file = fs::path(::testing::TempDir()) / "layout_groups.yaml";
-  write_file_atomically(file,
-                        "format: measured-runs/2\nruns:\n" + row("a", 1, "a", 12.0) +
-                            row("b", 2, "a", 13.0) + row("c", 1, "a", 12.4) + row("d", 4, "", 6.0) +
-                            row("e", 2, "e", 13.0) + row("f", 2, "e", 13.1));
+  write_file_atomically(file, "format: measured-runs/2\nruns:\n" + row("a", 1, "a", 12.0) +
+                                  row("b", 2, "a", 13.0) + row("c", 1, "a", 12.4) +
+                                  row("d", 4, "", 6.0) + row("e", 2, "e", 13.0) +
+                                  row("f", 2, "e", 13.1));
   ValidateOptions options;
   options.profiles = {fs::path(kSourceDir) / "scenarios" / "profiles"};
   Diagnostics diagnostics;

@@ -79,9 +79,8 @@ TEST_F(MeasuredRuns, CountMemoryAsTheirSourceDoes) {
   for (const auto& [word, reading] : {std::pair("allocated", MemoryReading::allocated),
                                       std::pair("reserved", MemoryReading::reserved),
                                       std::pair("device", MemoryReading::device)}) {
-    const auto runs = read(
-        entry_text(kScenario,
-                   std::string("  measured: {step_time: 3s, peak_memory: {value: 40GiB, kind: ") +
+    const auto runs = read(entry_text(
+        kScenario, std::string("  measured: {step_time: 3s, peak_memory: {value: 40GiB, kind: ") +
                        word + "}}\n"));
     ASSERT_EQ(runs.size(), 1U) << to_string(diagnostics_);
     ASSERT_TRUE(runs[0].memory);

@@ -25,13 +25,12 @@ Validation validation_of(const std::string& file) {
   return validation.value_or(Validation{});
 }
 
-const GroupStatistics* group_of(const Validation& validation,
-                                const std::string& name,
+const GroupStatistics* group_of(const Validation& validation, const std::string& name,
                                 const std::string& quantity) {
-  const auto found = std::find_if(
-      validation.groups.begin(), validation.groups.end(), [&](const GroupStatistics& group) {
-        return group.name == name && group.quantity == quantity;
-      });
+  const auto found = std::find_if(validation.groups.begin(), validation.groups.end(),
+                                  [&](const GroupStatistics& group) {
+                                    return group.name == name && group.quantity == quantity;
+                                  });
   return found == validation.groups.end() ? nullptr : &*found;
 }
 
@@ -53,8 +52,7 @@ TEST(PublishedSets, FabricCasesAreThoseOfMaxMinSharing) {
   EXPECT_EQ(validation.overall.all.skipped, 0U);
   EXPECT_LE(validation.overall.all.median, 0.05);
   const auto predicted = [&](std::string_view id) {
-    const auto found = std::find_if(validation.rows.begin(),
-                                    validation.rows.end(),
+    const auto found = std::find_if(validation.rows.begin(), validation.rows.end(),
                                     [&](const auto& row) { return row.id == id; });
     return found == validation.rows.end() ? 0.0 : found->predicted;
   };

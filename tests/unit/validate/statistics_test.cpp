@@ -30,10 +30,7 @@ ValidationRow skipped(const std::string& group) {
 // p90 = 0.4 + 0.6 * 0.1 = 0.46 (linear between order statistics), bias 0.3 / 5 = 0.06.
 TEST(Statistics, AreThoseOfTheRelativeErrors) {
   Validation validation;
-  validation.rows = {row("a", 1.1, 1.0),
-                     row("a", 0.8, 1.0),
-                     row("a", 1.3, 1.0),
-                     row("a", 0.6, 1.0),
+  validation.rows = {row("a", 1.1, 1.0), row("a", 0.8, 1.0), row("a", 1.3, 1.0), row("a", 0.6, 1.0),
                      row("a", 1.5, 1.0)};
   summarize(validation);
   ASSERT_EQ(validation.groups.size(), 1U);
@@ -63,8 +60,8 @@ TEST(Statistics, CountASkippedRowAsHundredPercent) {
 // Group a: three rows of 10 %; group b: one of 50 %. Pooled 0.2, mean over groups 0.3.
 TEST(Statistics, WeighEveryGroupTheSameInTheMeanOverGroups) {
   Validation validation;
-  validation.rows = {
-      row("a", 1.1, 1.0), row("b", 1.5, 1.0), row("a", 1.1, 1.0), row("a", 1.1, 1.0)};
+  validation.rows = {row("a", 1.1, 1.0), row("b", 1.5, 1.0), row("a", 1.1, 1.0),
+                     row("a", 1.1, 1.0)};
   summarize(validation);
   EXPECT_NEAR(validation.overall.all.mape, 0.2, 1e-12);
   EXPECT_NEAR(validation.overall.mape_groups, 0.3, 1e-12);

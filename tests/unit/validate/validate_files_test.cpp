@@ -51,9 +51,7 @@ class ValidateFiles : public ::testing::Test {
     fs::create_directories(folder_);
   }
 
-  void TearDown() override {
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::remove_all(folder_); }
 
   fs::path write(const std::string& name, const std::string& text) {
     write_file_atomically(folder_ / name, text);
@@ -218,8 +216,7 @@ software: nemo
   const auto validation = validate_files(
       {write("a.yaml", scenario + "measured:\n  step_time: 12s\n  mfu: 40%\n" + rest),
        write("b.yaml", scenario + rest + "measured: {step_time: 24s}\n")},
-      options(),
-      diagnostics);
+      options(), diagnostics);
   ASSERT_TRUE(validation.has_value()) << to_string(diagnostics);
   ASSERT_EQ(validation->rows.size(), 3U);
   EXPECT_EQ(validation->rows[0].measured, 12.0);

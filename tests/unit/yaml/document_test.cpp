@@ -117,9 +117,7 @@ TEST(Document, FollowsMergeKeysOfForeignFiles) {
   Diagnostics problems;
   const auto tree = parse_foreign(
       "a: &x {k: 1, l: 2}\nb: &y {m: 3, l: 4}\nc:\n  l: 5\n  <<: [*x, *y]\nd: {<<: *y, m: 6}\n",
-      "a.yaml",
-      {},
-      problems);
+      "a.yaml", {}, problems);
   ASSERT_EQ(to_string(problems), "");
   const std::vector<Entry>& merged = tree->entries[2].value.entries;
   ASSERT_EQ(merged.size(), 3U);
@@ -139,12 +137,7 @@ TEST(Document, TakesAKeyTwiceInForeignFilesWhereItsValuesAgree) {
 }
 
 TEST(Document, RefusesKeysThatAreNoText) {
-  for (const char* text : {"[1]: 2\n",
-                           "? {a: 1}\n: 2\n",
-                           "~: 1\n",
-                           "null: 1\n",
-                           ": 1\n",
-                           "'': 1\n",
+  for (const char* text : {"[1]: 2\n", "? {a: 1}\n: 2\n", "~: 1\n", "null: 1\n", ": 1\n", "'': 1\n",
                            "a: &x k\n*x : 1\n"}) {
     EXPECT_NE(errors(text).find("a key must be plain text"), std::string::npos) << text;
   }

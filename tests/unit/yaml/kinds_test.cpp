@@ -59,10 +59,10 @@ TEST_F(RoundTrip, Size) {
 TEST_F(RoundTrip, Rates) {
   for (int i = 0; i < kDraws; ++i) {
     const BytesPerSecond bandwidth = bytes_per_second(draw(0.0, 16.0));
-    expect_near<kind::Bandwidth>(
-        bandwidth, kThreeDigits, format_bandwidth(bandwidth), in_bytes_per_second);
-    expect_near<kind::Bandwidth>(
-        bandwidth, kExact, format_bandwidth(bandwidth, kFull), in_bytes_per_second);
+    expect_near<kind::Bandwidth>(bandwidth, kThreeDigits, format_bandwidth(bandwidth),
+                                 in_bytes_per_second);
+    expect_near<kind::Bandwidth>(bandwidth, kExact, format_bandwidth(bandwidth, kFull),
+                                 in_bytes_per_second);
     const FlopPerSecond flops = flop_per_second(draw(0.0, 20.0));
     expect_near<kind::FlopRate>(flops, kThreeDigits, format_flop_rate(flops), in_flop_per_second);
     const PerSecond events = per_second(draw(-12.0, 3.0));
@@ -76,8 +76,8 @@ TEST_F(RoundTrip, Money) {
     expect_near<kind::Money>(amount, kThreeDigits, format_money(amount), in_dollars);
     expect_near<kind::Money>(amount, kExact, format_money(amount, kFull), in_dollars);
     const DollarsPerSecond price = dollars_per_hour(draw(-2.0, 8.0));
-    expect_near<kind::PriceRate>(
-        price, kThreeDigits, format_price_rate(price), in_dollars_per_second);
+    expect_near<kind::PriceRate>(price, kThreeDigits, format_price_rate(price),
+                                 in_dollars_per_second);
   }
 }
 

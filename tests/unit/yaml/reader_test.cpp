@@ -26,9 +26,7 @@ class Reader : public ::testing::Test {
     return *reader_;
   }
 
-  [[nodiscard]] std::string errors() const {
-    return to_string(diagnostics_);
-  }
+  [[nodiscard]] std::string errors() const { return to_string(diagnostics_); }
 
   Diagnostics diagnostics_;
   Value value_;

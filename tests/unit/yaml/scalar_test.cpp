@@ -92,20 +92,8 @@ TEST(ParseNumber, RefusesWhatIsNoFiniteDecimal) {
     EXPECT_NE(refusal(parse_number(text)).find("is not a finite number"), std::string::npos)
         << text;
   }
-  for (const char* text : {"01",
-                           "1.",
-                           ".5",
-                           "+1",
-                           "0x1p3",
-                           "1e",
-                           "1e+",
-                           "--1",
-                           "- 1",
-                           "1 000",
-                           "1_0",
-                           "12abc",
-                           "true",
-                           "\xC2\xBD"}) {
+  for (const char* text : {"01", "1.", ".5", "+1", "0x1p3", "1e", "1e+", "--1", "- 1", "1 000",
+                           "1_0", "12abc", "true", "\xC2\xBD"}) {
     EXPECT_FALSE(parse_number(text).value.has_value()) << text;
   }
 }

@@ -27,15 +27,8 @@ TEST(TextCheck, RefusesNulAndControlCharactersWithTheirPosition) {
 
 // Overlong forms, surrogates, beyond U+10FFFF, stray and missing continuation bytes, UTF-16.
 TEST(TextCheck, RefusesWhatIsNotUtf8) {
-  for (const char* bad : {"\xC0\x80",
-                          "\xE0\x80\xAF",
-                          "\xED\xA0\x80",
-                          "\xF4\x90\x80\x80",
-                          "\x80",
-                          "\xC3",
-                          "\xE2\x82",
-                          "\xFF\xFE",
-                          "\xF8\x88\x80\x80\x80"}) {
+  for (const char* bad : {"\xC0\x80", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80",
+                          "\xC3", "\xE2\x82", "\xFF\xFE", "\xF8\x88\x80\x80\x80"}) {
     EXPECT_NE(errors("\xC3\xA9: "s + bad).find("a.yaml:1:4: error: byte 0x"), std::string::npos);
     EXPECT_EQ(utf8_length(bad), 0U);
   }

@@ -17,9 +17,7 @@ class FormulaStepBench : public StepBench {
   explicit FormulaStepBench(FormulaBench::Times times)
       : times_(times), kernels_(std::move(times)) {}
 
-  [[nodiscard]] Bench& kernels() override {
-    return kernels_;
-  }
+  [[nodiscard]] Bench& kernels() override { return kernels_; }
 
   [[nodiscard]] StepTiming time_step(const StepProgram& program,
                                      const StepTimingRules& rules) override {
@@ -52,9 +50,7 @@ class FormulaStepBench : public StepBench {
             .where = "0.qkv.weight"};
   }
 
-  FormulaBench& single() {
-    return kernels_;
-  }
+  FormulaBench& single() { return kernels_; }
 
   double composition = 1.0;
   double worst = 0.01;

@@ -46,21 +46,13 @@ bool fails(const StepValidation& validation, std::string_view name) {
   return false;
 }
 
-bool any_case(const KernelCase&) {
-  return true;
-}
+bool any_case(const KernelCase&) { return true; }
 
-bool is_update(const KernelCase& kernel) {
-  return kernel.operation == Operation::adamw;
-}
+bool is_update(const KernelCase& kernel) { return kernel.operation == Operation::adamw; }
 
-bool is_transfer(const KernelCase& kernel) {
-  return kernel.operation == Operation::device_to_host;
-}
+bool is_transfer(const KernelCase& kernel) { return kernel.operation == Operation::device_to_host; }
 
-bool is_forward(const KernelCase& kernel) {
-  return kernel.role == kernels::Role::fprop;
-}
+bool is_forward(const KernelCase& kernel) { return kernel.role == kernels::Role::fprop; }
 
 TEST(Gates, UnseenShapesByMedianAndNinetiethPercentile) {
   EXPECT_FALSE(fails(judged(slower(1.025, any_case)), "unseen shape, median"));

@@ -17,9 +17,7 @@ struct Prepared {
   explicit Prepared(const StepShape& shape)
       : program(make_step_program(shape)), inputs(step_inputs(shape, kSeed)) {}
 
-  [[nodiscard]] ReferenceStep step() const {
-    return {program, inputs, kSeed};
-  }
+  [[nodiscard]] ReferenceStep step() const { return {program, inputs, kSeed}; }
 
   StepProgram program;
   StepInputs inputs;

@@ -22,9 +22,7 @@ std::string scenario_of(const StepShape& shape) {
   const bool narrow = shape.precision != kernels::Precision::bf16;
   const std::string experts =
       shape.experts ? fmt::format(", moe: {{num_experts: {}, top_k: {}, ffn_hidden_size: {}}}",
-                                  shape.experts->experts,
-                                  shape.experts->copies,
-                                  shape.ffn)
+                                  shape.experts->experts, shape.experts->copies, shape.ffn)
                     : "";
   return fmt::format(
       R"(format: orrery/1
@@ -39,17 +37,8 @@ precision: {{compute: {}}}
 software: megatron-core
 training: {{steps: 10}}
 )",
-      shape.hidden,
-      shape.layers,
-      shape.heads,
-      shape.groups,
-      shape.head_dim,
-      shape.ffn,
-      shape.vocabulary,
-      shape.sequence_length,
-      experts,
-      shape.sequences,
-      shape.sequences,
+      shape.hidden, shape.layers, shape.heads, shape.groups, shape.head_dim, shape.ffn,
+      shape.vocabulary, shape.sequence_length, experts, shape.sequences, shape.sequences,
       narrow ? "fp8-delayed" : "bf16");
 }
 
@@ -90,9 +79,7 @@ TEST(StepProgram, CallsTheProductsAndAttentionThatTheSimulatorPlans) {
   StepShape dense = small_shape(kernels::Precision::bf16, false);
   StepShape mixture = small_shape(kernels::Precision::bf16, true);
   mixture.experts->largest = 0;
-  for (const StepShape& shape : {dense,
-                                 mixture,
-                                 small_shape(kernels::Precision::fp8_tensor, false),
+  for (const StepShape& shape : {dense, mixture, small_shape(kernels::Precision::fp8_tensor, false),
                                  held_out_shapes().front()}) {
     EXPECT_EQ(programmed(shape), simulated(shape)) << to_text(shape);
   }

@@ -59,12 +59,10 @@ TEST(CasePrediction, OfThreeRulesFollowsFromTheDatasheet) {
   const double work = 2.0 * 8192.0 * 8192.0 * 8192.0;
   EXPECT_NEAR(in_seconds(roofline_time(product, gpu)), work / peak, 1e-9);
   EXPECT_NEAR(in_seconds(fixed_mfu_time(flop(work), kernels::Precision::bf16, gpu)),
-              work / peak / 0.45,
-              1e-9);
+              work / peak / 0.45, 1e-9);
   const KernelCase stream{.operation = Operation::copy, .extents = {1 << 30}};
   EXPECT_NEAR(in_seconds(roofline_time(stream, gpu)),
-              2.0 * (1 << 30) / in_bytes_per_second(gpu.hbm_bandwidth.value()),
-              1e-12);
+              2.0 * (1 << 30) / in_bytes_per_second(gpu.hbm_bandwidth.value()), 1e-12);
   EXPECT_GT(burst_time(stream, gpu), roofline_time(stream, gpu));
 }
 
@@ -84,8 +82,8 @@ TEST(StepComparison, TellsInterpolationFromComposition) {
     }
   }
   ASSERT_EQ(validation.layers.size(), 1U);
-  EXPECT_NEAR(
-      *validation.layers[0].predicted / validation.layers[0].measured, 1.0 / 1.02 / 1.01, 1e-9);
+  EXPECT_NEAR(*validation.layers[0].predicted / validation.layers[0].measured, 1.0 / 1.02 / 1.01,
+              1e-9);
   EXPECT_NEAR(gate(validation, "unseen shape, median"), 1.0 - 1.0 / 1.02, 1e-9);
   EXPECT_NEAR(gate(validation, "copy to the host"), 1.0 - 1.0 / 1.02, 1e-9);
   EXPECT_TRUE(passed(validation)) << to_text(validation, false);
@@ -189,16 +187,16 @@ TEST(RunValidation, KeepsWhatItHasWhenTheDeviceFails) {
 
 TEST(ValidateOptions, WantAProfileWithMeasuredKernels) {
   const std::string folder = std::string(kSourceDir) + "/scenarios/profiles";
-  const char* const words[] = {
-      "orrery-calibrate", "--validate", "h200-sxm", "--profiles", folder.c_str()};
+  const char* const words[] = {"orrery-calibrate", "--validate", "h200-sxm", "--profiles",
+                               folder.c_str()};
   const StepBenchFactory no_gpu = [](int) -> std::unique_ptr<StepBench> {
     throw Error(ErrorKind::device, "no GPU");
   };
   EXPECT_TRUE(asks_to_validate(5, words));
   EXPECT_FALSE(asks_to_validate(1, words));
   EXPECT_EQ(validate_command(5, words, no_gpu), cli::ExitCode::invalid);
-  const char* const unknown[] = {
-      "orrery-calibrate", "--validate=h201", "--profiles", folder.c_str()};
+  const char* const unknown[] = {"orrery-calibrate", "--validate=h201", "--profiles",
+                                 folder.c_str()};
   EXPECT_EQ(validate_command(4, unknown, no_gpu), cli::ExitCode::device);
 }
 

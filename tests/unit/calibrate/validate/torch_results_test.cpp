@@ -38,9 +38,9 @@ TEST(TorchResults, StandBesideTheOwnStepWithBothLedgers) {
   EXPECT_EQ(read.kernels[0].sdpa_backend, "flash");
   const hardware::GpuProfile gpu = test::planted_gpu();
   test::FormulaStepBench bench(test::machine(gpu, 1.02));
-  const StepValidation validation = compare_steps(run_validation(bench, validation_options(true)),
-                                                  gpu,
-                                                  {.steps = read.steps, .kernels = read.kernels});
+  const StepValidation validation =
+      compare_steps(run_validation(bench, validation_options(true)), gpu,
+                    {.steps = read.steps, .kernels = read.kernels});
   ASSERT_EQ(validation.torch.size(), 1U);
   const ComparedTorch& one = validation.torch[0];
   EXPECT_EQ(one.own, validation.steps[0].time());

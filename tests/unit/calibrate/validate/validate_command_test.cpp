@@ -46,9 +46,7 @@ class ValidateCommand : public testing::Test {
     write("planted.yaml", profile());
   }
 
-  ~ValidateCommand() override {
-    fs::remove_all(folder_);
-  }
+  ~ValidateCommand() override { fs::remove_all(folder_); }
 
   static std::string profile(double slowness = 1.0, const std::string& board = "GPU-0") {
     test::FormulaBench bench(planted_us);
@@ -110,10 +108,7 @@ TEST_F(ValidateCommand, AcceptsTheMachineThatWasMeasuredAndRefusesASlowerOne) {
   // Again from what was kept, without a GPU.
   EXPECT_EQ(run({"--validate", path("planted.yaml"), "--record", path("slow.yaml")}, {}),
             cli::ExitCode::expectation_failed);
-  EXPECT_EQ(run({"--validate",
-                 path("planted.yaml"),
-                 "--record",
-                 path("planted.validation.yaml"),
+  EXPECT_EQ(run({"--validate", path("planted.yaml"), "--record", path("planted.validation.yaml"),
                  "--json"},
                 {}),
             cli::ExitCode::ok);
@@ -152,11 +147,7 @@ TEST_F(ValidateCommand, JudgesASecondSweepAndRefusesThatOfAnotherBoard) {
   ASSERT_EQ(run({"--validate", path("planted.yaml"), "-o", path("record.yaml")}, 1.0),
             cli::ExitCode::ok);
   const auto with = [&](const std::string& again) {
-    return run({"--validate",
-                path("planted.yaml"),
-                "--record",
-                path("record.yaml"),
-                "--again",
+    return run({"--validate", path("planted.yaml"), "--record", path("record.yaml"), "--again",
                 path(again)},
                {});
   };
