@@ -500,7 +500,8 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
       evaluation.advice = fitting_changes(scenario, options.search);
     }
     for (auto line :
-         {assumed_rack(scenario), assumed_software(scenario, options.search, evaluation)}) {
+         {assumed_rack(scenario), assumed_software(scenario, options.search, evaluation),
+          reroute_rule(scenario.cluster)}) {
       if (line) {
         evaluation.assumed.push_back(*std::move(line));
       }

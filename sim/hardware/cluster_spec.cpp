@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery::hardware {
 
@@ -40,6 +41,29 @@ std::optional<std::string> down_problem(const ClusterSpec& cluster) {
   return std::nullopt;
 }
 
+std::optional<std::string> switch_problem(const NetworkSpec& network, const NetworkFault& fault,
+                                          std::size_t tier) {
+  if (fault.rail && !has_rail_switches(network, tier)) {
+    return fmt::format(
+        "faults names rail {} of tier {}, but only the lowest tier has a switch per rail, with "
+        "cross_rail: pxn or spine",
+        *fault.rail, fault.tier);
+  }
+  if (fault.rail && *fault.rail >= network.nics_per_node) {
+    return fmt::format("faults names rail {}, but the rails are 0 to {}", *fault.rail,
+                       network.nics_per_node - 1);
+  }
+  if (fault.uplinks && fault.part == FaultyPart::all) {
+    return "a fault of all links of a switch has no number of uplinks: part or uplinks";
+  }
+  const std::int64_t uplinks = uplinks_of_switch(network, tier);
+  if (fault.uplinks && *fault.uplinks > uplinks) {
+    return fmt::format("faults names {} uplinks of tier {}, but a switch of it has {}",
+                       *fault.uplinks, fault.tier, uplinks);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> place_problem(const ClusterSpec& cluster, const NetworkFault& fault) {
   const NetworkSpec& network = cluster.network;
   if (fault.node) {
@@ -70,7 +94,7 @@ std::optional<std::string> place_problem(const ClusterSpec& cluster, const Netwo
     return fmt::format("faults names block {} of tier {}, but its blocks are 0 to {}", fault.block,
                        fault.tier, blocks - 1);
   }
-  return std::nullopt;
+  return switch_problem(network, fault, static_cast<std::size_t>(tier - network.tiers.begin()));
 }
 
 std::optional<std::string> fault_problem(const ClusterSpec& cluster) {
@@ -89,6 +113,20 @@ std::optional<std::string> fault_problem(const ClusterSpec& cluster) {
 
 std::int64_t nvlink_gpus(const ClusterSpec& cluster) {
   return cluster.network.nvlink_domain.value_or(cluster.rack_gpus.value_or(cluster.gpus_per_node));
+}
+
+bool has_rail_switches(const NetworkSpec& network, std::size_t tier) {
+  return tier == 0 && network.nics_per_node > 1 && network.cross_rail != CrossRail::leaf;
+}
+
+std::int64_t uplinks_of_switch(const NetworkSpec& network, std::size_t tier) {
+  double taper = 1.0;
+  for (std::size_t i = 0; i <= tier; ++i) {
+    taper *= network.tiers[i].oversubscription;
+  }
+  const std::int64_t nics = has_rail_switches(network, tier) ? 1 : network.nics_per_node;
+  const auto ports = static_cast<double>(network.tiers[tier].nodes * nics);
+  return std::max(std::llround(ports / taper), 1LL);
 }
 
 std::optional<std::string> network_problem(const ClusterSpec& cluster) {

@@ -102,9 +102,11 @@ inline constexpr std::array<NamedValue<FaultyPart>, 2> kFaultyParts = {
 // switch.
 struct NetworkFault {
   std::optional<std::int64_t> node = {};
-  std::optional<std::int64_t> nic = {};  // of the node; absent: all of them
-  std::string tier = {};                 // of the switch, where no node is stated
-  std::int64_t block = 0;                // number of that switch, from 0
+  std::optional<std::int64_t> nic = {};      // of the node; absent: all of them
+  std::string tier = {};                     // of the switch, where no node is stated
+  std::int64_t block = 0;                    // number of that switch, from 0
+  std::optional<std::int64_t> rail = {};     // its switch, where each rail has one; absent: all
+  std::optional<std::int64_t> uplinks = {};  // so many of a switch; absent: all
   FaultyPart part = FaultyPart::uplinks;
   double share = 1.0;
   Seconds from = {};
@@ -159,6 +161,13 @@ struct ClusterSpec {
 // GPUs of an NVLink domain: as stated, else those of its rack, else those of a host. For GPUs that
 // have NVLink.
 [[nodiscard]] std::int64_t nvlink_gpus(const ClusterSpec& cluster);
+
+// Whether the switches of a tier serve one rail each, NIC i of each node.
+[[nodiscard]] bool has_rail_switches(const NetworkSpec& network, std::size_t tier);
+
+// Cables from a switch of the tier to the next level: its NICs / oversubscription of the tiers so
+// far, at least 1.
+[[nodiscard]] std::int64_t uplinks_of_switch(const NetworkSpec& network, std::size_t tier);
 
 // Why the job cannot run on this network (NICs missing on several nodes, tiers out of order, a
 // negative rate), or nothing. One sentence with its numbers.

@@ -47,7 +47,9 @@ std::string problem_of(const SlowdownSpec& spec, const hardware::ClusterSpec& cl
     return "a fault needs links between nodes, and the cluster has one node";
   }
   if (fault.tier.empty()) {
-    return "";
+    return fault.uplinks
+               ? fmt::format("{} states uplinks without the tier of their switch", spec.name)
+               : "";
   }
   if (fault.nics) {
     return fmt::format("{} states both nics and a tier: one of a node, the other of a switch",
@@ -79,7 +81,8 @@ std::vector<Place> places_of(const run::LinkFault& fault, const hardware::Cluste
     const std::int64_t at = i * all / count;
     Place& place = places[static_cast<std::size_t>(i)];
     if (!fault.tier.empty()) {
-      place.push_back({.tier = fault.tier, .block = at, .share = fault.share});
+      place.push_back(
+          {.tier = fault.tier, .block = at, .uplinks = fault.uplinks, .share = fault.share});
     } else if (!fault.nics) {
       place.push_back({.node = at, .share = fault.share});
     }
@@ -120,7 +123,9 @@ std::string words(const SlowdownSpec& spec) {
   const std::vector<double>& factors = spec.slowdown.any;
   const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
   const std::string links =
-      !fault.tier.empty() ? fmt::format("the uplinks of a {} switch", fault.tier)
+      fault.uplinks         ? fmt::format("{} {} of a {} switch", *fault.uplinks,
+                                  *fault.uplinks == 1 ? "uplink" : "uplinks", fault.tier)
+      : !fault.tier.empty() ? fmt::format("the uplinks of a {} switch", fault.tier)
       : fault.nics ? fmt::format("{} {} of a node", *fault.nics, *fault.nics == 1 ? "NIC" : "NICs")
                    : std::string("all NICs of a node");
   const std::string least_share = format_percent(*least - 1.0);
@@ -161,6 +166,32 @@ bool fill_slowdown(const Scenario& scenario, const EvaluateOptions& options, Sec
 }
 
 }  // namespace
+
+std::optional<std::string> reroute_rule(const hardware::ClusterSpec& cluster) {
+  const hardware::NetworkSpec& network = cluster.network;
+  const bool flows = hardware::flows_share_links(cluster);
+  if (cluster.nodes == 1 || (network.links_down.empty() && !(flows && !network.faults.empty()))) {
+    return std::nullopt;
+  }
+  if (!flows) {
+    return "cluster.network.links_down: all groups and stages run at the pace of the broken node, "
+           "which is at most what it costs; with cluster.network.detail: flows those that cross it";
+  }
+  std::string rule = "cluster.network: ";
+  if (!network.links_down.empty()) {
+    rule +=
+        "a NIC that is down hands its traffic to the others of the group, or to the next of its "
+        "node";
+  }
+  if (!network.faults.empty()) {
+    const bool hashed = network.routing == hardware::Routing::static_ecmp;
+    rule += fmt::format("{}nothing goes around a slow NIC or switch; of a switch's uplinks {}",
+                        network.links_down.empty() ? "" : "; ",
+                        hashed ? "each keeps the flows that hash to it (static_ecmp)"
+                               : "each carries its part of all traffic in proportion to its rate");
+  }
+  return rule;
+}
 
 bool add_fault_steps(const Scenario& scenario, const EvaluateOptions& options,
                      run::FailureSpec& failures, std::vector<std::string>& assumed,

@@ -10,6 +10,7 @@
 // waits anyway costs nothing, one under the largest reduction costs most. A given step time takes
 // the same factor.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ namespace orrery::evaluate {
 [[nodiscard]] bool add_fault_steps(const scenario::Scenario& scenario,
                                    const EvaluateOptions& options, run::FailureSpec& failures,
                                    std::vector<std::string>& assumed, Diagnostics& diagnostics);
+
+// Where traffic goes that meets a slow or broken link of the cluster: one line for the answer;
+// nothing where all links are whole.
+[[nodiscard]] std::optional<std::string> reroute_rule(const hardware::ClusterSpec& cluster);
 
 // What an asynchronous save costs the steps beside it when the storage is reached over the network
 // of training (checkpoint.storage.network): an addition to its stall.

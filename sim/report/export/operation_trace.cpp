@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/report/export/step_counters.hpp"
 #include "sim/report/export/trace_words.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 
@@ -60,6 +61,7 @@ class OperationTrace {
       add_beside(device);
     }
     add_waits();
+    add_link_counters(evaluation_, builder_);
     return std::move(builder_).build();
   }
 

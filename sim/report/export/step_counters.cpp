@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/step/fabric/step_network.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 
 namespace orrery::report {
@@ -174,6 +175,21 @@ std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation, std::in
     }
   }
   return nic > BytesPerSecond{} ? carried(samples, nic) : samples;
+}
+
+void add_link_counters(const Evaluation& evaluation, TraceBuilder& builder) {
+  constexpr double kPercent = 100.0;
+  if (!evaluation.step.network || evaluation.step.network->links.empty()) {
+    return;
+  }
+  const TrackId network = builder.process("network");
+  for (const step::SharedLink& link : evaluation.step.network->links) {
+    const TrackId counter = builder.counter(network, link.name, "% of its rate");
+    builder.sample(counter, {}, 0.0);
+    for (const step::LinkLoad& sample : link.over_time) {
+      builder.sample(counter, sample.from, kPercent * sample.load);
+    }
+  }
 }
 
 }  // namespace orrery::report

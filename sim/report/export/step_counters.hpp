@@ -20,6 +20,7 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/report/evaluation.hpp"
+#include "sim/report/export/trace.hpp"
 
 namespace orrery::report {
 
@@ -51,5 +52,9 @@ struct LinkSample {
 [[nodiscard]] std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation,
                                                          std::int64_t stage,
                                                          BytesPerSecond nic = {});
+
+// Adds the load of each link on which flows lost time, the dearest first, as a counter of a process
+// "network"; nothing where flows do not share links.
+void add_link_counters(const Evaluation& evaluation, TraceBuilder& builder);
 
 }  // namespace orrery::report

@@ -10,7 +10,6 @@
 
 #include "sim/report/export/step_counters.hpp"
 #include "sim/report/export/trace_words.hpp"
-#include "sim/step/fabric/step_network.hpp"
 
 namespace orrery::report {
 
@@ -139,22 +138,6 @@ std::vector<Changes> running(const std::vector<Slice>& slices, std::size_t devic
 bool is_transfer(const Slice& slice) { return slice.task.stream != Stream::compute; }
 
 bool is_compute(const Slice& slice) { return slice.task.stream == Stream::compute; }
-
-// Links on which flows lost time, the dearest first.
-void add_link_counters(const Evaluation& evaluation, TraceBuilder& builder) {
-  constexpr double kPercent = 100.0;
-  if (!evaluation.step.network || evaluation.step.network->links.empty()) {
-    return;
-  }
-  const TrackId network = builder.process("network");
-  for (const step::SharedLink& link : evaluation.step.network->links) {
-    const TrackId counter = builder.counter(network, link.name, "% of its rate");
-    builder.sample(counter, {}, 0.0);
-    for (const step::LinkLoad& sample : link.over_time) {
-      builder.sample(counter, sample.from, kPercent * sample.load);
-    }
-  }
-}
 
 void add_device_counters(const Evaluation& evaluation, const std::vector<TrackId>& devices,
                          TraceBuilder& builder) {

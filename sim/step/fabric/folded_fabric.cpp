@@ -31,20 +31,16 @@ fabric::TopologySpec topology_spec(const hardware::ClusterSpec& cluster) {
   spec.nic_rate = network.nic_rate * cost::kNicShare;
   spec.routing = network.routing == hardware::Routing::static_ecmp ? fabric::Spreading::hashed
                                                                    : fabric::Spreading::even;
-  double taper = 1.0;
-  for (const hardware::NetworkTier& tier : network.tiers) {
+  for (std::size_t i = 0; i < network.tiers.size(); ++i) {
+    const hardware::NetworkTier& tier = network.tiers[i];
     if (tier.nodes >= cluster.nodes) {
       break;
     }
-    taper *= tier.oversubscription;
-    const bool by_rail = spec.tiers.empty() && spec.nics_per_node > 1 &&
-                         network.cross_rail != hardware::CrossRail::leaf;
-    const double ports = static_cast<double>(tier.nodes * (by_rail ? 1 : network.nics_per_node));
     spec.tiers.push_back(
         {.nodes = static_cast<std::int32_t>(tier.nodes),
          .oversubscription = tier.oversubscription,
-         .links = static_cast<std::int32_t>(std::max(std::llround(ports / taper), 1LL)),
-         .by_rail = by_rail});
+         .links = static_cast<std::int32_t>(hardware::uplinks_of_switch(network, i)),
+         .by_rail = hardware::has_rail_switches(network, i)});
   }
   spec.tiers.push_back({.nodes = spec.nodes});
   return spec;
@@ -111,6 +107,8 @@ class Folder {
   void add_group(const NetworkPath& path, const std::vector<Side>& sides);
   void add_reduction(const std::vector<Side>& sides);
   [[nodiscard]] std::vector<std::size_t> links_of(const hardware::NetworkFault& fault) const;
+  [[nodiscard]] double share_of(const hardware::NetworkFault& fault) const;
+  [[nodiscard]] std::size_t tier_of(const hardware::NetworkFault& fault) const;
   [[nodiscard]] std::vector<std::size_t> distinct(const std::vector<std::size_t>& apart,
                                                   std::vector<std::size_t>& alike) const;
   [[nodiscard]] bool covers(std::size_t a, std::size_t b) const;
@@ -433,7 +431,7 @@ FoldedFabric Folder::fold() {
     const hardware::NetworkFault& fault = cluster_.network.faults[i];
     for (const std::size_t link : faulty[i]) {
       if (const auto known = number.find(link); known != number.end()) {
-        folded.changes.push_back({to_sim_time(fault.from), known->second, fault.share});
+        folded.changes.push_back({to_sim_time(fault.from), known->second, share_of(fault)});
         if (fault.until) {
           folded.changes.push_back({to_sim_time(*fault.until), known->second, 1.0});
         }
@@ -445,47 +443,68 @@ FoldedFabric Folder::fold() {
   return folded;
 }
 
-std::vector<std::size_t> Folder::links_of(const hardware::NetworkFault& fault) const {
-  std::vector<std::size_t> links;
-  const fabric::TopologySpec& spec = topology_.spec();
-  const auto add_nics = [&](std::int32_t node, std::int32_t first, std::int32_t last) {
-    for (std::int32_t nic = first; nic <= last; ++nic) {
-      for (const Direction direction : {Direction::up, Direction::down}) {
-        links.push_back(topology_.nic({node, nic}, direction).index());
-      }
-    }
-  };
-  const auto add_uplinks = [&](std::size_t tier, std::int32_t node) {
-    const bool top = tier + 1 == spec.tiers.size();
-    const std::int32_t rails = spec.tiers[tier].by_rail ? spec.nics_per_node : 1;
-    for (std::int32_t i = 0; !top && i < rails * topology_.uplinks(tier); ++i) {
-      for (const Direction direction : {Direction::up, Direction::down}) {
-        links.push_back(topology_.uplink(tier, {node, i % rails}, i / rails, direction).index());
-      }
-    }
-  };
-  if (fault.node) {
-    const auto nic = static_cast<std::int32_t>(fault.nic.value_or(0));
-    add_nics(static_cast<std::int32_t>(*fault.node), nic, fault.nic ? nic : spec.nics_per_node - 1);
-    return links;
-  }
+// Above all nodes there are no uplinks: that tier stands for those beyond it.
+std::size_t Folder::tier_of(const hardware::NetworkFault& fault) const {
   std::size_t tier = 0;
   while (cluster_.network.tiers[tier].name != fault.tier) {
     ++tier;
   }
-  tier = std::min(tier, spec.tiers.size() - 1);
+  return std::min(tier, topology_.spec().tiers.size() - 1);
+}
+
+// Even routing makes the uplinks of a switch one link, of which some are slow.
+double Folder::share_of(const hardware::NetworkFault& fault) const {
+  if (!fault.uplinks || hashed_) {
+    return fault.share;
+  }
+  const double all = topology_.spec().tiers[tier_of(fault)].links;
+  return all == 0.0 ? 1.0 : 1.0 - static_cast<double>(*fault.uplinks) / all * (1.0 - fault.share);
+}
+
+std::vector<std::size_t> Folder::links_of(const hardware::NetworkFault& fault) const {
+  std::vector<std::size_t> links;
+  const fabric::TopologySpec& spec = topology_.spec();
+  const auto add = [&links](fabric::LinkId up, fabric::LinkId down) {
+    links.push_back(up.index());
+    links.push_back(down.index());
+  };
+  const auto add_nics = [&](std::int32_t node, std::int32_t first, std::int32_t last) {
+    for (std::int32_t nic = first; nic <= last; ++nic) {
+      add(topology_.nic({node, nic}, Direction::up), topology_.nic({node, nic}, Direction::down));
+    }
+  };
+  const auto add_uplinks = [&](std::size_t tier, std::int32_t node, std::int32_t most) {
+    const bool top = tier + 1 == spec.tiers.size();
+    const std::int32_t rails = !top && spec.tiers[tier].by_rail ? spec.nics_per_node : 1;
+    for (std::int32_t rail = 0; !top && rail < rails; ++rail) {
+      for (std::int32_t i = 0; i < std::min(most, topology_.uplinks(tier)); ++i) {
+        if (fault.rail.value_or(rail) == rail) {
+          add(topology_.uplink(tier, {node, rail}, i, Direction::up),
+              topology_.uplink(tier, {node, rail}, i, Direction::down));
+        }
+      }
+    }
+  };
+  const std::int32_t last = spec.nics_per_node - 1;
+  if (fault.node) {
+    const auto nic = static_cast<std::int32_t>(fault.nic.value_or(0));
+    add_nics(static_cast<std::int32_t>(*fault.node), nic, fault.nic ? nic : last);
+    return links;
+  }
+  const std::size_t tier = tier_of(fault);
   const std::int32_t size = spec.tiers[tier].nodes;
   const auto begin = static_cast<std::int32_t>(fault.block * size);
-  add_uplinks(tier, begin);
-  if (fault.part == hardware::FaultyPart::all) {
-    const std::int32_t end = std::min(begin + size, spec.nodes);
-    for (std::int32_t node = begin; node < end;
-         node += tier == 0 ? 1 : spec.tiers[tier - 1].nodes) {
-      if (tier == 0) {
-        add_nics(node, 0, spec.nics_per_node - 1);
-      } else {
-        add_uplinks(tier - 1, node);
-      }
+  add_uplinks(tier, begin, static_cast<std::int32_t>(fault.uplinks.value_or(INT32_MAX)));
+  if (fault.part != hardware::FaultyPart::all) {
+    return links;
+  }
+  const auto rail = static_cast<std::int32_t>(fault.rail.value_or(0));
+  const std::int32_t end = std::min(begin + size, spec.nodes);
+  for (std::int32_t node = begin; node < end; node += tier == 0 ? 1 : spec.tiers[tier - 1].nodes) {
+    if (tier == 0) {
+      add_nics(node, rail, fault.rail ? rail : last);
+    } else {
+      add_uplinks(tier - 1, node, INT32_MAX);
     }
   }
   return links;
