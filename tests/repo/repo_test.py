@@ -245,14 +245,14 @@ SAMPLES = {
         "README.md:3: docs/model.md#nowhere names no heading of docs/model.md",
         "README.md:3: #orreri names no heading of README.md", "README.md:7: none.md leads nowhere"]),
     "missing_documents": ({
-        "CHANGELOG.md": "### Accuracy\n### Features\n",
+        "CHANGELOG.md": "# Changelog\n",
         "CONTRIBUTING.md": "scripts/test\n",
         "LICENSE": "Apache License\n",
         "README.md": "scripts/demo\n",
         "docs/architecture.md": "",
         "docs/scenario.schema.json": '{"$schema": ""}',
         "sim/README.md": "scenario.yaml\n",
-    }, ["README.md:1: does not name scripts/test", "CHANGELOG.md:1: does not name ### Internals",
+    }, ["README.md:1: does not name scripts/test", "CHANGELOG.md:1: does not name ## 0.1.0",
         "docs/model.md: is missing"]),
     "unready_scripts": ({
         ".ci/run": (READY, True),

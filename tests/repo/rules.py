@@ -468,8 +468,8 @@ UNFINISHED = (r"\b(TO" "DO|FIX" "ME|XX" "X|HA" r"CK)\b|\bplace" r"holder|\bstub"
 MACHINE_PATH = r"(^|[^A-Za-z0-9_.-])/(ho" "me|wo" "rk|ro" "ot)/"
 MODELINE = "# yaml-language-server: $schema=../docs/scenario.schema.json"
 NEEDED = (("README.md", "scripts/demo"), ("README.md", "scripts/test"), ("LICENSE", "Apache License"),
-          ("CONTRIBUTING.md", "scripts/test"), ("CHANGELOG.md", "### Accuracy"), ("CHANGELOG.md", "### Features"),
-          ("CHANGELOG.md", "### Internals"), ("sim/README.md", "scenario.yaml"), ("docs/architecture.md", ""),
+          ("CONTRIBUTING.md", "scripts/test"), ("CHANGELOG.md", "## 0.1.0"),
+          ("sim/README.md", "scenario.yaml"), ("docs/architecture.md", ""),
           ("docs/model.md", ""), ("docs/scenario.schema.json", "$schema"))
 
 
