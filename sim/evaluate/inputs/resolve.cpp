@@ -14,6 +14,7 @@
 #include "sim/layout/domains.hpp"
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/scenario/load.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/costs/memory_budget.hpp"
 
@@ -206,7 +207,8 @@ std::optional<layout::Layout> layout_of(const scenario::Scenario& scenario,
                                          schedule::traits_of(scenario.step.schedule).placement);
   if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
     for (const layout::LayoutProblem& problem : *problems) {
-      diagnostics.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);
+      diagnostics.error(scenario.where(problem.key), problem.key,
+                        scenario::words_of(problem, scenario), problem.allowed);
     }
     return std::nullopt;
   }

@@ -195,6 +195,19 @@ TEST_F(Recipes, NoRecipeTakesTheOverlapFromAScheduleThatIsMadeForIt) {
   EXPECT_EQ(value_of(scenario, "overlap.expert"), std::nullopt);
 }
 
+// Of a layout a recipe sets what programs switch on by themselves, never a degree.
+TEST_F(Recipes, ARecipeShardsAndSplitsSequencesButSetsNoDegree) {
+  write_stack("recipes:\n" + entry("", "layout.sharding: zero1") +
+              entry("layout.tensor: \">=2\"", "layout.sequence_parallel: true"));
+  const Scenario two = read(scenario_text(kMoe, "software: mine\nlayout: {tensor: 2}\n"));
+  EXPECT_EQ(two.layout.sharding, layout::Sharding::zero1);
+  EXPECT_TRUE(two.layout.sequence_parallel);
+  const Scenario stated = read(scenario_text(
+      kMoe, "software: mine\nlayout: {tensor: 2, sharding: none, sequence_parallel: false}\n"));
+  EXPECT_EQ(stated.layout.sharding, layout::Sharding::none);
+  EXPECT_FALSE(stated.layout.sequence_parallel);
+}
+
 TEST_F(Recipes, AReleaseWithoutRecipesFollowsTheNearestOne) {
   write_stack("recipes:\n" + entry("release: [\"1.2\"]", "overlap.bucket: 1MB") +
               entry("release: [\"1.10\"]", "overlap.bucket: 10MB"));
