@@ -14,10 +14,10 @@
 #include <string_view>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/layout/layout_spec.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 
 namespace orrery::scenario {
 

@@ -53,16 +53,16 @@ CIRCULAR = ("gui", "sim/scenario")
 # Folder outside sim/ -> folders that it may include. No arrow points from sim/ to any of them. The rooms
 # of a folder may include what it may, and each other.
 PROGRAM_ARROWS = {
-    "kernels/reference": ("sim/kernels", "sim/base"),
+    "kernels/reference": ("sim/step/kernels", "sim/base"),
     "kernels/nvml": ("sim/base",),
-    "kernels/device": ("sim/kernels", "kernels/nvml", "sim/base"),
-    "kernels": ("sim/kernels", "kernels/device", "kernels/reference", "sim/base"),
-    "calibrate/samples": ("sim/kernels", "sim/base"),
-    "calibrate/plan": ("calibrate/samples", "sim/kernels", "sim"),
+    "kernels/device": ("sim/step/kernels", "kernels/nvml", "sim/base"),
+    "kernels": ("sim/step/kernels", "kernels/device", "kernels/reference", "sim/base"),
+    "calibrate/samples": ("sim/step/kernels", "sim/base"),
+    "calibrate/plan": ("calibrate/samples", "sim/step/kernels", "sim"),
     # The protocol knows the word Unsupported, but no device.
-    "calibrate/sweep": ("calibrate/samples", "calibrate/plan", "sim/kernels", "kernels/device", "kernels/nvml",
+    "calibrate/sweep": ("calibrate/samples", "calibrate/plan", "sim/step/kernels", "kernels/device", "kernels/nvml",
                         "sim/base"),
-    "calibrate/profile": ("calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/kernels", "sim"),
+    "calibrate/profile": ("calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/step/kernels", "sim"),
     "calibrate/import": ("calibrate/samples", "sim"),
     "calibrate/measure": ("calibrate", "kernels", "sim/base"),
     "calibrate/validate": ("calibrate", "kernels", "sim"),
@@ -79,7 +79,7 @@ PROGRAM_ARROWS = {
 }
 
 # Stages that the window may not look into: it shows an Evaluation and recomputes nothing.
-HIDDEN_FROM_GUI = ("sim/cost/", "sim/engine/", "sim/schedule/", "sim/yaml/")
+HIDDEN_FROM_GUI = ("sim/step/cost/", "sim/step/engine/", "sim/step/schedule/", "sim/base/yaml/")
 
 # What sim/ includes of no other project.
 FOREIGN = ("Eigen/", "Q", "cuda", "cublas", "cub/", "cudnn", "cutlass/", "mpi.h", "nccl", "nvml", "nvtx", "thrust/",

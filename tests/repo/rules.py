@@ -138,8 +138,8 @@ def foreign_includes(tree):
         for include in includes_of(file.text):
             if include.path.startswith(FOREIGN):
                 yield file, include.line, f"sim/ may not include {include.path}"
-            elif include.path.startswith("yaml-cpp/") and not re.match(r"sim/yaml/.*\.cpp$", file):
-                yield file, include.line, "only sim/yaml/*.cpp may include yaml-cpp"
+            elif include.path.startswith("yaml-cpp/") and not re.match(r"sim/base/yaml/.*\.cpp$", file):
+                yield file, include.line, "only sim/base/yaml/*.cpp may include yaml-cpp"
 
 
 @rule
@@ -381,7 +381,7 @@ def clocks(tree):
 @rule
 def names_that_decide(tree):
     for file in code(tree, "sim/", ends=(".cpp", ".hpp")):
-        if not file.startswith(("sim/model/op.", "sim/step/operations/", "sim/evaluate/explain/")):
+        if not file.startswith(("sim/step/model/op.", "sim/step/simulate/operations/", "sim/answer/evaluate/explain/")):
             for token in tokens_of(file.text):
                 if token.text == "part_name":
                     yield file, token.line, "what an operation is called decides nothing: use its part"

@@ -1,10 +1,10 @@
 // Keys of `cluster`: GPUs, nodes and the network between them.
 
-#include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/limits.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 
 namespace orrery::scenario {
 

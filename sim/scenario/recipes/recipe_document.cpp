@@ -6,10 +6,10 @@
 #include <array>
 #include <optional>
 
+#include "sim/base/yaml/flow_text.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/recipes/key_condition.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/yaml/flow_text.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

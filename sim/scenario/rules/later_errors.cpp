@@ -3,13 +3,13 @@
 #include <optional>
 #include <variant>
 
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/layout/layout_spec.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/rules/rules.hpp"
-#include "sim/schedule/schedule_spec.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/layout/layout_spec.hpp"
+#include "sim/step/schedule/schedule_spec.hpp"
 
 namespace orrery::scenario {
 

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/plan/space/plan_spec.hpp"
+#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
