@@ -1,6 +1,6 @@
 #pragma once
 
-// Replay of a TaskGraph event by event, to compare the linear pass with (sim/step/engine/replay.hpp).
+// Replay of a TaskGraph event by event, to compare the linear pass with (engine/replay.hpp).
 //
 // Each end of a task and each arrival of a delayed edge is an event of the queue. Both give the
 // same nanoseconds on every graph (integers: no rounding, no dependence on the order of sums).

@@ -121,7 +121,7 @@ using DerivedFigures = std::vector<std::pair<std::string_view, double>>;
 // symbol   | meaning                                                        | unit | origin
 // ---------|----------------------------------------------------------------|------|--------------
 // f        | clock of the step, at most the highest that was sustained      | MHz  | computed
-// c, m     | kernels that follow the clock (products, attention); the rest  | -    | sim/step/hardware
+// c, m     | kernels that follow the clock (products, attention); the rest  | -    | hardware
 // t        | time of a kernel's calls in the step, alone, at its own clock  | s    | base profile
 // P_c, P_m | power while a kernel of the kind ran alone: median of samples  | W    | measured
 // f_c      | clock while it ran alone: median of samples                    | MHz  | measured

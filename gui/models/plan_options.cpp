@@ -8,7 +8,7 @@
 
 #include "gui/models/tables/text.hpp"
 #include "sim/answer/plan/search/objective.hpp"
-#include "sim/answer/plan/space/plan_spec.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {

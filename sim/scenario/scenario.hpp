@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/run/hours_spec.hpp"
 #include "sim/run/rollout/rollout_spec.hpp"
 #include "sim/run/run_spec.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/model/model_spec.hpp"

@@ -4,8 +4,8 @@
 // TraceFiles -> TraceAnswer.
 //
 // Reading is done once and can be cancelled; the answer is recomputed whenever the scenario,
-// its answer or the chosen step changes. Numbers are those of `orrery compare`: sim/answer/trace measures,
-// sim/answer/evaluate compares.
+// its answer or the chosen step changes. Numbers are those of `orrery compare`: sim/answer/trace
+// measures, sim/answer/evaluate compares.
 
 #include <QStringList>
 #include <memory>

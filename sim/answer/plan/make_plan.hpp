@@ -17,9 +17,9 @@
 #include <string>
 
 #include "sim/answer/plan/result/plan.hpp"
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/sweep/team.hpp"
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/base/yaml/flow_text.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 

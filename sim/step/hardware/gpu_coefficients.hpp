@@ -1,6 +1,6 @@
 #pragma once
 
-// Constants of the laws of sim/step/cost that were fitted to measured kernels and collectives, one row
+// Constants of the laws of step/cost that were fitted to measured kernels and collectives, one row
 // each. They hold for every GPU, some by architecture; a GPU whose profile states one under
 // `coefficients` has its own:
 //

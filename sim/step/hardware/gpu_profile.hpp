@@ -48,7 +48,7 @@
 // attention           | rates of the best attention kernel; attention_kernels: those of other
 //                     | generations, which a stack names (software_profile.hpp)
 //
-// coefficients        | constants of the laws of sim/step/cost, where they are not those of every GPU
+// coefficients        | constants of the laws of step/cost, where they are not those of every GPU
 //                     | (gpu_coefficients.hpp)
 // kernels             | times of single kernels on one machine, where a calibration profile was
 //                     | given in place of this file (calibration_profile.hpp)

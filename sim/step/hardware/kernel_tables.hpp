@@ -1,8 +1,7 @@
 #pragma once
 
 // Kernels that were measured on this very machine, and the line through their times. Filled
-// from a calibration profile (calibration_profile.hpp); sim/step/cost/measured_kernels.hpp predicts from
-// it.
+// from a calibration profile (calibration_profile.hpp); cost/measured_kernels.hpp predicts from it.
 //
 //   line = a + b F + c B
 //

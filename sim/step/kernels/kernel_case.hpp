@@ -11,7 +11,7 @@
 // role        | which of its passes: forward, backward, fprop, dgrad, wgrad... | -    | plan
 // precision   | element type of the operands and how they are scaled           | -    | plan
 // axes        | extents, in the order of the table's row                       | 1    | plan
-// flop        | 2 m n k of products, attention as in sim/step/model/op.hpp; 0 where | FLOP | computed
+// flop        | 2 m n k of products, attention as in step/model/op.hpp; 0 where | FLOP | computed
 //             | the kernel only moves bytes                                    |      |
 // read,       | bytes that must cross the memory interface once                | byte | computed
 // written     |                                                                |      |
@@ -30,9 +30,9 @@
 // together.
 //
 // Assumptions: dense, contiguous operands; caches are cold (measure/ rotates the operands). As in
-// sim/step/model, what has one value per row or column beside a matrix (norm weights and statistics,
+// step/model, what has one value per row or column beside a matrix (norm weights and statistics,
 // tables of angles, routing) and the scales of products are not counted; scales that a cast writes
-// are. cross_entropy is one fused kernel per pass, while sim/step/model counts the copies of unfused
+// are. cross_entropy is one fused kernel per pass, while step/model counts the copies of unfused
 // stacks.
 
 #include <array>

@@ -138,7 +138,7 @@ TEST(WorkOfCases, CountsTheFlopOfTheModel) {
   }
 }
 
-// Casts with the transposed copy move what sim/step/model counts, but for a tensor whose scale is known.
+// Casts with the transposed copy move what the model counts, but for a tensor whose scale is known.
 TEST(WorkOfCases, CountsTheCastsOfTheModel) {
   const std::vector<std::pair<std::string, model::Fp8Scaling>> recipes = {
       {"fp8_tensor", model::Fp8Scaling::delayed},

@@ -29,12 +29,12 @@
 #include "sim/answer/plan/search/objective.hpp"
 #include "sim/answer/plan/search/search.hpp"
 #include "sim/answer/plan/space/candidate.hpp"
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/plan/space/published_layouts.hpp"
 #include "sim/answer/plan/trial_values.hpp"
 #include "sim/answer/report/evaluation.hpp"
 #include "sim/answer/report/metrics.hpp"
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::plan {

@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/report/evaluation.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/step/layout/layout_spec.hpp"
 
 namespace orrery::plan {

@@ -15,10 +15,10 @@
 #include <optional>
 #include <string_view>
 
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/plan/trial_values.hpp"
 #include "sim/answer/report/evaluation.hpp"
 #include "sim/answer/report/metrics.hpp"
+#include "sim/scenario/plan_spec.hpp"
 
 namespace orrery::plan {
 

@@ -25,10 +25,10 @@
 
 #include "sim/answer/plan/search/estimate.hpp"
 #include "sim/answer/plan/space/candidate.hpp"
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/plan/space/space.hpp"
 #include "sim/answer/plan/space/workbench.hpp"
 #include "sim/answer/sweep/team.hpp"
+#include "sim/scenario/plan_spec.hpp"
 
 namespace orrery::plan {
 

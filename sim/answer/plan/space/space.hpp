@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "sim/answer/plan/space/candidate.hpp"
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/plan/space/workbench.hpp"
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/plan_spec.hpp"
 
 namespace orrery::plan {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/plan/space/plan_spec.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/schedule/schedule_spec.hpp"

@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/plan/space/plan_spec.hpp"
 #include "sim/answer/plan/space/published_layouts.hpp"
 #include "sim/answer/plan/space/stack_offers.hpp"
 #include "sim/base/diagnostics.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/hardware/cluster_spec.hpp"
