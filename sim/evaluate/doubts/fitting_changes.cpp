@@ -156,7 +156,7 @@ std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
   if (found.empty()) {
     sentences.emplace_back(
         "no change of one or two keys fits (sharding, recomputation, degrees), nor do more nodes "
-        "with everything sharded and recomputed");
+        "with everything sharded and recomputed; `orrery plan` searches whole layouts");
   }
   for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
     sentences.push_back(sentence(found[i], search));

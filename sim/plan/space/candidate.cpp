@@ -87,6 +87,12 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
   if (written.locations.contains("layout.schedule")) {
     silent.step.schedule = planned.step.schedule;
   }
+  if (written.locations.contains("layout.sharding")) {
+    silent.sharding = planned.layout.sharding;
+  }
+  if (written.locations.contains("layout.sequence_parallel")) {
+    silent.sequence_parallel = planned.layout.sequence_parallel;
+  }
   written.recipe.silent = std::make_shared<const scenario::SilentSpecs>(std::move(silent));
   const std::optional<Scenario> read = scenario::with_recipes(written);
   if (!read) {
