@@ -12,10 +12,12 @@
 // measured < given), and its entries add up to `time`.
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
+#include "sim/model/op.hpp"
 
 namespace orrery::cost {
 
@@ -33,5 +35,14 @@ struct Cost {
 
 // The weaker of two kinds of source.
 [[nodiscard]] SourceKind weaker(SourceKind a, SourceKind b);
+
+// Small conversions shared by all costs. Internal to cost/.
+
+[[nodiscard]] constexpr double as_double(std::int64_t value) { return static_cast<double>(value); }
+
+// Below 16 bits: kernels and messages of such elements have rates of their own.
+[[nodiscard]] constexpr bool is_narrow(model::Dtype dtype) {
+  return dtype == model::Dtype::fp8 || dtype == model::Dtype::fp4;
+}
 
 }  // namespace orrery::cost

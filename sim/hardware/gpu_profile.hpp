@@ -44,12 +44,12 @@
 // memory              | bytes the driver shows, not nominal    | byte   | published
 // norm_kernels        | latency and share of hbm_bandwidth of the norms of an implementation,
 //                     | forward and backward, which a stack names (software_profile.hpp)
-// scan_kernels        | rate and chain of the scans of linear mixers, by kind (cost/scan.hpp)
+// scan_kernels        | rate and chain of the scans of linear mixers, by kind (ScanRate)
 // attention           | rates of the best attention kernel; attention_kernels: those of other
 //                     | generations, which a stack names (software_profile.hpp)
 //
 // coefficients        | constants of the laws of sim/cost, where they are not those of every GPU
-//                     | (gpu_coefficients.hpp)
+//                     | (gpu_profile.hpp)
 // kernels             | times of single kernels on one machine, where a calibration profile was
 //                     | given in place of this file (calibration_profile.hpp)
 //
@@ -62,17 +62,97 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
-#include "sim/hardware/gpu_coefficients.hpp"
 #include "sim/hardware/kernel_tables.hpp"
 #include "sim/model/op.hpp"
+#include "sim/yaml/kinds.hpp"
 
 namespace orrery::hardware {
+
+// Constants of the laws of sim/cost that were fitted to measured kernels and collectives, one row
+// each. They hold for every GPU, some by architecture; a GPU whose profile states one under
+// `coefficients` has its own:
+//
+//   coefficients:
+//     wave_exponent: {value: 0.8, source: measured, citation: "products of this card"}
+//
+// field   | meaning
+// --------|----------------------------------------------------------------------------------------
+// key     | as in a profile
+// member  | where GpuCoefficients holds it
+// value   | for every GPU, in seconds, bytes or 1
+// of_arch | in place of it for these architectures
+// range   | of the value
+// source  | where the value comes from
+// meaning | for people; the law is that of the file named
+//
+// A new constant is a member, a row, and its use. What stays in the code of the laws, and why, says
+// decision 34.
+
+enum class GpuArch;
+
+struct GpuCoefficients {
+  double exposed_memory = 0.0;
+  double grouped_exposed_memory = 0.0;
+  double wave_exponent = 0.0;
+  double misaligned_time = 0.0;
+  double block_ratio = 0.0;
+  double attention_full_ratio = 0.0;
+  double attention_backward_ratio = 0.0;
+  double attention_head_64 = 0.0;
+  double deterministic_time = 0.0;
+  double deterministic_fa2_time = 0.0;
+  double nvls_share = 0.0;
+  double direct_share = 0.0;
+  double ring_share = 0.0;
+  double message_share = 0.0;
+  Seconds call_time;
+  Seconds network_hop;
+  Seconds node_message;
+  Seconds network_message;
+  Seconds direct_base;
+  Seconds rail_hop;
+  Seconds remote_rank;
+  Seconds exchange_base;
+  Seconds exchange_network;
+  Seconds exchange_node;
+  double fill_per_latency = 0.0;
+  Bytes fill_bytes;
+  double fill_exponent = 0.0;
+};
+
+using GpuCoefficientMember =
+    std::variant<double GpuCoefficients::*, Seconds GpuCoefficients::*, Bytes GpuCoefficients::*>;
+
+struct OfArch {
+  GpuArch arch = {};
+  double value = 0.0;  // 0: none
+};
+
+struct GpuCoefficient {
+  std::string_view key;
+  GpuCoefficientMember member;
+  double value;
+  std::array<OfArch, 5> of_arch = {};
+  yaml::Range<double> range = {};
+  std::string_view source;
+  std::string_view meaning;
+
+  [[nodiscard]] double get(const GpuCoefficients& coefficients) const;
+  void set(GpuCoefficients& coefficients, double value) const;
+};
+
+[[nodiscard]] std::span<const GpuCoefficient> gpu_coefficients();
+
+// Those of a GPU whose profile states none.
+[[nodiscard]] const GpuCoefficients& usual_coefficients(GpuArch arch);
 
 struct CollectiveTables;
 
@@ -145,7 +225,7 @@ struct NormRate {
   Coefficient<Seconds> backward_latency;
 };
 
-// Scans of one kind (cost/scan.hpp).
+// Scans of one kind (cost/memory_bound.hpp).
 struct ScanRate {
   model::ScanKind kind = model::ScanKind::delta;
   Coefficient<BytesPerSecond> forward;  // at which the counted bytes move
@@ -177,7 +257,7 @@ struct GpuProfile {
   std::string name;                     // key in scenarios, e.g. "h100-sxm-80gb"
   std::string full_name;                // vendor's name
   std::string file;                     // where it was read from
-  std::vector<std::string> names = {};  // what drivers and data sets call it: gpu_names.hpp
+  std::vector<std::string> names = {};  // what drivers and data sets call it: profile_search.hpp
   GpuArch arch = GpuArch::hopper;
   std::string sold_as = {};  // preset of clusters: the machines in which alone it is sold
   std::int64_t sm_count = 0;

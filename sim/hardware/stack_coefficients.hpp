@@ -12,7 +12,7 @@
 // required | every profile states it
 // needed   | only profiles for which this is true state it; elsewhere it warns with `idle`
 // fit      | what step times may decide of it; absent: nothing
-// knob     | with which others it errs together (stack_knobs.hpp); empty: alone
+// knob     | with which others it errs together (stack_coefficients.hpp); empty: alone
 // meaning  | for people
 
 #include <optional>
@@ -91,5 +91,24 @@ struct StackCoefficient {
 };
 
 [[nodiscard]] std::span<const StackCoefficient> stack_coefficients();
+
+// Coefficients of a stack that err together, by how much, and what measures them. A row of
+// stack_coefficients.hpp names its knob.
+//
+// The error of a knob is the residual of the fit of its first coefficient, or kAssumedError without
+// one.
+
+inline constexpr double kAssumedError = 0.05;
+
+struct StackKnob {
+  std::string_view name;
+  std::string_view measured_by;  // a command
+
+  [[nodiscard]] double residual(const SoftwareProfile& software) const;  // 0: not fitted
+  [[nodiscard]] double error(const SoftwareProfile& software) const;
+  void move(SoftwareProfile& software, double factor) const;
+};
+
+[[nodiscard]] std::span<const StackKnob> stack_knobs();
 
 }  // namespace orrery::hardware

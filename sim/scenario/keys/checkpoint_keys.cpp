@@ -1,9 +1,9 @@
 // Keys of `checkpoint`: when the state is saved, what a save costs, and where its copies lie.
 
 #include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 

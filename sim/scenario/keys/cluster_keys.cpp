@@ -2,9 +2,9 @@
 
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/rules/rules.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 

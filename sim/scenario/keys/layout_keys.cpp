@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 

@@ -18,7 +18,7 @@ bool can_hang(const Draft& draft) {
                    [](const run::FailureCause& c) { return c.symptom == run::Symptom::hang; });
 }
 
-Key time_key(KeyText text, Lens<Seconds> lens) {
+Key stage_time_key(KeyText text, Lens<Seconds> lens) {
   return value_key<kind::Time>(std::move(text), kRecoverySpan, std::move(lens));
 }
 
@@ -84,7 +84,7 @@ void add_communicators(std::vector<Key>& keys) {
 }
 
 void add_detection(std::vector<Key>& keys) {
-  keys.push_back(time_key(
+  keys.push_back(stage_time_key(
       {.path = "recovery.watchdog",
        .note = "recovery.detect",
        .meaning = "Time without progress after which a hang counts as a "
@@ -92,7 +92,7 @@ void add_detection(std::vector<Key>& keys) {
        .example = "10min",
        .idle = {ORRERY_WHEN(in_run(d) && !can_hang(d), "no cause of failures hangs the job")}},
       ORRERY_AT(run.recovery.watchdog)));
-  keys.push_back(time_key(
+  keys.push_back(stage_time_key(
       {.path = "recovery.inspection",
        .note = "recovery.detect",
        .meaning = "Period of checks that find a hang or a crash by themselves: "
@@ -132,7 +132,7 @@ void add_failed_restarts(std::vector<Key>& keys) {
                   "rescheduled then.",
        .example = "0.1"},
       yaml::between(0.0, 0.99), ORRERY_AT(run.recovery.restart_fails)));
-  keys.push_back(time_key(
+  keys.push_back(stage_time_key(
       {.path = "recovery.failed_restart",
        .fallback = "0s",
        .meaning = "Time until a failed restart is given up.",

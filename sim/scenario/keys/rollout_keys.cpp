@@ -94,7 +94,7 @@ void add_generation(std::vector<Key>& keys) {
                            {0, 64}, ORRERY_AT(scenario.rollout->lag)));
 }
 
-void add_phases(std::vector<Key>& keys) {
+void add_rollout_phases(std::vector<Key>& keys) {
   keys.push_back(flag_key({.path = "rollout.old_log_probs",
                            .fallback = "true",
                            .meaning = "The trainer runs its forward over all answers first.",
@@ -160,7 +160,7 @@ std::vector<Key> rollout_keys() {
   std::vector<Key> keys;
   add_answers(keys);
   add_generation(keys);
-  add_phases(keys);
+  add_rollout_phases(keys);
   return keys;
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 #include "sim/step/step_spec.hpp"
 
 namespace orrery::scenario {

@@ -22,6 +22,7 @@
 // begin    | called before the rows of a mapping (of each item of a list) are read
 // end      | called after them, to put together what they stored
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,12 +30,28 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/units.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/yaml/document.hpp"
+#include "sim/yaml/kinds.hpp"
 #include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
+
+// Bounds that keys of several sections share. Internal to scenario/.
+
+inline constexpr Seconds kLongestSpan = days(25'000.0);
+inline constexpr yaml::Range<Seconds> kSpan = {std::nullopt, kLongestSpan, false};
+inline constexpr yaml::Range<Seconds> kPositiveSpan = {Seconds{}, kLongestSpan, true};
+inline constexpr std::int64_t kWidest = std::int64_t{1} << 24U;  // products of two stay exact
+inline constexpr std::int64_t kMostNodes = 1'000'000;
+inline constexpr std::int64_t kMostSequences = std::int64_t{1} << 30U;  // of one step
+inline constexpr std::int64_t kMostSteps = std::int64_t{1}
+                                           << 53U;  // doubles hold such counts exactly
+
+// What holds without a dimension of the model.
+inline constexpr std::string_view kOfPreset = "the preset's; required without one";
 
 // The parameters of a duration as they are met; put together when its mapping ends.
 struct DurationDraft {

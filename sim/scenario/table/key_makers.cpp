@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
-#include "sim/scenario/table/limits.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
