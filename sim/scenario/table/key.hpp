@@ -160,14 +160,11 @@ struct Key {
   [[nodiscard]] bool is_named(std::string_view word) const;  // by its name or an alias
 };
 
-// What a row of the table states in words.
-struct KeyText {
-  std::string path;
+// What only some rows state.
+struct KeyNotes {
   std::vector<std::string> aliases = {};
   std::string fallback = {};
   std::string note = {};
-  std::string meaning = {};
-  std::string example = {};
   bool required = false;
   std::vector<Idle> idle = {};
 };
