@@ -2,12 +2,6 @@
 
 // Cost of one operation on one GPU, and the provenance of each part of it.
 //
-// symbol    | meaning                                                        | unit | origin
-// ----------|----------------------------------------------------------------|------|---------
-// time      | busy time of the operation, launch gap included                | s    | computed
-// gap       | part of `time` in which the GPU waits for the host or a launch | s    | computed
-// by_source | `time` split by the kind of source its coefficients have       | s    | computed
-//
 // by_source books a term to the weakest coefficient in it (assumed < datasheet < published <
 // measured < given), and its entries add up to `time`.
 
@@ -22,8 +16,8 @@
 namespace orrery::cost {
 
 struct Cost {
-  Seconds time;
-  Seconds gap;
+  Seconds time;  // busy, launch gap included
+  Seconds gap;   // part of it in which the GPU waits for the host or a launch
   std::array<Seconds, kSourceKindCount> by_source{};
   Seconds extrapolated;  // part of `time` outside the valid range of its coefficients
 

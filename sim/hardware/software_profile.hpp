@@ -5,17 +5,6 @@
 // Its numbers are rows of stack_coefficients.hpp, with their meaning. Each starts with its neutral
 // value, that of a bare library, so that a profile without the key behaves as if there were none.
 //
-// switch             | meaning
-// -------------------|---------------------------------------------------------------------------
-// caches_fp8_weights | weights are cast once per step and kept in 8 bits beside the 16-bit ones;
-//                    | false: cast again for every micro-batch
-// attention_kernel   | generation of the fused kernels, a name of gpu_profile.hpp; absent: the best
-//                    | one that the GPU's profile knows
-// norm_kernel        | whose kernels compute the norms, a name of gpu_profile.hpp; absent: as other
-//                    | memory-bound kernels
-// block_products     | whose kernels multiply with scales of 128 values: the library's, or those of
-//                    | DeepGEMM (cost/gemm.hpp)
-//
 // Switches: selective_recompute says what `recompute: selective` means in the stack; context_method
 // and context_balanced how context ranks share a sequence; shards_master that FSDP's parameter
 // shard is the optimizer's master copy; keeps_root_gathered that tables and the last layer of FSDP
@@ -47,18 +36,6 @@ namespace orrery::hardware {
 // What is switched on in the mixture-of-experts layers of a training stack. One layout on one GPU
 // takes 1.5 to 2.9 times as long by these alone (Megatron Bridge performance summaries, 25.09 to
 // 26.06). The words are those of Megatron Core.
-//
-// option       | meaning
-// -------------|----------------------------------------------------------------------------------
-// dispatcher   | how tokens reach their experts. alltoall: a copy to every expert's rank, by NCCL.
-//              | deepep, hybridep: one copy to every node that holds one of them, and one to every
-//              | rank there over NVLink (DeepEP; its HybridEP branch needs fewer kernels)
-// grouped_gemm | per_expert: a loop of library calls, one for every expert of the rank.
-//              | grouped: one kernel for all of them. fused: activation and casts inside it too
-// cuda_graphs  | parts of a layer that are launched as a graph, so that the host launches them at
-//              | once: attn, mlp (of dense layers), moe_router (with the shared experts),
-//              | moe_preprocess, layer (all of it), full_iteration (the whole step)
-// attention_fp8 | attention multiplies in 8 bits
 //
 // Whether tokens are dropped is a matter of the model (capacity_factor).
 //
@@ -106,10 +83,13 @@ class GraphScopes {
 };
 
 struct ExpertOptions {
+  // alltoall: a copy to every expert's rank, by NCCL; deepep, hybridep: one to every node that
+  // holds one of them, and one to every rank there over NVLink (HybridEP needs fewer kernels).
   ExpertDispatcher dispatcher = ExpertDispatcher::alltoall;
+  // A loop of library calls, one kernel, or one with activation and casts inside it.
   GroupedGemm grouped_gemm = GroupedGemm::grouped;
-  GraphScopes cuda_graphs = {};
-  bool attention_fp8 = false;
+  GraphScopes cuda_graphs = {};  // moe_router holds the shared experts, mlp is that of dense layers
+  bool attention_fp8 = false;    // attention multiplies in 8 bits
 
   friend bool operator==(const ExpertOptions&, const ExpertOptions&) = default;
 };
@@ -240,15 +220,17 @@ struct SoftwareProfile {
   Coefficient<double> memory_error{
       0.05,
       {SourceKind::assumed, "the bar of the memory model: no run states a whole GPU's memory"}};
-  BlockProducts block_products = BlockProducts::library;
+  BlockProducts block_products =
+      BlockProducts::library;  // with scales of 128 values (cost/gemm.hpp)
   AttentionImplementation attention = AttentionImplementation::fused;
   // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
   // gradient in the parameters' type for every shape that a linear layer's weight has.
   bool keeps_empty_gradients = false;
-  std::optional<AttentionGeneration> attention_kernel = {};
-  std::optional<NormImplementation> norm_kernel = {};
-  bool caches_fp8_weights = true;
-  bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
+  std::optional<AttentionGeneration> attention_kernel =
+      {};                                              // absent: the best of the GPU's profile
+  std::optional<NormImplementation> norm_kernel = {};  // absent: as other memory-bound kernels
+  bool caches_fp8_weights = true;  // cast once a step and kept; false: for every micro-batch
+  bool dropout = false;            // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
   GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it
   bool fp8_tensor_gather = false;  // tensor-parallel gathers move FP8 where layers multiply in it

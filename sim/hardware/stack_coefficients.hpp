@@ -3,17 +3,6 @@
 // The numbers of a software profile, one row each: the reader of profiles, the fit, the
 // knobs and the documentation iterate over it. A new coefficient is a member of SoftwareProfile, a
 // row, and its use.
-//
-// field    | meaning
-// ---------|--------------------------------------------------------------------------------------
-// key      | as in the profile file
-// member   | where SoftwareProfile holds it; without the key it keeps its neutral value
-// range    | of the value, in seconds, bytes or 1
-// required | every profile states it
-// needed   | only profiles for which this is true state it; elsewhere it warns with `idle`
-// fit      | what step times may decide of it; absent: nothing
-// knob     | with which others it errs together (stack_coefficients.hpp); empty: alone
-// meaning  | for people
 
 #include <optional>
 #include <span>
@@ -68,14 +57,15 @@ struct FitBounds {
 
 struct StackCoefficient {
   std::string_view key;
-  StackMember member;
+  StackMember member;  // without the key it keeps its neutral value
   yaml::Range<double> range = {};
   bool required = false;
+  // Only profiles for which this is true state it; elsewhere it warns with `idle`.
   bool (*needed)(const SoftwareProfile&) = nullptr;
   std::string_view idle = {};
-  std::string_view advice = {};  // beside the warning
-  std::optional<FitBounds> fit = {};
-  std::string_view knob = {};
+  std::string_view advice = {};       // beside the warning
+  std::optional<FitBounds> fit = {};  // what step times may decide of it; absent: nothing
+  std::string_view knob = {};         // with which others it errs together; empty: alone
   std::string_view meaning;
 
   [[nodiscard]] Unit unit() const { return static_cast<Unit>(member.index() % 3); }
