@@ -13,7 +13,6 @@
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/hardware/calibration_profile.hpp"
-#include "sim/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 

@@ -7,8 +7,8 @@
 #include "sim/cost/attention.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
-#include "sim/hardware/neutral_stack.hpp"
-#include "sim/hardware/step_clock.hpp"
+#include "sim/hardware/calibration_profile.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/step/step_simulator.hpp"
 
 namespace orrery::calibrate {

@@ -24,8 +24,8 @@
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
 #include "sim/evaluate/catalog.hpp"
+#include "sim/hardware/calibration_profile.hpp"
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 

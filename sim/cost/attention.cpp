@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include "sim/cost/cost.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
-#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 

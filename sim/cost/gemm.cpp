@@ -6,9 +6,9 @@
 #include <span>
 
 #include "sim/base/check.hpp"
+#include "sim/cost/cost.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/cost/memory_bound.hpp"
-#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 

@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "sim/cost/collective.hpp"
+#include "sim/cost/cost.hpp"
 #include "sim/cost/fair_share.hpp"
 #include "sim/cost/link_rates.hpp"
-#include "sim/cost/numbers.hpp"
 
 namespace orrery::cost {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/cost/numbers.hpp"
+#include "sim/cost/cost.hpp"
 
 namespace orrery::cost {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "sim/cost/numbers.hpp"
+#include "sim/cost/cost.hpp"
 
 namespace orrery::cost {
 

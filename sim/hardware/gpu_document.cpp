@@ -7,7 +7,6 @@
 
 #include "sim/hardware/coefficient_reader.hpp"
 #include "sim/hardware/profile_document.hpp"
-#include "sim/hardware/read_profile.hpp"
 
 namespace orrery::hardware {
 

@@ -20,7 +20,6 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/hardware/calibration_profile.hpp"
 #include "sim/hardware/collective_tables.hpp"
-#include "sim/hardware/gpu_names.hpp"
 #include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/profile_search.hpp"
 #include "sim/hardware/software_profile.hpp"

@@ -8,7 +8,7 @@
 
 #include "sim/model/adapters.hpp"
 #include "sim/model/layer_blocks.hpp"
-#include "sim/model/widths.hpp"
+#include "sim/model/precision.hpp"
 
 namespace orrery::model {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/model/precision.hpp"
 #include "sim/model/recurrence.hpp"
 #include "sim/model/shard_dims.hpp"
-#include "sim/model/widths.hpp"
 
 namespace orrery::model {
 

@@ -1,5 +1,4 @@
-#include "sim/model/pass_builder.hpp"
-
+#include "sim/model/layer_blocks.hpp"
 #include "sim/model/precision.hpp"
 
 namespace orrery::model {

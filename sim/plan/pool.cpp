@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/layout/sharding_names.hpp"
+#include "sim/layout/layout_spec.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/yaml/kinds.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "sim/base/files/stop_point.hpp"
 #include "sim/evaluate/evaluate_options.hpp"
-#include "sim/hardware/stack_knobs.hpp"
+#include "sim/hardware/stack_coefficients.hpp"
 #include "sim/plan/search/estimate.hpp"
 
 namespace orrery::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::report {
 

@@ -6,7 +6,7 @@
 // -------------|--------------------------------------------------------------------------------
 // CSV          | quoted where RFC 4180 asks for it, quotes doubled
 // XML 1.0, SVG | & < > " and line ends as references; what no document may hold or no reader
-//              | can see (base/unicode.hpp) as ?
+//              | can see (base/text/text.hpp) as ?
 
 #include <string>
 #include <string_view>

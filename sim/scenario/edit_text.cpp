@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/fields.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {

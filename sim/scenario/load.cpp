@@ -11,7 +11,6 @@
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
-#include "sim/scenario/table/read_tree.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {

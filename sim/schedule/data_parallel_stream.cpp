@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/schedule/index.hpp"
+#include "sim/schedule/step_graph.hpp"
 
 namespace orrery::schedule {
 

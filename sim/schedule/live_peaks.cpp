@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "sim/schedule/index.hpp"
+#include "sim/schedule/step_graph.hpp"
 
 namespace orrery::schedule {
 

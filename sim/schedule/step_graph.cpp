@@ -11,8 +11,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/schedule/data_parallel_stream.hpp"
-#include "sim/schedule/index.hpp"
-#include "sim/schedule/task_kind.hpp"
 #include "sim/schedule/task_writer.hpp"
 
 namespace orrery::schedule {

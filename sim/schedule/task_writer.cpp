@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "sim/base/check.hpp"
-#include "sim/schedule/index.hpp"
 #include "sim/schedule/step_graph.hpp"
 
 namespace orrery::schedule {

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "sim/base/files/file.hpp"
-#include "sim/yaml/foreign.hpp"
 #include "sim/yaml/text_check.hpp"
 #include "sim/yaml/tree_builder.hpp"
 

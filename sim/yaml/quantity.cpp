@@ -12,7 +12,6 @@
 #include "sim/base/text/text.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/number_text.hpp"
-#include "sim/yaml/refused.hpp"
 #include "sim/yaml/scalar.hpp"
 
 namespace orrery::yaml {

@@ -17,7 +17,7 @@
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/evaluate/compare/compare_calibrations.hpp"
 #include "sim/evaluate/evaluate.hpp"
-#include "sim/hardware/neutral_stack.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/calibrate/calibration_file.hpp"

@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/base/text/untrusted_json.hpp"
 #include "sim/evaluate/evaluate.hpp"
 #include "sim/report/files/json_report.hpp"

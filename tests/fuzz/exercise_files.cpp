@@ -5,8 +5,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/files/sealed_line.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/files/journal_file.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/files/saved_evaluation.hpp"

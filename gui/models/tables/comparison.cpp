@@ -8,7 +8,7 @@
 #include "gui/timeline/side_by_side.hpp"
 #include "sim/report/files/difference.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {
 

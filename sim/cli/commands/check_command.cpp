@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "sim/base/files/file.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/cli/check/check_markdown.hpp"
 #include "sim/cli/check/checked_file.hpp"
 #include "sim/cli/check/junit.hpp"

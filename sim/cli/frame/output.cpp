@@ -13,7 +13,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::cli {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <variant>
 
-#include "sim/hardware/stack_knobs.hpp"
+#include "sim/hardware/stack_coefficients.hpp"
 
 namespace orrery::evaluate {
 

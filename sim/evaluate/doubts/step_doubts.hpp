@@ -7,7 +7,7 @@
 // symbol | meaning                                        | unit | origin
 // -------|------------------------------------------------|------|---------------------------
 // T      | step time with the knob moved, or as it is     | s    | step/
-// error  | of the knob, relative                          | 1    | hardware/stack_knobs.hpp
+// error  | of the knob, relative                          | 1    | hardware/stack_coefficients.hpp
 //
 // The two with the largest effect, the larger first; none below a thousandth of the step.
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/import_config/trees/source_keys.hpp"
-#include "sim/yaml/foreign.hpp"
+#include "sim/yaml/document.hpp"
 #include "sim/yaml/text_check.hpp"
 
 #ifdef ORRERY_TOML

@@ -20,7 +20,7 @@
 #include "sim/report/text/printed_quantiles.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/scenario/table/fields.hpp"
 #include "sim/yaml/kinds.hpp"
 
 namespace orrery::plan {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/layout/sharding_names.hpp"
+#include "sim/layout/layout_spec.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
 #include "sim/schedule/schedule.hpp"

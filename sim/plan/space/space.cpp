@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/layout/sharding_names.hpp"
+#include "sim/layout/layout_spec.hpp"
 #include "sim/plan/space/rules.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 

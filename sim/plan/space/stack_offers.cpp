@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/layout/sharding_names.hpp"
+#include "sim/layout/layout_spec.hpp"
 
 namespace orrery::plan {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "sim/base/text/text.hpp"
-#include "sim/scenario/table/limits.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/reader.hpp"
 

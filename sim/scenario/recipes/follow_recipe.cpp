@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "sim/hardware/gpu_profile.hpp"
-#include "sim/scenario/recipes/key_condition.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "sim/cost/cost_model.hpp"
-#include "sim/hardware/expert_options.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/model/transformer_ops.hpp"
 #include "sim/step/costs/documents.hpp"
 #include "sim/step/costs/stage_costs.hpp"

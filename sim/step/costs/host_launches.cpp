@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "sim/cost/attention.hpp"
-#include "sim/cost/scan.hpp"
+#include "sim/cost/memory_bound.hpp"
 
 namespace orrery::step {
 

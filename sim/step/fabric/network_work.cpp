@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/schedule/task_kind.hpp"
+#include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/data_parallel_costs.hpp"
 #include "sim/step/costs/layer_costs.hpp"
 

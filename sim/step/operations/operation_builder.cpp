@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/schedule/task_kind.hpp"
+#include "sim/schedule/step_graph.hpp"
 #include "sim/step/costs/speed_spread.hpp"
 #include "sim/step/operations/operation_names.hpp"
 #include "sim/step/operations/operation_sequences.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "sim/base/check.hpp"
-#include "sim/schedule/task_kind.hpp"
+#include "sim/schedule/step_graph.hpp"
 #include "sim/step/replay/combined_step.hpp"
 
 namespace orrery::step {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sim/base/percent.hpp"
-#include "sim/layout/sharding_names.hpp"
+#include "sim/layout/layout_spec.hpp"
 #include "sim/report/table.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
 

@@ -29,7 +29,7 @@
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/neutral_stack.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/layout/placement.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"

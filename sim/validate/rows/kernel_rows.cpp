@@ -18,7 +18,7 @@
 #include "sim/cost/attention.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/memory_bound.hpp"
-#include "sim/hardware/neutral_stack.hpp"
+#include "sim/hardware/software_profile.hpp"
 #include "sim/model/precision.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"

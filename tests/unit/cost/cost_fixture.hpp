@@ -8,7 +8,6 @@
 
 #include "sim/hardware/cluster_spec.hpp"
 #include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/neutral_stack.hpp"
 #include "sim/hardware/software_profile.hpp"
 #include "sim/layout/placement.hpp"
 

@@ -1,8 +1,6 @@
 // Every constant of the laws that is a row of a table decides a time, and a profile can state its
 // own.
 
-#include "sim/hardware/gpu_coefficients.hpp"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -15,6 +13,7 @@
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/hierarchical_exchange.hpp"
 #include "sim/cost/transfer.hpp"
+#include "sim/hardware/gpu_profile.hpp"
 #include "sim/hardware/stack_coefficients.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 

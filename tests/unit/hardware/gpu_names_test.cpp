@@ -1,5 +1,3 @@
-#include "sim/hardware/gpu_names.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "sim/hardware/profile_reader.hpp"
+#include "sim/hardware/profile_search.hpp"
 #include "sim/yaml/document.hpp"
 #include "tests/checkout.hpp"
 

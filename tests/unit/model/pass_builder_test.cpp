@@ -1,5 +1,4 @@
-#include "sim/model/pass_builder.hpp"
-
+#include "sim/model/layer_blocks.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/scenario/table/fields.hpp"
 #include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {

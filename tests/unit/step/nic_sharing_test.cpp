@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/hardware/neutral_stack.hpp"
+#include "sim/hardware/software_profile.hpp"
 
 namespace orrery::step {
 namespace {

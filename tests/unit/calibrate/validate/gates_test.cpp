@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "calibrate/validate/validate_command.hpp"
-#include "sim/hardware/step_clock.hpp"
+#include "sim/hardware/calibration_profile.hpp"
 #include "sim/kernels/kernel_case.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 
