@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/step/costs/mixed_gpus.hpp"
 #include "sim/step/costs/speed_spread.hpp"
 #include "sim/step/fabric/flow_replay.hpp"
 #include "sim/step/fabric/share_links.hpp"

@@ -11,11 +11,10 @@
 #include "sim/layout/sharding.hpp"
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
-#include "sim/step/costs/cost_memo.hpp"
+#include "sim/step/costs/costing.hpp"
 #include "sim/step/costs/data_parallel_costs.hpp"
 #include "sim/step/costs/host_launches.hpp"
 #include "sim/step/costs/layer_costs.hpp"
-#include "sim/step/costs/nic_sharing.hpp"
 #include "sim/step/costs/offload.hpp"
 #include "sim/step/costs/optimizer_costs.hpp"
 

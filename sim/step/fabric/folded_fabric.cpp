@@ -12,7 +12,6 @@
 #include "sim/cost/link_rates.hpp"
 #include "sim/fabric/topology.hpp"
 #include "sim/step/fabric/job_places.hpp"
-#include "sim/step/fabric/replica_classes.hpp"
 
 namespace orrery::step {
 

@@ -1,8 +1,6 @@
 // Replicas in classes: what falls apart and what does not, and that a step of the classes is the
 // step of all replicas one by one.
 
-#include "sim/step/fabric/replica_classes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -12,6 +10,7 @@
 #include "sim/schedule/schedule.hpp"
 #include "sim/step/costs/speed_spread.hpp"
 #include "sim/step/fabric/flow_replay.hpp"
+#include "sim/step/fabric/job_places.hpp"
 #include "sim/step/fabric/share_links.hpp"
 #include "sim/step/step_structure.hpp"
 #include "tests/unit/step/step_fixture.hpp"
