@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/trace/contains.hpp"
+#include "sim/trace/trace_event.hpp"
 
 namespace orrery::trace {
 

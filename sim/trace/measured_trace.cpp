@@ -16,7 +16,7 @@
 #include "sim/base/text/text.hpp"
 #include "sim/trace/activity_collector.hpp"
 #include "sim/trace/gpu_activity.hpp"
-#include "sim/trace/step_windows.hpp"
+#include "sim/trace/measured_step.hpp"
 
 namespace orrery::trace {
 

@@ -12,7 +12,6 @@
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::validate {
 

@@ -11,13 +11,12 @@
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/training_log.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/evaluation.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/report/step_band.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::cli {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/doubts/what_if_step.hpp"
+#include "sim/evaluate/doubts/recipe_effects.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/step_simulator.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/base/text/format.hpp"
-#include "sim/report/escape.hpp"
+#include "sim/report/table.hpp"
 #include "sim/step/costs/unit_times.hpp"
 
 namespace orrery::report {

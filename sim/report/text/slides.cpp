@@ -10,7 +10,6 @@
 #include "sim/base/text/format.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 
 namespace orrery::report {
 

@@ -12,6 +12,79 @@
 
 namespace orrery::report {
 
+// The section ROLLOUT of the screen: a step of reinforcement learning by phase.
+
+namespace {
+
+std::string pools_text(const run::RolloutResult& rollout) {
+  const std::int64_t trainers = rollout.gpus - rollout.generators;
+  return trainers > 0 ? fmt::format("{} GPUs generate, {} train", rollout.generators, trainers)
+                      : fmt::format("{} GPUs generate and train in turn", rollout.generators);
+}
+
+}  // namespace
+
+void add_rollout(TextPage& page, const Evaluation& evaluation) {
+  if (!evaluation.rollout) {
+    return;
+  }
+  const run::RolloutResult& rollout = *evaluation.rollout;
+  page.section("ROLLOUT", fmt::format("{} from update to update: {} answers, {} tokens; {}",
+                                      page.paint(Ink::strong, format_time(rollout.step)),
+                                      format_integer(rollout.answers), format_count(rollout.tokens),
+                                      pools_text(rollout)));
+  constexpr std::size_t kLabel = 28;
+  constexpr std::size_t kShare = 10;
+  constexpr std::size_t kTime = 11;
+  constexpr std::size_t kBar = 34;
+  for (const run::RolloutPhase& phase : rollout.phases) {
+    const double share = phase.time / rollout.step;
+    page.line(pad_right(std::string(phase.name), kLabel) + pad_left(share_text(share), kShare) +
+              pad_left(format_time(phase.time), kTime) + "  " +
+              page.bar(std::min(share, 1.0), kBar));
+  }
+  page.line(fmt::format("the longest answer, {} tokens, takes {} more than the mean one",
+                        format_integer(static_cast<std::int64_t>(std::llround(rollout.longest))),
+                        format_time(rollout.tail)));
+  if (rollout.answer) {
+    page.line(fmt::format("a thousand answers cost {}", format_money(*rollout.answer * kKilo)));
+  }
+  if (rollout.gpus > rollout.generators) {
+    page.line(fmt::format("the trainer waits {} of it, the generator {}",
+                          format_time(rollout.trainer_waits),
+                          format_time(rollout.generator_waits)));
+  }
+  if (rollout.balanced) {
+    page.line(fmt::format("{} generating GPUs would keep pace with the trainer",
+                          format_count(std::ceil(*rollout.balanced))));
+  }
+}
+
+// The section BUDGET of the screen: what the compute of a run would train by fitted laws.
+
+void add_budget(TextPage& page, const Evaluation& evaluation) {
+  if (!evaluation.budget) {
+    return;
+  }
+  const run::BudgetAnswer& budget = *evaluation.budget;
+  page.section("BUDGET",
+               fmt::format("{:.3g} FLOP: {} tokens for {} active parameters, {:.3g} tokens each",
+                           in_flop(budget.compute), format_count(budget.tokens),
+                           format_count(budget.parameters), budget.tokens / budget.parameters));
+  for (const run::ScalingLaw& law : run::kScalingLaws) {
+    const run::LawOptimum best = run::optimum(law, budget.compute);
+    std::string line = fmt::format("{}: {} parameters on {} tokens, {:.3g} each", law.name,
+                                   format_count(best.parameters), format_count(best.tokens),
+                                   best.tokens / best.parameters);
+    if (&law == run::kScalingLaws.begin()) {
+      const run::OptimumSpread spread = run::optimum_spread(budget.compute);
+      line += fmt::format("; 8 of 10 refits from {} to {} parameters", format_count(spread.low),
+                          format_count(spread.high));
+    }
+    page.line(line);
+  }
+}
+
 namespace {
 
 constexpr std::size_t kMostSwitches = 2;

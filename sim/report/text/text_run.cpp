@@ -6,7 +6,6 @@
 #include "sim/base/text/format.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/text/text_sections.hpp"
 
 namespace orrery::report {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/text/format.hpp"
+#include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 
 namespace orrery::report {
 
