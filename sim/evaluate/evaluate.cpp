@@ -241,8 +241,7 @@ void warn_of_the_stack(const scenario::Scenario& scenario, const cost::CostModel
   const hardware::GpuArch arch = costs.gpu().arch;
   const auto& vendors = software.vendors;
   const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
-  if (!vendors.empty() &&
-      std::find(vendors.begin(), vendors.end(), hardware::vendor_of(arch)) == vendors.end()) {
+  if (!vendors.empty() && std::ranges::find(vendors, hardware::vendor_of(arch)) == vendors.end()) {
     diagnostics.warning(scenario.where("software"), "software",
                         fmt::format("{} runs on GPUs of {}, and {} is none of them", software.name,
                                     fmt::join(vendors, " and "), costs.gpu().name));

@@ -78,8 +78,8 @@ std::optional<Delta> delta(const Outcome& before, const RunPlan& changed,
 // Takes `less` from the longest stage of every cause's recovery.
 void shorten_recovery(RunPlan& plan, Seconds less) {
   for (auto& stages : plan.recovery.stages) {
-    auto longest = std::max_element(
-        stages.begin(), stages.end(),
+    auto longest = std::ranges::max_element(
+        stages,
         [](const run::Duration& a, const run::Duration& b) { return run::mean(a) < run::mean(b); });
     const Seconds before = run::mean(*longest);
     *longest = run::scaled(*longest, std::max(0.0, (before - less) / before));
@@ -93,8 +93,8 @@ void fewer_failures(RunPlan& plan) {
 
 // Whether some failure takes a node away.
 bool takes_nodes(const RunPlan& plan) {
-  return plan.mtbf && std::any_of(plan.causes.begin(), plan.causes.end(),
-                                  [](const auto& cause) { return cause.takes_nodes > 0; });
+  return plan.mtbf &&
+         std::ranges::any_of(plan.causes, [](const auto& cause) { return cause.takes_nodes > 0; });
 }
 
 double metric(const report::Evaluation& evaluation, MetricId id) {
@@ -262,10 +262,9 @@ std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
                         .without = change.without});
     }
   }
-  std::stable_sort(
-      levers.begin(), levers.end(), [](const report::Lever& a, const report::Lever& b) {
-        return std::pair(a.cost_delta, a.finish_delta) < std::pair(b.cost_delta, b.finish_delta);
-      });
+  std::ranges::stable_sort(levers, [](const report::Lever& a, const report::Lever& b) {
+    return std::pair(a.cost_delta, a.finish_delta) < std::pair(b.cost_delta, b.finish_delta);
+  });
   return levers;
 }
 

@@ -94,8 +94,8 @@ void read_job(yaml::MappingReader& reader, const std::string& file_name, JobsFil
   for (const std::int64_t node : nodes.value_or(std::vector<std::int64_t>{})) {
     job.nodes.push_back(static_cast<std::int32_t>(node));
   }
-  const bool known = std::any_of(file.jobs.begin(), file.jobs.end(),
-                                 [&](const JobEntry& other) { return other.name == job.name; });
+  const bool known =
+      std::ranges::any_of(file.jobs, [&](const JobEntry& other) { return other.name == job.name; });
   if (known) {
     reader.error("name", fmt::format("two jobs are called {}", job.name), "different names");
   }
@@ -111,8 +111,8 @@ void read_cluster(yaml::MappingReader& reader, JobsFile& file) {
   if (const yaml::Value* network = reader.take_required(
           "network", "a mapping with the keys of cluster.network", "{preset: infiniband-400g}")) {
     file.network = {"cluster.network", yaml::flow_text(*network), network->where};
-    const auto detail = std::find_if(network->entries.begin(), network->entries.end(),
-                                     [](const auto& entry) { return entry.key == "detail"; });
+    const auto detail = std::ranges::find_if(
+        network->entries, [](const auto& entry) { return entry.key == "detail"; });
     if (detail != network->entries.end() && detail->value.text == "ranks") {
       file.detail = hardware::NetworkDetail::ranks;
     } else if (detail != network->entries.end() && detail->value.text != "flows") {
@@ -135,8 +135,8 @@ void read_expectations(yaml::MappingReader& reader, JobsFile& file) {
     if (!made) {
       continue;
     }
-    const bool known = std::any_of(file.jobs.begin(), file.jobs.end(),
-                                   [&](const JobEntry& job) { return job.name == made->job; });
+    const bool known =
+        std::ranges::any_of(file.jobs, [&](const JobEntry& job) { return job.name == made->job; });
     if (!known) {
       reader.diagnostics().error(made->where, "expect",
                                  fmt::format("no job is called `{}`", made->job), "a name of jobs");
@@ -162,15 +162,14 @@ std::optional<JobsExpectation> parse_jobs_expectation(std::string_view text,
   if (at == std::string_view::npos) {
     return wrong(fmt::format("`{}` compares nothing", text), kForm);
   }
-  const auto* const sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const auto& each) {
-    return text.substr(at).starts_with(each.first);
-  });
+  const auto* const sign = std::ranges::find_if(
+      kSigns, [&](const auto& each) { return text.substr(at).starts_with(each.first); });
   made.comparison = sign->second;
   const std::string_view operand = trimmed(text.substr(0, at));
   const std::size_t dot = operand.rfind('.');
   const std::string_view name = dot == std::string_view::npos ? "" : operand.substr(dot + 1);
-  const auto* const metric = std::find_if(kMetrics.begin(), kMetrics.end(),
-                                          [&](const auto& each) { return each.first == name; });
+  const auto* const metric =
+      std::ranges::find_if(kMetrics, [&](const auto& each) { return each.first == name; });
   if (metric == kMetrics.end()) {
     return wrong(fmt::format("`{}` is no metric of a job", operand), kForm);
   }

@@ -113,8 +113,7 @@ class PlaceSearch {
     for (TriedPlacement& one : tried_) {
       one.lost = lost(one.answer);
     }
-    std::stable_sort(tried_.begin(), tried_.end(),
-                     [](const auto& a, const auto& b) { return a.lost < b.lost; });
+    std::ranges::stable_sort(tried_, [](const auto& a, const auto& b) { return a.lost < b.lost; });
   }
 
   const SharedCluster& cluster_;
@@ -207,7 +206,7 @@ class Places {
         ranked.emplace_back(before++, static_cast<std::int32_t>(node));
       }
     }
-    std::sort(ranked.begin(), ranked.end());
+    std::ranges::sort(ranked);
     std::vector<std::int32_t> nodes;
     for (const auto& [rank, node] : ranked) {
       nodes.push_back(node);
@@ -253,16 +252,14 @@ std::vector<TriedPlacement> find_places(const SharedCluster& cluster, std::stop_
 }
 
 const step::SharedJobResult& ClusterAnswer::result_of(const std::string& job) const {
-  const auto found = std::find_if(jobs.begin(), jobs.end(),
-                                  [&job](const PlacedJob& placed) { return placed.name == job; });
+  const auto found = std::ranges::find(jobs, job, &PlacedJob::name);
   ORRERY_CHECK(found != jobs.end(), "no job is called {}", job);
   return result.jobs[static_cast<std::size_t>(found - jobs.begin())];
 }
 
 bool ClusterAnswer::meets_expectations() const {
-  return std::all_of(expect.begin(), expect.end(), [this](const JobsExpectation& line) {
-    return holds(line, result_of(line.job));
-  });
+  return std::ranges::all_of(
+      expect, [this](const JobsExpectation& line) { return holds(line, result_of(line.job)); });
 }
 
 std::optional<SharedCluster> SharedCluster::load(

@@ -134,8 +134,7 @@ std::vector<JobsLink> worst_links(const FoldedFabric& fabric, const FlowRun& run
       found.emplace_back(all, std::move(shared));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 10;
   std::vector<JobsLink> links;
   for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) {

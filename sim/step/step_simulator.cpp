@@ -122,9 +122,9 @@ void account_for_trust(StepResult& result, const StageCosts& costs, const StepIn
 // The device that waits least: its operations decide the step.
 std::int64_t busiest_device(const StepResult& result) {
   const auto& ledgers = result.stage_ledgers;
-  const auto least = std::min_element(
-      ledgers.begin(), ledgers.end(),
-      [](const auto& a, const auto& b) { return waiting_for_others(a) < waiting_for_others(b); });
+  const auto least = std::ranges::min_element(ledgers, [](const auto& a, const auto& b) {
+    return waiting_for_others(a) < waiting_for_others(b);
+  });
   return least - ledgers.begin();
 }
 

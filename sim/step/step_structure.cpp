@@ -197,7 +197,7 @@ std::optional<StepProblem> graph_too_large(const schedule::Schedule& schedule,
   for (std::size_t d = 0; d < schedule.lists.size(); ++d) {
     int buckets = 1;
     if (cuts_every_pass(options.comm) && !options.buckets.empty()) {
-      buckets = *std::max_element(options.buckets[d].begin(), options.buckets[d].end());
+      buckets = *std::ranges::max_element(options.buckets[d]);
     }
     constexpr double kTasksPerBucket = 2.0;  // the pass and its gather or reduction
     tasks += static_cast<double>(schedule.lists[d].size()) * static_cast<double>(buckets) *

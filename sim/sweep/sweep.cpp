@@ -152,7 +152,7 @@ bool is_run_section(std::string_view section) {
   constexpr std::array<std::string_view, 10> kSections = {
       "name",     "training", "evaluation", "failures",   "checkpoint",
       "recovery", "capacity", "prices",     "simulation", "expect"};
-  return std::find(kSections.begin(), kSections.end(), section) != kSections.end();
+  return std::ranges::find(kSections, section) != kSections.end();
 }
 
 }  // namespace orrery::sweep

@@ -8,8 +8,7 @@ namespace orrery::trace {
 
 SpanSet SpanSet::of(std::vector<Span> spans) {
   std::erase_if(spans, [](const Span& span) { return span.end <= span.begin; });
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::ranges::sort(spans, {}, &Span::begin);
   SpanSet set;
   for (const Span& span : spans) {
     if (!set.spans_.empty() && span.begin <= set.spans_.back().end) {
@@ -87,7 +86,7 @@ SpanSet SpanSet::within(Span window) const {
 bool is_gpu_category(std::string_view category) {
   constexpr std::array<std::string_view, 6> kCategories = {"kernel", "gpu_memcpy", "gpu_memset",
                                                            "Kernel", "Memcpy",     "Memset"};
-  return std::find(kCategories.begin(), kCategories.end(), category) != kCategories.end();
+  return std::ranges::find(kCategories, category) != kCategories.end();
 }
 
 }  // namespace orrery::trace

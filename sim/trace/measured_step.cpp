@@ -69,8 +69,8 @@ MarkedWork work_of(const Annotation& mark, const Activities& activities, bool la
 
 std::vector<StepWindow> windows_of_marks(const std::vector<const Annotation*>& marks,
                                          const Activities& activities) {
-  const bool launches = std::any_of(activities.begin(), activities.end(),
-                                    [](const GpuActivity* one) { return one->launch.has_value(); });
+  const bool launches = std::ranges::any_of(
+      activities, [](const GpuActivity* one) { return one->launch.has_value(); });
   std::vector<StepWindow> windows;
   for (const Annotation* mark : marks) {
     const MarkedWork work = work_of(*mark, activities, launches);

@@ -30,8 +30,7 @@ constexpr std::array<DataFormat, 7> kFormats = {{
 }};
 
 const DataFormat* find_format(std::string_view name) {
-  const auto found = std::find_if(kFormats.begin(), kFormats.end(),
-                                  [name](const DataFormat& f) { return f.name == name; });
+  const auto found = std::ranges::find(kFormats, name, &DataFormat::name);
   return found == kFormats.end() ? nullptr : &*found;
 }
 

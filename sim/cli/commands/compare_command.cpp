@@ -292,9 +292,9 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
     other = scenario_file(other, options.evaluation.quiet);
   }
   options.second = options.others.front();
-  const auto traces = std::count_if(
-      options.others.begin(), options.others.end(),
-      [](const std::string& file) { return file != "-" && trace::is_trace_file(file); });
+  const auto traces = std::ranges::count_if(options.others, [](const std::string& file) {
+    return file != "-" && trace::is_trace_file(file);
+  });
   if (traces > 0) {
     if (static_cast<std::size_t>(traces) < options.others.size()) {
       throw UsageError("compare: beside the scenario all files must be traces");

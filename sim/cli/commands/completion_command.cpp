@@ -76,8 +76,7 @@ void add_hardware_options(CommandInfo& validate) {
     if (option.names.empty() || find_option(validate, option.names.back()) != nullptr) {
       continue;
     }
-    std::replace(option.names.begin(), option.names.end(), std::string(kInCalibrate),
-                 std::string(kHardware));
+    std::ranges::replace(option.names, std::string(kInCalibrate), std::string(kHardware));
     option.required = false;
     option.group = "With " + std::string(kHardware);
     validate.options.push_back(std::move(option));
@@ -144,9 +143,7 @@ CommandInfo program_table(const CLI::App& app, std::string_view command) {
   };
   for (CommandInfo& child : table.commands) {
     const auto externals = external_commands();
-    const auto external =
-        std::find_if(externals.begin(), externals.end(),
-                     [&child](const ExternalCommand& one) { return one.name == child.name; });
+    const auto external = std::ranges::find(externals, child.name, &ExternalCommand::name);
     if (external != externals.end() && wanted(child.name)) {
       replace_by_program(child, *external);
     }

@@ -38,8 +38,8 @@ constexpr std::string_view kStandardStream = "-";
 
 bool is_output(const CLI::Option& option) {
   const auto& names = option.get_lnames();
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return std::find(kOutputs.begin(), kOutputs.end(), name) != kOutputs.end();
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return std::ranges::find(kOutputs, name) != kOutputs.end();
   });
 }
 
@@ -106,11 +106,11 @@ bool is_found_by_name(const Words& words, const std::string& output) {
   const auto leads_there = [&](const std::string& word) {
     return is_same_file(output, evaluate::find_scenario(word).path);
   };
-  if (std::any_of(words.scenarios.begin(), words.scenarios.end(), leads_there) ||
+  if (std::ranges::any_of(words.scenarios, leads_there) ||
       (words.of_scenario && hardware::is_profile_in(words.profiles, output))) {
     return true;
   }
-  if (std::none_of(words.inputs.begin(), words.inputs.end(), is_named)) {
+  if (std::ranges::none_of(words.inputs, is_named)) {
     return false;
   }
   std::vector<fs::path> directories = words.profiles;
@@ -170,8 +170,7 @@ void check_outputs(const CLI::App& command, std::string_view name) {
   for (auto output = words.outputs.begin(); output != words.outputs.end(); ++output) {
     if (is_plain_file(*output)) {
       const auto reads = [&](const std::string& word) { return is_same_file(*output, word); };
-      if (std::any_of(words.inputs.begin(), words.inputs.end(), reads) ||
-          is_found_by_name(words, *output)) {
+      if (std::ranges::any_of(words.inputs, reads) || is_found_by_name(words, *output)) {
         refuse(name, *output, "is read by this command");
       }
       if (hardware::is_profile_in(hardware::shipped_directories(), *output)) {

@@ -205,11 +205,10 @@ std::string verdict_of(const MeasuredComparison& comparison) {
     text +=
         fmt::format(": the prediction is {} times as long.", format_number(1.0 + comparison.error));
   }
-  const auto biggest = std::max_element(comparison.ledger.begin(), comparison.ledger.end(),
-                                        [](const MeasuredRow& a, const MeasuredRow& b) {
-                                          return std::abs(a.difference() / seconds(1.0)) <
-                                                 std::abs(b.difference() / seconds(1.0));
-                                        });
+  const auto biggest =
+      std::ranges::max_element(comparison.ledger, [](const MeasuredRow& a, const MeasuredRow& b) {
+        return std::abs(a.difference() / seconds(1.0)) < std::abs(b.difference() / seconds(1.0));
+      });
   if (biggest == comparison.ledger.end() || biggest->difference() == Seconds{}) {
     return text;
   }
@@ -308,8 +307,8 @@ Projection project_measured(const MeasuredComparison& here, const report::Evalua
   Seconds by_model;
   for (const MeasuredRow& row : predicted_rows(there.step.ledger, projection.predicted)) {
     ProjectedRow projected{row.key, row.label, row.predicted};
-    const auto known = std::find_if(here.ledger.begin(), here.ledger.end(),
-                                    [&](const auto& one) { return one.key == row.key; });
+    const auto known =
+        std::ranges::find_if(here.ledger, [&](const auto& one) { return one.key == row.key; });
     if (known != here.ledger.end() && known->predicted > here.predicted_step * kLeast &&
         known->measured > here.measured.step_time * kLeast) {
       projected.factor = known->measured / known->predicted;

@@ -150,8 +150,7 @@ std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
       found.push_back(*std::move(fitting));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Fitting& a, const Fitting& b) { return a.least < b.least; });
+  std::ranges::stable_sort(found, {}, &Fitting::least);
   std::vector<std::string> sentences;
   if (found.empty()) {
     sentences.emplace_back(

@@ -76,16 +76,16 @@ std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenari
     if (!step || (now.fits && !step->fits) || step->time > now.time * (1.0 - kWorthSaying)) {
       continue;
     }
-    const auto same = std::find_if(levers.begin(), levers.end(),
-                                   [&key = key](const auto& lever) { return lever.key == key; });
+    const auto same =
+        std::ranges::find_if(levers, [&key = key](const auto& lever) { return lever.key == key; });
     if (same == levers.end()) {
       levers.push_back({key, value, step->time});
     } else if (step->time < same->step_time) {
       *same = {key, value, step->time};
     }
   }
-  std::stable_sort(levers.begin(), levers.end(),
-                   [](const auto& a, const auto& b) { return a.step_time < b.step_time; });
+  std::ranges::stable_sort(levers,
+                           [](const auto& a, const auto& b) { return a.step_time < b.step_time; });
   return levers;
 }
 

@@ -43,8 +43,8 @@ std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
       doubts.push_back({knob.name, knob.measured_by, error, effect});
     }
   }
-  std::stable_sort(doubts.begin(), doubts.end(),
-                   [](const auto& a, const auto& b) { return a.effect > b.effect; });
+  std::ranges::stable_sort(doubts,
+                           [](const auto& a, const auto& b) { return a.effect > b.effect; });
   doubts.resize(std::min(doubts.size(), kMost));
   return doubts;
 }

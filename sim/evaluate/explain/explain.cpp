@@ -303,8 +303,8 @@ std::string measured_kernel_table(const step::StepInput& input, const cost::Cost
   }
   using Row = std::pair<std::string, KernelLine>;
   std::vector<Row> rows(account.lines.begin(), account.lines.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.second.time > b.second.time; });
+  std::ranges::stable_sort(
+      rows, [](const Row& a, const Row& b) { return a.second.time > b.second.time; });
   std::string text = summary(account, *stamp);
   text += fmt::format("  {:<64} {:<12} {:>6} {:>10}\n", "kernel", "prediction", "+-", "library");
   for (std::size_t i = 0; i < std::min(rows.size(), kKernelsShown); ++i) {

@@ -41,7 +41,7 @@ Seconds forward_time(const scenario::Scenario& scenario, const Resolved& resolve
   const auto stages = static_cast<double>(resolved.layout.pipeline);
   const auto passes =
       static_cast<double>(resolved.layout.micro_batches * resolved.layout.virtual_stages);
-  return to_seconds(*std::max_element(busy.begin(), busy.end())) * (1.0 + (stages - 1.0) / passes);
+  return to_seconds(*std::ranges::max_element(busy)) * (1.0 + (stages - 1.0) / passes);
 }
 
 using scenario::Scenario;

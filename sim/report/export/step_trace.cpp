@@ -145,9 +145,8 @@ Index index_of(const Slices& slices) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
   }
-  std::stable_sort(order.begin(), order.end(), [&slices](std::size_t a, std::size_t b) {
-    return slices[a].start < slices[b].start;
-  });
+  std::ranges::stable_sort(
+      order, [&slices](std::size_t a, std::size_t b) { return slices[a].start < slices[b].start; });
   Index index;
   for (const std::size_t i : order) {
     const schedule::StepTask& task = slices[i].task;
@@ -256,8 +255,7 @@ std::vector<std::size_t> drawing_order(const std::vector<Slice>& slices) {
     const Slice& slice = slices[i];
     return std::tuple(slice.task.device, slice.task.stream, slice.start, slice.end);
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::ranges::stable_sort(order, [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return order;
 }
 

@@ -99,8 +99,7 @@ std::string format_change(Dimension dimension, double change) {
 }
 
 const MetricFigures* Figures::find(MetricId id) const {
-  const auto found = std::find_if(metrics.begin(), metrics.end(),
-                                  [id](const MetricFigures& metric) { return metric.id == id; });
+  const auto found = std::ranges::find(metrics, id, &MetricFigures::id);
   return found == metrics.end() ? nullptr : &*found;
 }
 

@@ -32,7 +32,7 @@ class Causes {
     for (std::size_t i = 0; i < by_end_.size(); ++i) {
       by_end_[i] = i;
     }
-    std::sort(by_end_.begin(), by_end_.end(), [this](std::size_t a, std::size_t b) {
+    std::ranges::sort(by_end_, [this](std::size_t a, std::size_t b) {
       return step_.slices[a].end < step_.slices[b].end;
     });
   }
@@ -137,8 +137,7 @@ void order(std::vector<DetailPart>& parts) {
   for (DetailPart& part : parts) {
     part.share = part.time / all;
   }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const DetailPart& a, const DetailPart& b) { return a.time > b.time; });
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &DetailPart::time);
 }
 
 std::vector<DetailPart> parts_of(const step::CategoryTimes& times) {
@@ -172,7 +171,7 @@ class Worth {
 
   void add_lever(StepCategory category, std::vector<DetailWorth>& rows) const {
     for (const Lever& lever : evaluation_.levers) {
-      if (std::find(lever.without.begin(), lever.without.end(), category) != lever.without.end()) {
+      if (std::ranges::find(lever.without, category) != lever.without.end()) {
         rows.push_back(
             {.what = lever.change, .time = -lever.finish_delta, .dollars = lever.cost_delta});
       }
@@ -368,10 +367,9 @@ std::vector<std::size_t> chain_of_causes(const step::StepResult& step, std::size
 }
 
 std::size_t last_task(const step::StepResult& step) {
-  const auto last =
-      std::max_element(step.slices.begin(), step.slices.end(), [](const Slice& a, const Slice& b) {
-        return std::pair(a.end, a.start) < std::pair(b.end, b.start);
-      });
+  const auto last = std::ranges::max_element(step.slices, [](const Slice& a, const Slice& b) {
+    return std::pair(a.end, a.start) < std::pair(b.end, b.start);
+  });
   return static_cast<std::size_t>(last - step.slices.begin());
 }
 
@@ -429,8 +427,8 @@ Details details_of_run(const Evaluation& evaluation, SimTime at) {
   }
   Details details;
   const auto& intervals = evaluation.timeline.intervals();
-  const auto here = std::find_if(intervals.begin(), intervals.end(),
-                                 [at](const auto& one) { return one.begin <= at && at < one.end; });
+  const auto here = std::ranges::find_if(
+      intervals, [at](const auto& one) { return one.begin <= at && at < one.end; });
   if (here == intervals.end()) {
     return details;
   }

@@ -127,8 +127,7 @@ std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
     const std::string text = switch_text(lever);
     std::string saved = fmt::format("saves {} a step ({})", format_time(now - lever.step_time),
                                     format_percent(lever.step_time / now - 1.0));
-    const auto of_run = std::find_if(limits.begin(), limits.end(),
-                                     [&text](const Lever& known) { return known.change == text; });
+    const auto of_run = std::ranges::find(limits, text, &Lever::change);
     if (of_run != limits.end()) {
       saved = fmt::format("{}; {} a step", worth(*of_run, priced),
                           format_percent(lever.step_time / now - 1.0));
@@ -138,7 +137,7 @@ std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
       lines.push_back({text, std::move(saved)});
     }
   }
-  std::stable_sort(limits.begin(), limits.end(), [priced](const Lever& a, const Lever& b) {
+  std::ranges::stable_sort(limits, [priced](const Lever& a, const Lever& b) {
     return priced ? a.cost_delta < b.cost_delta : a.finish_delta < b.finish_delta;
   });
   limits.resize(std::min(limits.size(), kMostLevers));
@@ -215,8 +214,7 @@ void add_trust(TextPage& page, const Evaluation& evaluation, Detail detail) {
       parts.emplace_back(trust.share[i], kSourceKindNames[i]);
     }
   }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string kinds;
   for (const auto& [share, kind] : parts) {
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", format_percent(share), kind);
@@ -256,8 +254,8 @@ void add_expectations(TextPage& page, const Evaluation& evaluation, Detail detai
   if (results.empty()) {
     return;
   }
-  const auto passed = static_cast<std::size_t>(std::count_if(
-      results.begin(), results.end(), [](const ExpectationResult& r) { return r.passed(); }));
+  const auto passed =
+      static_cast<std::size_t>(std::ranges::count_if(results, &ExpectationResult::passed));
   page.section("EXPECTED", fmt::format("{} of {} met", passed, results.size()), false);
   std::size_t shown = 0;
   for (const ExpectationResult& result : results) {
@@ -308,8 +306,7 @@ std::string share_text(double share) {
 void show_rows(std::vector<LedgerRow> rows, std::size_t most,
                const std::function<void(const LedgerRow&)>& show) {
   std::erase_if(rows, [](const LedgerRow& row) { return row.gpu_time <= Seconds{}; });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const LedgerRow& a, const LedgerRow& b) { return a.gpu_time > b.gpu_time; });
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &LedgerRow::gpu_time);
   std::string label;
   if (rows.size() > most) {
     label = fmt::format("{} smaller parts", rows.size() - most + 1);
@@ -324,7 +321,7 @@ void show_rows(std::vector<LedgerRow> rows, std::size_t most,
     }
     rows.resize(most);
   }
-  std::for_each(rows.begin(), rows.end(), show);
+  std::ranges::for_each(rows, show);
 }
 
 std::string to_text(const Evaluation& evaluation, TextStyle style, Detail detail) {

@@ -99,8 +99,8 @@ double copied_table(const Costing& costing, std::int64_t device) {
     return sum;
   };
   const auto& chunks = layout.stages[static_cast<std::size_t>(device)];
-  const bool holds_table = std::any_of(chunks.begin(), chunks.end(),
-                                       [](const auto& chunk) { return chunk.has_embedding; });
+  const bool holds_table =
+      std::ranges::any_of(chunks, [](const auto& chunk) { return chunk.has_embedding; });
   if (!holds_table) {
     return copy_on(device);
   }

@@ -163,7 +163,7 @@ constexpr NodeNames kBackwardNodes = {LayerNode::mlp_backward,       LayerNode::
                                       LayerNode::attention_backward, LayerNode::attention_backward};
 
 std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names) {
-  const bool exchanges = std::any_of(pass.begin(), pass.end(), is_expert_exchange);
+  const bool exchanges = std::ranges::any_of(pass, is_expert_exchange);
   LayerNode here = exchanges ? names.before : names.whole;
   bool seen = false;
   std::vector<LayerNode> nodes;
@@ -381,7 +381,7 @@ Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks) {
 }
 
 const cost::Cost& CollectiveMemo::get(const LayerCosting& costing, const model::CollectiveOp& op) {
-  const auto known = std::find_if(known_.begin(), known_.end(), [&op](const Known& entry) {
+  const auto known = std::ranges::find_if(known_, [&op](const Known& entry) {
     return entry.op.kind == op.kind && entry.op.axis == op.axis && entry.op.dtype == op.dtype &&
            entry.op.bytes_per_rank_in == op.bytes_per_rank_in &&
            entry.op.bytes_total == op.bytes_total;

@@ -99,7 +99,7 @@ StageCosts cluster_stage_costs(const StepInput& input, const cost::CostModel& co
     result.buckets.insert(result.buckets.end(), type.buckets.begin(), type.buckets.end());
   }
   const auto slowest_type =
-      std::max_element(types.begin(), types.end(), [](const StageCosts& a, const StageCosts& b) {
+      std::ranges::max_element(types, [](const StageCosts& a, const StageCosts& b) {
         return pass_seconds(a, 0) < pass_seconds(b, 0);
       });
   result.combined = slowest_type->combined;  // of steps that run a forward with a backward
@@ -232,12 +232,12 @@ std::span<const SpeedDraw> SpeedDraws::of(const StepInput& input, std::int64_t l
 std::vector<std::size_t> slowest_first(const SpeedDraw& draw) {
   std::vector<double> slowest;
   for (const std::vector<double>& group : draw.groups) {
-    slowest.push_back(*std::max_element(group.begin(), group.end()));
+    slowest.push_back(*std::ranges::max_element(group));
   }
   std::vector<std::size_t> order(slowest.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&slowest](std::size_t a, std::size_t b) { return slowest[a] > slowest[b]; });
+  std::ranges::stable_sort(
+      order, [&slowest](std::size_t a, std::size_t b) { return slowest[a] > slowest[b]; });
   return order;
 }
 

@@ -68,7 +68,7 @@ class BucketTable {
       : costing_(costing), known_(known), places_(places), replicas_(replicas) {}
 
   std::uint32_t index_of(const BucketContent& content) {
-    const auto known = std::find(contents_.begin(), contents_.end(), content);
+    const auto known = std::ranges::find(contents_, content);
     if (known == contents_.end()) {
       contents_.push_back(content);
       buckets_.push_back(cost_bucket(content));

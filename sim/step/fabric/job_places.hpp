@@ -45,7 +45,7 @@ class JobPlaces {
     const std::int64_t first = gpu * nics / gpus;
     for (std::int64_t nic = first; nic < std::max(first + 1, (gpu + 1) * nics / gpus); ++nic) {
       const fabric::Port port{node, static_cast<std::int32_t>(nic)};
-      const bool known = std::find(ports.begin(), ports.end(), port) != ports.end();
+      const bool known = std::ranges::find(ports, port) != ports.end();
       if (nic >= down_on(node) && !known) {
         ports.push_back(port);
       }

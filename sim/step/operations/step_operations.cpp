@@ -54,9 +54,7 @@ class Account {
       sorted.push_back(line);
       sorted.back().name = name;
     }
-    std::stable_sort(
-        sorted.begin(), sorted.end(),
-        [](const OperationShare& a, const OperationShare& b) { return a.time > b.time; });
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, &OperationShare::time);
     return sorted;
   }
 

@@ -101,10 +101,9 @@ std::vector<LayoutWork> work_of(const fs::path& file, std::vector<MeasuredRun> r
 
 // A reading of a layout that is known is one more of it.
 void add_layout(MeasuredLayout layout, LayoutGroup& group) {
-  const auto known =
-      std::find_if(group.layouts.begin(), group.layouts.end(), [&layout](const auto& other) {
-        return plan::differences(layout.scenario, other.scenario).none();
-      });
+  const auto known = std::ranges::find_if(group.layouts, [&layout](const auto& other) {
+    return plan::differences(layout.scenario, other.scenario).none();
+  });
   if (known == group.layouts.end()) {
     group.layouts.push_back(std::move(layout));
   } else {
@@ -115,8 +114,8 @@ void add_layout(MeasuredLayout layout, LayoutGroup& group) {
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order,
+                    [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> result(values.size());
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i;
@@ -155,8 +154,7 @@ struct WeightedError {
 
 // Below it lies the share of the weights.
 double weighted_quantile(std::vector<WeightedError> errors, double share) {
-  std::sort(errors.begin(), errors.end(),
-            [](const WeightedError& a, const WeightedError& b) { return a.error < b.error; });
+  std::ranges::sort(errors, {}, &WeightedError::error);
   double all = 0.0;
   for (const WeightedError& one : errors) {
     all += one.weight;
@@ -195,8 +193,7 @@ std::optional<std::vector<TunedLayout>> tuned_layouts(const std::vector<fs::path
     ProfileShelf profiles(search);
     for (const MeasuredRun& run :
          read_measured_runs(*document, file, options.unstated, profiles, diagnostics)) {
-      const bool tuned =
-          std::find(remarks.tuned.begin(), remarks.tuned.end(), run.id) != remarks.tuned.end();
+      const bool tuned = std::ranges::find(remarks.tuned, run.id) != remarks.tuned.end();
       auto one = tuned && run.step_time ? search_row(run, search, options.threads, diagnostics)
                                         : std::nullopt;
       if (one) {
@@ -221,7 +218,7 @@ std::string to_markdown(const std::vector<TunedLayout>& layouts) {
               fmt::format("{:.2f}", one.best), signed_percent_cell(one.gap()), one.words,
               plan::words_of(one.differs));
   }
-  std::sort(gaps.begin(), gaps.end());
+  std::ranges::sort(gaps);
   return fmt::format(
       "\nThe plan beside {} published layouts that a team tuned, step times in s; (full): leaves\n"
       "less memory free than a plan does. Median gap {}.\n\n{}",
@@ -295,9 +292,8 @@ double rank_correlation(const std::vector<double>& one, const std::vector<double
 GroupVerdict judge(const LayoutGroup& group) {
   const std::vector<MeasuredLayout>& all = group.layouts;
   const auto least = [&all](const auto& figure) {
-    const auto found =
-        std::min_element(all.begin(), all.end(),
-                         [&figure](const auto& a, const auto& b) { return figure(a) < figure(b); });
+    const auto found = std::ranges::min_element(
+        all, [&figure](const auto& a, const auto& b) { return figure(a) < figure(b); });
     return static_cast<std::size_t>(found - all.begin());
   };
   GroupVerdict verdict;

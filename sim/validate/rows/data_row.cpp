@@ -61,7 +61,7 @@ yaml::Limits data_limits() {
 void read_remarks_beside(const std::filesystem::path& file, Remarks& remarks,
                          Diagnostics& diagnostics) {
   const std::filesystem::path path = file.parent_path() / kRemarksFile;
-  if (std::find(remarks.read.begin(), remarks.read.end(), path) != remarks.read.end() ||
+  if (std::ranges::find(remarks.read, path) != remarks.read.end() ||
       !std::filesystem::exists(path)) {
     return;
   }

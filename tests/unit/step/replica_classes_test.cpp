@@ -13,6 +13,7 @@
 #include "sim/step/fabric/job_places.hpp"
 #include "sim/step/fabric/share_links.hpp"
 #include "sim/step/step_structure.hpp"
+#include "tests/progressive_filling.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -167,7 +168,7 @@ class Step {
                       .joins = !jobs.empty(),
                       .share = alike.share});
     }
-    const FlowRun ran = FlowReplay(fabric, jobs, fabric::Comparison::with_full_solve).run();
+    const FlowRun ran = FlowReplay(fabric, jobs, fabric::compare_with_full_solve).run();
     return {ran.jobs.front().timing.makespan, jobs.size()};
   }
 
