@@ -13,18 +13,13 @@
 #include "sim/evaluate/doubts/assumptions.hpp"
 #include "sim/evaluate/doubts/fitting_changes.hpp"
 #include "sim/evaluate/doubts/recipe_effects.hpp"
-#include "sim/evaluate/doubts/step_doubts.hpp"
 #include "sim/evaluate/doubts/step_evidence.hpp"
-#include "sim/evaluate/doubts/switch_levers.hpp"
-#include "sim/evaluate/inputs/elastic_steps.hpp"
-#include "sim/evaluate/inputs/failure_inputs.hpp"
 #include "sim/evaluate/inputs/fault_steps.hpp"
 #include "sim/evaluate/inputs/fill_metrics.hpp"
+#include "sim/evaluate/inputs/named_files.hpp"
 #include "sim/evaluate/inputs/phase_steps.hpp"
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/evaluate/levers.hpp"
-#include "sim/evaluate/rollouts.hpp"
-#include "sim/evaluate/spot_break_even.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/run/trial/run_simulator.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
@@ -246,8 +241,7 @@ void warn_of_the_stack(const scenario::Scenario& scenario, const cost::CostModel
   const hardware::GpuArch arch = costs.gpu().arch;
   const auto& vendors = software.vendors;
   const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
-  if (!vendors.empty() &&
-      std::find(vendors.begin(), vendors.end(), hardware::vendor_of(arch)) == vendors.end()) {
+  if (!vendors.empty() && std::ranges::find(vendors, hardware::vendor_of(arch)) == vendors.end()) {
     diagnostics.warning(scenario.where("software"), "software",
                         fmt::format("{} runs on GPUs of {}, and {} is none of them", software.name,
                                     fmt::join(vendors, " and "), costs.gpu().name));

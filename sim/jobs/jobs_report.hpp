@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "sim/jobs/place_jobs.hpp"
+#include "sim/jobs/share_cluster.hpp"
 #include "sim/report/text/text_page.hpp"
 
 namespace orrery::jobs {

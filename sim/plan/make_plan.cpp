@@ -10,7 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/inputs/failure_inputs.hpp"
+#include "sim/evaluate/inputs/named_files.hpp"
 #include "sim/plan/finalists.hpp"
 #include "sim/plan/fronts.hpp"
 #include "sim/plan/layout_errors.hpp"

@@ -10,7 +10,7 @@
 
 #include "sim/sweep/answer.hpp"
 #include "sim/sweep/point_evaluator.hpp"
-#include "sim/sweep/point_result.hpp"
+#include "sim/sweep/sweep.hpp"
 
 namespace orrery::sweep {
 

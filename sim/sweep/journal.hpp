@@ -22,7 +22,6 @@
 #include <string_view>
 
 #include "sim/base/files/journal_file.hpp"
-#include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
 
 namespace orrery::sweep {

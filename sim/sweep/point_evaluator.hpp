@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "sim/evaluate/evaluate.hpp"
-#include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
 
 namespace orrery::sweep {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sim/sweep/journal.hpp"
-#include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
 #include "sim/sweep/team.hpp"
 

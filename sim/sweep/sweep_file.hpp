@@ -26,7 +26,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/sweep/axis.hpp"
 #include "sim/sweep/columns.hpp"
-#include "sim/sweep/points.hpp"
+#include "sim/sweep/sweep.hpp"
 
 namespace orrery::sweep {
 

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "sim/report/text/text_page.hpp"
-#include "sim/sweep/point_result.hpp"
 #include "sim/sweep/sweep.hpp"
 
 namespace orrery::sweep {

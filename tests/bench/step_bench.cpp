@@ -25,7 +25,7 @@
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/schedule/step_graph.hpp"
-#include "sim/step/costs/cost_memo.hpp"
+#include "sim/step/costs/layer_costs.hpp"
 #include "sim/step/costs/stage_costs.hpp"
 #include "sim/step/fabric/step_network.hpp"
 #include "sim/step/memory/memory_account.hpp"

@@ -16,7 +16,7 @@
 #include "sim/report/export/perfetto_trace.hpp"
 #include "sim/report/export/trace.hpp"
 #include "sim/report/export/trace_choice.hpp"
-#include "sim/report/files/json_lines.hpp"
+#include "sim/report/files/flat_report.hpp"
 #include "tests/bench/limits.hpp"
 
 namespace orrery::bench {

@@ -8,7 +8,7 @@
 #include "sim/base/files/journal_file.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/files/saved_evaluation.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/logs/failure_log.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/report/files/csv_report.hpp"
+#include "sim/report/files/flat_report.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/text_report.hpp"
 #include "tests/golden/golden.hpp"

@@ -15,7 +15,6 @@
 #include "sim/run/theory/scaling_law.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
 #include "sim/yaml/document.hpp"
 #include "sim/yaml/scalar.hpp"
 #include "tests/checkout.hpp"

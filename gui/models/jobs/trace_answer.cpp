@@ -10,7 +10,7 @@
 #include "gui/timeline/side_by_side.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {

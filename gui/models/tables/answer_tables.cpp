@@ -6,7 +6,7 @@
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/stops.hpp"
 #include "sim/report/trust.hpp"

@@ -6,7 +6,7 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/scenario/table/fields.hpp"
 

@@ -10,7 +10,6 @@
 #include "sim/base/text/format.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/picture/histogram.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/text/verdict.hpp"
 #include "sim/report/trust.hpp"
 

@@ -14,7 +14,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/layout/placement.hpp"
 #include "sim/report/export/step_counters.hpp"
-#include "sim/report/text/operation_words.hpp"
+#include "sim/report/export/trace_words.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {

@@ -6,7 +6,7 @@
 
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/text_report.hpp"
 #include "sim/report/text/verdict.hpp"

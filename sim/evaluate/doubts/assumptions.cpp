@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/doubts/what_if_step.hpp"
+#include "sim/evaluate/doubts/recipe_effects.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/scenario/presets/preset_library.hpp"

@@ -17,7 +17,6 @@
 #include "sim/report/metric_band.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/table/fields.hpp"

@@ -8,9 +8,8 @@
 
 #include "sim/base/text/format.hpp"
 #include "sim/plan/search/objective.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/metric_band.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/text/text_page.hpp"
 
 namespace orrery::plan {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/plan/search/objective.hpp"
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::plan {

@@ -29,7 +29,6 @@
 #include "sim/plan/space/stack_offers.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/step/offload_spec.hpp"
 #include "sim/step/step_spec.hpp"
 
 namespace orrery::plan {

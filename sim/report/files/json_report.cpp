@@ -3,7 +3,6 @@
 #include "sim/base/text/json_text.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/text/verdict.hpp"
 #include "sim/report/trust.hpp"
 #include "sim/step/fabric/step_network.hpp"

@@ -6,7 +6,6 @@
 #include "sim/base/text/format.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
 #include "sim/report/text/text_sections.hpp"
 
 namespace orrery::report {
@@ -49,7 +48,7 @@ std::string run_value(Dimension dimension, double value) {
       // 2024-05-25T03:10Z, in the style of a sentence.
       std::string text =
           format_value(dimension, std::round(value / kSecondsPerMinute) * kSecondsPerMinute);
-      std::replace(text.begin(), text.end(), 'T', ' ');
+      std::ranges::replace(text, 'T', ' ');
       text.erase(std::min(text.find('Z'), text.size()));
       return text;
     }

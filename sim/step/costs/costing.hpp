@@ -6,8 +6,8 @@
 //                  one model on one cost model
 //   LayerCosting = the only argument of what costs them: model, cost model and LayerInputs
 //
-// A memo (cost_memo.hpp) finds known costs by LayerInputs as a whole: an input that the costs do
-// not have cannot change them, and one that is added here is compared.
+// CostMemo (layer_costs.hpp) finds known costs by LayerInputs as a whole: an input that the costs
+// do not have cannot change them, and one that is added here is compared.
 
 #include <cstdint>
 #include <optional>

@@ -11,11 +11,10 @@
 #include "sim/layout/sharding.hpp"
 #include "sim/model/memory.hpp"
 #include "sim/model/parameters.hpp"
-#include "sim/step/costs/cost_memo.hpp"
+#include "sim/step/costs/costing.hpp"
 #include "sim/step/costs/data_parallel_costs.hpp"
 #include "sim/step/costs/host_launches.hpp"
 #include "sim/step/costs/layer_costs.hpp"
-#include "sim/step/costs/nic_sharing.hpp"
 #include "sim/step/costs/offload.hpp"
 #include "sim/step/costs/optimizer_costs.hpp"
 
@@ -69,7 +68,7 @@ class BucketTable {
       : costing_(costing), known_(known), places_(places), replicas_(replicas) {}
 
   std::uint32_t index_of(const BucketContent& content) {
-    const auto known = std::find(contents_.begin(), contents_.end(), content);
+    const auto known = std::ranges::find(contents_, content);
     if (known == contents_.end()) {
       contents_.push_back(content);
       buckets_.push_back(cost_bucket(content));

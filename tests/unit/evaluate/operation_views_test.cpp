@@ -11,7 +11,6 @@
 #include "sim/report/picture/step_flame.hpp"
 #include "sim/report/text/details.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/wait_chain.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 

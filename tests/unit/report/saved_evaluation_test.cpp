@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/report/files/difference.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "sim/step/costs/documents.hpp"
-#include "sim/step/costs/input_supply.hpp"
 #include "sim/step/costs/speed_spread.hpp"
+#include "sim/step/step_simulator.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -1,12 +1,11 @@
 // Sets of spans: closed forms, and random sets against a clock that ticks through every nanosecond.
 
-#include "sim/trace/span_set.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bitset>
 
 #include "sim/base/random.hpp"
+#include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/step/fabric/replica_classes.hpp"
+#include "sim/step/fabric/job_places.hpp"
 
 #include <cmath>
 #include <cstddef>
