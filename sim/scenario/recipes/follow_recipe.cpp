@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/scenario/recipes/key_condition.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"

@@ -10,11 +10,11 @@
 #include <sstream>
 #include <string>
 
-#include "sim/step/hardware/profile_reader.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::scenario {
 namespace {

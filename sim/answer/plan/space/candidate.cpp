@@ -8,7 +8,7 @@
 
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
-#include "sim/step/layout/sharding_names.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/schedule/schedule.hpp"
 
 namespace orrery::plan {
