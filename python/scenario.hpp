@@ -71,6 +71,10 @@ class Scenario {
     return import_report_;
   }
 
+  // What was set since, and where profiles are looked for: with text and file all of the scenario.
+  [[nodiscard]] Settings changes() const;
+  [[nodiscard]] std::vector<std::string> profiles() const;
+
   [[nodiscard]] const hardware::ProfileSearch& search() const {
     return search_;
   }
