@@ -10,10 +10,10 @@
 #include <tuple>
 
 #include "calibrate/samples/sample.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/hardware/calibration_profile.hpp"
-#include "sim/hardware/step_clock.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/sweep/team.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/import_command.hpp"
 #include "sim/cli/frame/external_command.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/sweep/team.hpp"
 
 namespace orrery::cli {
 

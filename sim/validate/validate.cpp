@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/data_row.hpp"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/fabric/fluid_flows.hpp"
-#include "sim/fabric/progressive_filling.hpp"
+#include "sim/step/fabric/fluid_flows.hpp"
+#include "sim/step/fabric/progressive_filling.hpp"
 #include "tests/bench/fabric_traffic.hpp"
 
 namespace orrery::bench {

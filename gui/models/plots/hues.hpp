@@ -6,7 +6,7 @@
 
 #include "gui/timeline/category.hpp"
 #include "sim/run/run_category.hpp"
-#include "sim/step/step_result.hpp"
+#include "sim/step/simulate/step_result.hpp"
 
 namespace orrery::gui {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/report/table.hpp"
 
 namespace orrery::cli {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/answer/report/files/behaviour.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/report/files/behaviour.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/text_page.hpp"
 
 namespace orrery::cli {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "sim/report/escape.hpp"
+#include "sim/answer/report/escape.hpp"
 
 namespace orrery::cli {
 

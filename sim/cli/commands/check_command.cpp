@@ -16,6 +16,9 @@
 #include <variant>
 #include <vector>
 
+#include "sim/answer/evaluate/compare/baseline_file.hpp"
+#include "sim/answer/report/text/text_report.hpp"
+#include "sim/answer/report/text/verdict.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/unicode.hpp"
 #include "sim/cli/check/check_markdown.hpp"
@@ -26,9 +29,6 @@
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/compare/baseline_file.hpp"
-#include "sim/report/text/text_report.hpp"
-#include "sim/report/text/verdict.hpp"
 
 namespace orrery::cli {
 

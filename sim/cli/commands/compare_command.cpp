@@ -11,6 +11,12 @@
 #include <fstream>
 #include <memory>
 
+#include "sim/answer/evaluate/compare/compare_calibrations.hpp"
+#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/saved_evaluation.hpp"
+#include "sim/answer/report/metrics.hpp"
+#include "sim/answer/report/text/text_page.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
@@ -22,12 +28,6 @@
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/compare/compare_calibrations.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/files/saved_evaluation.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/text/text_page.hpp"
-#include "sim/trace/event_reader.hpp"
 
 namespace orrery::cli {
 

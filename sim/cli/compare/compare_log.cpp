@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/metrics.hpp"
+#include "sim/answer/report/step_band.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
@@ -15,9 +18,6 @@
 #include "sim/cli/frame/program.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/training_log.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/step_band.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::cli {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "sim/report/text/text_page.hpp"
+#include "sim/answer/report/text/text_page.hpp"
 
 namespace orrery::cli {
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/inputs/named_files.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/inputs/named_files.hpp"
-#include "sim/evaluate/shipped_scenarios.hpp"
 
 namespace orrery::cli {
 

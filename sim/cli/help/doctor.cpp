@@ -11,12 +11,12 @@
 #include <system_error>
 #include <thread>
 
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/untrusted_json.hpp"
 #include "sim/cli/frame/child_process.hpp"
 #include "sim/cli/frame/external_command.hpp"
-#include "sim/evaluate/catalog.hpp"
 
 namespace orrery::cli {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/sweep/answer.hpp"
 #include "sim/cli/frame/child_process.hpp"
 #include "sim/cli/frame/external_command.hpp"
-#include "sim/evaluate/catalog.hpp"
 #include "sim/scenario/table/fields.hpp"
-#include "sim/sweep/answer.hpp"
 
 namespace orrery::cli {
 

@@ -1,10 +1,10 @@
 // Keys of `cluster`: GPUs, nodes and the network between them.
 
-#include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/limits.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 
 namespace orrery::scenario {
 
@@ -264,6 +264,17 @@ void add_faults(std::vector<Key>& keys) {
                             .meaning = "Number of the switch block on its level, from 0.",
                             .example = "2"},
                            {0, kMostNodes}, ORRERY_FAULT(block)));
+  keys.push_back(count_key({.path = "cluster.network.faults[].rail",
+                            .note = "all rails",
+                            .meaning = "Rail or plane whose switch is meant, from 0, where each "
+                                       "has one (cross_rail: pxn or spine).",
+                            .example = "3"},
+                           {0, kMostGpusPerNode}, ORRERY_FAULT(rail)));
+  keys.push_back(count_key({.path = "cluster.network.faults[].uplinks",
+                            .note = "all uplinks of the switch",
+                            .meaning = "Uplinks of the switch that are slow: one cable, or some.",
+                            .example = "1"},
+                           {1, kMostNodes}, ORRERY_FAULT(uplinks)));
   keys.push_back(choice_key<hardware::FaultyPart>(
       {.path = "cluster.network.faults[].part",
        .fallback = "uplinks",

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/limits.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 

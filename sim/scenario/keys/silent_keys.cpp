@@ -41,6 +41,12 @@ void add_fault_keys(std::vector<Key>& keys, const std::string& path,
                   "cluster.network.tiers.",
        .example = "leaf"},
       [last](Draft & draft) -> auto& { return last(draft).fault->tier; }));
+  keys.push_back(count_key(
+      {.path = path + ".uplinks",
+       .note = "all uplinks of the switch",
+       .meaning = "Uplinks of the switch that are slow: one cable, or some.",
+       .example = "1"},
+      {1, 1'000'000}, [last](Draft & draft) -> auto& { return last(draft).fault->uplinks; }));
   keys.push_back(value_key<kind::Number>(
       {.path = path + ".share",
        .meaning = "Share of its rate that a link still has.",

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/hardware/gpu_profile.hpp"
 #include "sim/scenario/recipes/key_condition.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
@@ -16,6 +15,7 @@
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
 
 namespace orrery::scenario {
 

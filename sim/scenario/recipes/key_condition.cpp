@@ -5,8 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "sim/base/yaml/flow_text.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/rules/rules.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

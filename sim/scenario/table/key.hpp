@@ -29,10 +29,10 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

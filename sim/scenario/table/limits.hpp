@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "sim/base/units.hpp"
-#include "sim/yaml/kinds.hpp"
+#include "sim/base/yaml/kinds.hpp"
 
 namespace orrery::scenario {
 

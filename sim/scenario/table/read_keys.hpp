@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

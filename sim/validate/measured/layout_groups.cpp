@@ -10,10 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/plan/space/workbench.hpp"
 #include "sim/base/parallel.hpp"
 #include "sim/base/quantile.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/plan/space/workbench.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/remarks.hpp"
 

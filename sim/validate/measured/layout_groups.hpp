@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/plan/layout_errors.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/plan/layout_errors.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/validate/validation.hpp"
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::validate {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/plan/pool.hpp"
+#include "sim/answer/plan/search/search.hpp"
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/plan/pool.hpp"
-#include "sim/plan/search/search.hpp"
-#include "sim/report/table.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/remarks.hpp"
 

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/plan/space/layout_features.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/plan/space/layout_features.hpp"
 #include "sim/validate/validation.hpp"
 
 namespace orrery::validate {

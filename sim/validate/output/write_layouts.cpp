@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/layout/sharding_names.hpp"
-#include "sim/report/table.hpp"
+#include "sim/step/layout/sharding_names.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
 
 namespace orrery::validate {

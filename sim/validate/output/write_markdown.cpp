@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/report/table.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
@@ -242,11 +242,11 @@ std::string band_tables(const Validation& validation) {
   }
   line("**all**", band_count(validation.rows));
   return below(
-      fmt::format(
-          "\n## Bands of step times\n\nThe band of a step rests on the other measured "
-          "steps alone ([formula](../sim/evaluate/doubts/step_evidence.hpp)) and is\nmeant to hold "
-          "{:.0f} % of them.\n\n",
-          kPercent * report::StepBand::kLevel),
+      fmt::format("\n## Bands of step times\n\nThe band of a step rests on the other measured "
+                  "steps alone ([formula](../sim/answer/evaluate/doubts/step_evidence.hpp)) and "
+                  "is\nmeant to hold "
+                  "{:.0f} % of them.\n\n",
+                  kPercent * report::StepBand::kLevel),
       table);
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/text/text_page.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::validate {

@@ -23,14 +23,14 @@
 #include <variant>
 #include <vector>
 
-#include "sim/cost/collective.hpp"
-#include "sim/cost/cost.hpp"
-#include "sim/cost/transfer.hpp"
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/hardware/collective_tables.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/neutral_stack.hpp"
-#include "sim/layout/placement.hpp"
+#include "sim/step/cost/collective.hpp"
+#include "sim/step/cost/cost.hpp"
+#include "sim/step/cost/transfer.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/collective_tables.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/neutral_stack.hpp"
+#include "sim/step/layout/placement.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 

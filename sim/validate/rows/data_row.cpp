@@ -1,6 +1,6 @@
 #include "sim/validate/rows/data_row.hpp"
 
-#include "sim/yaml/scalar.hpp"
+#include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::validate {
 

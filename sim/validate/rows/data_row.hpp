@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 
 namespace orrery::validate {
 

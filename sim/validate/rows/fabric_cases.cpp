@@ -24,8 +24,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/fabric/fluid_flows.hpp"
-#include "sim/fabric/topology.hpp"
+#include "sim/step/fabric/fluid_flows.hpp"
+#include "sim/step/fabric/topology.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 

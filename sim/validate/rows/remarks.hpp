@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/validate/validation.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::validate {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/engine/replay.hpp"
+#include "sim/step/engine/replay.hpp"
 
 namespace orrery::validate {
 

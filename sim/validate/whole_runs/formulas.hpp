@@ -33,8 +33,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/yaml/reader.hpp"
 #include "sim/validate/data_sets.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::validate {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/run/theory/scaling_law.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/validate/whole_runs/formulas.hpp"
-#include "sim/yaml/scalar.hpp"
 
 namespace orrery::validate {
 

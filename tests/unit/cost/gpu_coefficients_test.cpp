@@ -1,7 +1,7 @@
 // Every constant of the laws that is a row of a table decides a time, and a profile can state its
 // own.
 
-#include "sim/hardware/gpu_coefficients.hpp"
+#include "sim/step/hardware/gpu_coefficients.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/cost/attention.hpp"
-#include "sim/cost/collective.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/hierarchical_exchange.hpp"
-#include "sim/cost/transfer.hpp"
-#include "sim/hardware/stack_coefficients.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/collective.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/hierarchical_exchange.hpp"
+#include "sim/step/cost/transfer.hpp"
+#include "sim/step/hardware/stack_coefficients.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

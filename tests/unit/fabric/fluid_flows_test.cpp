@@ -1,4 +1,4 @@
-#include "sim/fabric/fluid_flows.hpp"
+#include "sim/step/fabric/fluid_flows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "sim/fabric/rate_solver.hpp"
+#include "sim/step/fabric/rate_solver.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sim/base/random.hpp"
-#include "sim/fabric/progressive_filling.hpp"
+#include "sim/step/fabric/progressive_filling.hpp"
 
 namespace orrery::fabric {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/hardware/gpu_names.hpp"
+#include "sim/step/hardware/gpu_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::hardware {

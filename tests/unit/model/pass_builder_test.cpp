@@ -1,4 +1,4 @@
-#include "sim/model/pass_builder.hpp"
+#include "sim/step/model/pass_builder.hpp"
 
 #include "tests/unit/model/model_test_support.hpp"
 

@@ -1,6 +1,6 @@
 // CSV: rectangular tables with a header, quoted where needed, all digits kept.
 
-#include "sim/report/files/csv_report.hpp"
+#include "sim/answer/report/files/csv_report.hpp"
 
 #include <gtest/gtest.h>
 

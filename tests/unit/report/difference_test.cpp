@@ -1,4 +1,4 @@
-#include "sim/report/files/difference.hpp"
+#include "sim/answer/report/files/difference.hpp"
 
 #include <gtest/gtest.h>
 

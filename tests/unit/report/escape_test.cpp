@@ -1,4 +1,4 @@
-#include "sim/report/escape.hpp"
+#include "sim/answer/report/escape.hpp"
 
 #include <gtest/gtest.h>
 

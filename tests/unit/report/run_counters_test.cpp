@@ -1,4 +1,4 @@
-#include "sim/report/export/run_counters.hpp"
+#include "sim/answer/report/export/run_counters.hpp"
 
 #include <gtest/gtest.h>
 

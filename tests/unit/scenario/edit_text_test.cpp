@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/table/stated_keys.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 namespace {

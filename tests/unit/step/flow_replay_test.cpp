@@ -1,4 +1,4 @@
-#include "sim/step/fabric/flow_replay.hpp"
+#include "sim/step/simulate/shared_links/flow_replay.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Clusters of two types: the slowest of every pipeline device sets its pace.
 
-#include "sim/step/costs/mixed_gpus.hpp"
+#include "sim/step/simulate/stages/mixed_gpus.hpp"
 
 #include <gtest/gtest.h>
 

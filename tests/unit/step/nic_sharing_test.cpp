@@ -1,8 +1,8 @@
-#include "sim/step/costs/nic_sharing.hpp"
+#include "sim/step/simulate/stages/nic_sharing.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/hardware/neutral_stack.hpp"
+#include "sim/step/hardware/neutral_stack.hpp"
 
 namespace orrery::step {
 namespace {

@@ -1,7 +1,7 @@
 // Replicas in classes: what falls apart and what does not, and that a step of the classes is the
 // step of all replicas one by one.
 
-#include "sim/step/fabric/replica_classes.hpp"
+#include "sim/step/simulate/shared_links/replica_classes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <optional>
 #include <vector>
 
-#include "sim/schedule/schedule.hpp"
-#include "sim/step/costs/speed_spread.hpp"
-#include "sim/step/fabric/flow_replay.hpp"
-#include "sim/step/fabric/share_links.hpp"
-#include "sim/step/step_structure.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/simulate/shared_links/flow_replay.hpp"
+#include "sim/step/simulate/shared_links/share_links.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
+#include "sim/step/simulate/step_structure.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "sim/cost/link_rates.hpp"
-#include "sim/schedule/schedule.hpp"
-#include "sim/step/fabric/flow_replay.hpp"
-#include "sim/step/fabric/folded_fabric.hpp"
-#include "sim/step/fabric/share_links.hpp"
-#include "sim/step/step_structure.hpp"
+#include "sim/step/cost/link_rates.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/simulate/shared_links/flow_replay.hpp"
+#include "sim/step/simulate/shared_links/folded_fabric.hpp"
+#include "sim/step/simulate/shared_links/share_links.hpp"
+#include "sim/step/simulate/step_structure.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

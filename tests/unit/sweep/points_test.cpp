@@ -1,6 +1,6 @@
 // Points: combinations of values, and samples that fill the space.
 
-#include "sim/sweep/points.hpp"
+#include "sim/answer/sweep/points.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Sets of spans: closed forms, and random sets against a clock that ticks through every nanosecond.
 
-#include "sim/trace/span_set.hpp"
+#include "sim/answer/trace/span_set.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Where steps begin and end: by the profiler's marks, a word of the user, or the optimizer.
 
-#include "sim/trace/step_windows.hpp"
+#include "sim/answer/trace/step_windows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/yaml/foreign.hpp"
+#include "sim/base/yaml/foreign.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {

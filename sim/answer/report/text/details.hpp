@@ -1,0 +1,74 @@
+#pragma once
+
+// What there is to say about one place of the timeline, in words and figures for people.
+//
+//   share of a wait = its time * GPUs of the device / (step time * all GPUs)
+//   worth of a wait = its share * dollars of productive training
+//   worth of a stop = its time * mean cost of the run per second
+//
+// part     | holds
+// ---------|------------------------------------------------------------------------------------
+// title    | the thing itself: "waits 413 ms for backward 0 of stage 1"
+// parts    | where its time goes; they add up to it
+// chain    | what it waits for, from effect to cause
+// worth    | this one, all of its kind, and the lever that would take them away
+//
+// Everything is read from the evaluation; nothing is simulated.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/answer/report/evaluation.hpp"
+#include "sim/answer/report/text/wait_chain.hpp"
+
+namespace orrery::report {
+
+struct DetailPart {
+  std::string_view label;
+  Seconds time;
+  double share = 0.0;  // of all parts
+  std::variant<step::StepCategory, run::RunActivity> kind = step::StepCategory::compute;
+};
+
+// A task of the step that others wait for.
+struct DetailLink {
+  std::string name;  // "backward 0 of stage 1"; where the one before is alike: "stage 2"
+  std::int64_t device = 0;
+  TimeWindow time = {};
+};
+
+struct DetailWorth {
+  std::string what;
+  Seconds time = {};
+  std::optional<double> share = {};  // of the GPU time of the step
+  std::optional<Dollars> dollars = {};
+};
+
+struct Details {
+  std::string title;
+  std::string place;  // "stage 0 at 2.13 s"
+  std::string note = {};
+  bool waits = false;  // all its parts are waiting
+  std::vector<DetailPart> parts = {};
+  std::vector<DetailLink> chain = {};
+  std::vector<DetailWorth> worth = {};
+};
+
+// A task of a pipeline device or the gap between two; needs the operations of the step.
+[[nodiscard]] Details details_of_step(const Evaluation& evaluation, std::int64_t device,
+                                      SimTime at);
+
+// A part of the step on devices from `first` to `last`.
+[[nodiscard]] Details details_of_window(const Evaluation& evaluation, const TimeWindow& window,
+                                        std::int64_t first, std::int64_t last);
+
+// What the run does at a moment: the stop around it, or training.
+[[nodiscard]] Details details_of_run(const Evaluation& evaluation, SimTime at);
+
+// A part of the run.
+[[nodiscard]] Details details_of_run(const Evaluation& evaluation, const TimeWindow& window);
+
+}  // namespace orrery::report
