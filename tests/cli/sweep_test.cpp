@@ -115,8 +115,8 @@ TEST_F(SweepTest, ShowsWhereAScenarioIsWrong) {
       << done.err;
 }
 
-// The table of three parts is that of the whole sweep, byte for byte, in every form; where a part has
-// no point, too.
+// The table of three parts is that of the whole sweep, byte for byte, in every form; where a part
+// has no point, too.
 TEST_F(SweepTest, JoinsPartsToTheTableOfTheWholeSweep) {
   write("small.yaml", small_scenario());
   const std::string sweep =

@@ -1,6 +1,6 @@
-// `orrery project`: from traces of a small job and the files that describe it to a larger one: an
-// import, the measured step beside the predicted one, and what the model gets wrong here taken along
-// (project_measured.hpp), in one command.
+// `orrery project`: from traces of a small job and the files that describe it to a larger one. An
+// import, the measured step beside the predicted one, and what the model gets wrong here taken
+// along (project_measured.hpp), in one command.
 
 #include <fmt/core.h>
 

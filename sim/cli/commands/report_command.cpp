@@ -14,6 +14,7 @@ namespace orrery::cli {
 
 void add_report_command(CLI::App& command, Action& action) {
   const auto asked = std::make_shared<PostMortemQuestion>();
+  const auto colour = std::make_shared<std::string>("auto");
   command.add_option("SCENARIO", asked->scenario, "Scenario: a file or a shipped name")->required();
   command
       .add_option(
@@ -30,13 +31,16 @@ void add_report_command(CLI::App& command, Action& action) {
                   "With --post-mortem: .json, .csv or .html; others are text (default: stdout)")
       ->type_name("FILE");
   add_evaluation_options(command, asked->evaluation);
-  add_colour_option(command, asked->colour);
+  add_colour_option(command, *colour);
   command.footer(
       "Examples:\n"
       "  orrery report --post-mortem train.log scenario.yaml\n"
       "  orrery report --post-mortem slurm-1.out --post-mortem slurm-2.out -o lost.html run.yaml");
-  command.callback([asked, &action] {
-    action = [asked](InterruptWatch& watch) { return report_post_mortem(*asked, watch); };
+  command.callback([asked, colour, &action] {
+    action = [asked, colour](InterruptWatch& watch) {
+      asked->style = text_style(colour_choice(*colour), asked->output.has_value());
+      return report_post_mortem(*asked, watch);
+    };
   });
 }
 

@@ -13,7 +13,6 @@
 #include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/output_files.hpp"
 #include "sim/import_config/import_config.hpp"
@@ -154,10 +153,8 @@ std::string page_of(const PostMortemQuestion& asked, const LoggedRun& run,
     return report::to_csv(table_of(found));
   }
   const std::string head = headline(asked, run, found);
-  return extension == ".html" || extension == ".htm"
-             ? html_of(head, found)
-             : text_of(head, found,
-                       text_style(colour_choice(asked.colour), asked.output.has_value()));
+  return extension == ".html" || extension == ".htm" ? html_of(head, found)
+                                                     : text_of(head, found, asked.style);
 }
 
 }  // namespace

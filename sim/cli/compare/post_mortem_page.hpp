@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 
 namespace orrery::cli {
@@ -17,7 +18,7 @@ struct PostMortemQuestion {
   EvaluationOptions evaluation;
   std::optional<std::string> output;  // its extension says the form: .json, .csv, .html, else text
   bool json = false;
-  std::string colour = "auto";
+  report::TextStyle style = {};
 };
 
 [[nodiscard]] ExitCode report_post_mortem(const PostMortemQuestion& asked,
