@@ -21,7 +21,7 @@
 #include "sim/answer/evaluate/shipped_scenarios.hpp"
 #include "sim/answer/plan/make_plan.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/text_report.hpp"
 #include "sim/answer/sweep/run_sweep.hpp"

@@ -12,7 +12,6 @@
 #include "sim/import_config/import_config.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::fit {
 

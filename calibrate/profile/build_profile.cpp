@@ -14,7 +14,7 @@
 #include "calibrate/profile/line_fit.hpp"
 #include "calibrate/samples/sample.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
-#include "sim/step/hardware/step_clock.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 
 namespace orrery::calibrate {
 

@@ -13,7 +13,6 @@
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "sim/step/hardware/calibration_profile.hpp"
-#include "sim/step/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 

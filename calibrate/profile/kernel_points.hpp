@@ -21,7 +21,7 @@
 // B      | bytes that cross the memory interface: of products as in        | byte | computed
 //        | sim/step/cost/gemm.hpp, of all others as in sim/step/kernels              |      |
 // time   | median of the times; of products and attention at the clock of  | s    | measured
-//        | a step (below; sim/step/hardware/step_clock.hpp)                      |      |
+//        | a step (below; sim/step/hardware/calibration_profile.hpp)                      |      |
 
 #include <map>
 #include <optional>

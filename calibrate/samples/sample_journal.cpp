@@ -6,7 +6,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/base/files/sealed_line.hpp"
+#include "sim/base/files/journal_file.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/base/text/untrusted_json.hpp"
 

@@ -7,8 +7,8 @@
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/step/cost/attention.hpp"
 #include "sim/step/cost/gemm.hpp"
-#include "sim/step/hardware/neutral_stack.hpp"
-#include "sim/step/hardware/step_clock.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/simulate/step_simulator.hpp"
 
 namespace orrery::calibrate {

@@ -11,7 +11,7 @@
 //   PyTorch       = our kernel measured alone / PyTorch's of the same case - 1
 //
 // Kernels alone and a step run at different clocks: times of products and attention are compared at
-// one (sim/step/hardware/step_clock.hpp), where the record has both clocks.
+// one (sim/step/hardware/calibration_profile.hpp), where the record has both clocks.
 //
 // gate       | what                                                         | limit
 // -----------|--------------------------------------------------------------|----------------------
@@ -202,7 +202,7 @@ inline constexpr double kFixedMfu = 0.45;
 
 // Time of a validation step by the whole simulator, as `orrery run` would predict it:
 //
-//   the same model on one GPU of the profile, with a stack that adds nothing (neutral_stack.hpp)
+//   the same model on one GPU of the profile, with a stack that adds nothing (software_profile.hpp)
 //
 // Beside the sum of predicted kernels it shows what the simulator's own list of operations changes:
 // it has a router, loss and optimizer by their bytes, and no cases of its own choosing.

@@ -24,8 +24,8 @@
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
-#include "sim/step/hardware/step_clock.hpp"
 
 namespace orrery::calibrate {
 

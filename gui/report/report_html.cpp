@@ -6,13 +6,13 @@
 #include "gui/models/tables/dashboard.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/report/report_page.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::gui {
 
 namespace {
 
-// What a document may hold, less what a reader cannot see (base/unicode.hpp).
+// What a document may hold, less what a reader cannot see (base/text/text.hpp).
 QString html_text(const QString& text) {
   return QString::fromStdString(printable_lines(text.toStdString())).toHtmlEscaped();
 }

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery {
 

@@ -2,7 +2,7 @@
 
 // Strongly typed indices: the identifiers of ranks, nodes, stages and tasks cannot be mixed up.
 //
-// A StrongId is a 32-bit index with a tag: RankId and NodeId are different types, comparable only
+// A StrongId is a 32-bit index with a tag: RankId and TaskId are different types, comparable only
 // with themselves. `value` is the zero-based index.
 
 #include <compare>
@@ -20,9 +20,7 @@ struct StrongId {
   [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
 };
 
-using RankId = StrongId<struct RankTag>;    // global rank, 0 .. gpus-1
-using NodeId = StrongId<struct NodeTag>;    // host, 0 .. nodes-1
-using StageId = StrongId<struct StageTag>;  // pipeline device (pipeline rank), 0 .. p-1
-using TaskId = StrongId<struct TaskTag>;    // task of a step graph
+using RankId = StrongId<struct RankTag>;  // global rank, 0 .. gpus-1
+using TaskId = StrongId<struct TaskTag>;  // task of a step graph
 
 }  // namespace orrery

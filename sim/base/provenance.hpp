@@ -2,14 +2,6 @@
 
 // Coefficients with provenance: a value that cannot exist without its source.
 //
-// symbol    | meaning                                      | unit | origin
-// ----------|----------------------------------------------|------|----------------------------
-// value     | the coefficient                              | Q    | profile or scenario
-// kind      | measured, published, datasheet, assumed, given | -  | stated beside the value
-// citation  | profile id, paper, vendor page or reason     | -    | stated beside the value
-// residual  | relative error of the fit that gave it       | 1    | fit, 0 when not a fit
-// range     | valid range of the fit's input, lo < hi      | input's unit | fit, unset: any
-//
 // `given` means the scenario itself states the value; `assumed` needs a reason in the citation.
 
 #include <array>
@@ -33,9 +25,10 @@ inline constexpr std::array<std::string_view, kSourceKindCount> kSourceKindNames
 
 struct Source {
   SourceKind kind;
-  std::string citation;
+  std::string citation;  // profile id, paper, vendor page or reason
 };
 
+// Of the input of a fit.
 struct ValidRange {
   double lo = 0.0;
   double hi = 0.0;
@@ -64,7 +57,7 @@ class Coefficient {
  private:
   Q value_;
   Source source_;
-  double residual_ = 0.0;
+  double residual_ = 0.0;  // relative error of the fit that gave it; 0: no fit
   std::optional<ValidRange> range_;
 };
 

@@ -60,7 +60,7 @@ void check_command_word(const CLI::App& app, int argc, const char* const* argv) 
   std::vector<std::string> storage;
   const auto names = command_names(app, storage);
   const std::string_view word = argv[1];
-  if (std::find(names.begin(), names.end(), word) != names.end()) {
+  if (std::ranges::find(names, word) != names.end()) {
     return;
   }
   const std::string near = suggestion(word, names);

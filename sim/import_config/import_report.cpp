@@ -9,7 +9,7 @@
 
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/base/yaml/flow_text.hpp"
 #include "sim/import_config/trees/readers.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "sim/base/yaml/document.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/table/fields.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
 
 namespace orrery::scenario {
 

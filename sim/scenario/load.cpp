@@ -12,7 +12,6 @@
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
-#include "sim/scenario/table/read_tree.hpp"
 
 namespace orrery::scenario {
 

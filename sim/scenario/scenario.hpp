@@ -59,6 +59,8 @@ struct RecipeSetting {
 struct SilentSpecs {
   model::ModelSpec model;
   step::StepSpec step;
+  layout::Sharding sharding = layout::Sharding::none;
+  bool sequence_parallel = false;
 };
 
 // How the stack is run, and what its recipes set (recipes/follow_recipe.hpp).

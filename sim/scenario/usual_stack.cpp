@@ -6,7 +6,7 @@
 
 #include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
-#include "sim/scenario/recipes/key_condition.hpp"
+#include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/scenario/variant.hpp"

@@ -7,7 +7,7 @@
 //     - when: {layout.sharding: [zero2, zero3, hsdp], layout.pipeline: 1}
 //       other: megatron-core
 //
-// An entry holds where all of its conditions do (recipes/key_condition.hpp); the one with the most
+// An entry holds where all of its conditions do (has_value); the one with the most
 // decides. Two stacks with equally many are an error of the scenario, which then has to name its
 // stack, and a failure of the shipped profiles' test.
 

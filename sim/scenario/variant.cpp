@@ -10,9 +10,7 @@
 
 #include "sim/base/files/file.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/known_key.hpp"
 #include "sim/scenario/table/read_keys.hpp"
-#include "sim/scenario/table/read_tree.hpp"
 
 namespace orrery::scenario {
 

@@ -93,4 +93,9 @@ class ScenarioTemplate {
   std::shared_ptr<const PresetLibrary> presets_;
 };
 
+// Lookup of a key by its name or any alias, as find_key of variant.hpp, without a message: for
+// importers, which try the names of other programs.
+
+[[nodiscard]] std::optional<KeyFacts> known_key(std::string_view key);
+
 }  // namespace orrery::scenario

@@ -15,7 +15,7 @@
 
 namespace orrery::validate {
 
-// Stands in for a GPU that no profile names (hardware/gpu_names.hpp).
+// Stands in for a GPU that no profile names (hardware/profile_search.hpp).
 inline constexpr std::string_view kUnknownGpu = "h100-sxm-80gb";
 
 class ProfileShelf {

@@ -12,8 +12,8 @@
 
 #include "sim/base/random.hpp"
 #include "sim/step/fabric/fluid_flows.hpp"
-#include "sim/step/fabric/progressive_filling.hpp"
 #include "tests/bench/fabric_traffic.hpp"
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::bench {
 namespace {

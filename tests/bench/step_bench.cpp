@@ -30,7 +30,7 @@
 #include "sim/step/simulate/replay/paced_replay.hpp"
 #include "sim/step/simulate/replay/task_times.hpp"
 #include "sim/step/simulate/shared_links/step_network.hpp"
-#include "sim/step/simulate/stages/cost_memo.hpp"
+#include "sim/step/simulate/stages/layer_costs.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 #include "sim/step/simulate/step_simulator.hpp"
 #include "tests/checkout.hpp"

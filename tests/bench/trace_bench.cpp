@@ -16,7 +16,7 @@
 #include "sim/answer/report/export/perfetto_trace.hpp"
 #include "sim/answer/report/export/trace.hpp"
 #include "sim/answer/report/export/trace_choice.hpp"
-#include "sim/answer/report/files/json_lines.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
 #include "tests/bench/limits.hpp"
 
 namespace orrery::bench {

@@ -19,7 +19,7 @@
 #include "sim/step/cost/cost_model.hpp"
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
-#include "sim/step/hardware/neutral_stack.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 #include "tests/calibrate/calibration_file.hpp"
 
 namespace orrery::calibrate {

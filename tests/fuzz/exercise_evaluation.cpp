@@ -8,7 +8,7 @@
 #include "sim/answer/report/text/text_report.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/base/text/untrusted_json.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"

@@ -3,14 +3,14 @@
 #include <cmath>
 #include <string>
 
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/files/saved_evaluation.hpp"
 #include "sim/answer/sweep/journal.hpp"
 #include "sim/answer/trace/measured_trace.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/files/sealed_line.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/files/journal_file.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/logs/failure_log.hpp"

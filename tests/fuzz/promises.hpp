@@ -11,8 +11,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/files/sealed_line.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/files/journal_file.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::fuzz {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/answer/report/files/csv_report.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/text_report.hpp"
 #include "tests/golden/golden.hpp"

@@ -17,7 +17,6 @@
 #include "sim/run/theory/theory.hpp"
 #include "sim/step/model/parameters.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
 

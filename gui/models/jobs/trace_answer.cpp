@@ -8,7 +8,7 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "gui/timeline/category.hpp"
-#include "sim/run/run_category.hpp"
+#include "sim/run/run_result.hpp"
 #include "sim/step/simulate/step_result.hpp"
 
 namespace orrery::gui {

@@ -5,7 +5,7 @@
 
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/text/stops.hpp"
 #include "sim/answer/report/trust.hpp"

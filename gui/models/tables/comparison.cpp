@@ -6,9 +6,9 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {
 

@@ -9,7 +9,6 @@
 #include "gui/models/tables/text.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
-#include "sim/answer/report/text/printed_quantiles.hpp"
 #include "sim/answer/report/text/verdict.hpp"
 #include "sim/answer/report/trust.hpp"
 #include "sim/base/text/format.hpp"

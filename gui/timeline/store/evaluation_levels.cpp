@@ -11,7 +11,6 @@
 #include "gui/timeline/store/operation_level.hpp"
 #include "gui/timeline/store/store_builder.hpp"
 #include "gui/timeline/time_text.hpp"
-#include "sim/answer/report/export/run_counters.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"

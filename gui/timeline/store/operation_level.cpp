@@ -12,7 +12,7 @@
 
 #include "gui/timeline/time_text.hpp"
 #include "sim/answer/report/export/step_counters.hpp"
-#include "sim/answer/report/text/operation_words.hpp"
+#include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/step/layout/placement.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"

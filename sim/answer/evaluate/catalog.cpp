@@ -178,7 +178,7 @@ bool is_found(const std::string& name, const scenario::Scenario& scenario,
   if (path.has_parent_path() || path.extension() == ".yaml" || path.extension() == ".yml") {
     return is_file(fs::path(scenario.file).parent_path() / path) || is_file(path);
   }
-  return std::find(known.begin(), known.end(), name) != known.end();
+  return std::ranges::find(known, name) != known.end();
 }
 
 }  // namespace

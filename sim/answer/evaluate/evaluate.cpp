@@ -9,18 +9,13 @@
 #include "sim/answer/evaluate/doubts/assumptions.hpp"
 #include "sim/answer/evaluate/doubts/fitting_changes.hpp"
 #include "sim/answer/evaluate/doubts/recipe_effects.hpp"
-#include "sim/answer/evaluate/doubts/step_doubts.hpp"
 #include "sim/answer/evaluate/doubts/step_evidence.hpp"
-#include "sim/answer/evaluate/doubts/switch_levers.hpp"
-#include "sim/answer/evaluate/inputs/elastic_steps.hpp"
-#include "sim/answer/evaluate/inputs/failure_inputs.hpp"
 #include "sim/answer/evaluate/inputs/fault_steps.hpp"
 #include "sim/answer/evaluate/inputs/fill_metrics.hpp"
+#include "sim/answer/evaluate/inputs/named_files.hpp"
 #include "sim/answer/evaluate/inputs/phase_steps.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/answer/evaluate/levers.hpp"
-#include "sim/answer/evaluate/rollouts.hpp"
-#include "sim/answer/evaluate/spot_break_even.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
@@ -263,8 +258,7 @@ void warn_of_the_stack(const scenario::Scenario& scenario, const cost::CostModel
   const hardware::GpuArch arch = costs.gpu().arch;
   const auto& vendors = software.vendors;
   const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
-  if (!vendors.empty() &&
-      std::find(vendors.begin(), vendors.end(), hardware::vendor_of(arch)) == vendors.end()) {
+  if (!vendors.empty() && std::ranges::find(vendors, hardware::vendor_of(arch)) == vendors.end()) {
     diagnostics.warning(scenario.where("software"), "software",
                         fmt::format("{} runs on GPUs of {}, and {} is none of them", software.name,
                                     fmt::join(vendors, " and "), costs.gpu().name));

@@ -8,12 +8,24 @@
 #include <string>
 #include <utility>
 
-#include "sim/answer/evaluate/spot_break_even.hpp"
 #include "sim/run/monte_carlo.hpp"
 
 namespace orrery::evaluate {
 
 namespace {
+
+struct Means {
+  double cost = 0.0;
+  double tokens = 0.0;
+};
+
+std::optional<Means> means(const run::RunPlan& plan, const LeverOptions& options) {
+  const auto run = run::simulate(plan, {.threads = options.threads, .stop = options.stop});
+  if (!run || run->finished < run->trials || run->tokens.mean() <= 0.0) {
+    return std::nullopt;
+  }
+  return Means{run->cost.mean(), run->tokens.mean()};
+}
 
 using report::MetricId;
 using run::RunPlan;
@@ -66,8 +78,8 @@ std::optional<Delta> delta(const Outcome& before, const RunPlan& changed,
 // Takes `less` from the longest stage of every cause's recovery.
 void shorten_recovery(RunPlan& plan, Seconds less) {
   for (auto& stages : plan.recovery.stages) {
-    auto longest = std::max_element(
-        stages.begin(), stages.end(),
+    auto longest = std::ranges::max_element(
+        stages,
         [](const run::Duration& a, const run::Duration& b) { return run::mean(a) < run::mean(b); });
     const Seconds before = run::mean(*longest);
     *longest = run::scaled(*longest, std::max(0.0, (before - less) / before));
@@ -81,8 +93,8 @@ void fewer_failures(RunPlan& plan) {
 
 // Whether some failure takes a node away.
 bool takes_nodes(const RunPlan& plan) {
-  return plan.mtbf && std::any_of(plan.causes.begin(), plan.causes.end(),
-                                  [](const auto& cause) { return cause.takes_nodes > 0; });
+  return plan.mtbf &&
+         std::ranges::any_of(plan.causes, [](const auto& cause) { return cause.takes_nodes > 0; });
 }
 
 double metric(const report::Evaluation& evaluation, MetricId id) {
@@ -171,6 +183,36 @@ RunPlan with_step(RunPlan plan, double factor) {
 
 }  // namespace
 
+void without_spot(run::RunPlan& plan) {
+  plan.capacity.spot.reset();
+  plan.pricing.spot.reset();
+  plan.pricing.traced_spot = false;
+}
+
+std::optional<DollarsPerSecond> spot_break_even(const run::RunPlan& plan,
+                                                const LeverOptions& options) {
+  if (!plan.capacity.spot || plan.pricing.fixed.empty()) {
+    return std::nullopt;
+  }
+  run::RunPlan changed = plan;
+  changed.simulation.trials = std::min(plan.simulation.trials, options.trials);
+  changed.pricing.traced_spot = false;
+  const auto at_price = [&](double per_gpu_hour) {
+    changed.pricing.spot =
+        dollars_per_hour(per_gpu_hour) * static_cast<double>(plan.step.gpus_per_node);
+    return means(changed, options);
+  };
+  const std::optional<Means> free = at_price(0.0);
+  const std::optional<Means> paid = at_price(1.0);
+  without_spot(changed);
+  const std::optional<Means> held = means(changed, options);
+  if (!free || !paid || !held || paid->cost <= free->cost) {
+    return std::nullopt;
+  }
+  const double same_work = held->cost * free->tokens / held->tokens;
+  return dollars_per_hour(std::max(0.0, (same_work - free->cost) / (paid->cost - free->cost)));
+}
+
 void scale_step_time(RunPlan& plan, double factor) {
   const auto scale = [factor](SimTime& time) {
     time = std::max(SimTime{1}, to_sim_time(to_seconds(time) * factor));
@@ -220,10 +262,9 @@ std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
                         .without = change.without});
     }
   }
-  std::stable_sort(
-      levers.begin(), levers.end(), [](const report::Lever& a, const report::Lever& b) {
-        return std::pair(a.cost_delta, a.finish_delta) < std::pair(b.cost_delta, b.finish_delta);
-      });
+  std::ranges::stable_sort(levers, [](const report::Lever& a, const report::Lever& b) {
+    return std::pair(a.cost_delta, a.finish_delta) < std::pair(b.cost_delta, b.finish_delta);
+  });
   return levers;
 }
 

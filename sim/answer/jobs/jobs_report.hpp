@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "sim/answer/jobs/place_jobs.hpp"
+#include "sim/answer/jobs/share_cluster.hpp"
 #include "sim/answer/report/text/text_page.hpp"
 
 namespace orrery::jobs {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/answer/evaluate/inputs/failure_inputs.hpp"
+#include "sim/answer/evaluate/inputs/named_files.hpp"
 #include "sim/answer/plan/finalists.hpp"
 #include "sim/answer/plan/fronts.hpp"
 #include "sim/answer/plan/layout_errors.hpp"

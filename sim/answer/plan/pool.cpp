@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/yaml/kinds.hpp"
-#include "sim/step/layout/sharding_names.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/schedule/schedule.hpp"
 
 namespace orrery::plan {

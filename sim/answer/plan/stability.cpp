@@ -8,7 +8,7 @@
 #include "sim/answer/evaluate/evaluate_options.hpp"
 #include "sim/answer/plan/search/estimate.hpp"
 #include "sim/base/files/stop_point.hpp"
-#include "sim/step/hardware/stack_knobs.hpp"
+#include "sim/step/hardware/stack_coefficients.hpp"
 
 namespace orrery::plan {
 

@@ -7,7 +7,7 @@
 //
 //   resolved = figure(other) / figure(winner) - 1 > error of the features in which they differ
 //
-// And of the coefficients of the stack (hardware/stack_knobs.hpp), one at a time, each moved by its
+// And of the coefficients of the stack (hardware::StackKnob), one at a time, each moved by its
 // error up and down:
 //
 //   figure'(plan) = figure(plan) * step time with the moved coefficient / step time

@@ -389,7 +389,7 @@ bool mentions_memory(const ExpectNode& node) {
     return node.operand.metric == MetricId::memory_headroom ||
            node.operand.metric == MetricId::peak_memory;
   }
-  return std::any_of(node.children.begin(), node.children.end(), mentions_memory);
+  return std::ranges::any_of(node.children, mentions_memory);
 }
 
 }  // namespace orrery::report

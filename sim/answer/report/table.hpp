@@ -7,6 +7,7 @@
 // ---------|--------------------------------------------------------------------------------------
 // text     | numbers in the unit of the column's dimension, "-" where there is none, bars
 // Markdown | the same, safe inside a table
+// HTML     | the same
 // CSV      | numbers in base units with all digits, empty where there is none; RFC 4180, "\n"
 // JSON     | objects by column name, numbers in base units, null where there is none
 //
@@ -55,9 +56,21 @@ struct Table {
 // Texts in columns, as many as fit on the page.
 [[nodiscard]] std::string to_text(const Table& table, const TextPage& page);
 [[nodiscard]] std::string to_markdown(const Table& table);
+[[nodiscard]] std::string to_html(const Table& table);  // one element
 [[nodiscard]] std::string to_csv(const Table& table);
 
 [[nodiscard]] nlohmann::ordered_json json_of(const Cell& cell);
 [[nodiscard]] nlohmann::ordered_json rows_json(const Table& table);
+
+// Escaping of arbitrary text for a table or a document of another format.
+//
+// format       | what changes
+// -------------|--------------------------------------------------------------------------------
+// CSV          | quoted where RFC 4180 asks for it, quotes doubled
+// XML 1.0, SVG | & < > " and line ends as references; what no document may hold or no reader
+//              | can see (base/unicode.hpp) as ?
+
+[[nodiscard]] std::string csv_cell(std::string_view text);
+[[nodiscard]] std::string xml_text(std::string_view text);
 
 }  // namespace orrery::report

@@ -47,9 +47,9 @@ std::span<const AnswerName> answer_names() {
 bool shares_work(std::string_view answer) { return answer != "fan" && answer != "spot"; }
 
 std::optional<Answer> answer(const Question& question, Team& team, Diagnostics& diagnostics) {
-  const auto* entry = std::find_if(
-      kAnswers.begin(), kAnswers.end(),
-      [&question](const Entry& candidate) { return candidate.name.name == question.name; });
+  const auto* entry = std::ranges::find_if(kAnswers, [&question](const Entry& candidate) {
+    return candidate.name.name == question.name;
+  });
   ORRERY_CHECK(entry != kAnswers.end(), "there is no answer `{}`", question.name);
   return entry->find({question, team, diagnostics});
 }
@@ -106,9 +106,8 @@ namespace {
 void warn_of_memory(const Asking& asking) {
   const std::string& file = asking.question.sweep.base.file();
   const auto& all = asking.diagnostics.all();
-  const bool said = std::any_of(all.begin(), all.end(), [](const Diagnostic& one) {
-    return one.message.starts_with("does not fit");
-  });
+  const bool said = std::ranges::any_of(
+      all, [](const Diagnostic& one) { return one.message.starts_with("does not fit"); });
   if (!said) {
     asking.diagnostics.warning(
         {file, 0, 0}, {}, "does not fit in memory: the answer is that of GPUs with more of it");
@@ -142,15 +141,14 @@ std::optional<Rows> evaluate_rows(const Asking& asking, std::vector<Axis> axes,
     throw Error(ErrorKind::interrupted, "interrupted");
   }
   rows.results = std::move(outcome.results);
-  const bool none_fits =
-      std::all_of(rows.results.begin(), rows.results.end(),
-                  [](const PointResult& result) { return result.status == Status::does_not_fit; });
+  const bool none_fits = std::ranges::all_of(rows.results, [](const PointResult& result) {
+    return result.status == Status::does_not_fit;
+  });
   if (none_fits && !rows.results.empty()) {
     warn_of_memory(asking);
   }
-  const bool usable =
-      std::any_of(rows.results.begin(), rows.results.end(),
-                  [](const PointResult& result) { return result.status != Status::invalid; });
+  const bool usable = std::ranges::any_of(
+      rows.results, [](const PointResult& result) { return result.status != Status::invalid; });
   if (!usable) {
     PointEvaluator evaluator(rows.sweep);  // once more, for the places of what is wrong
     if (!evaluator.evaluation(0, 1, asking.question.stop, asking.diagnostics)) {

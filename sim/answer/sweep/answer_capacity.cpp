@@ -61,7 +61,7 @@ std::vector<std::size_t> order_of(const Rows& rows) {
   for (std::size_t i = 0; i < rows.results.size(); ++i) {
     order.push_back(i);
   }
-  std::sort(order.begin(), order.end(), [&rows](std::size_t a, std::size_t b) {
+  std::ranges::sort(order, [&rows](std::size_t a, std::size_t b) {
     return count_at(rows, a) < count_at(rows, b);
   });
   return order;

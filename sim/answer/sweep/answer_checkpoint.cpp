@@ -51,8 +51,8 @@ std::vector<std::size_t> by_interval(const Rows& rows) {
     }
   }
   const auto interval = [&rows](std::size_t i) { return *rows.at(i, kIntervalFound); };
-  std::stable_sort(order.begin(), order.end(),
-                   [&interval](std::size_t a, std::size_t b) { return interval(a) < interval(b); });
+  std::ranges::stable_sort(
+      order, [&interval](std::size_t a, std::size_t b) { return interval(a) < interval(b); });
   order.erase(
       std::unique(order.begin(), order.end(),
                   [&interval](std::size_t a, std::size_t b) { return interval(a) == interval(b); }),

@@ -10,7 +10,7 @@
 
 #include "sim/answer/sweep/answer.hpp"
 #include "sim/answer/sweep/point_evaluator.hpp"
-#include "sim/answer/sweep/point_result.hpp"
+#include "sim/answer/sweep/sweep.hpp"
 
 namespace orrery::sweep {
 

@@ -52,10 +52,9 @@ void scale_stage(RunPlan& plan, run::RecoveryStage stage, double factor) {
 }
 
 bool has_stage(const RunPlan& plan, run::RecoveryStage stage) {
-  return std::any_of(plan.recovery.stages.begin(), plan.recovery.stages.end(),
-                     [stage](const auto& stages) {
-                       return run::mean(stages[static_cast<std::size_t>(stage)]) > Seconds{};
-                     });
+  return std::ranges::any_of(plan.recovery.stages, [stage](const auto& stages) {
+    return run::mean(stages[static_cast<std::size_t>(stage)]) > Seconds{};
+  });
 }
 
 void scale_prices(RunPlan& plan, double factor) {
@@ -248,7 +247,7 @@ std::optional<Swing> swing_of(const Asking& asking, const Axis& axis, const Outc
 }
 
 Answer show(const Asking& asking, const Outcome& base, bool priced, std::vector<Swing> swings) {
-  std::stable_sort(swings.begin(), swings.end(), [](const Swing& a, const Swing& b) {
+  std::ranges::stable_sort(swings, [](const Swing& a, const Swing& b) {
     return std::pair(a.finish_width(), a.cost_width()) >
            std::pair(b.finish_width(), b.cost_width());
   });

@@ -226,8 +226,7 @@ std::optional<BreakEvenRate> find_rate(const Asking& asking, double stated, cons
   }
   BreakEvenRate found;
   const auto first_dearer = [&known] {
-    return std::find_if(known.begin(), known.end(),
-                        [](const auto& one) { return one.second > 0.0; });
+    return std::ranges::find_if(known, [](const auto& one) { return one.second > 0.0; });
   };
   const auto crossed = [&] {
     return first_dearer() != known.end() && first_dearer() != known.begin();

@@ -35,7 +35,7 @@ std::optional<Amount> amount_of(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), amount.number);
   const auto length = static_cast<std::size_t>(stop - text.data());
   amount.suffix = std::string(text.substr(length));
-  const bool unit = std::none_of(amount.suffix.begin(), amount.suffix.end(), is_digit);
+  const bool unit = std::ranges::none_of(amount.suffix, is_digit);
   if (error != std::errc{} || !unit || !std::isfinite(amount.number)) {
     return std::nullopt;
   }

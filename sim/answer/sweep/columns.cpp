@@ -40,9 +40,8 @@ Column column_of(const Operand& operand, std::string_view text) {
 void add_columns(const Operand& operand, std::string_view text, std::vector<Column>& columns) {
   const auto add = [&columns, text](const Operand& one) {
     Column column = column_of(one, text);
-    const bool known = std::any_of(columns.begin(), columns.end(), [&column](const Column& other) {
-      return other.name == column.name;
-    });
+    const bool known = std::ranges::any_of(
+        columns, [&column](const Column& other) { return other.name == column.name; });
     if (!known) {
       columns.push_back(std::move(column));
     }

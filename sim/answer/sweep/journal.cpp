@@ -32,7 +32,7 @@ std::string profiles_hash(const hardware::ProfileSearch& search) {
         files.push_back(it->path());
       }
     }
-    std::sort(files.begin(), files.end());
+    std::ranges::sort(files);
     for (const std::filesystem::path& file : files) {
       all += sha256_hex(read_file(file, kMostProfileBytes));
       all += std::filesystem::relative(file, directory, error).string() + "\n";
@@ -62,19 +62,18 @@ std::string differences(const Json& found, const Json& wanted) {
 
 // The status of this name; nothing when there is none.
 std::optional<Status> status_of(std::string_view name) {
-  const auto* found = std::find(kStatusNames.begin(), kStatusNames.end(), name);
+  const auto* found = std::ranges::find(kStatusNames, name);
   return found == kStatusNames.end()
              ? std::nullopt
              : std::optional(static_cast<Status>(found - kStatusNames.begin()));
 }
 
 bool are_texts(const Json& list) {
-  return list.is_array() &&
-         std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_string(); });
+  return list.is_array() && std::ranges::all_of(list, &Json::is_string);
 }
 
 bool are_cells(const Json& list) {
-  return list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& one) {
+  return list.is_array() && std::ranges::all_of(list, [](const Json& one) {
            return one.is_number() || one.is_null();
          });
 }

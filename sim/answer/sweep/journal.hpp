@@ -21,7 +21,6 @@
 #include <string>
 #include <string_view>
 
-#include "sim/answer/sweep/point_result.hpp"
 #include "sim/answer/sweep/sweep.hpp"
 #include "sim/base/files/journal_file.hpp"
 

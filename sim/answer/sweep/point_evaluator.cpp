@@ -22,8 +22,7 @@ evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std:
   options.trials = sweep.trials;
   options.seed = sweep.seed;
   options.levers = false;
-  options.band = std::any_of(sweep.columns.begin(), sweep.columns.end(),
-                             [](const Column& column) { return column.with_error; });
+  options.band = std::ranges::any_of(sweep.columns, &Column::with_error);
   options.search = sweep.search;
   options.stop = stop;
   return options;
@@ -32,8 +31,8 @@ evaluate::EvaluateOptions options_of(const Sweep& sweep, int threads, const std:
 // The place is told where it is in a file that is not the scenario: a profile.
 std::string place_of(const Diagnostic& problem, const Sweep& sweep) {
   const std::string& file = problem.where.file;
-  const bool known = std::any_of(sweep.axes.begin(), sweep.axes.end(),
-                                 [&file](const Axis& axis) { return axis.where.file == file; });
+  const bool known = std::ranges::any_of(
+      sweep.axes, [&file](const Axis& axis) { return axis.where.file == file; });
   return known || file.empty() || file == sweep.base.file()
              ? std::string()
              : fmt::format("{}:{}: ", file, problem.where.line);

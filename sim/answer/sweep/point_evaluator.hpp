@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "sim/answer/evaluate/evaluate.hpp"
-#include "sim/answer/sweep/point_result.hpp"
 #include "sim/answer/sweep/sweep.hpp"
 
 namespace orrery::sweep {

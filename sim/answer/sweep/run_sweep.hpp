@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sim/answer/sweep/journal.hpp"
-#include "sim/answer/sweep/point_result.hpp"
 #include "sim/answer/sweep/sweep.hpp"
 #include "sim/answer/sweep/team.hpp"
 

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/sweep/point_result.hpp"
 #include "sim/answer/sweep/sweep.hpp"
 #include "sim/base/diagnostics.hpp"
 

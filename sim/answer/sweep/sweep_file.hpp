@@ -25,7 +25,7 @@
 
 #include "sim/answer/sweep/axis.hpp"
 #include "sim/answer/sweep/columns.hpp"
-#include "sim/answer/sweep/points.hpp"
+#include "sim/answer/sweep/sweep.hpp"
 #include "sim/base/diagnostics.hpp"
 
 namespace orrery::sweep {

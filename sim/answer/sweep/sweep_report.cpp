@@ -51,8 +51,7 @@ bool is_headline(const Column& column) {
                                                   MetricId::cost,
                                                   MetricId::cost_per_million_tokens,
                                                   MetricId::failures};
-  const bool known =
-      std::find(kHeadlines.begin(), kHeadlines.end(), column.operand.metric) != kHeadlines.end();
+  const bool known = std::ranges::find(kHeadlines, column.operand.metric) != kHeadlines.end();
   return known && column.operand.kind != OperandKind::quantile;
 }
 

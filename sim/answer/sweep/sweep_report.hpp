@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "sim/answer/report/text/text_page.hpp"
-#include "sim/answer/sweep/point_result.hpp"
 #include "sim/answer/sweep/sweep.hpp"
 
 namespace orrery::sweep {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/answer/trace/contains.hpp"
+#include "sim/answer/trace/trace_event.hpp"
 
 namespace orrery::trace {
 
@@ -121,7 +121,7 @@ GpuTrace ActivityCollector::finish(std::string file, TraceFacts facts) {
   trace_.file = std::move(file);
   trace_.facts = std::move(facts);
   trace_.loading = SpanSet::of(std::move(loading_));
-  std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) {
+  std::ranges::sort(launches_, [](const Launch& a, const Launch& b) {
     return std::pair(a.correlation, a.begin) < std::pair(b.correlation, b.begin);
   });
   for (std::size_t i = 0; i < trace_.activities.size(); ++i) {
@@ -138,12 +138,12 @@ GpuTrace ActivityCollector::finish(std::string file, TraceFacts facts) {
     }
   }
   launches_ = {};
-  std::stable_sort(
-      trace_.activities.begin(), trace_.activities.end(),
-      [](const GpuActivity& a, const GpuActivity& b) { return a.span.begin < b.span.begin; });
-  std::stable_sort(
-      trace_.marks.begin(), trace_.marks.end(),
-      [](const Annotation& a, const Annotation& b) { return a.span.begin < b.span.begin; });
+  std::ranges::stable_sort(trace_.activities, [](const GpuActivity& a, const GpuActivity& b) {
+    return a.span.begin < b.span.begin;
+  });
+  std::ranges::stable_sort(trace_.marks, [](const Annotation& a, const Annotation& b) {
+    return a.span.begin < b.span.begin;
+  });
   return std::move(trace_);
 }
 

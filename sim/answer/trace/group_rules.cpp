@@ -48,7 +48,7 @@ std::int64_t degree(const Degrees& degrees, Axis axis) {
 }  // namespace
 
 std::optional<Axis> axis_named(std::string_view name) {
-  const auto* const found = std::find(kAxisNames.begin(), kAxisNames.end(), name);
+  const auto* const found = std::ranges::find(kAxisNames, name);
   return found == kAxisNames.end() ? std::nullopt
                                    : std::optional(static_cast<Axis>(found - kAxisNames.begin()));
 }

@@ -14,7 +14,7 @@
 
 #include "sim/answer/trace/activity_collector.hpp"
 #include "sim/answer/trace/gpu_activity.hpp"
-#include "sim/answer/trace/step_windows.hpp"
+#include "sim/answer/trace/measured_step.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/text.hpp"
 
@@ -90,9 +90,9 @@ PeerWaiting waiting_for_peers(const std::vector<Peer>& peers) {
   }
   for (const auto& [key, sequences] : all) {
     const std::size_t count = sequences.front().activities.size();
-    const bool same = std::all_of(
-        sequences.begin(), sequences.end(),
-        [count](const Sequence& sequence) { return sequence.activities.size() == count; });
+    const bool same = std::ranges::all_of(sequences, [count](const Sequence& sequence) {
+      return sequence.activities.size() == count;
+    });
     for (std::size_t n = 0; same && sequences.size() > 1 && n < count; ++n) {
       ++result.collectives;
       const auto duration = [&peers, n](const Sequence& sequence) {
@@ -163,8 +163,7 @@ class Measurement {
     for (std::size_t p = 0; p < peers_.size(); ++p) {
       measure_peer(p, waiting.waiting[p]);
     }
-    std::stable_sort(result_.ranks.begin(), result_.ranks.end(),
-                     [](const MeasuredRank& a, const MeasuredRank& b) { return a.rank < b.rank; });
+    std::ranges::stable_sort(result_.ranks, {}, &MeasuredRank::rank);
     finish_unknown();
     write_notes(waiting);
     return std::move(result_);
@@ -242,9 +241,7 @@ class Measurement {
       kernel.share = static_cast<double>(kernel.time) / static_cast<double>(all_time_);
       result_.unknown.push_back(kernel);
     }
-    std::stable_sort(
-        result_.unknown.begin(), result_.unknown.end(),
-        [](const UnknownKernel& a, const UnknownKernel& b) { return a.time > b.time; });
+    std::ranges::stable_sort(result_.unknown, std::ranges::greater{}, &UnknownKernel::time);
   }
 
   void write_notes(const PeerWaiting& waiting) {
@@ -362,7 +359,7 @@ std::vector<std::string> MeasuredTrace::step_names() const {
   std::vector<std::string> names;
   for (const MeasuredRank& rank : ranks) {
     for (const MeasuredStep& step : rank.steps) {
-      if (std::find(names.begin(), names.end(), step.name) == names.end()) {
+      if (std::ranges::find(names, step.name) == names.end()) {
         names.push_back(step.name);
       }
     }
@@ -378,7 +375,7 @@ bool is_step(const std::string& name, const std::string& wanted) {
   if (name == wanted) {
     return true;
   }
-  const bool number = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), is_digit);
+  const bool number = !wanted.empty() && std::ranges::all_of(wanted, is_digit);
   return number && name.size() > wanted.size() && name.ends_with(wanted) &&
          !is_digit(name[name.size() - wanted.size() - 1]);
 }
@@ -396,7 +393,7 @@ std::optional<MeasuredMean> mean_of(const MeasuredTrace& measured,
   if (sums.lengths.empty()) {
     return std::nullopt;
   }
-  std::sort(sums.lengths.begin(), sums.lengths.end());
+  std::ranges::sort(sums.lengths);
   const auto steps = static_cast<std::int64_t>(sums.lengths.size());
   MeasuredMean mean;
   mean.steps = steps;

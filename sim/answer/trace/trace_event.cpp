@@ -12,8 +12,7 @@ constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
 constexpr std::int64_t kLongest = std::int64_t{1} << 61U;
 
 bool is_digits(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // "12.34e5" and the like: rounded once.

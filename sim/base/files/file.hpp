@@ -9,6 +9,8 @@
 // directly. All functions throw Error(ErrorKind::io) with a line that names the file and the
 // reason.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +19,30 @@
 
 namespace orrery {
 
-class FileSystem;
+// The POSIX calls behind files that must survive a crash, each with -1 and errno on failure, in a
+// class so that a test can make the n-th call fail, cut a write in two, or take back what was not
+// synced. The program has one object, real_files().
+class FileSystem {
+ public:
+  FileSystem() = default;
+  virtual ~FileSystem() = default;
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+
+  [[nodiscard]] virtual int open(const std::string& path, int flags, mode_t mode) const;
+  [[nodiscard]] virtual int make_temporary(std::string& name) const;  // mkstemp: XXXXXX at the end
+  [[nodiscard]] virtual ssize_t read(int file, char* to, std::size_t bytes) const;
+  [[nodiscard]] virtual ssize_t write(int file, const char* from, std::size_t bytes) const;
+  [[nodiscard]] virtual int sync(int file) const;  // fsync
+  [[nodiscard]] virtual int truncate(int file, std::size_t bytes) const;
+  [[nodiscard]] virtual int change_mode(int file, mode_t mode) const;
+  [[nodiscard]] virtual int lock(int file) const;     // flock, exclusive, without waiting
+  [[nodiscard]] virtual int regular(int file) const;  // fstat: 1 for a regular file, 0 for others
+  [[nodiscard]] virtual int rename(const std::string& from, const std::string& to) const;
+  virtual int close(int file) const;
+  virtual int remove(const std::string& path) const;  // unlink
+};
+
 [[nodiscard]] const FileSystem& real_files();
 
 // A file in blocks, for those that may be longer than the memory. Throws when it is missing, a

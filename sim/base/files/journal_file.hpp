@@ -5,8 +5,8 @@
 //   line 1   a header: whose results these are
 //   line n   one result
 //
-// Each line is an object of JSON and carries a checksum (sealed_line.hpp); what is given and taken
-// here is without it. A line that is damaged is refused, with its number.
+// Each line is an object of JSON and carries a checksum; what is given and taken here
+// is without it. A line that is damaged is refused, with its number.
 //
 // A line is written in one piece as soon as it is known, so that a killed program loses only work
 // in progress; a thread syncs the file behind the writer, so that a machine that loses its power
@@ -19,13 +19,27 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
-#include "sim/base/files/file_system.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery {
+
+// A checksum inside each line of a journal, which shows whether the line is the one written.
+//
+//   {"a": 1}   ->   {"a": 1,"crc32":"fba18e97"}
+//
+// crc32 is the CRC-32 (ISO-HDLC) of the bytes of the line without that member; it finds every
+// change of up to 32 adjacent bits, and a sealed line is still one object of JSON.
+
+// `object`: the text of an object of JSON, in one line.
+[[nodiscard]] std::string sealed(std::string_view object);
+
+// The object without its checksum; nothing when it has none, or when it does not fit.
+[[nodiscard]] std::optional<std::string> unsealed(std::string_view line);
 
 class JournalFile {
  public:

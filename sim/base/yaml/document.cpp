@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "sim/base/files/file.hpp"
-#include "sim/base/yaml/foreign.hpp"
 #include "sim/base/yaml/text_check.hpp"
 #include "sim/base/yaml/tree_builder.hpp"
 

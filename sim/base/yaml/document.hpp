@@ -13,17 +13,6 @@
 // ~, null, an empty value                     | Kind::null
 // NUL, control characters, invalid UTF-8      | error with their position
 //
-// limit               | meaning                                          | unit       | default
-// --------------------|--------------------------------------------------|------------|---------
-// max_bytes           | size of the file                                 | byte       | 4 MiB
-// max_depth           | mappings and sequences inside each other         | -          | 64
-// max_nodes           | values of the tree after alias expansion         | -          | 1,000,000
-// max_alias_nodes     | of these, kept for anchors or copied by aliases  | -          | 100,000
-// max_alias_bytes     | text kept for anchors or copied by aliases       | byte       | 4 MiB
-// max_key_bytes       | length of one key                                | byte       | 256
-// max_pending_bytes   | input that may pass without one finished value   | byte       | 1 MiB
-// max_problems        | diagnostics after which reading stops            | -          | 100
-//
 // No input crashes, hangs or uses unbounded memory: the work is O(n log n) in the size of the file.
 // Lines and columns are 1-based; a column counts characters, not bytes.
 
@@ -58,14 +47,14 @@ struct Entry {
 };
 
 struct Limits {
-  std::size_t max_bytes = std::size_t{4} << 20U;
-  int max_depth = 64;
-  std::size_t max_nodes = 1'000'000;
-  std::size_t max_alias_nodes = 100'000;
-  std::size_t max_alias_bytes = std::size_t{4} << 20U;
-  std::size_t max_key_bytes = 256;
-  std::size_t max_pending_bytes = std::size_t{1} << 20U;
-  std::size_t max_problems = 100;
+  std::size_t max_bytes = std::size_t{4} << 20U;        // of the file
+  int max_depth = 64;                                   // mappings and sequences inside each other
+  std::size_t max_nodes = 1'000'000;                    // values after alias expansion
+  std::size_t max_alias_nodes = 100'000;                // of these, kept for anchors or copied
+  std::size_t max_alias_bytes = std::size_t{4} << 20U;  // text kept for anchors or copied
+  std::size_t max_key_bytes = 256;                      // one key
+  std::size_t max_pending_bytes = std::size_t{1} << 20U;  // input without one finished value
+  std::size_t max_problems = 100;                         // diagnostics after which reading stops
 };
 
 // The tree of `text`, or nothing after at least one error in `diagnostics`. `file_name` is what the
@@ -84,5 +73,11 @@ struct Limits {
 
 // `text` in backquotes for a message: control characters become \xNN, long text is cut with "...".
 [[nodiscard]] std::string display(std::string_view text);
+
+// YAML of other programs, by the same rules but for what their parsers take and mean: of a merge
+// key (<<: *alias) the keys of the mapping itself count, then those of the first alias; a key may
+// stand twice with one value.
+[[nodiscard]] std::optional<Value> parse_foreign(std::string_view text, std::string file_name,
+                                                 const Limits& limits, Diagnostics& diagnostics);
 
 }  // namespace orrery::yaml

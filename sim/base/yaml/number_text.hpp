@@ -3,8 +3,14 @@
 // Splits a text into a number and the unit behind it, and checks the number against the grammar
 // shared by all scalar parsers: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?  Internal to yaml/.
 
+#include <fmt/core.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::yaml {
 
@@ -23,5 +29,12 @@ struct NumberValue {
 };
 
 [[nodiscard]] NumberValue number_value(std::string_view number);
+
+// The refusal of a scalar: the text as written in the file, the problem and what is allowed.
+template <typename T>
+[[nodiscard]] Parsed<T> refuse(std::string_view text, std::string_view problem,
+                               std::string_view allowed) {
+  return {std::nullopt, fmt::format("{} {}", display(text), problem), std::string(allowed)};
+}
 
 }  // namespace orrery::yaml

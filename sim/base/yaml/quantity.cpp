@@ -12,7 +12,6 @@
 #include "sim/base/text/text.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/base/yaml/number_text.hpp"
-#include "sim/base/yaml/refused.hpp"
 #include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::yaml {

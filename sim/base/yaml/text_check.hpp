@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::yaml {
 

@@ -95,7 +95,7 @@ class TreeBuilder {
   std::string file_;
   const LineIndex& lines_;
   const Limits& limits_;
-  bool foreign_;  // a file of another program: foreign.hpp
+  bool foreign_;  // a file of another program
   Diagnostics& diagnostics_;
   std::vector<Frame> frames_;
   std::unordered_map<std::size_t, Anchored> anchors_;

@@ -90,8 +90,8 @@ Tally tally_of(const CheckedFile& file) {
   if (file.evaluation) {
     const auto& results = file.evaluation->expectations;
     tally.all = results.size();
-    tally.met = static_cast<std::size_t>(std::count_if(
-        results.begin(), results.end(), [](const auto& result) { return result.passed(); }));
+    tally.met = static_cast<std::size_t>(
+        std::ranges::count_if(results, [](const auto& result) { return result.passed(); }));
   }
   return tally;
 }

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "sim/answer/evaluate/compare/compare_calibrations.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/files/saved_evaluation.hpp"
 #include "sim/answer/report/metrics.hpp"
 #include "sim/answer/report/text/text_page.hpp"
@@ -26,7 +26,7 @@
 #include "sim/cli/compare/compare_log.hpp"
 #include "sim/cli/compare/compare_traces.hpp"
 #include "sim/cli/frame/number_option.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 
 namespace orrery::cli {
@@ -292,9 +292,9 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
     other = scenario_file(other, options.evaluation.quiet);
   }
   options.second = options.others.front();
-  const auto traces = std::count_if(
-      options.others.begin(), options.others.end(),
-      [](const std::string& file) { return file != "-" && trace::is_trace_file(file); });
+  const auto traces = std::ranges::count_if(options.others, [](const std::string& file) {
+    return file != "-" && trace::is_trace_file(file);
+  });
   if (traces > 0) {
     if (static_cast<std::size_t>(traces) < options.others.size()) {
       throw UsageError("compare: beside the scenario all files must be traces");

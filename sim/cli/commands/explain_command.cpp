@@ -13,7 +13,7 @@
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 
 namespace orrery::cli {

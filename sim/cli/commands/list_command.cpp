@@ -9,7 +9,7 @@
 
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/program.hpp"

@@ -26,7 +26,7 @@
 #include "sim/cli/commands/plan_options.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/evaluating.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
 

@@ -9,7 +9,7 @@
 #include "sim/answer/report/text/verdict.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 
 namespace orrery::cli {
 

@@ -22,7 +22,7 @@
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/number_option.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
 

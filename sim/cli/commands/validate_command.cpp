@@ -13,7 +13,6 @@
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
-#include "sim/validate/measured/tuned_layouts.hpp"
 #include "sim/validate/output/write_validation.hpp"
 #include "sim/validate/validate.hpp"
 

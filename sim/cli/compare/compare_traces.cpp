@@ -6,12 +6,11 @@
 #include <CLI/Option.hpp>
 #include <cmath>
 
-#include "sim/answer/evaluate/compare/project_measured.hpp"
+#include "sim/answer/evaluate/compare/compare_measured.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
 #include "sim/scenario/load.hpp"

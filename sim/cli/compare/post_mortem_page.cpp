@@ -7,14 +7,11 @@
 #include <filesystem>
 
 #include "sim/answer/evaluate/compare/post_mortem.hpp"
-#include "sim/answer/report/escape.hpp"
-#include "sim/answer/report/html_table.hpp"
 #include "sim/answer/report/table.hpp"
 #include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/log_outages.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/scenario/table/known_key.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::import_config {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/yaml/foreign.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
 

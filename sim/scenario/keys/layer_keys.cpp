@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -19,14 +19,6 @@ constexpr std::int64_t kMostTaps = 64;
 constexpr std::int64_t kMostStreams = 64;
 constexpr std::int64_t kLongestChunk = 65'536;
 constexpr std::string_view kTypesExample = "[gated_delta, gated_delta, gated_delta, attention]";
-
-std::vector<std::string_view> type_words() {
-  std::vector<std::string_view> words;
-  for (const model::LayerTypeName& one : kLayerTypeNames) {
-    words.push_back(one.name);
-  }
-  return words;
-}
 
 std::string type_letters() {
   std::string known;
@@ -63,24 +55,22 @@ std::optional<std::string> show_types(Draft& draft) {
   return words.empty() ? std::nullopt : std::optional(fmt::format("[{}]", fmt::join(words, ", ")));
 }
 
-Key types_key() {
-  Key key = words_key(
-      {.path = "model.layer_types",
-       .aliases = {"hybrid_override_pattern", "hybrid_layer_pattern", "layers_block_type"},
-       .note = "the preset's; else attention in every layer",
-       .meaning =
-           "What the layers are made of, from the first on and repeated; or a text of "
-           "Megatron's letters, M mamba2, G gated_delta, * attention, W sliding_attention, "
-           "H compressed_attention, C compressed_sparse_attention, - mlp, E moe. With "
-           "mlp or moe in it each layer is that block or that mixer alone; else a mixer "
-           "and an MLP, of experts from moe.dense_layers on. sliding_attention sees "
-           "attention_window.size keys, attention all, compressed_attention and "
-           "compressed_sparse_attention those and the entries of model.compressed_attention.",
-       .example = std::string(kTypesExample)},
-      type_words(), [](Draft& draft) { draft.scenario.model.layer_types.clear(); },
+void add_types(Rows& keys) {
+  Key& key = keys.words(
+      "model.layer_types",
+      "What the layers are made of, from the first on and repeated; or a text of Megatron's "
+      "letters, M mamba2, G gated_delta, * attention, W sliding_attention, H compressed_attention, "
+      "C compressed_sparse_attention, - mlp, E moe. With mlp or moe in it each layer is that block "
+      "or that mixer alone; else a mixer and an MLP, of experts from moe.dense_layers on. "
+      "sliding_attention sees attention_window.size keys, attention all, compressed_attention and "
+      "compressed_sparse_attention those and the entries of model.compressed_attention.",
+      kTypesExample, names_of(kLayerTypeNames),
+      [](Draft& draft) { draft.scenario.model.layer_types.clear(); },
       [](Draft& draft, std::size_t word) {
         draft.scenario.model.layer_types.push_back(kLayerTypeNames[word].type);
-      });
+      },
+      {.aliases = {"hybrid_override_pattern", "hybrid_layer_pattern", "layers_block_type"},
+       .note = "the preset's; else attention in every layer"});
   Form pattern = text_form();
   pattern.name = "a text of letters";
   pattern.example = "MEME*E";
@@ -92,7 +82,6 @@ Key types_key() {
     const bool text = value.kind == yaml::Value::Kind::scalar && !value.text.empty();
     text ? read_pattern(value, path, reading) : list(value, path, reading);
   };
-  return key;
 }
 
 bool has_convolution(const Draft& draft) {
@@ -102,144 +91,102 @@ bool has_convolution(const Draft& draft) {
   });
 }
 
-void add_recurrence(std::vector<Key>& keys) {
-  keys.push_back(section_at(
-      {.path = "model.linear_attention",
-       .note = "the preset's; needed by mamba2, gated_delta, kda and lightning",
-       .meaning = "Heads and widths of the layers that carry a state along the sequence.",
-       .example = "{value_heads: 32, key_heads: 16, key_dim: 128, value_dim: 128}",
-       .idle = {ORRERY_WHEN(d.scenario.model.layer_types.empty(),
-                            "model.layer_types names no layer that uses it")}},
-      ORRERY_AT(scenario.model.linear_attention)));
-  keys.push_back(count_key({.path = "model.linear_attention.value_heads",
-                            .aliases = {"heads", "mamba_num_heads", "linear_num_value_heads"},
-                            .note = std::string(kOfPreset),
-                            .meaning = "Heads of the state: those of Mamba-2, or of the values.",
-                            .example = "128"},
-                           {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->value_heads)));
-  keys.push_back(count_key(
-      {.path = "model.linear_attention.key_heads",
-       .aliases = {"groups", "n_groups", "mamba_num_groups", "linear_num_key_heads"},
-       .note = "the preset's; else one per value head",
-       .meaning = "Heads of the keys and queries (of B and C: the groups of Mamba-2), each shared "
-                  "by as many value heads; divides them.",
-       .example = "8"},
-      {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->key_heads)));
-  keys.push_back(
-      count_key({.path = "model.linear_attention.key_dim",
-                 .aliases = {"state", "ssm_state_size", "mamba_state_dim", "linear_key_head_dim"},
-                 .note = std::string(kOfPreset),
-                 .meaning = "Width of a key: the state width of Mamba-2.",
-                 .example = "128"},
-                {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->key_dim)));
-  keys.push_back(count_key({.path = "model.linear_attention.value_dim",
-                            .aliases = {"head_dim", "mamba_head_dim", "linear_value_head_dim"},
-                            .note = "the preset's; else key_dim",
-                            .meaning = "Width of a value head: the head width of Mamba-2.",
-                            .example = "64"},
-                           {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->value_dim)));
-  keys.push_back(count_key(
-      {.path = "model.linear_attention.conv",
-       .aliases = {"conv_kernel", "linear_conv_kernel_dim"},
+void add_recurrence(Rows& keys) {
+  keys.part("model.linear_attention",
+            "Heads and widths of the layers that carry a state along the sequence.",
+            "{value_heads: 32, key_heads: 16, key_dim: 128, value_dim: 128}",
+            ORRERY_AT(scenario.model.linear_attention),
+            {.note = "the preset's; needed by mamba2, gated_delta, kda and lightning",
+             .idle = {ORRERY_WHEN(d.scenario.model.layer_types.empty(),
+                                  "model.layer_types names no layer that uses it")}});
+  keys.count("model.linear_attention.value_heads",
+             "Heads of the state: those of Mamba-2, or of the values.", "128", {1, kWidest},
+             ORRERY_AT(scenario.model.linear_attention->value_heads),
+             {.aliases = {"heads", "mamba_num_heads", "linear_num_value_heads"},
+              .note = std::string(kOfPreset)});
+  keys.count("model.linear_attention.key_heads",
+             "Heads of the keys and queries (of B and C: the groups of Mamba-2), each shared by as "
+             "many value heads; divides them.",
+             "8", {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->key_heads),
+             {.aliases = {"groups", "n_groups", "mamba_num_groups", "linear_num_key_heads"},
+              .note = "the preset's; else one per value head"});
+  keys.count("model.linear_attention.key_dim", "Width of a key: the state width of Mamba-2.", "128",
+             {1, kWidest}, ORRERY_AT(scenario.model.linear_attention->key_dim),
+             {.aliases = {"state", "ssm_state_size", "mamba_state_dim", "linear_key_head_dim"},
+              .note = std::string(kOfPreset)});
+  keys.count("model.linear_attention.value_dim",
+             "Width of a value head: the head width of Mamba-2.", "64", {1, kWidest},
+             ORRERY_AT(scenario.model.linear_attention->value_dim),
+             {.aliases = {"head_dim", "mamba_head_dim", "linear_value_head_dim"},
+              .note = "the preset's; else key_dim"});
+  keys.count(
+      "model.linear_attention.conv", "Taps of the causal convolution before the state.", "4",
+      {1, kMostTaps}, ORRERY_AT(scenario.model.linear_attention->conv),
+      {.aliases = {"conv_kernel", "linear_conv_kernel_dim"},
        .note = "the preset's; else 4",
-       .meaning = "Taps of the causal convolution before the state.",
-       .example = "4",
-       .idle = {ORRERY_WHEN(!has_convolution(d), "lightning attention has no convolution")}},
-      {1, kMostTaps}, ORRERY_AT(scenario.model.linear_attention->conv)));
-  keys.push_back(
-      count_key({.path = "model.linear_attention.chunk",
-                 .aliases = {"chunk_size"},
-                 .note = "the preset's; else that of the kernels: 128 for Mamba-2, 64 for delta "
-                         "rules, 256 for lightning",
-                 .meaning = "Tokens between two states of the chunked kernel.",
-                 .example = "128"},
-                {1, kLongestChunk}, ORRERY_AT(scenario.model.linear_attention->chunk)));
+       .idle = {ORRERY_WHEN(!has_convolution(d), "lightning attention has no convolution")}});
+  keys.count("model.linear_attention.chunk", "Tokens between two states of the chunked kernel.",
+             "128", {1, kLongestChunk}, ORRERY_AT(scenario.model.linear_attention->chunk),
+             {.aliases = {"chunk_size"},
+              .note = "the preset's; else that of the kernels: 128 for Mamba-2, 64 for delta "
+                      "rules, 256 for lightning"});
 }
 
-void add_indexer(std::vector<Key>& keys) {
-  keys.push_back(section_at(
-      {.path = "model.sparse_attention",
-       .note = "the preset's; else attention to all keys",
-       .meaning = "Latent attention to the keys that an indexer chooses (DSA, DeepSeek-V3.2), "
-                  "trained with it; with model.compressed_attention to the entries that it chooses "
-                  "in layers that are compressed_sparse_attention.",
-       .example = "{index_heads: 64, index_head_dim: 128, top_k: 2048}"},
-      ORRERY_AT(scenario.model.sparse_attention)));
-  keys.push_back(count_key({.path = "model.sparse_attention.index_heads",
-                            .aliases = {"index_n_heads"},
-                            .note = std::string(kOfPreset),
-                            .meaning = "Heads of the indexer.",
-                            .example = "64"},
-                           {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->heads)));
-  keys.push_back(count_key({.path = "model.sparse_attention.index_head_dim",
-                            .note = std::string(kOfPreset),
-                            .meaning = "Width of a head of the indexer.",
-                            .example = "128"},
-                           {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->dim)));
-  keys.push_back(count_key({.path = "model.sparse_attention.top_k",
-                            .aliases = {"index_topk"},
-                            .note = std::string(kOfPreset),
-                            .meaning = "Keys that a query sees.",
-                            .example = "2048"},
-                           {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->top_k)));
+void add_indexer(Rows& keys) {
+  keys.part("model.sparse_attention",
+            "Latent attention to the keys that an indexer chooses (DSA, DeepSeek-V3.2), trained "
+            "with it; with model.compressed_attention to the entries that it chooses in layers "
+            "that are compressed_sparse_attention.",
+            "{index_heads: 64, index_head_dim: 128, top_k: 2048}",
+            ORRERY_AT(scenario.model.sparse_attention),
+            {.note = "the preset's; else attention to all keys"});
+  keys.count("model.sparse_attention.index_heads", "Heads of the indexer.", "64", {1, kWidest},
+             ORRERY_AT(scenario.model.sparse_attention->heads),
+             {.aliases = {"index_n_heads"}, .note = std::string(kOfPreset)});
+  keys.count("model.sparse_attention.index_head_dim", "Width of a head of the indexer.", "128",
+             {1, kWidest}, ORRERY_AT(scenario.model.sparse_attention->dim),
+             {.note = std::string(kOfPreset)});
+  keys.count("model.sparse_attention.top_k", "Keys that a query sees.", "2048", {1, kWidest},
+             ORRERY_AT(scenario.model.sparse_attention->top_k),
+             {.aliases = {"index_topk"}, .note = std::string(kOfPreset)});
 }
 
-void add_compressed(std::vector<Key>& keys) {
-  keys.push_back(section_at(
-      {.path = "model.compressed_attention",
-       .note = "the preset's; else none",
-       .meaning =
-           "Attention of DeepSeek-V4: queries through a latent, one head of head_dim that is "
-           "key and value, a window, and in layers that are compressed_attention or "
-           "compressed_sparse_attention an entry for every 128 or 4 tokens.",
-       .example = "{q_lora_rank: 1024, output_groups: 8, output_rank: 1024}"},
-      ORRERY_AT(scenario.model.compressed_attention)));
-  keys.push_back(count_key({.path = "model.compressed_attention.q_lora_rank",
-                            .note = std::string(kOfPreset),
-                            .meaning = "Width of the latent of the queries.",
-                            .example = "1024"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.compressed_attention->q_lora_rank)));
-  keys.push_back(count_key({.path = "model.compressed_attention.output_groups",
-                            .aliases = {"o_groups"},
-                            .note = std::string(kOfPreset),
-                            .meaning = "Groups of heads whose output has a projection of its own.",
-                            .example = "8"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.compressed_attention->output_groups)));
-  keys.push_back(count_key({.path = "model.compressed_attention.output_rank",
-                            .aliases = {"o_lora_rank"},
-                            .note = std::string(kOfPreset),
-                            .meaning = "Width to which it projects them.",
-                            .example = "1024"},
-                           {1, kWidest},
-                           ORRERY_AT(scenario.model.compressed_attention->output_rank)));
-  keys.push_back(
-      count_key({.path = "model.residual_streams",
-                 .aliases = {"hc_mult", "num_residual_streams"},
-                 .note = "the preset's; else 1",
-                 .meaning = "Copies of the residual stream that hyper-connections mix at "
-                            "every block.",
-                 .example = "4"},
-                {1, kMostStreams}, ORRERY_AT(scenario.model.residual_streams)));
+void add_compressed(Rows& keys) {
+  keys.part("model.compressed_attention",
+            "Attention of DeepSeek-V4: queries through a latent, one head of head_dim that is key "
+            "and value, a window, and in layers that are compressed_attention or "
+            "compressed_sparse_attention an entry for every 128 or 4 tokens.",
+            "{q_lora_rank: 1024, output_groups: 8, output_rank: 1024}",
+            ORRERY_AT(scenario.model.compressed_attention), {.note = "the preset's; else none"});
+  keys.count("model.compressed_attention.q_lora_rank", "Width of the latent of the queries.",
+             "1024", {1, kWidest}, ORRERY_AT(scenario.model.compressed_attention->q_lora_rank),
+             {.note = std::string(kOfPreset)});
+  keys.count("model.compressed_attention.output_groups",
+             "Groups of heads whose output has a projection of its own.", "8", {1, kWidest},
+             ORRERY_AT(scenario.model.compressed_attention->output_groups),
+             {.aliases = {"o_groups"}, .note = std::string(kOfPreset)});
+  keys.count("model.compressed_attention.output_rank", "Width to which it projects them.", "1024",
+             {1, kWidest}, ORRERY_AT(scenario.model.compressed_attention->output_rank),
+             {.aliases = {"o_lora_rank"}, .note = std::string(kOfPreset)});
+  keys.count("model.residual_streams",
+             "Copies of the residual stream that hyper-connections mix at every block.", "4",
+             {1, kMostStreams}, ORRERY_AT(scenario.model.residual_streams),
+             {.aliases = {"hc_mult", "num_residual_streams"}, .note = "the preset's; else 1"});
 }
 
 }  // namespace
 
-std::vector<Key> layer_keys() {
-  std::vector<Key> keys;
-  keys.push_back(types_key());
+void layer_keys(Rows& keys) {
+  add_types(keys);
   add_recurrence(keys);
   add_indexer(keys);
   add_compressed(keys);
-  keys.push_back(flag_key({.path = "model.output_gate",
-                           .aliases = {"attn_output_gate", "attention_output_gate"},
-                           .note = "the preset's; else false",
-                           .meaning = "The output of attention is multiplied by the sigmoid of a "
-                                      "projection of its input (Qwen3-Next).",
-                           .example = "true"},
-                          ORRERY_AT(scenario.model.output_gate)));
-  return keys;
+  keys.flag("model.output_gate",
+            "The output of attention is multiplied by the sigmoid of a projection of its input "
+            "(Qwen3-Next).",
+            "true", ORRERY_AT(scenario.model.output_gate),
+            {.aliases = {"attn_output_gate", "attention_output_gate"},
+             .note = "the preset's; else false"});
 }
 
 }  // namespace orrery::scenario

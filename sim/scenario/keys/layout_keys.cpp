@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -26,103 +26,79 @@ constexpr Idle kOneContextRank = ORRERY_WHEN(d.scenario.layout.context == 1, "co
 constexpr std::int64_t kMostRanks = 4096;
 constexpr std::int64_t kMostReplicas = std::int64_t{1} << 24U;
 
-void add_context(std::vector<Key>& keys) {
-  keys.push_back(choice_key<model::ContextMethod>(
-      {.path = "layout.context_method",
-       .note = "as the software does it",
-       .meaning = "How context ranks share keys and values: gathered before the attention, passed "
-                  "round a ring behind its blocks, or all tokens of a share of the heads "
-                  "(Ulysses).",
-       .example = "ring",
-       .idle = {kOneContextRank}},
+void add_context(Rows& keys) {
+  keys.choice<model::ContextMethod>(
+      "layout.context_method",
+      "How context ranks share keys and values: gathered before the attention, passed round a ring "
+      "behind its blocks, or all tokens of a share of the heads (Ulysses).",
+      "ring",
       {{"all_gather", model::ContextMethod::all_gather},
        {"ring", model::ContextMethod::ring},
        {"all_to_all", model::ContextMethod::all_to_all}},
-      ORRERY_AT(scenario.layout.context_method)));
-  keys.push_back(flag_key(
-      {.path = "layout.context_balanced",
-       .note = "as the software does it",
-       .meaning = "Each context rank holds an early and a late piece of the sequence, so that a "
-                  "causal mask gives all the same work.",
-       .example = "false",
-       .idle = {kOneContextRank,
-                ORRERY_WHEN(d.scenario.layout.context > 1 && d.scenario.layout.context_method ==
-                                                                 model::ContextMethod::all_to_all,
-                            "every rank holds all tokens of its heads"),
-                ORRERY_WHEN(
-                    d.scenario.layout.context > 1 && !d.scenario.model.causal &&
-                        d.scenario.layout.context_method != model::ContextMethod::all_to_all,
-                    "without a causal mask all tokens are alike")}},
-      ORRERY_AT(scenario.layout.context_balanced)));
+      ORRERY_AT(scenario.layout.context_method),
+      {.note = "as the software does it", .idle = {kOneContextRank}});
+  keys.flag(
+      "layout.context_balanced",
+      "Each context rank holds an early and a late piece of the sequence, so that a causal mask "
+      "gives all the same work.",
+      "false", ORRERY_AT(scenario.layout.context_balanced),
+      {.note = "as the software does it",
+       .idle = {
+           kOneContextRank,
+           ORRERY_WHEN(d.scenario.layout.context > 1 &&
+                           d.scenario.layout.context_method == model::ContextMethod::all_to_all,
+                       "every rank holds all tokens of its heads"),
+           ORRERY_WHEN(d.scenario.layout.context > 1 && !d.scenario.model.causal &&
+                           d.scenario.layout.context_method != model::ContextMethod::all_to_all,
+                       "without a causal mask all tokens are alike")}});
 }
 
-void add_experts(std::vector<Key>& keys) {
-  keys.push_back(count_key({.path = "layout.expert",
-                            .aliases = {"ep", "expert_model_parallel_size", "expert_parallel_size"},
-                            .fallback = "1",
-                            .meaning = "GPUs that share the routed experts; expert_tensor x expert "
-                                       "divides tensor x context x data.",
-                            .example = "8"},
-                           {1, kMostReplicas}, ORRERY_AT(scenario.layout.expert)));
-  keys.push_back(
-      count_key({.path = "layout.expert_tensor",
-                 .aliases = {"etp", "expert_tensor_parallel_size"},
-                 .note = "layout.tensor",
-                 .meaning = "GPUs that share one expert.",
-                 .example = "1",
-                 .idle = {ORRERY_WHEN(
-                     !d.scenario.model.moe && d.scenario.layout.expert_tensor.value_or(1) != 1,
-                     "the model is dense")}},
-                {1, kMostRanks}, ORRERY_AT(scenario.layout.expert_tensor)));
+void add_experts(Rows& keys) {
+  keys.count(
+      "layout.expert",
+      "GPUs that share the routed experts; expert_tensor x expert divides tensor x context x data.",
+      "8", {1, kMostReplicas}, ORRERY_AT(scenario.layout.expert),
+      {.aliases = {"ep", "expert_model_parallel_size", "expert_parallel_size"}, .fallback = "1"});
+  keys.count("layout.expert_tensor", "GPUs that share one expert.", "1", {1, kMostRanks},
+             ORRERY_AT(scenario.layout.expert_tensor),
+             {.aliases = {"etp", "expert_tensor_parallel_size"},
+              .note = "layout.tensor",
+              .idle = {ORRERY_WHEN(
+                  !d.scenario.model.moe && d.scenario.layout.expert_tensor.value_or(1) != 1,
+                  "the model is dense")}});
 }
 
-void add_degrees(std::vector<Key>& keys) {
-  keys.push_back(section_key({.path = "layout",
-                              .note = "plain data parallelism over all GPUs",
-                              .meaning = "GPUs = tensor x context x pipeline x data.",
-                              .example = "{tensor: 8, pipeline: 4, schedule: 1f1b}"}));
-  keys.push_back(count_key({.path = "layout.tensor",
-                            .aliases = {"tp", "tensor_model_parallel_size", "tensor_parallel_size"},
-                            .fallback = "1",
-                            .meaning = "GPUs that share every layer.",
-                            .example = "8"},
-                           {1, kMostRanks}, ORRERY_AT(scenario.layout.tensor)));
-  keys.push_back(flag_key(
-      {.path = "layout.sequence_parallel",
-       .aliases = {"sp"},
+void add_degrees(Rows& keys) {
+  keys.section("layout", "GPUs = tensor x context x pipeline x data.",
+               "{tensor: 8, pipeline: 4, schedule: 1f1b}",
+               {.note = "plain data parallelism over all GPUs"});
+  keys.count(
+      "layout.tensor", "GPUs that share every layer.", "8", {1, kMostRanks},
+      ORRERY_AT(scenario.layout.tensor),
+      {.aliases = {"tp", "tensor_model_parallel_size", "tensor_parallel_size"}, .fallback = "1"});
+  keys.flag(
+      "layout.sequence_parallel", "Norms and residuals split over the tensor group as well.",
+      "true", ORRERY_AT(scenario.layout.sequence_parallel),
+      {.aliases = {"sp"},
        .fallback = "false",
-       .meaning = "Norms and residuals split over the tensor group as well.",
-       .example = "true",
        .idle = {ORRERY_WHEN(d.scenario.layout.tensor == 1 && d.scenario.layout.sequence_parallel,
-                            "tensor is 1")}},
-      ORRERY_AT(scenario.layout.sequence_parallel)));
-  keys.push_back(count_key({.path = "layout.context",
-                            .aliases = {"cp", "context_parallel_size"},
-                            .fallback = "1",
-                            .meaning = "GPUs that share a sequence.",
-                            .example = "2"},
-                           {1, kMostRanks}, ORRERY_AT(scenario.layout.context)));
+                            "tensor is 1")}});
+  keys.count("layout.context", "GPUs that share a sequence.", "2", {1, kMostRanks},
+             ORRERY_AT(scenario.layout.context),
+             {.aliases = {"cp", "context_parallel_size"}, .fallback = "1"});
   add_context(keys);
-  keys.push_back(
-      count_key({.path = "layout.pipeline",
-                 .aliases = {"pp", "pipeline_model_parallel_size", "pipeline_parallel_size"},
-                 .fallback = "1",
-                 .meaning = "Devices of the pipeline.",
-                 .example = "16"},
-                {1, kMostRanks}, ORRERY_AT(scenario.layout.pipeline)));
-  keys.push_back(count_key({.path = "layout.virtual_stages",
-                            .aliases = {"vpp", "virtual_pipeline_model_parallel_size"},
-                            .fallback = "1",
-                            .meaning = "Chunks of layers per pipeline device.",
-                            .example = "4"},
-                           {1, 1024}, ORRERY_AT(scenario.layout.virtual_stages)));
+  keys.count("layout.pipeline", "Devices of the pipeline.", "16", {1, kMostRanks},
+             ORRERY_AT(scenario.layout.pipeline),
+             {.aliases = {"pp", "pipeline_model_parallel_size", "pipeline_parallel_size"},
+              .fallback = "1"});
+  keys.count("layout.virtual_stages", "Chunks of layers per pipeline device.", "4", {1, 1024},
+             ORRERY_AT(scenario.layout.virtual_stages),
+             {.aliases = {"vpp", "virtual_pipeline_model_parallel_size"}, .fallback = "1"});
   add_experts(keys);
-  keys.push_back(count_key({.path = "layout.data",
-                            .aliases = {"dp", "data_parallel_size"},
-                            .note = "GPUs / (tensor x context x pipeline)",
-                            .meaning = "Replicas of the model, sharded or not.",
-                            .example = "128"},
-                           {1, kMostReplicas}, ORRERY_AT(scenario.layout.data)));
+  keys.count(
+      "layout.data", "Replicas of the model, sharded or not.", "128", {1, kMostReplicas},
+      ORRERY_AT(scenario.layout.data),
+      {.aliases = {"dp", "data_parallel_size"}, .note = "GPUs / (tensor x context x pipeline)"});
 }
 
 // The axes of `layout.order`; the expert axis lies inside the data axis and is only checked.
@@ -159,7 +135,7 @@ void read_order(const yaml::Value& value, const std::string& path, Reading& read
     }
   }
   std::vector<Axis> sorted = axes;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const std::vector<Axis> all = {Axis::tensor, Axis::context, Axis::pipeline, Axis::data};
   if (!sound) {
     return;
@@ -209,12 +185,11 @@ std::vector<yaml::Choice<Sharding>> sharding_choices() {
           {"zero3", Sharding::zero3}, {"hsdp", Sharding::hsdp},   {"fsdp", Sharding::zero3}};
 }
 
-void add_shapes(std::vector<Key>& keys) {
-  Key order = key_of({.path = "layout.order",
-                      .fallback = "[tp, cp, dp, pp]",
-                      .meaning = "Which ranks are neighbours, the fastest axis first. `ep` may be "
-                                 "named between cp and dp, where the expert groups lie.",
-                      .example = "[tp, cp, pp, dp]"});
+void add_shapes(Rows& keys) {
+  Key& order = keys.add("layout.order",
+                        "Which ranks are neighbours, the fastest axis first. `ep` may be named "
+                        "between cp and dp, where the expert groups lie.",
+                        "[tp, cp, pp, dp]", {.fallback = "[tp, cp, dp, pp]"});
   order.forms = {
       words_form({"tp", "cp", "ep", "dp", "pp", "tensor", "context", "data", "pipeline"})};
   order.forms.front().list = true;
@@ -227,42 +202,32 @@ void add_shapes(std::vector<Key>& keys) {
     }
     return fmt::format("[{}]", fmt::join(words, ", "));
   };
-  keys.push_back(std::move(order));
-  keys.push_back(choice_key<Sharding>(
-      {.path = "layout.sharding",
-       .aliases = {"zero", "fsdp"},
+  keys.choice<Sharding>(
+      "layout.sharding",
+      "What is sharded over the data-parallel group: optimizer states (zero1), and gradients "
+      "(zero2), and parameters (zero3, which PyTorch calls fsdp); hsdp: zero3 within groups.",
+      "zero1", sharding_choices(), ORRERY_AT(scenario.layout.sharding),
+      {.aliases = {"zero", "fsdp"},
        .fallback = "none",
-       .meaning = "What is sharded over the data-parallel group: optimizer states (zero1), and "
-                  "gradients (zero2), and parameters (zero3, which PyTorch calls fsdp); "
-                  "hsdp: zero3 within groups.",
-       .example = "zero1",
        .idle = {ORRERY_WHEN(d.scenario.layout.sharding != Sharding::none && shares_no_gradients(d),
-                            "one rank holds every shard (data x context is 1)")}},
-      sharding_choices(), ORRERY_AT(scenario.layout.sharding)));
-  keys.push_back(count_key(
-      {.path = "layout.shard_group",
-       .note = "the whole data-parallel group",
-       .meaning = "Ranks that share one copy of what is sharded.",
-       .example = "8",
-       .idle = {ORRERY_WHEN(d.scenario.layout.sharding == Sharding::none, "sharding is none")}},
-      {1, kMostReplicas}, ORRERY_AT(scenario.layout.shard_group)));
-  std::vector<yaml::Choice<schedule::ScheduleKind>> schedules;
-  for (std::size_t i = 0; i < schedule::kScheduleKinds; ++i) {
-    schedules.push_back({schedule::kScheduleNames[i], static_cast<schedule::ScheduleKind>(i)});
-  }
-  keys.push_back(choice_key<schedule::ScheduleKind>(
-      {.path = "layout.schedule",
-       .note = "1f1b with a pipeline, interleaved with virtual stages, else none",
-       .meaning = "Order of forwards and backwards on the pipeline devices; a pipeline needs one "
-                  "other than none.",
-       .example = "1f1b"},
-      std::move(schedules), ORRERY_AT(scenario.step.schedule)));
-  Key stage_layers = key_of({.path = "layout.stage_layers",
-                             .fallback = "auto",
-                             .meaning = "Layers of each virtual stage, first to last. auto spreads "
-                                        "them evenly; where that needs it, embedding and loss "
-                                        "count as a layer each.",
-                             .example = "[5, 6, 6, 5]"});
+                            "one rank holds every shard (data x context is 1)")}});
+  keys.count(
+      "layout.shard_group", "Ranks that share one copy of what is sharded.", "8",
+      {1, kMostReplicas}, ORRERY_AT(scenario.layout.shard_group),
+      {.note = "the whole data-parallel group",
+       .idle = {ORRERY_WHEN(d.scenario.layout.sharding == Sharding::none, "sharding is none")}});
+  keys.choice<schedule::ScheduleKind>(
+      "layout.schedule",
+      "Order of forwards and backwards on the pipeline devices; a pipeline needs one other than "
+      "none.",
+      "1f1b", choices_of<schedule::ScheduleKind>(schedule::kScheduleNames),
+      ORRERY_AT(scenario.step.schedule),
+      {.note = "1f1b with a pipeline, interleaved with virtual stages, else none"});
+  Key& stage_layers =
+      keys.add("layout.stage_layers",
+               "Layers of each virtual stage, first to last. auto spreads them evenly; where that "
+               "needs it, embedding and loss count as a layer each.",
+               "[5, 6, 6, 5]", {.fallback = "auto"});
   Form layers = form_of<kind::Count>(between<std::int64_t>(0, 10'000));
   layers.list = true;
   stage_layers.forms = {words_form({"auto"}), layers};
@@ -271,37 +236,25 @@ void add_shapes(std::vector<Key>& keys) {
     const std::optional<std::vector<std::int64_t>>& counts = draft.scenario.layout.stage_layers;
     return counts ? fmt::format("[{}]", fmt::join(*counts, ", ")) : "auto";
   };
-  keys.push_back(std::move(stage_layers));
 }
 
-void add_batch(std::vector<Key>& keys) {
-  keys.push_back(section_key({.path = "batch",
-                              .meaning = "Sequences per optimizer step and per micro-batch.",
-                              .example = "{global: 256, micro: 1}",
-                              .required = true}));
-  keys.push_back(
-      count_key({.path = "batch.global",
-                 .aliases = {"gbs", "global_batch_size"},
-                 .meaning = "Sequences of one optimizer step; a multiple of micro x layout.data.",
-                 .example = "2048",
-                 .required = true},
-                {1, kMostSequences}, ORRERY_AT(scenario.batch.global)));
-  keys.push_back(count_key({.path = "batch.micro",
-                            .aliases = {"mbs", "micro_batch_size"},
-                            .fallback = "1",
-                            .meaning = "Sequences of one micro-batch on one data-parallel rank.",
-                            .example = "2"},
-                           {1, 1'000'000}, ORRERY_AT(scenario.batch.micro)));
+void add_batch(Rows& keys) {
+  keys.section("batch", "Sequences per optimizer step and per micro-batch.",
+               "{global: 256, micro: 1}", {.required = true});
+  keys.count("batch.global", "Sequences of one optimizer step; a multiple of micro x layout.data.",
+             "2048", {1, kMostSequences}, ORRERY_AT(scenario.batch.global),
+             {.aliases = {"gbs", "global_batch_size"}, .required = true});
+  keys.count("batch.micro", "Sequences of one micro-batch on one data-parallel rank.", "2",
+             {1, 1'000'000}, ORRERY_AT(scenario.batch.micro),
+             {.aliases = {"mbs", "micro_batch_size"}, .fallback = "1"});
 }
 
 }  // namespace
 
-std::vector<Key> layout_keys() {
-  std::vector<Key> keys;
+void layout_keys(Rows& keys) {
   add_degrees(keys);
   add_shapes(keys);
   add_batch(keys);
-  return keys;
 }
 
 }  // namespace orrery::scenario

@@ -82,21 +82,19 @@ void read_measured(const Value& value, const std::string& path, Reading& reading
 
 }  // namespace
 
-std::vector<Key> measured_keys() {
-  Key key = key_of({.path = "measured",
-                    .note = "nothing is compared",
-                    .meaning = "What was measured or published, by metric. `orrery validate` sets "
-                               "the prediction beside it; it never reaches one. GPU-hours say "
-                               "what they contain: {value: 2.664M, kind: throughput-derived}, or "
-                               "billed (as without it), productive, unknown.",
-                    .example = "{goodput: 0.57}"});
+void measured_keys(Rows& keys) {
+  Key& key =
+      keys.add("measured",
+               "What was measured or published, by metric. `orrery validate` sets the prediction "
+               "beside it; it never reaches one. GPU-hours say what they contain: {value: 2.664M, "
+               "kind: throughput-derived}, or billed (as without it), productive, unknown.",
+               "{goodput: 0.57}", {.note = "nothing is compared"});
   Form form;
   form.kind = FormKind::object;
   form.name = "a mapping of metrics";
   form.example = key.example;
   key.forms = {form};
   key.read = read_measured;
-  return {key};
 }
 
 }  // namespace orrery::scenario

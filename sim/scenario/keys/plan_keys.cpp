@@ -134,39 +134,32 @@ constexpr std::array<AxisText, plan::kAxes> kAxisTexts = {{
      "auto: none and what the scenario offloads", "[none, optimizer]"},
 }};
 
-void add_axes(std::vector<Key>& keys) {
-  keys.push_back(section_key({.path = "plan.search",
-                              .note = "every axis of the layout is searched",
-                              .meaning = "Which values are searched, by axis: auto or a list.",
-                              .example = "{tensor: [4, 8], micro: [1, 2]}"}));
+void add_axes(Rows& keys) {
+  keys.section("plan.search", "Which values are searched, by axis: auto or a list.",
+               "{tensor: [4, 8], micro: [1, 2]}", {.note = "every axis of the layout is searched"});
   for (const AxisText& text : kAxisTexts) {
     const plan::Axis axis = text.axis;
-    Key key = key_of({.path = fmt::format("plan.search.{}", plan::to_string(axis)),
-                      .note = std::string(text.automatic),
-                      .meaning = fmt::format("Values of {} that are searched.", text.searches),
-                      .example = std::string(text.example)});
+    Key& key = keys.add(fmt::format("plan.search.{}", plan::to_string(axis)),
+                        fmt::format("Values of {} that are searched.", text.searches), text.example,
+                        {.note = std::string(text.automatic)});
     key.forms = {words_form({"auto"}), item_form(axis)};
     key.forms.back().list = true;
     key.read = [axis](const Value& value, const std::string& path, Reading& reading) {
       read_axis(value, path, spec_of(reading.draft)[axis], reading.diagnostics);
     };
-    keys.push_back(std::move(key));
   }
   constexpr std::array<std::string_view, plan::kRunAxes> kExamples = {"[30min, 1h, 2h]",
                                                                       "[0, 8, 16]", "[0.5, 1]"};
   for (std::size_t i = 0; i < plan::kRunAxes; ++i) {
-    Key key = key_of({.path = fmt::format("plan.search.{}", plan::kRunAxisNames[i]),
-                      .note = "as the scenario states it",
-                      .meaning = fmt::format("Values of {} that are searched, each simulated with "
-                                             "failures.",
-                                             plan::kRunAxisKeys[i]),
-                      .example = std::string(kExamples[i])});
+    Key& key = keys.add(fmt::format("plan.search.{}", plan::kRunAxisNames[i]),
+                        fmt::format("Values of {} that are searched, each simulated with failures.",
+                                    plan::kRunAxisKeys[i]),
+                        kExamples[i], {.note = "as the scenario states it"});
     key.forms = {item_form(static_cast<plan::RunAxis>(i))};
     key.forms.back().list = true;
     key.read = [i](const Value& value, const std::string& path, Reading& reading) {
       read_axis(value, path, spec_of(reading.draft).run[i], reading.diagnostics);
     };
-    keys.push_back(std::move(key));
   }
 }
 
@@ -203,93 +196,61 @@ void read_fix(const Value& value, const std::string& path, Reading& reading) {
   }
 }
 
-void add_goal(std::vector<Key>& keys) {
-  Key fix = key_of({.path = "plan.fix",
-                    .note = "nothing is fixed",
-                    .meaning = "Axes that stay as the scenario states them; `switches` keeps those "
-                               "of the stack's recipes as they are.",
-                    .example = "[tensor, context]"});
+void add_goal(Rows& keys) {
+  Key& fix = keys.add("plan.fix",
+                      "Axes that stay as the scenario states them; `switches` keeps those of the "
+                      "stack's recipes as they are.",
+                      "[tensor, context]", {.note = "nothing is fixed"});
   std::vector<std::string> words(plan::kAxisNames.begin(), plan::kAxisNames.end());
   words.emplace_back(plan::kSwitches);
   fix.forms = {words_form(std::move(words))};
   fix.forms.front().list = true;
   fix.read = read_fix;
-  keys.push_back(std::move(fix));
-  std::vector<yaml::Choice<plan::Objective>> objectives;
-  for (std::size_t i = 0; i < plan::kObjectiveNames.size(); ++i) {
-    objectives.push_back({plan::kObjectiveNames[i], static_cast<plan::Objective>(i)});
-  }
-  keys.push_back(choice_key<plan::Objective>({.path = "plan.objective",
-                                              .fallback = "step_time",
-                                              .meaning = "The figure to minimise.",
-                                              .example = "cost"},
-                                             std::move(objectives),
-                                             ORRERY_AT(scenario.plan->objective)));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "plan.deadline",
-       .note = "none",
-       .meaning = "Time after the start by which 9 of 10 trials must be done.",
-       .example = "60d"},
-      yaml::above(seconds(0.0)), ORRERY_AT(scenario.plan->deadline)));
-  keys.push_back(
-      value_key<kind::Date>({.path = "plan.done_by",
-                             .note = "none",
-                             .meaning = "The same as a date (UTC), counted from training.start.",
-                             .example = "2027-06-30"},
-                            {},
-                            {[](Draft& draft, const yaml::DateTime& value) {
-                               draft.scenario.plan->done_by = value.unix_seconds;
-                             },
-                             [](Draft& draft) -> std::optional<yaml::DateTime> {
-                               const auto& date = draft.scenario.plan->done_by;
-                               return date ? std::optional(yaml::DateTime{*date}) : std::nullopt;
-                             }}));
-  keys.push_back(
-      count_key({.path = "plan.finalists",
-                 .fallback = "8",
-                 .meaning = "How many of the best estimates are simulated in full and ranked.",
-                 .example = "16"},
-                {1, 1000}, ORRERY_AT(scenario.plan->finalists)));
-  keys.push_back(flag_key(
-      {.path = "plan.any_stack",
-       .fallback = "false",
-       .meaning = "Search schedules, sharding and recomputation, too, that the training stack does "
-                  "not offer.",
-       .example = "true"},
-      ORRERY_AT(scenario.plan->any_stack)));
+  keys.choice<plan::Objective>("plan.objective", "The figure to minimise.", "cost",
+                               choices_of<plan::Objective>(plan::kObjectiveNames),
+                               ORRERY_AT(scenario.plan->objective), {.fallback = "step_time"});
+  keys.value<kind::Time>(
+      "plan.deadline", "Time after the start by which 9 of 10 trials must be done.", "60d",
+      yaml::above(seconds(0.0)), ORRERY_AT(scenario.plan->deadline), {.note = "none"});
+  keys.value<kind::Date>("plan.done_by", "The same as a date (UTC), counted from training.start.",
+                         "2027-06-30", {},
+                         {[](Draft& draft, const yaml::DateTime& value) {
+                            draft.scenario.plan->done_by = value.unix_seconds;
+                          },
+                          [](Draft& draft) -> std::optional<yaml::DateTime> {
+                            const auto& date = draft.scenario.plan->done_by;
+                            return date ? std::optional(yaml::DateTime{*date}) : std::nullopt;
+                          }},
+                         {.note = "none"});
+  keys.count("plan.finalists", "How many of the best estimates are simulated in full and ranked.",
+             "16", {1, 1000}, ORRERY_AT(scenario.plan->finalists), {.fallback = "8"});
+  keys.flag(
+      "plan.any_stack",
+      "Search schedules, sharding and recomputation, too, that the training stack does not offer.",
+      "true", ORRERY_AT(scenario.plan->any_stack), {.fallback = "false"});
   constexpr double kLargestTie = 0.5;
-  keys.push_back(value_key<kind::Fraction>(
-      {.path = "plan.tie",
-       .fallback = "0.5%",
-       .meaning = "Relative difference below which two plans are called a tie: the model does not "
-                  "tell them apart.",
-       .example = "1%"},
-      yaml::between(0.0, kLargestTie), ORRERY_AT(scenario.plan->tie)));
+  keys.value<kind::Fraction>("plan.tie",
+                             "Relative difference below which two plans are called a tie: the "
+                             "model does not tell them apart.",
+                             "1%", yaml::between(0.0, kLargestTie), ORRERY_AT(scenario.plan->tie),
+                             {.fallback = "0.5%"});
 }
 
-void add_clusters(std::vector<Key>& keys) {
-  keys.push_back(list_key({.path = "plan.clusters",
-                           .note = "the cluster of the scenario",
-                           .meaning = "Machines to choose from, each planned by itself, at its "
-                                      "own price where its preset has one.",
-                           .example = "[{preset: dgx-h100, gpus: 1024}, {preset: gb300-nvl72, "
-                                      "gpus: 256}]"},
-                          ORRERY_AT(scenario.plan->clusters)));
-  keys.push_back(
-      preset_key({.path = "plan.clusters[].preset",
-                  .meaning = "A machine, as `cluster.preset` names it.",
-                  .example = "dgx-h100",
-                  .required = true},
-                 PresetKind::clusters,
-                 {[](Draft& draft, const PresetPtr& preset) {
-                    draft.scenario.plan->clusters.back().preset = preset->name;
-                  },
-                  [](Draft& draft) { return draft.scenario.plan->clusters.back().preset; }}));
-  keys.push_back(count_key({.path = "plan.clusters[].gpus",
-                            .meaning = "GPUs of the job.",
-                            .example = "1024",
-                            .required = true},
-                           {1, 10'000'000}, ORRERY_AT(scenario.plan->clusters.back().gpus)));
+void add_clusters(Rows& keys) {
+  keys.list(
+      "plan.clusters",
+      "Machines to choose from, each planned by itself, at its own price where its preset has one.",
+      "[{preset: dgx-h100, gpus: 1024}, {preset: gb300-nvl72, gpus: 256}]",
+      ORRERY_AT(scenario.plan->clusters), {.note = "the cluster of the scenario"});
+  keys.preset("plan.clusters[].preset", "A machine, as `cluster.preset` names it.", "dgx-h100",
+              PresetKind::clusters,
+              {[](Draft& draft, const PresetPtr& preset) {
+                 draft.scenario.plan->clusters.back().preset = preset->name;
+               },
+               [](Draft& draft) { return draft.scenario.plan->clusters.back().preset; }},
+              {.required = true});
+  keys.count("plan.clusters[].gpus", "GPUs of the job.", "1024", {1, 10'000'000},
+             ORRERY_AT(scenario.plan->clusters.back().gpus), {.required = true});
 }
 
 void read_batch_range(const Value& value, const std::string& path, Reading& reading) {
@@ -314,43 +275,28 @@ void read_batch_range(const Value& value, const std::string& path, Reading& read
   constraints.most_batch = bounds[1];
 }
 
-void add_constraints(std::vector<Key>& keys) {
-  keys.push_back(section_key({.path = "plan.constraints",
-                              .note = "everything that fits in memory",
-                              .meaning = "What every plan must keep.",
-                              .example = "{memory_headroom: 4GiB, budget: $3M}"}));
-  keys.push_back(value_key<kind::Size>({.path = "plan.constraints.memory_headroom",
-                                        .note = "as far as the stack's peaks may be above "
-                                                "the prediction",
-                                        .meaning = "Memory that stays free on the fullest GPU.",
-                                        .example = "4GiB"},
-                                       yaml::at_least(bytes(0.0)),
-                                       ORRERY_AT(scenario.plan->constraints.memory_headroom)));
-  keys.push_back(flag_key({.path = "plan.constraints.tensor_within_nvlink",
-                           .fallback = "false",
-                           .meaning = "Tensor groups stay within one NVLink domain.",
-                           .example = "true"},
-                          ORRERY_AT(scenario.plan->constraints.tensor_within_nvlink)));
-  keys.push_back(value_key<kind::Money>({.path = "plan.constraints.budget",
-                                         .note = "none",
-                                         .meaning = "Cost that 9 of 10 trials must keep.",
-                                         .example = "$3M"},
-                                        yaml::above(dollars(0.0)),
-                                        ORRERY_AT(scenario.plan->constraints.budget)));
-  Key batch = key_of({.path = "plan.constraints.global_batch",
-                      .note = "any that is searched",
-                      .meaning = "The least and the most sequences of one optimizer step.",
-                      .example = "[1024, 4096]"});
+void add_constraints(Rows& keys) {
+  keys.section("plan.constraints", "What every plan must keep.",
+               "{memory_headroom: 4GiB, budget: $3M}", {.note = "everything that fits in memory"});
+  keys.value<kind::Size>(
+      "plan.constraints.memory_headroom", "Memory that stays free on the fullest GPU.", "4GiB",
+      yaml::at_least(bytes(0.0)), ORRERY_AT(scenario.plan->constraints.memory_headroom),
+      {.note = "as far as the stack's peaks may be above the prediction"});
+  keys.flag("plan.constraints.tensor_within_nvlink", "Tensor groups stay within one NVLink domain.",
+            "true", ORRERY_AT(scenario.plan->constraints.tensor_within_nvlink),
+            {.fallback = "false"});
+  keys.value<kind::Money>("plan.constraints.budget", "Cost that 9 of 10 trials must keep.", "$3M",
+                          yaml::above(dollars(0.0)), ORRERY_AT(scenario.plan->constraints.budget),
+                          {.note = "none"});
+  Key& batch = keys.add("plan.constraints.global_batch",
+                        "The least and the most sequences of one optimizer step.", "[1024, 4096]",
+                        {.note = "any that is searched"});
   batch.forms = {form_of<kind::Count>(yaml::at_least<std::int64_t>(1))};
   batch.forms.front().list = true;
   batch.read = read_batch_range;
-  keys.push_back(std::move(batch));
-  keys.push_back(count_key({.path = "plan.constraints.gpus_at_most",
-                            .note = "none",
-                            .meaning = "GPUs of the job, spares apart.",
-                            .example = "16384"},
-                           yaml::at_least<std::int64_t>(1),
-                           ORRERY_AT(scenario.plan->constraints.most_gpus)));
+  keys.count("plan.constraints.gpus_at_most", "GPUs of the job, spares apart.", "16384",
+             yaml::at_least<std::int64_t>(1), ORRERY_AT(scenario.plan->constraints.most_gpus),
+             {.note = "none"});
 }
 
 void read_gpu_hours(const Value& value, const std::string& path, Reading& reading) {
@@ -372,34 +318,26 @@ void read_gpu_hours(const Value& value, const std::string& path, Reading& readin
   spec_of(reading.draft).gpu_hours = std::move(prices);
 }
 
-void add_prices(std::vector<Key>& keys) {
-  Key prices = key_of({.path = "plan.gpu_hours",
-                       .note = "prices.gpu_hour for all",
-                       .meaning = "Price of a GPU-hour of each type in plan.search.gpu, in its "
-                                  "order.",
-                       .example = "[$2.50/h, $3.20/h]"});
+void add_prices(Rows& keys) {
+  Key& prices = keys.add("plan.gpu_hours",
+                         "Price of a GPU-hour of each type in plan.search.gpu, in its order.",
+                         "[$2.50/h, $3.20/h]", {.note = "prices.gpu_hour for all"});
   prices.forms = {form_of<kind::PriceRate>(yaml::at_least(dollars_per_second(0.0)))};
   prices.forms.front().list = true;
   prices.read = read_gpu_hours;
-  keys.push_back(std::move(prices));
 }
 
 }  // namespace
 
-std::vector<Key> plan_keys() {
-  std::vector<Key> keys;
-  keys.push_back(section_at({.path = "plan",
-                             .note = "orrery plan searches every axis for the shortest step",
-                             .meaning = "What `orrery plan` searches and what counts; nothing "
-                                        "else reads it.",
-                             .example = "{objective: cost, finalists: 8}"},
-                            ORRERY_AT(scenario.plan)));
+void plan_keys(Rows& keys) {
+  keys.part("plan", "What `orrery plan` searches and what counts; nothing else reads it.",
+            "{objective: cost, finalists: 8}", ORRERY_AT(scenario.plan),
+            {.note = "orrery plan searches every axis for the shortest step"});
   add_axes(keys);
   add_goal(keys);
   add_clusters(keys);
   add_constraints(keys);
   add_prices(keys);
-  return keys;
 }
 
 }  // namespace orrery::scenario

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/scenario/table/limits.hpp"
 
 namespace orrery::scenario {
 
@@ -42,14 +42,12 @@ void read_budget(const yaml::Value& value, const std::string& path, Reading& rea
   }
 }
 
-Key budget_key() {
-  Key key = key_of(
-      {.path = "training.budget",
-       .note = "one of four",
-       .meaning =
-           "What may be spent: compute, 6 x active parameters x tokens, or money, as long as "
-           "it pays for the nodes. The answer says what scaling laws would train with it.",
-       .example = "1e25FLOP"});
+void add_budget(Rows& keys) {
+  Key& key =
+      keys.add("training.budget",
+               "What may be spent: compute, 6 x active parameters x tokens, or money, as long as "
+               "it pays for the nodes. The answer says what scaling laws would train with it.",
+               "1e25FLOP", {.note = "one of four"});
   Form compute = form_of<kind::Money>({});
   compute.name = "an amount of compute";
   compute.example = "1e25FLOP";
@@ -65,55 +63,41 @@ Key budget_key() {
     return compute != nullptr ? fmt::format("{}FLOP", in_flop(*compute))
                               : kind::Money::format(std::get<Dollars>(*budget));
   };
-  return key;
 }
 
-void add_training(std::vector<Key>& keys) {
-  keys.push_back(
-      section_key({.path = "training",
-                   .note = "only the step is asked for, no run",
-                   .meaning = "How long the run lasts: exactly one of duration, tokens, steps and "
-                              "budget.",
-                   .example = "{tokens: 15.6T, start: 2026-11-01}"}));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "training.duration",
-       .note = "one of four",
-       .meaning = "A window of wall-clock time; the answer is what was done in it.",
-       .example = "54d"},
-      kPositiveSpan, ORRERY_AT(run.training.duration)));
-  keys.push_back(count_key(
-      {.path = "training.tokens",
-       .note = "one of four",
-       .meaning = "Tokens to train on; the answer is when they are done.",
-       .example = "15.6T"},
-      yaml::at_least<std::int64_t>(1),
-      {[](Draft& draft, const std::int64_t& value) {
-         draft.run.training.tokens = tokens(static_cast<double>(value));
-       },
-       [](Draft& draft) -> std::optional<std::int64_t> {
-         const std::optional<Tokens>& count = draft.run.training.tokens;
-         return count ? std::optional(static_cast<std::int64_t>(in_tokens(*count))) : std::nullopt;
-       }}));
-  keys.push_back(count_key({.path = "training.steps",
-                            .aliases = {"train_iters"},
-                            .note = "one of four",
-                            .meaning = "Optimizer steps to do; the answer is when they are done.",
-                            .example = "82072"},
-                           {1, kMostSteps}, ORRERY_AT(run.training.steps)));
-  keys.push_back(budget_key());
-  keys.push_back(value_key<kind::Date>(
-      {.path = "training.start",
-       .note = "no dates, only durations",
-       .meaning = "When the run starts (UTC); only printed dates depend on it.",
-       .example = "2024-04-01T00:00Z"},
-      {},
-      {[](Draft& draft, const yaml::DateTime& value) {
-         draft.run.training.start = value.unix_seconds;
-       },
-       [](Draft& draft) -> std::optional<yaml::DateTime> {
-         const std::optional<std::int64_t>& start = draft.run.training.start;
-         return start ? std::optional(yaml::DateTime{*start}) : std::nullopt;
-       }}));
+void add_training(Rows& keys) {
+  keys.section(
+      "training", "How long the run lasts: exactly one of duration, tokens, steps and budget.",
+      "{tokens: 15.6T, start: 2026-11-01}", {.note = "only the step is asked for, no run"});
+  keys.value<kind::Time>("training.duration",
+                         "A window of wall-clock time; the answer is what was done in it.", "54d",
+                         kPositiveSpan, ORRERY_AT(run.training.duration), {.note = "one of four"});
+  keys.count("training.tokens", "Tokens to train on; the answer is when they are done.", "15.6T",
+             yaml::at_least<std::int64_t>(1),
+             {[](Draft& draft, const std::int64_t& value) {
+                draft.run.training.tokens = tokens(static_cast<double>(value));
+              },
+              [](Draft& draft) -> std::optional<std::int64_t> {
+                const std::optional<Tokens>& count = draft.run.training.tokens;
+                return count ? std::optional(static_cast<std::int64_t>(in_tokens(*count)))
+                             : std::nullopt;
+              }},
+             {.note = "one of four"});
+  keys.count("training.steps", "Optimizer steps to do; the answer is when they are done.", "82072",
+             {1, kMostSteps}, ORRERY_AT(run.training.steps),
+             {.aliases = {"train_iters"}, .note = "one of four"});
+  add_budget(keys);
+  keys.value<kind::Date>("training.start",
+                         "When the run starts (UTC); only printed dates depend on it.",
+                         "2024-04-01T00:00Z", {},
+                         {[](Draft& draft, const yaml::DateTime& value) {
+                            draft.run.training.start = value.unix_seconds;
+                          },
+                          [](Draft& draft) -> std::optional<yaml::DateTime> {
+                            const std::optional<std::int64_t>& start = draft.run.training.start;
+                            return start ? std::optional(yaml::DateTime{*start}) : std::nullopt;
+                          }},
+                         {.note = "no dates, only durations"});
 }
 
 ReworkSpec& last_rework(Draft& draft) { return draft.run.training.rework.back(); }
@@ -176,8 +160,9 @@ std::string show_progress(const Progress& progress) {
              : kind::Time::format(std::get<Seconds>(progress));
 }
 
-Key progress_key(KeyText text, Lens<Progress> lens) {
-  Key key = key_of(std::move(text));
+void progress_key(Rows& keys, std::string_view path, std::string_view meaning,
+                  std::string_view example, Lens<Progress> lens, KeyNotes notes) {
+  Key& key = keys.add(path, meaning, example, std::move(notes));
   key.forms = progress_forms();
   key.print = lens.printed(show_progress);
   key.read = [store = std::move(lens.set)](const yaml::Value& value, const std::string& path,
@@ -186,137 +171,83 @@ Key progress_key(KeyText text, Lens<Progress> lens) {
       store(reading.draft, *progress);
     }
   };
-  return key;
 }
 
-void add_phase_shapes(std::vector<Key>& keys) {
-  keys.push_back(count_key({.path = "training.phases[].global",
-                            .note = "batch.global",
-                            .meaning = "Sequences of one step in the phase.",
-                            .example = "512"},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.phases.back().global_batch)));
-  keys.push_back(count_key({.path = "training.phases[].micro",
-                            .note = "batch.micro",
-                            .meaning = "Sequences of one micro-batch in the phase.",
-                            .example = "1"},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.phases.back().micro_batch)));
-  keys.push_back(count_key({.path = "training.phases[].sequence_length",
-                            .aliases = {"seq_len"},
-                            .note = "model.sequence_length",
-                            .meaning = "Tokens of a sequence in the phase.",
-                            .example = "131072"},
-                           {1, std::int64_t{1} << 30U},
-                           ORRERY_AT(run.training.phases.back().sequence_length)));
-  keys.push_back(count_key({.path = "training.phases[].context",
-                            .aliases = {"cp"},
-                            .note = "layout.context",
-                            .meaning = "Degree of context parallelism in the phase.",
-                            .example = "16"},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.phases.back().context)));
-  keys.push_back(count_key({.path = "training.phases[].tensor",
-                            .aliases = {"tp"},
-                            .note = "layout.tensor",
-                            .meaning = "Degree of tensor parallelism in the phase.",
-                            .example = "4"},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.phases.back().tensor)));
-  keys.push_back(count_key({.path = "training.phases[].pipeline",
-                            .aliases = {"pp"},
-                            .note = "layout.pipeline",
-                            .meaning = "Pipeline stages in the phase.",
-                            .example = "16"},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.phases.back().pipeline)));
-  keys.push_back(count_key({.path = "training.phases[].virtual_stages",
-                            .aliases = {"vpp"},
-                            .note = "layout.virtual_stages",
-                            .meaning = "Chunks of a pipeline device in the phase.",
-                            .example = "2"},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.phases.back().virtual_stages)));
-  keys.push_back(count_key({.path = "training.phases[].nodes",
-                            .note = "cluster.nodes",
-                            .meaning = "Nodes that train in the phase.",
-                            .example = "256"},
-                           {1, std::int64_t{1} << 30U},
-                           ORRERY_AT(run.training.phases.back().nodes)));
-  keys.push_back(count_key({.path = "training.phases[].gpus",
-                            .note = "as nodes",
-                            .meaning = "The same in GPUs: whole nodes.",
-                            .example = "2048"},
-                           {1, std::int64_t{1} << 30U},
-                           ORRERY_AT(run.training.phases.back().gpus)));
+void add_phase_shapes(Rows& keys) {
+  keys.count("training.phases[].global", "Sequences of one step in the phase.", "512",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.phases.back().global_batch),
+             {.note = "batch.global"});
+  keys.count("training.phases[].micro", "Sequences of one micro-batch in the phase.", "1",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.phases.back().micro_batch),
+             {.note = "batch.micro"});
+  keys.count("training.phases[].sequence_length", "Tokens of a sequence in the phase.", "131072",
+             {1, std::int64_t{1} << 30U}, ORRERY_AT(run.training.phases.back().sequence_length),
+             {.aliases = {"seq_len"}, .note = "model.sequence_length"});
+  keys.count("training.phases[].context", "Degree of context parallelism in the phase.", "16",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.phases.back().context),
+             {.aliases = {"cp"}, .note = "layout.context"});
+  keys.count("training.phases[].tensor", "Degree of tensor parallelism in the phase.", "4",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.phases.back().tensor),
+             {.aliases = {"tp"}, .note = "layout.tensor"});
+  keys.count("training.phases[].pipeline", "Pipeline stages in the phase.", "16",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.phases.back().pipeline),
+             {.aliases = {"pp"}, .note = "layout.pipeline"});
+  keys.count("training.phases[].virtual_stages", "Chunks of a pipeline device in the phase.", "2",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.phases.back().virtual_stages),
+             {.aliases = {"vpp"}, .note = "layout.virtual_stages"});
+  keys.count("training.phases[].nodes", "Nodes that train in the phase.", "256",
+             {1, std::int64_t{1} << 30U}, ORRERY_AT(run.training.phases.back().nodes),
+             {.note = "cluster.nodes"});
+  keys.count("training.phases[].gpus", "The same in GPUs: whole nodes.", "2048",
+             {1, std::int64_t{1} << 30U}, ORRERY_AT(run.training.phases.back().gpus),
+             {.note = "as nodes"});
 }
 
-void add_phases(std::vector<Key>& keys) {
-  keys.push_back(list_key(
-      {.path = "training.phases",
-       .note = "one phase, as the scenario says",
-       .meaning = "Parts of the run that differ in batch, sequence length, nodes or layout, "
-                  "in order. What a phase does not state is as in the scenario. The step "
-                  "simulator times each of them. A change of nodes or of the layout is a "
-                  "planned restart.",
-       .example = "[{until: 252M tokens, global: 1024}, {name: full batch}]"},
-      ORRERY_AT(run.training.phases), [](Draft& draft) {
-        std::vector<PhaseSpec>& phases = draft.run.training.phases;
-        phases.back().name = "phase " + std::to_string(phases.size());
-      }));
-  keys.push_back(text_key({.path = "training.phases[].name",
-                           .note = "its number",
-                           .meaning = "What reports call the phase.",
-                           .example = "long context"},
-                          ORRERY_AT(run.training.phases.back().name)));
-  keys.push_back(progress_key(
-      {.path = "training.phases[].until",
-       .note = "the end of the run; in the last phase only",
-       .meaning = "Progress at which the phase ends, counted from the start of the run: steps, "
-                  "tokens, or the time that the steps alone take.",
-       .example = "252M tokens"},
-      ORRERY_AT(run.training.phases.back().until)));
+void add_phases(Rows& keys) {
+  keys.list("training.phases",
+            "Parts of the run that differ in batch, sequence length, nodes or layout, in order. "
+            "What a phase does not state is as in the scenario. The step simulator times each of "
+            "them. A change of nodes or of the layout is a planned restart.",
+            "[{until: 252M tokens, global: 1024}, {name: full batch}]",
+            ORRERY_AT(run.training.phases), {.note = "one phase, as the scenario says"},
+            [](Draft& draft) {
+              std::vector<PhaseSpec>& phases = draft.run.training.phases;
+              phases.back().name = "phase " + std::to_string(phases.size());
+            });
+  keys.text("training.phases[].name", "What reports call the phase.", "long context",
+            ORRERY_AT(run.training.phases.back().name), {.note = "its number"});
+  progress_key(keys, "training.phases[].until",
+               "Progress at which the phase ends, counted from the start of the run: steps, "
+               "tokens, or the time that the steps alone take.",
+               "252M tokens", ORRERY_AT(run.training.phases.back().until),
+               {.note = "the end of the run; in the last phase only"});
   add_phase_shapes(keys);
-  keys.push_back(
-      value_key<kind::Time>({.path = "training.phases[].step_time",
-                             .note = "computed by the step simulator",
-                             .meaning = "Time of one step in the phase, where it was measured.",
-                             .example = "47.6s"},
-                            kPositiveSpan, ORRERY_AT(run.training.phases.back().step_time)));
-  keys.push_back(value_key<kind::Time>(
-      {.path = "training.phases[].restart",
-       .fallback = "0",
-       .meaning = "Planned stop before the first step of the phase, after a save: a change of "
-                  "nodes or of the layout.",
-       .example = "47min"},
-      kSpan, ORRERY_AT(run.training.phases.back().change)));
+  keys.value<kind::Time>("training.phases[].step_time",
+                         "Time of one step in the phase, where it was measured.", "47.6s",
+                         kPositiveSpan, ORRERY_AT(run.training.phases.back().step_time),
+                         {.note = "computed by the step simulator"});
+  keys.value<kind::Time>("training.phases[].restart",
+                         "Planned stop before the first step of the phase, after a save: a change "
+                         "of nodes or of the layout.",
+                         "47min", kSpan, ORRERY_AT(run.training.phases.back().change),
+                         {.fallback = "0"});
 }
 
-void add_batch_ramp(std::vector<Key>& keys) {
-  keys.push_back(section_at(
-      {.path = "training.batch_ramp",
-       .aliases = {"rampup_batch_size"},
-       .note = "batch.global from the first step on",
-       .meaning = "A batch that rises in equal steps to batch.global, as with Megatron's "
-                  "--rampup-batch-size; not together with training.phases.",
-       .example = "{start: 192, increment: 16, samples: 9765625}"},
-      ORRERY_AT(run.training.batch_ramp)));
-  keys.push_back(count_key({.path = "training.batch_ramp.start",
-                            .meaning = "Sequences of the first steps.",
-                            .example = "192",
-                            .required = true},
-                           {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->start)));
-  keys.push_back(count_key({.path = "training.batch_ramp.increment",
-                            .meaning = "Sequences by which the batch rises each time.",
-                            .example = "16",
-                            .required = true},
-                           {1, kMostSequencesOfRamp},
-                           ORRERY_AT(run.training.batch_ramp->increment)));
-  keys.push_back(count_key({.path = "training.batch_ramp.samples",
-                            .meaning = "Sequences over which it rises, in equal shares.",
-                            .example = "9765625",
-                            .required = true},
-                           {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->samples)));
+void add_batch_ramp(Rows& keys) {
+  keys.part("training.batch_ramp",
+            "A batch that rises in equal steps to batch.global, as with Megatron's "
+            "--rampup-batch-size; not together with training.phases.",
+            "{start: 192, increment: 16, samples: 9765625}", ORRERY_AT(run.training.batch_ramp),
+            {.aliases = {"rampup_batch_size"}, .note = "batch.global from the first step on"});
+  keys.count("training.batch_ramp.start", "Sequences of the first steps.", "192",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->start),
+             {.required = true});
+  keys.count("training.batch_ramp.increment", "Sequences by which the batch rises each time.", "16",
+             {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->increment),
+             {.required = true});
+  keys.count("training.batch_ramp.samples", "Sequences over which it rises, in equal shares.",
+             "9765625", {1, kMostSequencesOfRamp}, ORRERY_AT(run.training.batch_ramp->samples),
+             {.required = true});
 }
 
 void read_discard(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -327,31 +258,23 @@ void read_discard(const yaml::Value& value, const std::string& path, Reading& re
   }
 }
 
-void add_rework(std::vector<Key>& keys) {
-  keys.push_back(list_key({.path = "training.rework",
-                           .note = "nothing is thrown away",
-                           .meaning = "Training that is thrown away on purpose and done again: a "
-                                      "loss spike, wrong data, a bug found late. In order.",
-                           .example = "[{name: wrong seeds, at: 1T tokens, discard: all}]"},
-                          ORRERY_AT(run.training.rework), [](Draft& draft) {
-                            std::vector<ReworkSpec>& rework = draft.run.training.rework;
-                            rework.back().name = "rework " + std::to_string(rework.size());
-                          }));
-  keys.push_back(text_key({.path = "training.rework[].name",
-                           .note = "its number",
-                           .meaning = "What reports call it.",
-                           .example = "wrong seeds"},
-                          ORRERY_AT(run.training.rework.back().name)));
-  keys.push_back(
-      progress_key({.path = "training.rework[].at",
-                    .meaning = "Progress at which it is decided, reached for the first time.",
-                    .example = "1T tokens",
-                    .required = true},
-                   ORRERY_AT(run.training.rework.back().at)));
-  Key discard = key_of({.path = "training.rework[].discard",
-                        .fallback = "all",
-                        .meaning = "How much of the training before it is thrown away.",
-                        .example = "32000 steps"});
+void add_rework(Rows& keys) {
+  keys.list("training.rework",
+            "Training that is thrown away on purpose and done again: a loss spike, wrong data, a "
+            "bug found late. In order.",
+            "[{name: wrong seeds, at: 1T tokens, discard: all}]", ORRERY_AT(run.training.rework),
+            {.note = "nothing is thrown away"}, [](Draft& draft) {
+              std::vector<ReworkSpec>& rework = draft.run.training.rework;
+              rework.back().name = "rework " + std::to_string(rework.size());
+            });
+  keys.text("training.rework[].name", "What reports call it.", "wrong seeds",
+            ORRERY_AT(run.training.rework.back().name), {.note = "its number"});
+  progress_key(keys, "training.rework[].at",
+               "Progress at which it is decided, reached for the first time.", "1T tokens",
+               ORRERY_AT(run.training.rework.back().at), {.required = true});
+  Key& discard =
+      keys.add("training.rework[].discard", "How much of the training before it is thrown away.",
+               "32000 steps", {.fallback = "all"});
   discard.forms = progress_forms();
   discard.forms.insert(discard.forms.begin(), words_form({"all"}));
   discard.read = read_discard;
@@ -359,12 +282,8 @@ void add_rework(std::vector<Key>& keys) {
     const auto* progress = std::get_if<Progress>(&draft.run.training.rework.back().discard);
     return progress != nullptr ? show_progress(*progress) : "all";
   };
-  keys.push_back(std::move(discard));
-  keys.push_back(value_key<kind::Time>({.path = "training.rework[].stall",
-                                        .fallback = "0",
-                                        .meaning = "Time until training goes on.",
-                                        .example = "1d"},
-                                       kSpan, ORRERY_AT(run.training.rework.back().stall)));
+  keys.value<kind::Time>("training.rework[].stall", "Time until training goes on.", "1d", kSpan,
+                         ORRERY_AT(run.training.rework.back().stall), {.fallback = "0"});
 }
 
 void read_every(const yaml::Value& value, const std::string& path, Reading& reading) {
@@ -382,17 +301,12 @@ void read_every(const yaml::Value& value, const std::string& path, Reading& read
   reading.draft.run.evaluation->every_steps = steps->count;
 }
 
-void add_evaluation(std::vector<Key>& keys) {
-  keys.push_back(section_at({.path = "evaluation",
-                             .note = "never",
-                             .meaning = "Regular pauses of training for an evaluation.",
-                             .example = "{every: 1000 steps, duration: 12min}",
-                             .idle = {kNoRun}},
-                            ORRERY_AT(run.evaluation)));
-  Key every = key_of({.path = "evaluation.every",
-                      .meaning = "Steps between two evaluations.",
-                      .example = "1000 steps",
-                      .required = true});
+void add_evaluation(Rows& keys) {
+  keys.part("evaluation", "Regular pauses of training for an evaluation.",
+            "{every: 1000 steps, duration: 12min}", ORRERY_AT(run.evaluation),
+            {.note = "never", .idle = {kNoRun}});
+  Key& every = keys.add("evaluation.every", "Steps between two evaluations.", "1000 steps",
+                        {.required = true});
   every.forms = {form_of<kind::StepsOrDuration>({})};
   every.forms.front().name = "a number of steps";
   every.forms.front().pattern = "^(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?[kMBT]? ?steps?$";
@@ -400,24 +314,43 @@ void add_evaluation(std::vector<Key>& keys) {
   every.print = [](Draft& draft) -> std::optional<std::string> {
     return kind::StepsOrDuration::format(yaml::Steps{draft.run.evaluation->every_steps});
   };
-  keys.push_back(std::move(every));
-  keys.push_back(value_key<kind::Time>({.path = "evaluation.duration",
-                                        .meaning = "Time of one evaluation.",
-                                        .example = "12min",
-                                        .required = true},
-                                       kSpan, ORRERY_AT(run.evaluation->duration)));
+  keys.value<kind::Time>("evaluation.duration", "Time of one evaluation.", "12min", kSpan,
+                         ORRERY_AT(run.evaluation->duration), {.required = true});
 }
 
 }  // namespace
 
-std::vector<Key> training_keys() {
-  std::vector<Key> keys;
+void training_keys(Rows& keys) {
   add_training(keys);
   add_batch_ramp(keys);
   add_phases(keys);
   add_rework(keys);
   add_evaluation(keys);
-  return keys;
 }
+
+// Keys of `simulation`.
+
+namespace {
+
+// Simulated time holds 73 years between two events (run/run_plan.hpp).
+
+void add_simulation(Rows& keys) {
+  keys.section("simulation", "How often the run is drawn.", "{trials: 1000, seed: 1}",
+               {.note = "as its keys", .idle = {kNoRun}});
+  keys.count("simulation.trials", "Independent trials of the run.", "10k", {1, 1'000'000},
+             ORRERY_AT(run.simulation.trials), {.fallback = "1000"});
+  keys.count("simulation.seed", "Start of the random streams.", "7",
+             yaml::at_least<std::int64_t>(0), ORRERY_AT(run.simulation.seed), {.fallback = "1"});
+  keys.value<kind::Time>("simulation.max_wall",
+                         "A trial that has not reached its target by then gives up.", "365d",
+                         kPositiveSpan, ORRERY_AT(run.simulation.max_wall),
+                         {.note = "10 times the fault-free run and 30 d",
+                          .idle = {ORRERY_WHEN(in_run(d) && d.run.training.duration,
+                                               "training.duration is the window")}});
+}
+
+}  // namespace
+
+void run_keys(Rows& keys) { add_simulation(keys); }
 
 }  // namespace orrery::scenario

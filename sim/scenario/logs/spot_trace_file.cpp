@@ -11,7 +11,7 @@
 #include "sim/base/text/text.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/base/yaml/reader.hpp"
-#include "sim/scenario/table/limits.hpp"
+#include "sim/scenario/table/key.hpp"
 
 namespace orrery::scenario {
 

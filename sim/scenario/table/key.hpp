@@ -4,24 +4,8 @@
 //
 // One table of keys (key_table.hpp) drives the reader, the JSON Schema and the reference, so that
 // the three cannot differ. Internal to scenario/.
-//
-// field    | meaning
-// ---------|--------------------------------------------------------------------------------------
-// path     | dotted path; [] follows the key of a list: failures.causes[].name
-// aliases  | other names of the last part of the path
-// forms    | spellings of a value that is neither a mapping nor a list of mappings
-// mapping  | the value may be a mapping, whose keys are the rows below this path
-// list     | the value is a list; each item has one of the forms or is such a mapping
-// fallback | the default in the spelling of a scenario; setting the key to it changes nothing
-// note     | what happens without the key, where no single value says it
-// read     | checks and stores a value of one of the forms
-// print    | the value that the specs hold, as a scenario states it; nothing where they hold none
-// idle     | conditions under which the key, where it is stated, changes nothing
-// enter    | of an optional section: is it there? Of a list: makes item i the last; false if none
-// begin_list | called before the first item of a list is read
-// begin    | called before the rows of a mapping (of each item of a list) are read
-// end      | called after them, to put together what they stored
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,12 +13,28 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/units.hpp"
 #include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/kinds.hpp"
 #include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace orrery::scenario {
+
+// Bounds that keys of several sections share. Internal to scenario/.
+
+inline constexpr Seconds kLongestSpan = days(25'000.0);
+inline constexpr yaml::Range<Seconds> kSpan = {std::nullopt, kLongestSpan, false};
+inline constexpr yaml::Range<Seconds> kPositiveSpan = {Seconds{}, kLongestSpan, true};
+inline constexpr std::int64_t kWidest = std::int64_t{1} << 24U;  // products of two stay exact
+inline constexpr std::int64_t kMostNodes = 1'000'000;
+inline constexpr std::int64_t kMostSequences = std::int64_t{1} << 30U;  // of one step
+inline constexpr std::int64_t kMostSteps = std::int64_t{1}
+                                           << 53U;  // doubles hold such counts exactly
+
+// What holds without a dimension of the model.
+inline constexpr std::string_view kOfPreset = "the preset's; required without one";
 
 // The parameters of a duration as they are met; put together when its mapping ends.
 struct DurationDraft {
@@ -119,38 +119,36 @@ using PrintValue = std::function<std::optional<std::string>(Draft&)>;
 using StoreValue = std::function<void(const yaml::Value&, const std::string& path, Reading&)>;
 
 struct Key {
-  std::string path;
-  std::vector<std::string> aliases;
-  std::vector<Form> forms;
-  bool mapping = false;
-  bool list = false;
+  std::string path;                  // dotted; [] follows a list: failures.causes[].name
+  std::vector<std::string> aliases;  // other names of the last part of the path
+  std::vector<Form> forms;           // spellings of what is neither a mapping nor a list of them
+  bool mapping = false;              // may be one, whose keys are the rows below this path
+  bool list = false;                 // a list, whose items have such forms
   bool required = false;
-  bool folded = false;  // described once for all keys of its kind, so not a row of the reference
-  std::string fallback;
-  std::string note;
+  bool folded = false;   // described once for all keys of its kind, so not a row of the reference
+  std::string fallback;  // the default, as a scenario spells it; setting it changes nothing
+  std::string note;      // what happens without the key, where no single value says it
   std::string meaning;
   std::string example;
-  std::vector<Idle> idle;
-  StoreValue read;
-  PrintValue print;
+  std::vector<Idle> idle;  // when the stated key changes nothing
+  StoreValue read;         // checks and stores a value of one of the forms
+  PrintValue print;        // the value that the specs hold; nothing where they hold none
+  // Of an optional section: is it there? Of a list: makes item i the last; false if none.
   std::function<bool(Draft&, std::size_t)> enter;
-  std::function<void(Reading&)> begin_list;
-  std::function<void(const yaml::Value&, Reading&)> begin;
-  StoreValue end;
+  std::function<void(Reading&)> begin_list;                 // before the first item is read
+  std::function<void(const yaml::Value&, Reading&)> begin;  // before the rows of a mapping, an item
+  StoreValue end;                                           // after them, to put them together
 
   [[nodiscard]] std::string_view parent() const;             // "" for a key of the top level
   [[nodiscard]] std::string_view name() const;               // last part of the path
   [[nodiscard]] bool is_named(std::string_view word) const;  // by its name or an alias
 };
 
-// What a row of the table states in words.
-struct KeyText {
-  std::string path;
+// What only some rows state.
+struct KeyNotes {
   std::vector<std::string> aliases = {};
   std::string fallback = {};
   std::string note = {};
-  std::string meaning = {};
-  std::string example = {};
   bool required = false;
   std::vector<Idle> idle = {};
 };

@@ -6,7 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/yaml/flow_text.hpp"
-#include "sim/scenario/table/limits.hpp"
+#include "sim/scenario/table/key.hpp"
 
 namespace orrery::scenario {
 
@@ -51,20 +51,6 @@ std::string_view Key::name() const {
 
 bool Key::is_named(std::string_view word) const {
   return name() == word || std::find(aliases.begin(), aliases.end(), word) != aliases.end();
-}
-
-Key key_of(KeyText text) {
-  ORRERY_CHECK(!text.meaning.empty(), "the key {} has no meaning", text.path);
-  Key key;
-  key.path = std::move(text.path);
-  key.aliases = std::move(text.aliases);
-  key.required = text.required;
-  key.fallback = std::move(text.fallback);
-  key.note = std::move(text.note);
-  key.meaning = std::move(text.meaning);
-  key.example = std::move(text.example);
-  key.idle = std::move(text.idle);
-  return key;
 }
 
 template <>
@@ -226,12 +212,29 @@ Form text_form() {
   return form;
 }
 
-Key flag_key(KeyText text, Lens<bool> lens) {
-  return value_key<kind::Boolean>(std::move(text), {}, std::move(lens));
+Key& Rows::add(std::string_view path, std::string_view meaning, std::string_view example,
+               KeyNotes notes) {
+  ORRERY_CHECK(!meaning.empty(), "the key {} has no meaning", path);
+  Key& key = keys_.emplace_back();
+  key.path = path;
+  key.aliases = std::move(notes.aliases);
+  key.required = notes.required;
+  key.fallback = std::move(notes.fallback);
+  key.note = std::move(notes.note);
+  key.meaning = meaning;
+  key.example = example;
+  key.idle = std::move(notes.idle);
+  return key;
 }
 
-Key count_key(KeyText text, const yaml::Range<std::int64_t>& range, Lens<std::int64_t> lens) {
-  return value_key<kind::Count>(std::move(text), range, std::move(lens));
+Key& Rows::flag(std::string_view path, std::string_view meaning, std::string_view example,
+                Lens<bool> lens, KeyNotes notes) {
+  return value<kind::Boolean>(path, meaning, example, {}, std::move(lens), std::move(notes));
+}
+
+Key& Rows::count(std::string_view path, std::string_view meaning, std::string_view example,
+                 const yaml::Range<std::int64_t>& range, Lens<std::int64_t> lens, KeyNotes notes) {
+  return value<kind::Count>(path, meaning, example, range, std::move(lens), std::move(notes));
 }
 
 namespace {
@@ -257,9 +260,10 @@ std::string show_times(const std::vector<Seconds>& times) {
   return fmt::format("[{}]", fmt::join(words, ", "));
 }
 
-Key words_key(KeyText text, std::vector<std::string_view> words, std::function<void(Draft&)> begin,
-              std::function<void(Draft&, std::size_t)> store) {
-  Key key = key_of(std::move(text));
+Key& Rows::words(std::string_view path, std::string_view meaning, std::string_view example,
+                 std::vector<std::string_view> words, std::function<void(Draft&)> begin,
+                 std::function<void(Draft&, std::size_t)> store, KeyNotes notes) {
+  Key& key = add(path, meaning, example, std::move(notes));
   key.forms = {words_form({words.begin(), words.end()})};
   key.forms.front().list = true;
   key.read = [words = std::move(words), example = key.example, begin = std::move(begin),
@@ -283,8 +287,9 @@ Key words_key(KeyText text, std::vector<std::string_view> words, std::function<v
   return key;
 }
 
-Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> lens) {
-  Key key = key_of(std::move(text));
+Key& Rows::name(std::string_view path, std::string_view meaning, std::string_view example,
+                std::vector<std::string> names, Lens<std::string> lens, KeyNotes notes) {
+  Key& key = add(path, meaning, example, std::move(notes));
   key.forms = {words_form(names)};
   key.print = printed_text(lens);
   key.read = [names = std::move(names), store = std::move(lens.set)](
@@ -297,8 +302,9 @@ Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> len
   return key;
 }
 
-Key preset_key(KeyText text, PresetKind kind, PresetLens lens) {
-  Key key = key_of(std::move(text));
+Key& Rows::preset(std::string_view path, std::string_view meaning, std::string_view example,
+                  PresetKind kind, PresetLens lens, KeyNotes notes) {
+  Key& key = add(path, meaning, example, std::move(notes));
   Form form = words_form({key.example});
   form.words.clear();
   form.presets = kind;
@@ -331,8 +337,9 @@ std::vector<std::string> words_of(const Form& form, const PresetLibrary& presets
   return form.presets ? presets.names(*form.presets) : form.words;
 }
 
-Key text_key(KeyText text, Lens<std::string> lens) {
-  Key key = key_of(std::move(text));
+Key& Rows::text(std::string_view path, std::string_view meaning, std::string_view example,
+                Lens<std::string> lens, KeyNotes notes) {
+  Key& key = add(path, meaning, example, std::move(notes));
   key.forms = {text_form()};
   key.print = printed_text(lens);
   key.read = [store = std::move(lens.set), example = key.example](
@@ -348,8 +355,9 @@ Key text_key(KeyText text, Lens<std::string> lens) {
   return key;
 }
 
-Key section_key(KeyText text, std::function<void(Draft&)> begin) {
-  Key key = key_of(std::move(text));
+Key& Rows::section(std::string_view path, std::string_view meaning, std::string_view example,
+                   KeyNotes notes, std::function<void(Draft&)> begin) {
+  Key& key = add(path, meaning, example, std::move(notes));
   key.mapping = true;
   if (begin) {
     key.begin = [begin = std::move(begin)](const yaml::Value&, Reading& reading) {

@@ -1,16 +1,16 @@
 #pragma once
 
-// Makers of rows of the key table. One function per shape of value; the kinds of yaml/ give the
+// Makers of rows of the key table: one function per shape of value. The kinds of yaml/ give the
 // parser, the bounds, the words of the messages and the pattern of the schema.
 //
-//   value_key<kind::Count>({.path = "layout.tensor", .aliases = {"tp"}, .fallback = "1", ...},
-//                          between<std::int64_t>(1, 4096),
-//                          ORRERY_AT(scenario.layout.tensor));
+//   keys.count("layout.tensor", "GPUs that share every layer.", "8", {1, 4096},
+//              ORRERY_AT(scenario.layout.tensor), {.aliases = {"tp"}, .fallback = "1"});
 //
-// The last argument is a lens: the place in the draft, from which the key is stored and read back.
-//
-// Internal to scenario/.
+// A row states its path, its meaning, an example of its value, what values it takes, a lens (the
+// place in the draft from which the key is stored and read back) and, in braces, what only some
+// rows state. Internal to scenario/.
 
+#include <algorithm>
 #include <concepts>
 #include <functional>
 #include <optional>
@@ -82,8 +82,6 @@ struct Lens {
   }
 };
 
-[[nodiscard]] Key key_of(KeyText text);
-
 // The pattern of the texts that K::parse accepts, anchored; empty for kinds without one.
 template <typename K>
 [[nodiscard]] std::string pattern_of();
@@ -117,63 +115,33 @@ ORRERY_DECLARE_FORM(yaml::kind::StepsOrDuration)
 [[nodiscard]] Form words_form(std::vector<std::string> words);
 [[nodiscard]] Form text_form();
 
-// A scalar of kind K.
-template <typename K>
-[[nodiscard]] Key value_key(KeyText text, const yaml::Range<typename K::Type>& range,
-                            Lens<typename K::Type> lens) {
-  Key key = key_of(std::move(text));
-  key.forms = {form_of<K>(range)};
-  key.print = lens.printed(K::format);
-  key.read = [range, store = std::move(lens.set)](const yaml::Value& value, const std::string& path,
-                                                  Reading& reading) {
-    if (const auto read = yaml::read_value<K>(value, path, reading.diagnostics, range)) {
-      store(reading.draft, *read);
-    }
-  };
-  return key;
-}
-
-[[nodiscard]] Key flag_key(KeyText text, Lens<bool> lens);
-
-[[nodiscard]] Key count_key(KeyText text, const yaml::Range<std::int64_t>& range,
-                            Lens<std::int64_t> lens);
-
-// One of several words.
-template <typename E>
-[[nodiscard]] Key choice_key(KeyText text, std::vector<yaml::Choice<E>> choices, Lens<E> lens) {
-  Key key = key_of(std::move(text));
-  key.print = lens.printed([choices](const E& value) -> std::optional<std::string> {
-    for (const yaml::Choice<E>& choice : choices) {
-      if (choice.value == value) {
-        return std::string(choice.name);
-      }
-    }
-    return std::nullopt;
-  });
-  std::vector<std::string_view> words;
-  for (const yaml::Choice<E>& choice : choices) {
-    words.push_back(choice.name);
-  }
-  key.forms = {words_form({words.begin(), words.end()})};
-  key.read = [choices = std::move(choices), words = std::move(words), store = std::move(lens.set)](
-                 const yaml::Value& value, const std::string& path, Reading& reading) {
-    if (const auto index = yaml::read_word(value, path, words, reading.diagnostics)) {
-      store(reading.draft, choices[*index].value);
-    }
-  };
-  return key;
-}
-
-// A list of words; `begin` is called for the list, `store` with the place of each of its words.
-[[nodiscard]] Key words_key(KeyText text, std::vector<std::string_view> words,
-                            std::function<void(Draft&)> begin,
-                            std::function<void(Draft&, std::size_t)> store);
-
 // [30min, 2h]
 [[nodiscard]] std::string show_times(const std::vector<Seconds>& times);
 
-// One of several names known at run time (presets).
-[[nodiscard]] Key name_key(KeyText text, std::vector<std::string> names, Lens<std::string> lens);
+// The names of the entries of a table, and of those that are chosen as a list: [attn, moe_router].
+template <typename Table>
+[[nodiscard]] std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : table) {
+    names.push_back(entry.name);
+  }
+  return names;
+}
+
+template <typename Table, typename IsChosen>
+[[nodiscard]] std::string show_names(const Table& table, IsChosen is_chosen) {
+  std::string names;
+  for (const auto& entry : table) {
+    if (is_chosen(entry)) {
+      names += names.empty() ? "" : ", ";
+      names += entry.name;
+    }
+  }
+  return "[" + names + "]";
+}
+
+// The names that a form of words takes.
+[[nodiscard]] std::vector<std::string> words_of(const Form& form, const PresetLibrary& presets);
 
 // The preset of a name: what a spec takes of it, and how it is called.
 struct PresetLens {
@@ -190,30 +158,10 @@ template <typename Part, typename Place>
           [place](Draft& draft) { return place(draft) ? place(draft)->name : std::string(); }};
 }
 
-// One of the presets that the scenario finds.
-[[nodiscard]] Key preset_key(KeyText text, PresetKind kind, PresetLens lens);
-
-// The names that a form of words takes.
-[[nodiscard]] std::vector<std::string> words_of(const Form& form, const PresetLibrary& presets);
-
-[[nodiscard]] Key text_key(KeyText text, Lens<std::string> lens);
-
-// A mapping whose keys are other rows.
-[[nodiscard]] Key section_key(KeyText text, std::function<void(Draft&)> begin = {});
-
-// One that is optional in the spec: there once it is stated.
-template <typename Place>
-
-requires requires(const Place& place, Draft& draft) { place(draft).emplace(); }
-
-[[nodiscard]] Key section_at(KeyText text, Place place) {
-  Key key = section_key(std::move(text), [place](Draft& draft) {
-    if (!place(draft)) {
-      place(draft).emplace();
-    }
-  });
-  key.enter = [place](Draft& draft, std::size_t) { return place(draft).has_value(); };
-  return key;
+// A member of what another place leads to.
+template <typename Place, typename Owner, typename Member>
+[[nodiscard]] auto member_of(Place place, Member Owner::*member) {
+  return [place, member](Draft& draft) -> Member& { return place(draft).*member; };
 }
 
 // How the items of a list are entered.
@@ -227,26 +175,132 @@ template <typename Place>
   };
 }
 
-// A list of such mappings: `place` of the items, and what a new one holds before it is read.
-template <typename Place>
-[[nodiscard]] Key list_key(KeyText text, Place place, std::function<void(Draft&)> fill = {}) {
-  Key key = section_key(std::move(text), [place, fill = std::move(fill)](Draft& draft) {
-    place(draft).emplace_back();
-    if (fill) {
-      fill(draft);
-    }
-  });
-  key.list = true;
-  key.enter = items_at(place);
-  return key;
+// The words of an enum whose values count from 0, by value.
+template <typename E, typename Names>
+[[nodiscard]] std::vector<yaml::Choice<E>> choices_of(const Names& names) {
+  std::vector<yaml::Choice<E>> choices;
+  for (const std::string_view name : names) {
+    choices.push_back({name, static_cast<E>(choices.size())});
+  }
+  return choices;
 }
 
-// A duration: a time, or the mapping of a law. Adds the key and one row per parameter of the laws.
-void add_duration_keys(std::vector<Key>& keys, KeyText text, const Lens<run::Duration>& lens);
+// The table while it is filled. A row that a function gives back is valid until the next is added.
+class Rows {
+ public:
+  [[nodiscard]] std::vector<Key> take() { return std::move(keys_); }
 
-// The six stages of a recovery below `path`, stored where `stages` points. `note` says what holds
-// without the key; empty: what holds for the job's recovery.
-void add_recovery_keys(std::vector<Key>& keys, const std::string& path, std::string_view note,
-                       const std::function<run::RecoveryStages&(Draft&)>& stages);
+  [[nodiscard]] const std::vector<Key>& all() const { return keys_; }
+
+  // A row that reads and prints its value by itself.
+  Key& add(std::string_view path, std::string_view meaning, std::string_view example,
+           KeyNotes notes = {});
+
+  // A scalar of kind K.
+  template <typename K>
+  Key& value(std::string_view path, std::string_view meaning, std::string_view example,
+             const yaml::Range<typename K::Type>& range, Lens<typename K::Type> lens,
+             KeyNotes notes = {}) {
+    Key& key = add(path, meaning, example, std::move(notes));
+    key.forms = {form_of<K>(range)};
+    key.print = lens.printed(K::format);
+    key.read = [range, store = std::move(lens.set)](const yaml::Value& value, const std::string& at,
+                                                    Reading& reading) {
+      if (const auto read = yaml::read_value<K>(value, at, reading.diagnostics, range)) {
+        store(reading.draft, *read);
+      }
+    };
+    return key;
+  }
+
+  Key& flag(std::string_view path, std::string_view meaning, std::string_view example,
+            Lens<bool> lens, KeyNotes notes = {});
+  Key& count(std::string_view path, std::string_view meaning, std::string_view example,
+             const yaml::Range<std::int64_t>& range, Lens<std::int64_t> lens, KeyNotes notes = {});
+  Key& text(std::string_view path, std::string_view meaning, std::string_view example,
+            Lens<std::string> lens, KeyNotes notes = {});
+
+  // One of several words.
+  template <typename E>
+  Key& choice(std::string_view path, std::string_view meaning, std::string_view example,
+              std::vector<yaml::Choice<E>> choices, Lens<E> lens, KeyNotes notes = {}) {
+    Key& key = add(path, meaning, example, std::move(notes));
+    key.print = lens.printed([choices](const E& value) -> std::optional<std::string> {
+      const auto same = std::ranges::find(choices, value, &yaml::Choice<E>::value);
+      return same == choices.end() ? std::nullopt : std::optional(std::string(same->name));
+    });
+    std::vector<std::string_view> words;
+    for (const yaml::Choice<E>& choice : choices) {
+      words.push_back(choice.name);
+    }
+    key.forms = {words_form({words.begin(), words.end()})};
+    key.read = [choices = std::move(choices), words = std::move(words),
+                store = std::move(lens.set)](const yaml::Value& value, const std::string& at,
+                                             Reading& reading) {
+      if (const auto index = yaml::read_word(value, at, words, reading.diagnostics)) {
+        store(reading.draft, choices[*index].value);
+      }
+    };
+    return key;
+  }
+
+  // A list of words; `begin` is called for the list, `store` with the place of each of its words.
+  Key& words(std::string_view path, std::string_view meaning, std::string_view example,
+             std::vector<std::string_view> words, std::function<void(Draft&)> begin,
+             std::function<void(Draft&, std::size_t)> store, KeyNotes notes = {});
+
+  // One of several names known at run time.
+  Key& name(std::string_view path, std::string_view meaning, std::string_view example,
+            std::vector<std::string> names, Lens<std::string> lens, KeyNotes notes = {});
+
+  // One of the presets that the scenario finds.
+  Key& preset(std::string_view path, std::string_view meaning, std::string_view example,
+              PresetKind kind, PresetLens lens, KeyNotes notes = {});
+
+  // A mapping whose keys are other rows.
+  Key& section(std::string_view path, std::string_view meaning, std::string_view example,
+               KeyNotes notes = {}, std::function<void(Draft&)> begin = {});
+
+  // One that is optional in the spec: there once it is stated.
+  template <typename Place>
+  Key& part(std::string_view path, std::string_view meaning, std::string_view example, Place place,
+            KeyNotes notes = {}) {
+    Key& key = section(path, meaning, example, std::move(notes), [place](Draft& draft) {
+      if (!place(draft)) {
+        place(draft).emplace();
+      }
+    });
+    key.enter = [place](Draft& draft, std::size_t) { return place(draft).has_value(); };
+    return key;
+  }
+
+  // A list of mappings: `place` of the items, and what a new one holds before it is read.
+  template <typename Place>
+  Key& list(std::string_view path, std::string_view meaning, std::string_view example, Place place,
+            KeyNotes notes = {}, std::function<void(Draft&)> fill = {}) {
+    Key& key = section(path, meaning, example, std::move(notes),
+                       [place, fill = std::move(fill)](Draft& draft) {
+                         place(draft).emplace_back();
+                         if (fill) {
+                           fill(draft);
+                         }
+                       });
+    key.list = true;
+    key.enter = items_at(place);
+    return key;
+  }
+
+  // A duration: a time, or the mapping of a law. Adds the key and one row per parameter of a law.
+  void duration(std::string_view path, std::string_view meaning, std::string_view example,
+                const Lens<run::Duration>& lens, KeyNotes notes = {});
+
+  // The six stages of a recovery below `path`, stored where `stages` points. `note` says what holds
+  // without the key; empty: what holds for the job's recovery.
+  void recovery(const std::string& path, std::string_view note,
+                const std::function<run::RecoveryStages&(Draft&)>& stages);
+
+ private:
+  std::vector<Key> keys_;
+};
 
 }  // namespace orrery::scenario

@@ -10,37 +10,20 @@ namespace orrery::scenario {
 
 namespace {
 
-void append(std::vector<Key>& keys, std::vector<Key> more) {
-  for (Key& key : more) {
-    keys.push_back(std::move(key));
-  }
-}
-
 // `format` is checked before anything else (load.cpp): the other rows belong to this format.
-std::vector<Key> head_keys() {
-  std::vector<Key> keys;
-  keys.push_back(name_key({.path = "format",
-                           .meaning = "Format and version of the file.",
-                           .example = std::string(kFormat),
-                           .required = true},
-                          {std::string(kFormat)}, [](Draft&, const std::string&) {}));
-  keys.push_back(text_key({.path = "name",
-                           .note = "the name of the file",
-                           .meaning = "What reports call the scenario.",
-                           .example = "Llama 3 70B, 64 H100"},
-                          ORRERY_AT(scenario.name)));
-  return keys;
+void head_keys(Rows& keys) {
+  keys.name("format", "Format and version of the file.", kFormat, {std::string(kFormat)},
+            [](Draft&, const std::string&) {}, {.required = true});
+  keys.text("name", "What reports call the scenario.", "Llama 3 70B, 64 H100",
+            ORRERY_AT(scenario.name), {.note = "the name of the file"});
 }
 
-std::vector<Key> expect_keys() {
-  std::vector<Key> keys;
-  Key expect = text_key({.path = "expect",
-                         .note = "nothing is checked",
-                         .meaning = "What `orrery check` asserts, one expression per item: "
-                                    "`operand cmp value`, joined by and, or, not; or a mapping "
-                                    "{text, decide}.",
-                         .example = "mfu >= 0.38"},
-                        ORRERY_AT(scenario.expect.back().text));
+void expect_keys(Rows& keys) {
+  Key& expect = keys.text("expect",
+                          "What `orrery check` asserts, one expression per item: `operand cmp "
+                          "value`, joined by and, or, not; or a mapping {text, decide}.",
+                          "mfu >= 0.38", ORRERY_AT(scenario.expect.back().text),
+                          {.note = "nothing is checked"});
   expect.example = "[\"mfu >= 0.38\", \"p10(goodput) >= 0.90\", fits_memory]";  // of the list
   expect.list = true;
   expect.mapping = true;
@@ -48,28 +31,19 @@ std::vector<Key> expect_keys() {
   expect.begin = [](const yaml::Value& value, Reading& reading) {
     reading.draft.scenario.expect.push_back({{}, false, value.where});
   };
-  keys.push_back(std::move(expect));
-  keys.push_back(text_key({.path = "expect[].text",
-                           .meaning = "The expression.",
-                           .example = "p50(cost) <= $46.1M",
-                           .required = true},
-                          ORRERY_AT(scenario.expect.back().text)));
-  keys.push_back(choice_key<bool>(
-      {.path = "expect[].decide",
-       .fallback = "interval",
-       .meaning = "interval: undecided, and failed, when the confidence interval of a stochastic "
-                  "metric straddles the bound; point: its point estimate decides.",
-       .example = "point"},
-      {{"interval", false}, {"point", true}}, ORRERY_AT(scenario.expect.back().decide_point)));
-  return keys;
+  keys.text("expect[].text", "The expression.", "p50(cost) <= $46.1M",
+            ORRERY_AT(scenario.expect.back().text), {.required = true});
+  keys.choice<bool>("expect[].decide",
+                    "interval: undecided, and failed, when the confidence interval of a stochastic "
+                    "metric straddles the bound; point: its point estimate decides.",
+                    "point", {{"interval", false}, {"point", true}},
+                    ORRERY_AT(scenario.expect.back().decide_point), {.fallback = "interval"});
 }
 
 // A section that has presets takes the name of one in place of a mapping: `failures: llama3-2024`.
 void take_names_of_presets(std::vector<Key>& keys) {
   for (Key& section : keys) {
-    const auto preset = std::find_if(keys.begin(), keys.end(), [&section](const Key& key) {
-      return key.path == section.path + ".preset";
-    });
+    const auto preset = std::ranges::find(keys, section.path + ".preset", &Key::path);
     if (preset == keys.end() || section.read) {
       continue;
     }
@@ -90,27 +64,15 @@ void take_names_of_presets(std::vector<Key>& keys) {
 
 const std::vector<Key>& key_table() {
   static const std::vector<Key> table = [] {
-    std::vector<Key> keys = head_keys();
-    append(keys, model_keys());
-    append(keys, layer_keys());
-    append(keys, cluster_keys());
-    append(keys, layout_keys());
-    append(keys, step_keys());
-    append(keys, overlap_keys());
-    append(keys, software_keys());
-    append(keys, axis_keys());
-    append(keys, imperfection_keys());
-    append(keys, rollout_keys());
-    append(keys, training_keys());
-    append(keys, capacity_keys());
-    append(keys, price_keys());
-    append(keys, run_keys());
-    append(keys, checkpoint_keys());
-    append(keys, failure_keys());
-    append(keys, recovery_keys());
-    append(keys, expect_keys());
-    append(keys, measured_keys());
-    append(keys, plan_keys());
+    Rows rows;
+    for (void (*add)(Rows&) :
+         {head_keys,     model_keys,    layer_keys, cluster_keys,      layout_keys,  step_keys,
+          overlap_keys,  software_keys, axis_keys,  imperfection_keys, rollout_keys, training_keys,
+          capacity_keys, price_keys,    run_keys,   checkpoint_keys,   failure_keys, recovery_keys,
+          expect_keys,   measured_keys, plan_keys}) {
+      add(rows);
+    }
+    std::vector<Key> keys = rows.take();
     take_names_of_presets(keys);
     return keys;
   }();

@@ -12,6 +12,8 @@
 
 namespace orrery::scenario {
 
+class Rows;
+
 inline constexpr std::string_view kFormat = "orrery/1";
 
 [[nodiscard]] const std::vector<Key>& key_table();
@@ -32,25 +34,25 @@ inline constexpr std::string_view kFormat = "orrery/1";
 // What the mapping says of the key, under whichever of its names; nullptr: nothing.
 [[nodiscard]] const yaml::Entry* entry_of(const yaml::Value& mapping, const Key& key);
 
-// The rows of one part of the format, for key_table().
-[[nodiscard]] std::vector<Key> model_keys();
-[[nodiscard]] std::vector<Key> layer_keys();
-[[nodiscard]] std::vector<Key> cluster_keys();
-[[nodiscard]] std::vector<Key> layout_keys();
-[[nodiscard]] std::vector<Key> step_keys();
-[[nodiscard]] std::vector<Key> overlap_keys();
-[[nodiscard]] std::vector<Key> software_keys();
-[[nodiscard]] std::vector<Key> axis_keys();
-[[nodiscard]] std::vector<Key> imperfection_keys();
-[[nodiscard]] std::vector<Key> rollout_keys();
-[[nodiscard]] std::vector<Key> training_keys();
-[[nodiscard]] std::vector<Key> capacity_keys();
-[[nodiscard]] std::vector<Key> price_keys();
-[[nodiscard]] std::vector<Key> run_keys();
-[[nodiscard]] std::vector<Key> failure_keys();
-[[nodiscard]] std::vector<Key> measured_keys();
-[[nodiscard]] std::vector<Key> checkpoint_keys();
-[[nodiscard]] std::vector<Key> recovery_keys();
-[[nodiscard]] std::vector<Key> plan_keys();
+// Add the rows of one part of the format, for key_table().
+void model_keys(Rows& rows);
+void layer_keys(Rows& rows);
+void cluster_keys(Rows& rows);
+void layout_keys(Rows& rows);
+void step_keys(Rows& rows);
+void overlap_keys(Rows& rows);
+void software_keys(Rows& rows);
+void axis_keys(Rows& rows);
+void imperfection_keys(Rows& rows);
+void rollout_keys(Rows& rows);
+void training_keys(Rows& rows);
+void capacity_keys(Rows& rows);
+void price_keys(Rows& rows);
+void run_keys(Rows& rows);
+void failure_keys(Rows& rows);
+void measured_keys(Rows& rows);
+void checkpoint_keys(Rows& rows);
+void recovery_keys(Rows& rows);
+void plan_keys(Rows& rows);
 
 }  // namespace orrery::scenario

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include "sim/step/cost/cost.hpp"
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "sim/step/cost/memory_bound.hpp"
-#include "sim/step/cost/numbers.hpp"
 
 namespace orrery::cost {
 

@@ -3,7 +3,7 @@
 // Cost model of one GPU, stack and network: the time of each operation, collective and transfer.
 //
 // One value that combines the three profiles; all member functions are const and pure. The formulas
-// are in gemm.hpp, attention.hpp, scan.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this
+// are in gemm.hpp, attention.hpp, memory_bound.hpp, collective.hpp and transfer.hpp; this
 // class only dispatches on the kind of operation and the axis of a collective.
 
 #include <array>
@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/step/cost/collective.hpp"
 #include "sim/step/cost/cost.hpp"
 #include "sim/step/cost/hierarchical_exchange.hpp"
-#include "sim/step/cost/network_use.hpp"
+#include "sim/step/cost/transfer.hpp"
 #include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/hardware/software_profile.hpp"
@@ -21,6 +22,47 @@
 #include "sim/step/model/op.hpp"
 
 namespace orrery::cost {
+
+// What a collective or a message puts on the network, for the simulation of shared links
+// (step/fabric): how many bytes, along which way, and how fast it goes with links of its own.
+//
+//   bound of its flow = bytes / alone
+//
+// symbol  | meaning                                                            | unit | origin
+// --------|--------------------------------------------------------------------|------|-----------
+// pattern | which links it loads, in proportion to what                        | -    | algorithm
+// bytes   | ring, switches: S x bus factor, over the border of one node of one | byte | collective
+//         | group; exchange, message: what one rank sends to other nodes       |      |
+// alone   | transfer of the cost, at the rates that the stack reaches; what    | s    | cost
+//         | measured tables scale is scaled in it                              |      |
+//
+// Latencies, launches and the filling of pipelines stay with the cost: they do not share. A tree
+// loads NICs as a ring of tree_crossing does; above them it is taken for a ring as well.
+// `cluster` should be unshared() (cluster_spec.hpp): what flows share must not be in `alone`.
+
+enum class NetworkPattern : std::uint8_t { ring, in_switches, exchange, message };
+
+struct NetworkUse {
+  NetworkPattern pattern = NetworkPattern::ring;
+  Bytes bytes;
+  Seconds alone;
+};
+
+// Nothing where no byte crosses a NIC.
+[[nodiscard]] std::optional<NetworkUse> collective_use(
+    model::CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_total, model::Dtype dtype,
+    const layout::GroupPlacement& group, const hardware::GpuProfile& gpu,
+    const hardware::SoftwareProfile& software, const hardware::ClusterSpec& cluster);
+
+[[nodiscard]] std::optional<NetworkUse> hierarchical_exchange_use(
+    const ExchangeBytes& bytes, const layout::GroupPlacement& group,
+    const hardware::GpuProfile& gpu, const hardware::SoftwareProfile& software,
+    const hardware::ClusterSpec& cluster);
+
+[[nodiscard]] std::optional<NetworkUse> transfer_use(Bytes bytes, const layout::HopPlacement& hop,
+                                                     const hardware::GpuProfile& gpu,
+                                                     const hardware::SoftwareProfile& software,
+                                                     const hardware::ClusterSpec& cluster);
 
 // The placements of the groups that a layer's collectives use, by CommAxis.
 struct Placements {

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "sim/base/check.hpp"
+#include "sim/step/cost/cost.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "sim/step/cost/memory_bound.hpp"
-#include "sim/step/cost/numbers.hpp"
 
 namespace orrery::cost {
 

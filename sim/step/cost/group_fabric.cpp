@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "sim/step/cost/collective.hpp"
+#include "sim/step/cost/cost.hpp"
 #include "sim/step/cost/fair_share.hpp"
 #include "sim/step/cost/link_rates.hpp"
-#include "sim/step/cost/numbers.hpp"
 
 namespace orrery::cost {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/step/cost/numbers.hpp"
+#include "sim/step/cost/cost.hpp"
 
 namespace orrery::cost {
 

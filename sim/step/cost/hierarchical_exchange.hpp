@@ -5,7 +5,7 @@
 //
 //   time = call + latency + max(bytes over the NIC / NIC rate, bytes over NVLink / link rate)
 //   latency = exchange_base + (N - 1) * exchange_node + exchange_network + tier latencies,
-//             without the NIC's part when N = 1 (hardware/gpu_coefficients.cpp)
+//             without the NIC's part when N = 1 (hardware/gpu_profile.cpp)
 //
 // symbol             | meaning                                               | unit   | origin
 // -------------------|-------------------------------------------------------|--------|----------

@@ -1,7 +1,7 @@
 #pragma once
 
 // Shares of a link's rate that NCCL's kernels reach on any GPU, and figures of NCCL's own; those of
-// a GPU or its architecture are rows of hardware/gpu_coefficients.cpp.
+// a GPU or its architecture are rows of hardware/gpu_profile.cpp.
 //
 // symbol         | meaning                                                          | unit | source
 // ---------------|------------------------------------------------------------------|------|-------

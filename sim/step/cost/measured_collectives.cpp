@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "sim/step/cost/numbers.hpp"
+#include "sim/step/cost/cost.hpp"
 
 namespace orrery::cost {
 

@@ -5,19 +5,6 @@
 //
 //   time(algorithm, protocol) = latency + bytes / bandwidth; the smallest available one wins
 //
-// symbol         | meaning                                                    | unit   | origin
-// ---------------|------------------------------------------------------------|--------|---------
-// ranks          | members of the communicator (n)                            | ranks  | placement
-// nodes          | NVLink domains or hosts, NCCL's "node" (N)                 | nodes  | placement
-// ranks_per_node | n / N                                                      | ranks  | placement
-// ring_channels  | parallel rings that the topology search finds (C)          | -      | computed
-// intra          | C * bwIntra of the ring: what one node's links carry       | byte/s | profile
-// inter          | C * bwInter of the ring: what one node's NICs carry        | byte/s | cluster
-// nvls_heads     | channels of the NVLink-SHARP graph                         | -      | computed
-// nvls_speed     | speed of one of them, from NCCL's list of speeds           | byte/s | computed
-// inter_latency  | one-way latency of the fabric beyond the NIC's own         | s      | cluster
-// bytes          | NCCL's nBytes: the larger of send and receive buffer       | byte   | caller
-//
 // Assumptions: one collective per group call (latCount = 1); no SHARP in the fabric (CollNet off);
 // balanced or split trees; default environment. NCCL chooses by this table; what the choice then
 // really takes: collective.hpp. Source: NVIDIA/nccl v2.28.9, src/graph/tuning.cc,
@@ -26,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "sim/base/units.hpp"
@@ -44,22 +32,71 @@ inline constexpr std::size_t kNcclProtocols = 3;
 [[nodiscard]] std::string_view to_string(Protocol protocol);
 
 struct NcclGraph {
-  std::int64_t ranks = 1;
-  std::int64_t nodes = 1;
-  std::int64_t ranks_per_node = 1;
+  std::int64_t ranks = 1;           // n
+  std::int64_t nodes = 1;           // N: NVLink domains or hosts
+  std::int64_t ranks_per_node = 1;  // n / N
   hardware::GpuArch arch = hardware::GpuArch::hopper;
-  bool nvlink = true;  // ranks of one node reach one another over NVLink, else over PCIe
-  bool nvls = false;   // the switches can reduce (NVLink SHARP)
-  bool sharp = false;  // so can those of the fabric: NVLS works across nodes
-  double ring_channels = 0.0;
-  BytesPerSecond intra;
-  BytesPerSecond inter;
-  double nvls_heads = 0.0;
-  BytesPerSecond nvls_speed;
-  Seconds inter_latency;
+  bool nvlink = true;          // ranks of one node reach one another over NVLink, else over PCIe
+  bool nvls = false;           // the switches can reduce (NVLink SHARP)
+  bool sharp = false;          // so can those of the fabric: NVLS works across nodes
+  double ring_channels = 0.0;  // C: parallel rings that the topology search finds
+  BytesPerSecond intra;        // C * bwIntra: what one node's links carry
+  BytesPerSecond inter;        // C * bwInter: what one node's NICs carry
+  double nvls_heads = 0.0;     // channels of the NVLink-SHARP graph
+  BytesPerSecond nvls_speed;   // of one of them, from NCCL's list
+  Seconds inter_latency;       // one way, of the fabric beyond the NIC's own
   Algorithm forced =
       Algorithm::automatic;  // NCCL_ALGO; no effect where it cannot do the collective
 };
+
+// One collective by one protocol, with the numbers that the formulas use.
+struct NcclCall {
+  NcclCall(model::CollectiveKind asked, Protocol by, Bytes bytes, model::Dtype type,
+           const NcclGraph& on);
+
+  model::CollectiveKind kind;
+  Protocol protocol;
+  model::Dtype dtype;
+  const NcclGraph& graph;
+  double size;  // bytes
+  double ranks;
+  double nodes;
+  double ranks_per_node;
+  double log2_nodes;       // rounded down
+  double steps;            // of a ring: 2 (n - 1) for an all-reduce, n - 1 for its halves, else n
+  std::size_t node_index;  // 0: one node, 1: two, 2: more
+};
+
+// One hop, us.
+struct NcclHop {
+  double intra = 0.0;  // inside a node
+  double inter = 0.0;  // between nodes
+};
+
+struct NcclAlgorithm {
+  using ByProtocol = std::array<double, kNcclProtocols>;
+
+  Algorithm algorithm;
+  std::string_view name;    // as NCCL prints it, and NCCL_ALGO takes it
+  bool in_switches;         // the NVLink switches reduce
+  bool tree;                // binary trees join the nodes
+  double discount;          // in NCCL's bandwidth of protocol Simple, not seen in logs
+  ByProtocol base_latency;  // us
+  ByProtocol nvlink;        // latency of a hop, us
+  ByProtocol pci;
+  ByProtocol net;
+  bool (*available)(const NcclCall& call);
+  double (*bandwidth)(const NcclCall& call);                                 // GB/s, 0: none
+  double (*latency)(const NcclCall& call, double base, const NcclHop& hop);  // us
+  double (*penalty)(const NcclCall& call);  // factor on the time that NCCL reckons with
+  std::string_view (*reason)(Protocol protocol, const NcclGraph& graph);
+};
+
+// An algorithm is a row of this table; nothing else knows one by its name.
+[[nodiscard]] std::span<const NcclAlgorithm> nccl_algorithms();
+
+// Aborts for `direct`, which NCCL has no entry for.
+[[nodiscard]] const NcclAlgorithm& nccl_algorithm(Algorithm algorithm);
 
 struct NcclEstimate {
   Algorithm algorithm = Algorithm::ring;

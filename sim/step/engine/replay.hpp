@@ -5,13 +5,6 @@
 //   start(t) = max(0, max over predecessors p of (end(p) + delay(p -> t)))
 //   end(t)   = start(t) + duration(t)
 //
-// symbol    | meaning                                             | unit | origin
-// ----------|-----------------------------------------------------|------|---------------------
-// durations | by TaskId, >= 0                                     | ns   | caller
-// delays    | by the delay index of the edges, >= 0               | ns   | caller
-// start,end | by TaskId                                           | ns   | computed
-// makespan  | greatest end, 0 for a graph without tasks           | ns   | computed
-//
 // replay_linear is one pass over the topologically numbered nodes: a maximum and two sums per task.
 // The tests compare it with a replay of the same graph event by event (tests/event_replay.hpp).
 //

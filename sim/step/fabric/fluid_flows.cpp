@@ -6,8 +6,8 @@
 
 namespace orrery::fabric {
 
-FluidFlows::FluidFlows(std::span<const BytesPerSecond> capacities, Comparison comparison)
-    : solver_(capacities, comparison), carried_(capacities.size(), 0.0) {}
+FluidFlows::FluidFlows(std::span<const BytesPerSecond> capacities, SolveWatch watch)
+    : solver_(capacities, watch), carried_(capacities.size(), 0.0) {}
 
 FlowId FluidFlows::start(std::span<const Hop> hops, Bytes bytes, BytesPerSecond bound) {
   const FlowId flow = solver_.add(hops, bound);

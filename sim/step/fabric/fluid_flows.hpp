@@ -111,8 +111,7 @@ class EndHeap {
 
 class FluidFlows {
  public:
-  explicit FluidFlows(std::span<const BytesPerSecond> capacities,
-                      Comparison comparison = Comparison::none);
+  explicit FluidFlows(std::span<const BytesPerSecond> capacities, SolveWatch watch = nullptr);
 
   // From now on. Without bytes it ends at once, but not before the next advance_to().
   FlowId start(std::span<const Hop> hops, Bytes bytes, BytesPerSecond bound = kUnbounded);

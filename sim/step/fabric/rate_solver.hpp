@@ -34,14 +34,13 @@
 
 namespace orrery::fabric {
 
-// Whether each solve is compared with progressive filling over all flows, and aborts where they
-// differ: for tests, at a thousand times the cost.
-enum class Comparison : std::uint8_t { none, with_full_solve };
+// Sees all living flows and their rates after each solve: for tests, which solve them anew.
+using SolveWatch = void (*)(std::span<const BytesPerSecond> capacities,
+                            std::span<const FlowPath> flows, std::span<const BytesPerSecond> rates);
 
 class RateSolver {
  public:
-  explicit RateSolver(std::span<const BytesPerSecond> capacities,
-                      Comparison comparison = Comparison::none);
+  explicit RateSolver(std::span<const BytesPerSecond> capacities, SolveWatch watch = nullptr);
 
   // The id of a removed flow is given again. Rates are those of the last solve().
   FlowId add(std::span<const Hop> hops, BytesPerSecond bound = kUnbounded);
@@ -108,7 +107,7 @@ class RateSolver {
   bool grow();
   bool grow_at(std::int32_t link);
   void collect_changes();
-  void compare_with_full_solve() const;
+  void show_solution() const;
 
   std::vector<Link> links_;
   std::vector<Flow> flows_;
@@ -128,7 +127,7 @@ class RateSolver {
   std::vector<std::pair<double, std::int32_t>> shares_;    // heap of (share, link)
   std::vector<FlowId> changed_;
   std::vector<FlowId> held_elsewhere_;
-  Comparison comparison_;
+  SolveWatch watch_;
 };
 
 }  // namespace orrery::fabric

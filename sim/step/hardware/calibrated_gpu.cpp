@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/base/text/format.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
-#include "sim/step/hardware/step_clock.hpp"
 
 namespace orrery::hardware {
 
@@ -324,6 +324,15 @@ std::optional<GpuProfile> calibrated(GpuProfile base, CalibrationProfile profile
     base.collectives = std::make_shared<const CollectiveTables>(std::move(*profile.collectives));
   }
   return base;
+}
+
+bool follows_clock(kernels::Operation operation) {
+  return !kernels::is_memory_bound(operation) && !kernels::is_collective(operation);
+}
+
+Seconds at_step_clock(kernels::Operation operation, Seconds median, std::optional<double> clock,
+                      std::optional<double> step_clock) {
+  return clock && step_clock && follows_clock(operation) ? median * (*clock / *step_clock) : median;
 }
 
 }  // namespace orrery::hardware

@@ -23,7 +23,7 @@
 // fits and sustained samples| kernels (kernel_tables.hpp): times of single kernels
 // fastest product of a type | sustained, burst; block_ratio and mx_ratio of 8 bit
 // attention fits            | attention rates and ratios
-// derived.copy_gbps, step_clock_mhz | memory_efficiency; clock of products (step_clock.hpp)
+// derived.copy_gbps, step_clock_mhz | memory_efficiency; clock of products (at_step_clock)
 // derived.graph_node_us     | launch_latency
 // derived.d2h_pinned_gbps   | host_bandwidth
 // fingerprint               | sm_count, memory, power_watts
@@ -41,11 +41,13 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/units.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/step/hardware/collective_tables.hpp"
 #include "sim/step/hardware/fingerprint.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/hardware/kernel_tables.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::hardware {
 
@@ -136,5 +138,26 @@ struct CalibrationProfile {
 // above the datasheet's peak.
 [[nodiscard]] std::optional<GpuProfile> calibrated(GpuProfile base, CalibrationProfile profile,
                                                    Diagnostics& diagnostics);
+
+// The time of a kernel at the clock of a whole step, which is not that of the kernel alone.
+//
+//   time = median * clock / step_clock     products and attention
+//   time = median                          all other kernels, whose memory has a clock of its own
+//
+// symbol     | meaning                                                        | unit | origin
+// -----------|----------------------------------------------------------------|------|---------
+// median     | of the sustained samples of a case, measured alone             | s    | measured
+// clock      | of the multiprocessors while those were taken                  | MHz  | measured
+// step_clock | of a step, whose other kernels draw less power than products   | MHz  | profile
+//            | (calibrate/profile/kernel_points.hpp says how it is found)     |      |
+
+inline constexpr std::string_view kStepClock = "step_clock_mhz";  // among the derived figures
+
+// Whether a kernel's time follows the clock of the multiprocessors, not that of the memory.
+[[nodiscard]] bool follows_clock(kernels::Operation operation);
+
+// `median` as it is where one of the two clocks is not known.
+[[nodiscard]] Seconds at_step_clock(kernels::Operation operation, Seconds median,
+                                    std::optional<double> clock, std::optional<double> step_clock);
 
 }  // namespace orrery::hardware

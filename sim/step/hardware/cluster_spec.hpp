@@ -5,28 +5,6 @@
 //   network rate of one group on one node = min(k NICs, ...) * nic_rate / sharing /
 //   oversubscription
 //
-// symbol           | meaning                                                 | unit   | origin
-// -----------------|---------------------------------------------------------|--------|---------
-// nodes            | hosts the job runs on, spares apart                     | nodes  | scenario
-// gpus_per_node    | GPUs of one host                                        | GPUs   | scenario
-// nvlink_domain    | GPUs that reach one another over NVLink (host or rack)  | GPUs   | scenario
-// nic_rate         | line rate of one NIC, one direction                     | byte/s | scenario
-// nics_per_node    | NICs of one host                                        | NICs   | scenario
-// tiers            | switch levels, lowest first                             | -      | scenario
-// oversubscription | downlink / uplink capacity of a tier, 1 = none          | 1      | scenario
-// latency          | one-way latency added by crossing the tier; a message   | s      | scenario
-//                  | pays every tier from the lowest up to the one it needs  |        |
-// fabric           | transport of the NICs: sets their latency per crossing  | -      | scenario
-// routing          | how flows find their way over parallel uplinks          | -      | scenario
-// cross_rail       | how bytes reach a NIC of another rail                   | -      | scenario
-// algorithm        | NCCL_ALGO: forced for every collective that has it      | -      | scenario
-// sharp            | the fabric's switches reduce, too                       | -      | scenario
-// links_down       | NICs that do not work, by node                          | NICs   | scenario
-// detail           | each collective by itself, or flows that share links    | -      | scenario
-// faults           | links that run at a share of their rate for a while     | -      | scenario
-// collectives      | file of measured collectives of this very cluster       | -      | scenario
-// tables           | what that file and the shipped ones hold                | -      | loaded
-//
 // Wiring and routing, where a scenario leaves them out, are those of a network without losses: any
 // NIC reaches any other through its leaf switch, adaptive routing, no link down.
 
@@ -116,21 +94,21 @@ struct NetworkFault {
 struct NetworkTier {
   std::string name;
   std::int64_t nodes = 0;         // nodes under one switch block of this tier
-  double oversubscription = 1.0;  // towards the next tier up
-  Seconds latency;
+  double oversubscription = 1.0;  // downlink / uplink capacity towards the next tier
+  Seconds latency;                // one way, of crossing it; a message pays all tiers below, too
 };
 
 struct NetworkSpec {
   std::string preset;                            // name, or empty when spelled out
   std::optional<std::int64_t> nvlink_domain;     // absent: nvlink_gpus()
   std::optional<std::int64_t> domain_gpus = {};  // of each that the job uses: layout/domains.hpp
-  BytesPerSecond nic_rate = gigabits_per_second(400.0);
+  BytesPerSecond nic_rate = gigabits_per_second(400.0);  // of one NIC, one direction
   std::int64_t nics_per_node = 8;
-  std::vector<NetworkTier> tiers;
-  FabricKind fabric = FabricKind::infiniband;
-  Routing routing = Routing::adaptive;
-  CrossRail cross_rail = CrossRail::leaf;
-  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  std::vector<NetworkTier> tiers;              // lowest first
+  FabricKind fabric = FabricKind::infiniband;  // of the NICs: sets their latency per crossing
+  Routing routing = Routing::adaptive;         // over parallel uplinks
+  CrossRail cross_rail = CrossRail::leaf;      // how bytes reach a NIC of another rail
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;  // NCCL_ALGO
   bool sharp = false;  // the fabric's switches reduce (SHARP), which NVLS and CollNet need
   std::vector<DownLinks> links_down;
   NetworkDetail detail = NetworkDetail::groups;
@@ -151,7 +129,7 @@ struct ClusterSpec {
   std::string preset;             // name, or empty: spelled out
   std::string gpu;                // profile name or path
   std::vector<MixedNodes> mixed;  // of the last nodes, in their order
-  std::int64_t nodes = 1;
+  std::int64_t nodes = 1;         // spares apart
   std::int64_t gpus_per_node = 8;
   std::optional<std::int64_t> rack_gpus =
       {};  // NVLink domain of the rack in which alone it is sold

@@ -2,19 +2,6 @@
 
 // Collectives that were measured, on which wires, and how long they took: tables in size.
 //
-// symbol        | meaning                                                     | unit   | origin
-// --------------|-------------------------------------------------------------|--------|-------
-// rig           | the machines of one log; tables of one rig share it         | -      | file
-// arch, nvlink  | class of GPU: what its links carry; nvlink 0 means PCIe     | byte/s | file
-// operation     | nccl-tests' operation                                       | -      | file
-// narrow        | 8-bit elements, for which NCCL takes other ways             | -      | file
-// ranks, nodes  | members, and hosts that hold them                           | -      | file
-// nvlink_domain | GPUs that reach one another over NVLink                     | GPUs   | file
-// nics, rate    | NICs of one host, line rate of one                          | byte/s | file
-// points        | size (nccl-tests' column) and time, ascending in size       | byte, s| source
-// alpha, beta   | the table's own line: its smallest time, and the slope from | s,     | computed
-//               | there to its last point                                     | s/byte |
-//
 //   time inside a table: log(time / (alpha + beta S)) as a monotone cubic in log S (PCHIP)
 //
 // The line takes the bend from latency to bandwidth out of the curve; what is left, a protocol's
@@ -41,12 +28,12 @@ struct CollectivePoint {
 };
 
 struct CollectiveTable {
-  std::string rig;
+  std::string rig;  // the machines of one log
   std::string gpu;  // profile name of the GPU it was measured on
   GpuArch arch = GpuArch::hopper;
-  BytesPerSecond nvlink;
+  BytesPerSecond nvlink;  // 0: PCIe
   model::CollectiveKind operation = model::CollectiveKind::all_reduce;
-  bool narrow = false;
+  bool narrow = false;    // 8-bit elements, for which NCCL takes other ways
   bool nvls = false;      // the switches could reduce
   bool sharp = false;     // so could those of the fabric
   bool degraded = false;  // a faulty rig: evidence for nobody but itself
@@ -54,14 +41,14 @@ struct CollectiveTable {
   std::int64_t nodes = 1;
   std::int64_t nvlink_domain = 8;
   FabricKind fabric = FabricKind::infiniband;
-  BytesPerSecond nic_rate;
+  BytesPerSecond nic_rate;  // of one NIC
   std::int64_t nics_per_node = 0;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
-  std::vector<CollectivePoint> points;
-  std::string as_of;  // when the figures were gathered
+  std::vector<CollectivePoint> points;  // ascending in size, nccl-tests' column
+  std::string as_of;                    // when the figures were gathered
   Source source{SourceKind::published, ""};
-  Seconds alpha;
-  double beta = 0.0;  // s/byte
+  Seconds alpha;      // its smallest time
+  double beta = 0.0;  // s/byte, from there to the last point
 
   [[nodiscard]] std::int64_t domains() const;
 };

@@ -7,7 +7,6 @@
 
 #include "sim/step/hardware/coefficient_reader.hpp"
 #include "sim/step/hardware/profile_document.hpp"
-#include "sim/step/hardware/read_profile.hpp"
 
 namespace orrery::hardware {
 

@@ -6,53 +6,6 @@
 //   memory-bound  = overhead + bytes / (hbm_bandwidth * memory_efficiency)
 //   attention     = F / (rate / (1 + half_length / s)), per kernel generation
 //
-// symbol              | meaning                                | unit   | origin
-// --------------------|----------------------------------------|--------|--------------------
-// peak                | dense peak of a data type, no sparsity | FLOP/s | datasheet
-// sustained           | limit of large GEMMs, power-limited    | FLOP/s | published, measured
-// half_depth          | K at which a GEMM reaches half, k0     | 1      | fit, may be 0
-// burst               | rate before power limits the clock;    | FLOP/s | published, measured
-//                     | absent: as sustained                   |        |
-// short_gain          | what short products run above          | 1      | fit, absent: 0
-//                     | sustained: g / (1 + F / short_work)    |        |
-// block_ratio         | rate of the library with 1 x 128 and   | 1      | measured here;
-//                     | 128 x 128 scales / with one per tensor |        | absent: the rule
-//                     |                                        |        | of cost/gemm.hpp
-// mx_ratio            | the same with scales of 32 values;     | 1      | published,
-//                     | absent: the GPU has no such unit       |        | measured
-// short_work          | F at which half of short_gain is left  | FLOP   | fit
-// hbm_bandwidth       | memory bandwidth                       | byte/s | datasheet
-// memory_efficiency   | share of it that streaming kernels get | 1      | published, measured
-// launch_latency      | gap between dependent kernels          | s      | published, measured
-// nvlink.bandwidth    | per GPU, one way; absent: no NVLink    | byte/s | datasheet
-// nccl_ring_bandwidth | links x speed of NCCL's search         | byte/s | NCCL source
-// mesh.link_bandwidth | to one peer, one way, where every pair | byte/s | datasheet
-//                     | has wires of its own (Infinity Fabric, |        |
-//                     | the Ethernet ports of a Gaudi)         |        |
-// mesh.peers          | GPUs that one GPU is wired to; k ranks | -      | datasheet
-//                     | of a group use (k - 1) / peers of them |        |
-// mesh.ring_bandwidth | bus bandwidth that a collective of all | byte/s | published
-//                     | peers reaches                          |        |
-// pcie_bandwidth      | GPU to GPU without NVLink, one way     | byte/s | NCCL source
-// host_bandwidth      | pinned copy GPU - host, one way        | byte/s | published, measured
-// host_factor         | launch time of the CPUs it is sold     | 1      | published;
-//                     | with / that of a Xeon of 2023          |        | absent: 1
-// collective_slowdown | time that a product gains beside a      | 1      | measured; absent:
-//                     | collective / its own                   |        | the stack's
-// sm_count            | SMs, compute units, or tiles of 256 x  | -      | datasheet
-//                     | 128 that matrix engines do at a time   |        |
-// memory              | bytes the driver shows, not nominal    | byte   | published
-// norm_kernels        | latency and share of hbm_bandwidth of the norms of an implementation,
-//                     | forward and backward, which a stack names (software_profile.hpp)
-// scan_kernels        | rate and chain of the scans of linear mixers, by kind (cost/scan.hpp)
-// attention           | rates of the best attention kernel; attention_kernels: those of other
-//                     | generations, which a stack names (software_profile.hpp)
-//
-// coefficients        | constants of the laws of step/cost, where they are not those of every GPU
-//                     | (gpu_coefficients.hpp)
-// kernels             | times of single kernels on one machine, where a calibration profile was
-//                     | given in place of this file (calibration_profile.hpp)
-//
 // Rates that differ from the datasheet peak are the point: predictions use `sustained`. A kernel
 // that runs between memory-bound ones can exceed it a little, up to the burst rate; that is the
 // business of the stack's gemm_efficiency (software_profile.hpp). A data type without an entry is
@@ -62,17 +15,86 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
-#include "sim/step/hardware/gpu_coefficients.hpp"
+#include "sim/base/yaml/kinds.hpp"
 #include "sim/step/hardware/kernel_tables.hpp"
 #include "sim/step/model/op.hpp"
 
 namespace orrery::hardware {
+
+// Constants of the laws of step/cost that were fitted to measured kernels and collectives, one row
+// each. They hold for every GPU, some by architecture; a GPU whose profile states one under
+// `coefficients` has its own:
+//
+//   coefficients:
+//     wave_exponent: {value: 0.8, source: measured, citation: "products of this card"}
+//
+// A new constant is a member, a row, and its use. What stays in the code of the laws, and why, says
+// decision 34.
+enum class GpuArch;
+
+struct GpuCoefficients {
+  double exposed_memory = 0.0;
+  double grouped_exposed_memory = 0.0;
+  double wave_exponent = 0.0;
+  double misaligned_time = 0.0;
+  double block_ratio = 0.0;
+  double attention_full_ratio = 0.0;
+  double attention_backward_ratio = 0.0;
+  double attention_head_64 = 0.0;
+  double deterministic_time = 0.0;
+  double deterministic_fa2_time = 0.0;
+  double nvls_share = 0.0;
+  double direct_share = 0.0;
+  double ring_share = 0.0;
+  double message_share = 0.0;
+  Seconds call_time;
+  Seconds network_hop;
+  Seconds node_message;
+  Seconds network_message;
+  Seconds direct_base;
+  Seconds rail_hop;
+  Seconds remote_rank;
+  Seconds exchange_base;
+  Seconds exchange_network;
+  Seconds exchange_node;
+  double fill_per_latency = 0.0;
+  Bytes fill_bytes;
+  double fill_exponent = 0.0;
+};
+
+using GpuCoefficientMember =
+    std::variant<double GpuCoefficients::*, Seconds GpuCoefficients::*, Bytes GpuCoefficients::*>;
+
+struct OfArch {
+  GpuArch arch = {};
+  double value = 0.0;  // 0: none
+};
+
+struct GpuCoefficient {
+  std::string_view key;
+  GpuCoefficientMember member;
+  double value;                        // for every GPU, in seconds, bytes or 1
+  std::array<OfArch, 5> of_arch = {};  // in place of it for these architectures
+  yaml::Range<double> range = {};
+  std::string_view source;
+  std::string_view meaning;  // and the file of the law
+
+  [[nodiscard]] double get(const GpuCoefficients& coefficients) const;
+  void set(GpuCoefficients& coefficients, double value) const;
+};
+
+[[nodiscard]] std::span<const GpuCoefficient> gpu_coefficients();
+
+// Those of a GPU whose profile states none.
+[[nodiscard]] const GpuCoefficients& usual_coefficients(GpuArch arch);
 
 struct CollectiveTables;
 
@@ -103,13 +125,15 @@ inline constexpr std::array<GpuArchName, 7> kGpuArchNames = {{{"volta", GpuArch:
 struct GemmRate {
   model::Dtype dtype;
   Coefficient<FlopPerSecond> peak;       // datasheet, dense
-  Coefficient<FlopPerSecond> sustained;  // what large GEMMs reach in steady state
+  Coefficient<FlopPerSecond> sustained;  // limit of large GEMMs in steady state, power-limited
   Coefficient<double> half_depth;        // k0 in elements: penalty 1 + k0 / K
-  std::optional<Coefficient<FlopPerSecond>> burst = {};
-  std::optional<Coefficient<double>> short_gain = {};
-  std::optional<Coefficient<double>> short_work = {};
+  std::optional<Coefficient<FlopPerSecond>> burst = {};  // before power limits; absent: sustained
+  // Short products run above sustained: g / (1 + F / short_work).
+  std::optional<Coefficient<double>> short_gain = {};  // absent: 0
+  std::optional<Coefficient<double>> short_work = {};  // FLOP at which half of the gain is left
+  // Rate with 1 x 128 and 128 x 128 scales / with one per tensor; absent: as cost/gemm.hpp has it.
   std::optional<Coefficient<double>> block_ratio = {};
-  std::optional<Coefficient<double>> mx_ratio = {};
+  std::optional<Coefficient<double>> mx_ratio = {};  // of 32 values; absent: no such unit
 };
 
 // Generations of fused attention, oldest first.
@@ -145,7 +169,7 @@ struct NormRate {
   Coefficient<Seconds> backward_latency;
 };
 
-// Scans of one kind (cost/scan.hpp).
+// Scans of one kind (cost/memory_bound.hpp).
 struct ScanRate {
   model::ScanKind kind = model::ScanKind::delta;
   Coefficient<BytesPerSecond> forward;  // at which the counted bytes move
@@ -177,28 +201,30 @@ struct GpuProfile {
   std::string name;                     // key in scenarios, e.g. "h100-sxm-80gb"
   std::string full_name;                // vendor's name
   std::string file;                     // where it was read from
-  std::vector<std::string> names = {};  // what drivers and data sets call it: gpu_names.hpp
+  std::vector<std::string> names = {};  // what drivers and data sets call it: profile_search.hpp
   GpuArch arch = GpuArch::hopper;
-  std::string sold_as = {};  // preset of clusters: the machines in which alone it is sold
-  std::int64_t sm_count = 0;
-  Coefficient<Bytes> memory;
+  std::string sold_as = {};   // preset of clusters: the machines in which alone it is sold
+  std::int64_t sm_count = 0;  // SMs, compute units, or 256 x 128 tiles that are done at a time
+  Coefficient<Bytes> memory;  // that the driver shows, not nominal
   Coefficient<BytesPerSecond> hbm_bandwidth;
-  Coefficient<double> memory_efficiency;
-  Coefficient<Seconds> launch_latency;
+  Coefficient<double> memory_efficiency;              // share that streaming kernels get
+  Coefficient<Seconds> launch_latency;                // gap between dependent kernels
   std::vector<GemmRate> gemm;                         // one per supported data type
   AttentionRate attention;                            // the best fused kernel, in 16-bit
   std::vector<AttentionRate> attention_kernels = {};  // other generations
-  std::vector<NormRate> norm_kernels = {};
+  std::vector<NormRate> norm_kernels = {};            // of implementations that a stack names
   std::vector<ScanRate> scan_kernels = {};
   std::optional<NvlinkProfile> nvlink;
   Coefficient<BytesPerSecond> host_bandwidth;  // pinned copy GPU -> host, one direction
   Coefficient<BytesPerSecond> pcie_bandwidth;  // GPU -> GPU of one host where there is no NVLink
   Coefficient<double> power_watts;             // board power limit
+  // Launch time of the CPUs that it is sold with / that of a Xeon of 2023; absent: 1.
   std::optional<Coefficient<double>> host_factor = {};
+  // Time that a product gains beside a collective / its own; absent: the stack's.
   std::optional<Coefficient<double>> collective_slowdown = {};
   std::shared_ptr<const GpuCoefficients> own_coefficients = {};  // nullptr: the usual ones
   std::optional<CalibrationStamp> calibration = {};
-  std::shared_ptr<const KernelTables> kernels = {};
+  std::shared_ptr<const KernelTables> kernels = {};          // of a calibration profile
   std::shared_ptr<const CollectiveTables> collectives = {};  // measured between these GPUs
 
   // Its own, or those of its architecture.

@@ -3,21 +3,7 @@
 // Kernels that were measured on this very machine, and the line through their times. Filled
 // from a calibration profile (calibration_profile.hpp); cost/measured_kernels.hpp predicts from it.
 //
-//   line = a + b F + c B
-//
-// symbol     | meaning                                                     | unit   | origin
-// -----------|-------------------------------------------------------------|--------|-----------
-// extents    | sizes of the axes of a case, in the order of its row        | 1      | file
-// place      | where a case stands among others: log of each extent, -1    | 1      | computed
-//            | for 0; kernels that only move bytes: log of the bytes       |        |
-// time       | median of the sustained samples, at a step's clock          | s      | measured
-// fitted     | what the fit says of the same case                          | s      | file
-// a, b, c    | time of an empty call, per FLOP and per byte                | s, ... | fit
-// F, B       | FLOP of the case (products: effective_work); bytes it moves |FLOP,byte| computed
-// trust      | weight of the line beside the nearest points of a case;     | 1      | fit
-//            | absent: the line stands alone                               |        |
-// residual   | mean, median, 90th percentile of the relative errors of     | 1      | fit
-//            | points that the fit had not seen                            |        |
+//   line = a + b F + c B, F the FLOP of a case (of products: effective_work), B the bytes it moves
 //
 // A case is that of sim/step/kernels: `gemm fprop bf16 m=8192 n=28672 k=4096`.
 
@@ -47,11 +33,12 @@ using KernelPlace = std::array<double, kernels::kMaxAxes>;
 struct KernelPoint {
   std::string id;
   kernels::KernelCase call;
-  KernelPlace place = {};
-  Seconds time;
-  Seconds fitted;
+  KernelPlace place = {};  // among others: log of each extent, -1 for 0; or log of the bytes
+  Seconds time;            // median of the sustained samples, at a step's clock
+  Seconds fitted;          // what the fit says of the same case
 };
 
+// Relative errors of points that the fit had not seen.
 struct FitResidual {
   std::int64_t points = 0;
   double mean = 0.0;
@@ -60,10 +47,10 @@ struct FitResidual {
 };
 
 struct KernelLine {
-  Seconds a;
-  double b = 0.0;  // s/FLOP
-  double c = 0.0;  // s/byte
-  std::optional<double> trust = {};
+  Seconds a;                         // of an empty call
+  double b = 0.0;                    // s/FLOP
+  double c = 0.0;                    // s/byte
+  std::optional<double> trust = {};  // weight beside the nearest points; absent: it stands alone
   FitResidual residual = {};
 };
 

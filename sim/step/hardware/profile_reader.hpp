@@ -20,7 +20,6 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/step/hardware/calibration_profile.hpp"
 #include "sim/step/hardware/collective_tables.hpp"
-#include "sim/step/hardware/gpu_names.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/hardware/profile_search.hpp"
 #include "sim/step/hardware/software_profile.hpp"

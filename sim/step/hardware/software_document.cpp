@@ -9,7 +9,7 @@
 
 #include "sim/step/hardware/coefficient_reader.hpp"
 #include "sim/step/hardware/profile_document.hpp"
-#include "sim/step/hardware/read_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/hardware/stack_coefficients.hpp"
 
 namespace orrery::hardware {
@@ -322,6 +322,13 @@ std::optional<SoftwareProfile> read_software_document(const yaml::Value& root,
                                                       const std::string& file,
                                                       Diagnostics& diagnostics) {
   return read_profile(root, file, kSoftwareFormats, read_software_keys, diagnostics);
+}
+
+SoftwareProfile neutral_stack() {
+  SoftwareProfile stack;
+  stack.name = "bare library";
+  stack.version = "1";
+  return stack;
 }
 
 }  // namespace orrery::hardware

@@ -5,17 +5,6 @@
 // Its numbers are rows of stack_coefficients.hpp, with their meaning. Each starts with its neutral
 // value, that of a bare library, so that a profile without the key behaves as if there were none.
 //
-// switch             | meaning
-// -------------------|---------------------------------------------------------------------------
-// caches_fp8_weights | weights are cast once per step and kept in 8 bits beside the 16-bit ones;
-//                    | false: cast again for every micro-batch
-// attention_kernel   | generation of the fused kernels, a name of gpu_profile.hpp; absent: the best
-//                    | one that the GPU's profile knows
-// norm_kernel        | whose kernels compute the norms, a name of gpu_profile.hpp; absent: as other
-//                    | memory-bound kernels
-// block_products     | whose kernels multiply with scales of 128 values: the library's, or those of
-//                    | DeepGEMM (cost/gemm.hpp)
-//
 // Switches: selective_recompute says what `recompute: selective` means in the stack; context_method
 // and context_balanced how context ranks share a sequence; shards_master that FSDP's parameter
 // shard is the optimizer's master copy; keeps_root_gathered that tables and the last layer of FSDP
@@ -24,6 +13,7 @@
 //
 // Every coefficient carries its source; `assumed` needs a reason. Shared by all runs of one stack.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +24,6 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
-#include "sim/step/hardware/expert_options.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/model/op.hpp"
 
@@ -43,6 +32,84 @@ struct Value;
 }
 
 namespace orrery::hardware {
+
+// What is switched on in the mixture-of-experts layers of a training stack. One layout on one GPU
+// takes 1.5 to 2.9 times as long by these alone (Megatron Bridge performance summaries, 25.09 to
+// 26.06). The words are those of Megatron Core.
+//
+// Whether tokens are dropped is a matter of the model (capacity_factor).
+//
+// Sources: Megatron Core, docs/user-guide/features/cuda_graph.md and token_dispatcher.py; DeepEP.
+
+enum class ExpertDispatcher { alltoall, deepep, hybridep };
+enum class GroupedGemm { per_expert, grouped, fused };
+enum class GraphScope { attn, mlp, moe_router, moe_preprocess, layer, full_iteration };
+
+inline constexpr std::array<std::string_view, 3> kDispatcherNames = {"alltoall", "deepep",
+                                                                     "hybridep"};
+inline constexpr std::array<std::string_view, 3> kGroupedGemmNames = {"per_expert", "grouped",
+                                                                      "fused"};
+inline constexpr std::array<std::string_view, 6> kGraphScopeNames = {
+    "attn", "mlp", "moe_router", "moe_preprocess", "layer", "full_iteration"};
+
+[[nodiscard]] constexpr std::string_view name_of(ExpertDispatcher dispatcher) {
+  return kDispatcherNames[static_cast<std::size_t>(dispatcher)];
+}
+
+// Which parts are graphs.
+class GraphScopes {
+ public:
+  constexpr void add(GraphScope scope) { bits_ |= bit(scope); }
+
+  // Stated as it is.
+  [[nodiscard]] constexpr bool has(GraphScope scope) const { return (bits_ & bit(scope)) != 0; }
+
+  // `layer` and `full_iteration` hold all others.
+  [[nodiscard]] constexpr bool covers(GraphScope scope) const {
+    const std::uint8_t wider =
+        bit(GraphScope::full_iteration) |
+        (scope == GraphScope::full_iteration ? std::uint8_t{0} : bit(GraphScope::layer));
+    return (bits_ & (bit(scope) | wider)) != 0;
+  }
+
+  friend constexpr bool operator==(const GraphScopes&, const GraphScopes&) = default;
+
+ private:
+  static constexpr std::uint8_t bit(GraphScope scope) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(scope));
+  }
+
+  std::uint8_t bits_ = 0;
+};
+
+struct ExpertOptions {
+  // alltoall: a copy to every expert's rank, by NCCL; deepep, hybridep: one to every node that
+  // holds one of them, and one to every rank there over NVLink (HybridEP needs fewer kernels).
+  ExpertDispatcher dispatcher = ExpertDispatcher::alltoall;
+  // A loop of library calls, one kernel, or one with activation and casts inside it.
+  GroupedGemm grouped_gemm = GroupedGemm::grouped;
+  GraphScopes cuda_graphs = {};  // moe_router holds the shared experts, mlp is that of dense layers
+  bool attention_fp8 = false;    // attention multiplies in 8 bits
+
+  friend bool operator==(const ExpertOptions&, const ExpertOptions&) = default;
+};
+
+// What a scenario states of them; absent: as the stack does it.
+struct ExpertChoices {
+  std::optional<ExpertDispatcher> dispatcher = {};
+  std::optional<GroupedGemm> grouped_gemm = {};
+  std::optional<GraphScopes> cuda_graphs = {};
+  std::optional<bool> attention_fp8 = {};
+
+  [[nodiscard]] constexpr ExpertOptions over(const ExpertOptions& stack) const {
+    return {.dispatcher = dispatcher.value_or(stack.dispatcher),
+            .grouped_gemm = grouped_gemm.value_or(stack.grouped_gemm),
+            .cuda_graphs = cuda_graphs.value_or(stack.cuda_graphs),
+            .attention_fp8 = attention_fp8.value_or(stack.attention_fp8)};
+  }
+
+  friend bool operator==(const ExpertChoices&, const ExpertChoices&) = default;
+};
 
 enum class AttentionImplementation { fused, unfused };
 enum class GradientReduction { per_step, per_micro_batch };
@@ -153,15 +220,17 @@ struct SoftwareProfile {
   Coefficient<double> memory_error{
       0.05,
       {SourceKind::assumed, "the bar of the memory model: no run states a whole GPU's memory"}};
-  BlockProducts block_products = BlockProducts::library;
+  BlockProducts block_products =
+      BlockProducts::library;  // with scales of 128 values (cost/gemm.hpp)
   AttentionImplementation attention = AttentionImplementation::fused;
   // Transformer Engine from 2.3 on with gradients accumulated inside the GEMM: keeps an empty
   // gradient in the parameters' type for every shape that a linear layer's weight has.
   bool keeps_empty_gradients = false;
-  std::optional<AttentionGeneration> attention_kernel = {};
-  std::optional<NormImplementation> norm_kernel = {};
-  bool caches_fp8_weights = true;
-  bool dropout = false;  // keeps dropout masks (recipes of the GPT-3 era)
+  std::optional<AttentionGeneration> attention_kernel =
+      {};                                              // absent: the best of the GPU's profile
+  std::optional<NormImplementation> norm_kernel = {};  // absent: as other memory-bound kernels
+  bool caches_fp8_weights = true;  // cast once a step and kept; false: for every micro-batch
+  bool dropout = false;            // keeps dropout masks (recipes of the GPT-3 era)
   GradientReduction gradient_reduction = GradientReduction::per_step;
   GradientType gradient_dtype = GradientType::fp32;  // where the scenario does not state it
   bool fp8_tensor_gather = false;  // tensor-parallel gathers move FP8 where layers multiply in it
@@ -204,5 +273,11 @@ struct SoftwareProfile {
 
 // The stack under torch.compile: its memory-bound kernels are faster.
 [[nodiscard]] SoftwareProfile compiled(SoftwareProfile software);
+
+// The software of a bare benchmark, which changes nothing: nccl-tests and kernel benchmarks
+// measure the library, not a training stack.
+
+// Efficiencies 1, gaps and overheads 0, source `given`.
+[[nodiscard]] SoftwareProfile neutral_stack();
 
 }  // namespace orrery::hardware

@@ -1,5 +1,6 @@
 #include "sim/step/hardware/stack_coefficients.hpp"
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 
@@ -43,7 +44,7 @@ constexpr std::string_view kProducts = "rate of matrix products";
 constexpr std::string_view kMessages = "latency of communication";
 constexpr std::string_view kHost = "host time per kernel";
 
-constexpr StackCoefficient kRows[] = {
+constexpr StackCoefficient kStackRows[] = {
     {.key = "gemm_efficiency",
      .member = &S::gemm_efficiency,
      .range = kRelative,
@@ -338,6 +339,45 @@ void StackCoefficient::scale(SoftwareProfile& profile, double factor) const {
   visit(member, profile, times, false);
 }
 
-std::span<const StackCoefficient> stack_coefficients() { return kRows; }
+std::span<const StackCoefficient> stack_coefficients() { return kStackRows; }
+
+namespace {
+
+constexpr std::string_view kByKernels = "orrery calibrate --scenario";
+constexpr std::string_view kByCollectives = "orrery calibrate --collectives";
+constexpr std::string_view kBySteps = "orrery fit";
+
+constexpr StackKnob kKnobs[] = {{"rate of matrix products", kByKernels},
+                                {"rate of attention", kByKernels},
+                                {"rate of memory-bound kernels", kByKernels},
+                                {"bandwidth inside nodes", kByCollectives},
+                                {"network bandwidth", kByCollectives},
+                                {"latency of communication", kByCollectives},
+                                {"cost of overlap", kBySteps},
+                                {"host time per kernel", kBySteps}};
+
+}  // namespace
+
+double StackKnob::residual(const SoftwareProfile& software) const {
+  const auto rows = stack_coefficients();
+  const auto first =
+      std::find_if(rows.begin(), rows.end(), [this](const auto& row) { return row.knob == name; });
+  return first == rows.end() ? 0.0 : first->residual(software);
+}
+
+void StackKnob::move(SoftwareProfile& software, double factor) const {
+  for (const StackCoefficient& row : stack_coefficients()) {
+    if (row.knob == name) {
+      row.scale(software, factor);
+    }
+  }
+}
+
+double StackKnob::error(const SoftwareProfile& software) const {
+  const double fitted = residual(software);
+  return fitted > 0.0 ? fitted : kAssumedError;
+}
+
+std::span<const StackKnob> stack_knobs() { return kKnobs; }
 
 }  // namespace orrery::hardware

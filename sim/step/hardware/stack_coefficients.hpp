@@ -3,17 +3,6 @@
 // The numbers of a software profile, one row each: the reader of profiles, the fit, the
 // knobs and the documentation iterate over it. A new coefficient is a member of SoftwareProfile, a
 // row, and its use.
-//
-// field    | meaning
-// ---------|--------------------------------------------------------------------------------------
-// key      | as in the profile file
-// member   | where SoftwareProfile holds it; without the key it keeps its neutral value
-// range    | of the value, in seconds, bytes or 1
-// required | every profile states it
-// needed   | only profiles for which this is true state it; elsewhere it warns with `idle`
-// fit      | what step times may decide of it; absent: nothing
-// knob     | with which others it errs together (stack_knobs.hpp); empty: alone
-// meaning  | for people
 
 #include <optional>
 #include <span>
@@ -68,14 +57,15 @@ struct FitBounds {
 
 struct StackCoefficient {
   std::string_view key;
-  StackMember member;
+  StackMember member;  // without the key it keeps its neutral value
   yaml::Range<double> range = {};
   bool required = false;
+  // Only profiles for which this is true state it; elsewhere it warns with `idle`.
   bool (*needed)(const SoftwareProfile&) = nullptr;
   std::string_view idle = {};
-  std::string_view advice = {};  // beside the warning
-  std::optional<FitBounds> fit = {};
-  std::string_view knob = {};
+  std::string_view advice = {};       // beside the warning
+  std::optional<FitBounds> fit = {};  // what step times may decide of it; absent: nothing
+  std::string_view knob = {};         // with which others it errs together; empty: alone
   std::string_view meaning;
 
   [[nodiscard]] Unit unit() const { return static_cast<Unit>(member.index() % 3); }
@@ -91,5 +81,24 @@ struct StackCoefficient {
 };
 
 [[nodiscard]] std::span<const StackCoefficient> stack_coefficients();
+
+// Coefficients of a stack that err together, by how much, and what measures them. A row of
+// stack_coefficients.hpp names its knob.
+//
+// The error of a knob is the residual of the fit of its first coefficient, or kAssumedError without
+// one.
+
+inline constexpr double kAssumedError = 0.05;
+
+struct StackKnob {
+  std::string_view name;
+  std::string_view measured_by;  // a command
+
+  [[nodiscard]] double residual(const SoftwareProfile& software) const;  // 0: not fitted
+  [[nodiscard]] double error(const SoftwareProfile& software) const;
+  void move(SoftwareProfile& software, double factor) const;
+};
+
+[[nodiscard]] std::span<const StackKnob> stack_knobs();
 
 }  // namespace orrery::hardware

@@ -5,16 +5,6 @@
 //   rank = sum over axes of coordinate[axis] * stride[axis]; strides follow `order`, fastest first
 //   node = rank / gpus_per_node, NVLink domain = rank / nvlink_domain
 //
-// symbol          | meaning                                         | unit  | origin
-// ----------------|-------------------------------------------------|-------|---------
-// ranks           | members of the group                            | ranks | computed
-// nodes           | hosts the group touches                         | nodes | computed
-// ranks_per_node  | members on one host (smallest over the hosts)   | ranks | computed
-// domains         | NVLink domains the group touches                | -     | computed
-// sharing_node    | groups of the same axis on one host's NICs      | -     | computed
-// tier            | lowest network tier whose switch holds the      | -     | computed
-//                 | group; tier_nodes.size() = core                 |       |
-//
 // Every group but that of the pipeline is an arithmetic progression of positions on its pipeline
 // device, position = t + T (c + C d): tensor fastest, the order in which expert groups are cut.
 //
@@ -52,14 +42,12 @@ enum class GroupKind {
 
 struct GroupPlacement {
   std::int64_t ranks = 1;
-  std::int64_t nodes = 1;
-  std::int64_t ranks_per_node = 1;
-  std::int64_t domains = 1;
+  std::int64_t nodes = 1;           // hosts that it touches
+  std::int64_t ranks_per_node = 1;  // smallest over the hosts
+  std::int64_t domains = 1;         // NVLink domains that it touches
   std::int64_t ranks_per_domain = 1;
-  std::int64_t sharing_node = 1;
-  std::size_t tier = 0;
-
-  [[nodiscard]] bool inside_nvlink_domain() const { return domains == 1; }
+  std::int64_t sharing_node = 1;  // groups of the same axis on one host's NICs
+  std::size_t tier = 0;           // lowest whose switch holds the group; tier_nodes.size(): core
 
   friend bool operator==(const GroupPlacement&, const GroupPlacement&) = default;
 };

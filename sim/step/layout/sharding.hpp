@@ -5,13 +5,9 @@
 //   unsharded: (b_p + b_g + b_o) N bytes; mixed-precision Adam 2 + 2 + 12 = 16 bytes per parameter
 //   ZeRO-1: b_o / n;  ZeRO-2: also b_g / n;  ZeRO-3: also b_p / n    (n = ranks of the shard group)
 //
-// symbol | meaning                              | unit            | origin
-// -------|--------------------------------------|-----------------|------------------
-// N      | parameters of the rank's stage shard | parameters      | model + layout
-// b_p    | bytes of one parameter               | bytes/parameter | precision
-// b_g    | bytes of one accumulated gradient    | bytes/parameter | precision
-// b_o    | optimizer bytes (master + moments)   | bytes/parameter | precision
-// n      | ranks of the shard group             | ranks           | layout
+// of the N parameters of a stage's shard: b_p bytes of a parameter, b_g of its accumulated
+// gradient,
+// b_o of what the optimizer holds of it (master copy and moments).
 //
 // Routed experts shard over their own (expert-data) group: over all of it, or over the part that
 // lies inside a stated shard group, t n / (et e) ranks; the rest of the group repeats the shard.

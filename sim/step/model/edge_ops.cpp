@@ -8,7 +8,7 @@
 
 #include "sim/step/model/adapters.hpp"
 #include "sim/step/model/layer_blocks.hpp"
-#include "sim/step/model/widths.hpp"
+#include "sim/step/model/precision.hpp"
 
 namespace orrery::model {
 

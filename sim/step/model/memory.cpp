@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/step/model/precision.hpp"
 #include "sim/step/model/recurrence.hpp"
 #include "sim/step/model/shard_dims.hpp"
-#include "sim/step/model/widths.hpp"
 
 namespace orrery::model {
 

@@ -25,14 +25,6 @@
 // states run again anyway), that by operation keeps its projected columns.
 // Context parallelism holds, while a layer runs backward, K and V and their gradients: of the whole
 // sequence (all_gather), of two slices (ring), or the exchanged heads (all_to_all).
-//
-// symbol          | meaning                                              | unit  | origin
-// ----------------|------------------------------------------------------|-------|---------
-// layer           | activations of one layer and micro-batch             | bytes | computed
-// embedding, head | the same for the first and last stage                | bytes | computed
-// working         | largest transient of one layer's backward (full      | bytes | computed
-//                 | recompute: the layer's own activations; by module:   |       |
-//                 | of the attention or of the MLP)                      |       |
 
 #include <array>
 #include <optional>
@@ -88,7 +80,8 @@ inline constexpr std::array<OffloadModuleWord, 7> kOffloadModuleWords = {
 [[nodiscard]] Bytes layer_offloaded_bytes(const ModelSpec& model, const ActivationOptions& options,
                                           const OffloadModules& modules, std::int64_t layer);
 
-// Extra bytes that exist only while one layer's backward runs.
+// Extra bytes that exist only while one layer's backward runs: with full recomputation the layer's
+// own activations; by module those of the attention or of the MLP.
 [[nodiscard]] Bytes layer_working_bytes(const ModelSpec& model, const ActivationOptions& options,
                                         std::int64_t layer);
 

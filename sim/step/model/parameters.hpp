@@ -9,11 +9,6 @@
 //   total       = embedding V h (once when tied, else twice) + L layers + final norm (+ MTP)
 //   active      = total - the routed experts a token is not sent to (embedding table included)
 //
-// symbol | meaning                          | unit       | origin
-// -------|----------------------------------|------------|-------------------
-// total  | all parameters (without MTP)     | parameters | computed
-// active | parameters a token passes through | parameters | computed
-//
 // Published counts are the test: e.g. DeepSeek-V3 671B in all and 37B active (arXiv 2412.19437).
 
 #include <array>
@@ -29,9 +24,9 @@ struct ParameterCounts {
   std::int64_t head = 0;       // output table, 0 when tied
   std::int64_t layers = 0;     // all transformer layers
   std::int64_t final_norm = 0;
-  std::int64_t mtp = 0;    // multi-token-prediction modules, not in total
-  std::int64_t total = 0;  // embedding + head + layers + final_norm
-  std::int64_t active = 0;
+  std::int64_t mtp = 0;       // multi-token-prediction modules, not in total
+  std::int64_t total = 0;     // embedding + head + layers + final_norm
+  std::int64_t active = 0;    // that a token passes through
   std::int64_t adapters = 0;  // low-rank adapters, not in total
   std::int64_t whole = 0;     // of total: those that are not frozen
 

@@ -34,4 +34,9 @@ struct CastTraffic {
 // Bytes of the scales of one copy, per element.
 [[nodiscard]] double scale_bytes(Fp8Scaling scaling);
 
+// The width of numbers that stay in full precision whatever the recipe says. Internal to
+// model/.
+
+inline constexpr double kFp32Bytes = 4.0;  // bytes per element
+
 }  // namespace orrery::model

@@ -2,19 +2,6 @@
 
 // The sizes on one rank: the model's dimensions divided by the degrees of the shard context.
 //
-// symbol       | meaning                                                 | unit     | origin
-// -------------|---------------------------------------------------------|----------|---------
-// tokens       | T = b s / c                                             | tokens   | computed
-// local_tokens | T / t with sequence parallelism, else T                 | tokens   | computed
-// heads        | a / t query heads                                       | heads    | computed
-// groups       | max(1, g / t) key/value heads                           | heads    | computed
-// ffn          | f / t                                                   | elements | computed
-// vocab        | V / t rows of the embedding and output tables           | tokens   | computed
-// experts      | E / e routed experts                                    | experts  | computed
-// expert_rows  | T k et / t, times the imbalance, rounded up per expert  | rows     | computed
-// row_spread   | of the experts on a rank: sqrt(load_spread^2 + 1 / rows) | 1        | computed
-// expert_ffn   | f_expert / et                                           | elements | computed
-//
 // expert_rows follows from conservation: T k rows of width f_expert are shared by the t ranks of a
 // tensor group, and each row is held by et ranks. Used inside model/ only.
 
@@ -37,27 +24,27 @@ template <typename... Numbers>
 // sequence_parallel: and the tensor degree is above one.
 struct ShardDims : ShardContext {
   std::int64_t hidden = 0;
-  std::int64_t streams = 1;  // copies of the residual stream
-  std::int64_t tokens = 0;
-  std::int64_t local_tokens = 0;
+  std::int64_t streams = 1;       // copies of the residual stream
+  std::int64_t tokens = 0;        // T = b s / c
+  std::int64_t local_tokens = 0;  // T / t with sequence parallelism, else T
   std::int64_t sequences = 0;
   std::int64_t query_length = 0;
   std::int64_t key_length = 0;
-  std::int64_t heads = 0;
-  std::int64_t groups = 0;
+  std::int64_t heads = 0;   // a / t query heads
+  std::int64_t groups = 0;  // max(1, g / t) key/value heads
   std::int64_t head_dim_qk = 0;
   std::int64_t head_dim_v = 0;
-  std::int64_t ffn = 0;
-  std::int64_t vocab = 0;
-  std::int64_t experts = 0;
+  std::int64_t ffn = 0;      // f / t
+  std::int64_t vocab = 0;    // V / t
+  std::int64_t experts = 0;  // E / e
   std::int64_t rows_per_expert = 0;
-  std::int64_t expert_rows = 0;
-  std::int64_t expert_ffn = 0;
+  std::int64_t expert_rows = 0;    // T k et / t, times the imbalance, rounded up per expert
+  std::int64_t expert_ffn = 0;     // f_expert / et
   std::int64_t expert_hidden = 0;  // of the vectors that go to experts and come back
   std::int64_t shared_ffn = 0;
   std::int64_t routed_tokens = 0;      // tokens this rank sends to experts, before top_k copies
   double row_imbalance = 1.0;          // rows of the busiest rank / average
-  double row_spread = 0.0;             // of the experts on a rank: standard deviation / average
+  double row_spread = 0.0;             // of the experts on a rank: sqrt(load_spread^2 + 1 / rows)
   std::int64_t activation_inputs = 1;  // columns of the up projection per inner element: 2 if gated
   double element_bytes = 2.0;          // of the activation type
   double linear_input_bytes = 2.0;     // of the type in which linear layers multiply

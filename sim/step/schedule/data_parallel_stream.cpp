@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/step/schedule/index.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 
 namespace orrery::schedule {
 

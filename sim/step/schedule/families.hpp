@@ -28,7 +28,6 @@ using Refusal = std::optional<ScheduleRefusal>;
 [[nodiscard]] Schedule generate_1f1b(const ScheduleRequest& request);
 [[nodiscard]] Schedule generate_eager_1f1b(const ScheduleRequest& request);
 
-// flush.cpp
 [[nodiscard]] Schedule generate_gpipe(const ScheduleRequest& request);
 [[nodiscard]] Schedule generate_looped_bfs(const ScheduleRequest& request);
 

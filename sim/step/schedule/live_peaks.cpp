@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "sim/step/schedule/index.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 
 namespace orrery::schedule {
 

@@ -11,8 +11,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/step/schedule/data_parallel_stream.hpp"
-#include "sim/step/schedule/index.hpp"
-#include "sim/step/schedule/task_kind.hpp"
 #include "sim/step/schedule/task_writer.hpp"
 
 namespace orrery::schedule {

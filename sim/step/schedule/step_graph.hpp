@@ -32,6 +32,7 @@
 // reductions that a compute task releases, then the next gather (BackwardPrefetch::after: the other
 // way round). Complexity: O(tasks + messages).
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -43,6 +44,7 @@
 
 namespace orrery::schedule {
 
+// The first four are the operations of a schedule's list, as OpKind.
 enum class TaskKind : std::uint8_t {
   forward,
   backward,
@@ -57,10 +59,18 @@ enum class TaskKind : std::uint8_t {
   join
 };
 
+[[nodiscard]] constexpr TaskKind task_kind(OpKind kind) { return static_cast<TaskKind>(kind); }
+
 enum class Stream : std::uint8_t { compute, data_parallel_comm, p2p };
 
 inline constexpr std::int32_t kWholeChunk = -1;  // StepTask::bucket
 inline constexpr std::int32_t kNone = -1;        // fields that do not apply to a kind of task
+inline constexpr TaskId kNoTask{kNone};
+
+// Devices, chunks and micro-batches as indices of vectors.
+[[nodiscard]] constexpr std::size_t index(std::int32_t value) {
+  return static_cast<std::size_t>(value);
+}
 
 struct StepTask {
   TaskKind kind = TaskKind::join;

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "sim/base/check.hpp"
-#include "sim/step/schedule/index.hpp"
 #include "sim/step/schedule/step_graph.hpp"
 
 namespace orrery::schedule {

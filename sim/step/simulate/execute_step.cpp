@@ -97,8 +97,7 @@ SlowestReplica find_slowest_replica(const StepInput& input, const cost::CostMode
     for (const std::size_t group : slowest_first(drawn)) {
       stop_point(parallel.stop);
       const std::vector<double>& devices = drawn.groups[group];
-      const double bound =
-          std::max(1.0, beyond(*std::max_element(devices.begin(), devices.end()), jitter));
+      const double bound = std::max(1.0, beyond(*std::ranges::max_element(devices), jitter));
       if (nominal * bound < to_seconds(slowest.time)) {
         break;
       }
@@ -134,8 +133,7 @@ SlowestReplica find_slowest_replica(const StepInput& input, const cost::CostMode
   if (!complete) {
     stop_point(parallel.stop);
   }
-  std::stable_sort(draws.begin(), draws.end(),
-                   [](const Draw& a, const Draw& b) { return a.time < b.time; });
+  std::ranges::stable_sort(draws, {}, &Draw::time);
   SlowestReplica result;
   const Draw& median = draws[(draws.size() - 1) / 2];
   result.speeds = median.speeds;

@@ -69,8 +69,7 @@ void prolong(StepResult& result, StepCategory category, SimTime time) {
       longer->waits.push_back(
           {static_cast<std::int32_t>(d), category, result.step_time, result.step_time + time});
     }
-    std::stable_sort(longer->waits.begin(), longer->waits.end(),
-                     [](const DeviceWait& a, const DeviceWait& b) { return a.device < b.device; });
+    std::ranges::stable_sort(longer->waits, {}, &DeviceWait::device);
     result.operation_timeline = std::move(longer);
   }
   result.step_time += time;

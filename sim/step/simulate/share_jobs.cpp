@@ -7,7 +7,6 @@
 #include "sim/base/check.hpp"
 #include "sim/step/simulate/shared_links/flow_replay.hpp"
 #include "sim/step/simulate/shared_links/share_links.hpp"
-#include "sim/step/simulate/stages/mixed_gpus.hpp"
 #include "sim/step/simulate/stages/speed_spread.hpp"
 #include "sim/step/simulate/step_structure.hpp"
 
@@ -135,8 +134,7 @@ std::vector<JobsLink> worst_links(const FoldedFabric& fabric, const FlowRun& run
       found.emplace_back(all, std::move(shared));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 10;
   std::vector<JobsLink> links;
   for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) {

@@ -22,14 +22,36 @@
 #include "sim/step/simulate/replay/attribution.hpp"
 #include "sim/step/simulate/replay/step_slices.hpp"
 #include "sim/step/simulate/shared_links/share_links.hpp"
-#include "sim/step/simulate/stages/input_supply.hpp"
-#include "sim/step/simulate/stages/mixed_gpus.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 #include "sim/step/simulate/stages/unit_times.hpp"
 #include "sim/step/simulate/step_bounds.hpp"
 #include "sim/step/simulate/step_structure.hpp"
 
 namespace orrery::step {
+
+Seconds supply_time(const StepInput& input) {
+  const layout::Layout& layout = input.layout;
+  const auto sequences =
+      static_cast<double>(layout.micro_batch * layout.micro_batches * layout.data);
+  const double nodes = std::max(
+      1.0, static_cast<double>(layout.gpus) / static_cast<double>(input.cluster.gpus_per_node));
+  const double tokens = sequences * static_cast<double>(input.model.sequence_length) / nodes;
+  const DataSpec& data = input.spec.data;
+  Seconds time;
+  if (data.read_bandwidth) {
+    time = data.bytes_per_token * tokens / *data.read_bandwidth;
+  }
+  if (data.tokens_per_second) {
+    time = std::max(time, seconds(tokens / *data.tokens_per_second));
+  }
+  return time;
+}
+
+Seconds data_stall(const StepInput& input, Seconds step) {
+  const Seconds supply = supply_time(input);
+  return input.spec.data.prefetch ? std::max(Seconds{}, supply - step) : supply;
+}
 
 namespace {
 
@@ -100,9 +122,9 @@ void account_for_trust(StepResult& result, const StageCosts& costs, const StepIn
 // The device that waits least: its operations decide the step.
 std::int64_t busiest_device(const StepResult& result) {
   const auto& ledgers = result.stage_ledgers;
-  const auto least = std::min_element(
-      ledgers.begin(), ledgers.end(),
-      [](const auto& a, const auto& b) { return waiting_for_others(a) < waiting_for_others(b); });
+  const auto least = std::ranges::min_element(ledgers, [](const auto& a, const auto& b) {
+    return waiting_for_others(a) < waiting_for_others(b);
+  });
   return least - ledgers.begin();
 }
 

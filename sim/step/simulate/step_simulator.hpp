@@ -41,7 +41,7 @@ struct StepOptions {
   bool operations = true;  // keep the account by operation
   bool ledger = true;      // book the step; without it time and memory alone are known
   bool operation_timeline = false;  // keep the operations within the slices: needs `timeline`
-  CostMemo* memo = nullptr;         // what was costed before (cost_memo.hpp)
+  CostMemo* memo = nullptr;         // what was costed before (layer_costs.hpp)
   int threads = 1;                  // for draws of the speeds of GPUs; 0: all cores
   std::stop_token stop = {};        // throws Error(interrupted) soon after a request
 };
@@ -99,5 +99,22 @@ class StepSimulator {
 [[nodiscard]] std::variant<StepResult, StepProblem> simulate_step(const StepInput& input,
                                                                   const cost::CostModel& costs,
                                                                   const StepOptions& options = {});
+
+// Time of the input supply, and how long the step stalls for it:
+//
+//   supply = max(T b / read_bandwidth, T / tokens_per_second)
+//   stall  = prefetch: max(0, supply - step); else supply
+//
+// symbol | meaning                                              | unit   | origin
+// -------|------------------------------------------------------|--------|---------
+// T      | tokens of one step / nodes: every node reads its own | tokens | layout
+// b      | bytes_per_token                                      | byte   | scenario
+// step   | the step without the stall                           | s      | computed
+//
+// The stall is a wait for the next batch at the end of the step, on all GPUs at once.
+
+[[nodiscard]] Seconds supply_time(const StepInput& input);
+
+[[nodiscard]] Seconds data_stall(const StepInput& input, Seconds step);
 
 }  // namespace orrery::step

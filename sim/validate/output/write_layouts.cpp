@@ -5,7 +5,7 @@
 
 #include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/step/layout/sharding_names.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
 
 namespace orrery::validate {
@@ -94,8 +94,8 @@ std::string standings(const std::vector<LayoutGroup>& groups) {
     }
     const GroupVerdict verdict = judge(group);
     const MeasuredLayout& fastest = group.layouts[verdict.fastest];
-    const auto better = std::count_if(
-        group.layouts.begin(), group.layouts.end(),
+    const auto better = std::ranges::count_if(
+        group.layouts,
         [&fastest](const MeasuredLayout& other) { return other.predicted < fastest.predicted; });
     table.add(fastest.id, group.layouts.size(), better + 1,
               verdict.correlation ? fmt::format("{:.2f}", *verdict.correlation) : "-");

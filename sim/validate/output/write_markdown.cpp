@@ -133,7 +133,7 @@ std::string miss_table(const Validation& validation) {
     std::erase_if(rows, [](const ValidationRow* row) {
       return !row->skipped.empty() || std::abs(row->relative_error()) < kMiss;
     });
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+    std::ranges::stable_sort(rows, [](const auto* a, const auto* b) {
       return std::abs(a->relative_error()) > std::abs(b->relative_error());
     });
     for (std::size_t i = 0; i < std::min(rows.size(), kWorstRows); ++i) {

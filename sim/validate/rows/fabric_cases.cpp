@@ -116,7 +116,7 @@ double fullest_uplink(const DataRow& row, const DataRow& otherwise, std::uint64_
       loads[static_cast<std::size_t>(place.number)] += hop.weight;
     }
   }
-  return *std::max_element(loads.begin(), loads.end()) * links / flows;
+  return *std::ranges::max_element(loads) * links / flows;
 }
 
 double hashed_mean(const DataRow& row, const DataRow& otherwise) {
@@ -164,7 +164,7 @@ double period(int jobs, double compute, double send, double apart) {
   }
   std::vector<SimTime> ends;  // of the first job
   while (ends.size() < kRounds) {
-    const auto next = std::min_element(begins.begin(), begins.end());
+    const auto next = std::ranges::min_element(begins);
     const SimTime until = std::min(*next, flows.next_end());
     for (const fabric::FlowId flow : flows.advance_to(until)) {
       const int job = sender[flow.index()];

@@ -18,7 +18,7 @@
 #include "sim/step/cost/attention.hpp"
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/memory_bound.hpp"
-#include "sim/step/hardware/neutral_stack.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/model/precision.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"

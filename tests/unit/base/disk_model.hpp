@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/files/file_system.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::test {
 

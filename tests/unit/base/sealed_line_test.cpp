@@ -1,8 +1,8 @@
-#include "sim/base/files/sealed_line.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "sim/base/files/journal_file.hpp"
 
 namespace orrery {
 namespace {

@@ -1,8 +1,7 @@
-#include "sim/base/text/unicode.hpp"
-
 #include <gtest/gtest.h>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery {
 namespace {

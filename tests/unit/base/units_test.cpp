@@ -79,8 +79,8 @@ static_assert(std::is_trivially_copyable_v<Seconds>);
 
 // Identifiers of different things are not comparable; a coefficient needs its source.
 static_assert(Equatable<RankId, RankId>);
-static_assert(!Equatable<RankId, NodeId>);
-static_assert(!Comparable<StageId, TaskId>);
+static_assert(!Equatable<RankId, TaskId>);
+static_assert(!Comparable<RankId, TaskId>);
 static_assert(!std::is_convertible_v<int, RankId>);
 static_assert(!std::is_default_constructible_v<Coefficient<Seconds>>);
 static_assert(!std::is_constructible_v<Coefficient<Seconds>, Seconds>);

@@ -8,7 +8,6 @@
 
 #include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
-#include "sim/step/hardware/neutral_stack.hpp"
 #include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/layout/placement.hpp"
 

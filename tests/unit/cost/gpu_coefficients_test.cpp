@@ -1,8 +1,6 @@
 // Every constant of the laws that is a row of a table decides a time, and a profile can state its
 // own.
 
-#include "sim/step/hardware/gpu_coefficients.hpp"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -15,6 +13,7 @@
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/hierarchical_exchange.hpp"
 #include "sim/step/cost/transfer.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/hardware/stack_coefficients.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 

@@ -11,7 +11,6 @@
 #include "sim/answer/report/picture/step_flame.hpp"
 #include "sim/answer/report/text/details.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/wait_chain.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/step/fabric/progressive_filling.hpp"
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::fabric {
 namespace {

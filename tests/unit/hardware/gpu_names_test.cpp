@@ -1,5 +1,3 @@
-#include "sim/step/hardware/gpu_names.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 
 #include "sim/base/yaml/document.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::hardware {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "sim/import_config/trees/key_fates.hpp"
-#include "sim/scenario/table/known_key.hpp"
+#include "sim/scenario/variant.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {

@@ -8,7 +8,6 @@
 
 #include "sim/base/random.hpp"
 #include "sim/step/layout/layout_spec.hpp"
-#include "sim/step/layout/stage_plan.hpp"
 #include "tests/shipped_presets.hpp"
 
 namespace orrery::layout {

@@ -1,5 +1,4 @@
-#include "sim/step/model/pass_builder.hpp"
-
+#include "sim/step/model/layer_blocks.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

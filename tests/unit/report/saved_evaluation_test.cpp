@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"

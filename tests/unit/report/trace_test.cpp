@@ -9,7 +9,7 @@
 #include <set>
 
 #include "sim/answer/report/export/trace_choice.hpp"
-#include "sim/answer/report/files/json_lines.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 #include "tests/unit/report/trace_sample.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/yaml/document.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::scenario {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "sim/base/files/file.hpp"
 #include "sim/scenario/edit_text.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::scenario {

@@ -222,6 +222,7 @@ const std::vector<Effect>& cluster_effects() {
        "[{share: 0.5, tier: x, rail: 1}]",
        "faults[0].rail = 1",
        {{"cluster.network.tiers", "[{name: x, nodes: 1}, {name: leaf, nodes: 2}]"},
+        {"cluster.network.cross_rail", "pxn"},
         {"cluster.network.faults", "[{share: 0.5, tier: x}]"}},
        "cluster.network.faults"},
       {"cluster.network.faults[].uplinks",

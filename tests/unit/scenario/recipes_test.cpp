@@ -202,6 +202,10 @@ TEST_F(Recipes, ARecipeShardsAndSplitsSequencesButSetsNoDegree) {
   const Scenario two = read(scenario_text(kMoe, "software: mine\nlayout: {tensor: 2}\n"));
   EXPECT_EQ(two.layout.sharding, layout::Sharding::zero1);
   EXPECT_TRUE(two.layout.sequence_parallel);
+  const auto without = without_setting(two, "layout.sharding");
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->layout.sharding, layout::Sharding::none);
+  EXPECT_TRUE(without->layout.sequence_parallel);
   const Scenario stated = read(scenario_text(
       kMoe, "software: mine\nlayout: {tensor: 2, sharding: none, sequence_parallel: false}\n"));
   EXPECT_EQ(stated.layout.sharding, layout::Sharding::none);

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "sim/step/simulate/stages/documents.hpp"
-#include "sim/step/simulate/stages/input_supply.hpp"
 #include "sim/step/simulate/stages/speed_spread.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -1,8 +1,7 @@
-#include "sim/step/simulate/stages/nic_sharing.hpp"
-
 #include <gtest/gtest.h>
 
-#include "sim/step/hardware/neutral_stack.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/simulate/stages/data_parallel_costs.hpp"
 
 namespace orrery::step {
 namespace {

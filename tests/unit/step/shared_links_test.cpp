@@ -15,6 +15,7 @@
 #include "sim/step/simulate/shared_links/folded_fabric.hpp"
 #include "sim/step/simulate/shared_links/share_links.hpp"
 #include "sim/step/simulate/step_structure.hpp"
+#include "tests/progressive_filling.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -149,7 +150,7 @@ TEST(SharedLinks, BytesAreConserved) {
   const FabricJob placed{step->of.input.layout, step->of.input.cluster, step->work.paths};
   const FoldedFabric fabric = fold_fabric(step->of.costs.cluster(), {&placed, 1});
   const FlowJob job{step->graph, step->times->parts(), step->work};
-  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::Comparison::with_full_solve).run();
+  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::compare_with_full_solve).run();
   std::vector<double> expected(fabric.capacities.size(), 0.0);
   const auto add = [&](const TaskNetwork& network) {
     for (const NetworkPiece& piece : network.pieces) {

@@ -7,7 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/base/files/sealed_line.hpp"
+#include "sim/base/files/journal_file.hpp"
 #include "sim/base/random.hpp"
 #include "tests/unit/base/disk_model.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"

@@ -7,7 +7,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/base/yaml/foreign.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {

@@ -64,8 +64,7 @@ std::vector<GroupRatio> groups_of(const std::vector<CaseRatio>& cases) {
                       .worst = values.front(),
                       .worst_case = worst.at(name)});
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const GroupRatio& a, const GroupRatio& b) { return a.median > b.median; });
+  std::ranges::stable_sort(groups, std::ranges::greater{}, &GroupRatio::median);
   return groups;
 }
 
@@ -155,8 +154,7 @@ CalibrationComparison compare(const CalibrationProfile& first, const Calibration
                             .ratio = other->second->median / sample->median});
   }
   result.only_second = b.size() - result.cases.size();
-  std::stable_sort(result.cases.begin(), result.cases.end(),
-                   [](const CaseRatio& x, const CaseRatio& y) { return x.ratio > y.ratio; });
+  std::ranges::stable_sort(result.cases, std::ranges::greater{}, &CaseRatio::ratio);
   result.groups = groups_of(result.cases);
   result.derived = derived_changes(first, second);
   result.no_longer_supported = refused_by(second, first);
@@ -229,8 +227,7 @@ std::optional<std::vector<KeyChange>> changed_keys(const std::string& first,
       changes.push_back({key, std::nullopt, value});
     }
   }
-  std::sort(changes.begin(), changes.end(),
-            [](const KeyChange& x, const KeyChange& y) { return x.key < y.key; });
+  std::ranges::sort(changes, {}, &KeyChange::key);
   return changes;
 }
 

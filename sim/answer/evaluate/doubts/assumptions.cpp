@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/answer/evaluate/doubts/what_if_step.hpp"
+#include "sim/answer/evaluate/doubts/recipe_effects.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/run/monte_carlo.hpp"
 #include "sim/run/run_plan.hpp"

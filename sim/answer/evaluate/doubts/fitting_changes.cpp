@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "sim/answer/evaluate/doubts/what_if_step.hpp"
+#include "sim/answer/evaluate/doubts/recipe_effects.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/scenario/variant.hpp"
@@ -150,13 +150,12 @@ std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
       found.push_back(*std::move(fitting));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Fitting& a, const Fitting& b) { return a.least < b.least; });
+  std::ranges::stable_sort(found, {}, &Fitting::least);
   std::vector<std::string> sentences;
   if (found.empty()) {
     sentences.emplace_back(
         "no change of one or two keys fits (sharding, recomputation, degrees), nor do more nodes "
-        "with everything sharded and recomputed");
+        "with everything sharded and recomputed; `orrery plan` searches whole layouts");
   }
   for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
     sentences.push_back(sentence(found[i], search));

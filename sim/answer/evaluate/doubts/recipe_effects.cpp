@@ -1,18 +1,112 @@
 #include "sim/answer/evaluate/doubts/recipe_effects.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
 
 #include "sim/answer/evaluate/doubts/step_evidence.hpp"
-#include "sim/answer/evaluate/doubts/what_if_step.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 
 namespace orrery::evaluate {
+
+namespace {
+
+// Degrees of the layout that answer a loss which is large.
+void add_degrees(const scenario::Scenario& scenario, const step::StepLedger& ledger,
+                 std::vector<scenario::OfferedValue>& values) {
+  constexpr double kLarge = 0.05;
+  const auto add = [&values](std::string key, std::int64_t value) {
+    values.push_back({std::move(key), fmt::format("{}", value)});
+  };
+  if (ledger.share(step::StepCategory::exposed_data) > kLarge) {
+    for (const char* sharding : {"none", "zero1", "zero2"}) {
+      values.push_back({"layout.sharding", sharding});
+    }
+    add("batch.micro", scenario.batch.micro * 2);
+  }
+  if (ledger.share(step::StepCategory::exposed_expert) > kLarge) {
+    for (const std::int64_t factor : {2, 4, 8}) {
+      add("layout.expert", scenario.layout.expert * factor);
+    }
+  }
+  if (ledger.share(step::StepCategory::bubble) > kLarge && scenario.layout.pipeline > 1) {
+    add("layout.virtual_stages", scenario.layout.virtual_stages * 2);
+  }
+}
+
+std::vector<scenario::OfferedValue> candidates(const scenario::Scenario& scenario,
+                                               const step::StepLedger& ledger) {
+  std::vector<scenario::OfferedValue> values = scenario::offered_values(scenario);
+  for (const char* key :
+       {"layout.sequence_parallel", "overlap.data", "overlap.pipeline", "overlap.tensor"}) {
+    values.push_back({key, "true"});
+  }
+  values.push_back({"recompute", "none"});
+  values.push_back({"recompute", "selective"});
+  add_degrees(scenario, ledger, values);
+  return values;
+}
+
+}  // namespace
+
+std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenario,
+                                               const std::optional<hardware::ProfileSearch>& search,
+                                               const report::Evaluation& evaluation) {
+  constexpr double kWorthSaying = 0.01;
+  const WhatIfStep now = what_if_of(evaluation.step);
+  std::vector<report::SwitchLever> levers;
+  for (const auto& [key, value] : candidates(scenario, evaluation.step.ledger)) {
+    Diagnostics unused;
+    const auto changed = scenario::with_value(scenario, {key, value, {}}, unused);
+    if (!changed || scenario::value_of(*changed, key) == scenario::value_of(scenario, key)) {
+      continue;
+    }
+    const auto step = what_if_step(*changed, search);
+    if (!step || (now.fits && !step->fits) || step->time > now.time * (1.0 - kWorthSaying)) {
+      continue;
+    }
+    const auto same =
+        std::ranges::find_if(levers, [&key = key](const auto& lever) { return lever.key == key; });
+    if (same == levers.end()) {
+      levers.push_back({key, value, step->time});
+    } else if (step->time < same->step_time) {
+      *same = {key, value, step->time};
+    }
+  }
+  std::ranges::stable_sort(levers,
+                           [](const auto& a, const auto& b) { return a.step_time < b.step_time; });
+  return levers;
+}
+
+WhatIfStep what_if_of(const step::StepResult& step) {
+  return {to_seconds(step.step_time), worst_peak(step),
+          step.feasibility.fits && step.feasibility.fits_host};
+}
+
+std::optional<WhatIfStep> what_if_step(const scenario::Scenario& scenario,
+                                       const std::optional<hardware::ProfileSearch>& search) {
+  Diagnostics unused;
+  const std::optional<Resolved> resolved = resolve(scenario, search, unused);
+  if (!resolved || unused.has_errors()) {
+    return std::nullopt;
+  }
+  const auto outcome =
+      step::simulate_step(step_input(scenario, *resolved), resolved->costs,
+                          {.timeline = false, .operations = false, .ledger = false});
+  const auto* result = std::get_if<step::StepResult>(&outcome);
+  return result == nullptr ? std::nullopt : std::optional(what_if_of(*result));
+}
 
 namespace {
 

@@ -7,12 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "sim/answer/evaluate/doubts/what_if_step.hpp"
 #include "sim/answer/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_search.hpp"
+#include "sim/step/simulate/step_result.hpp"
 
 namespace orrery::evaluate {
+
+// One step of a changed scenario, to find what the change is worth.
+
+struct WhatIfStep {
+  Seconds time;
+  Bytes peak;  // of the fullest GPU
+  bool fits = true;
+};
+
+[[nodiscard]] WhatIfStep what_if_of(const step::StepResult& step);
+
+// Nothing where a rule forbids it or the stack cannot run it.
+[[nodiscard]] std::optional<WhatIfStep> what_if_step(
+    const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search);
 
 // By the scenario's settings; the step of `evaluation` is known.
 [[nodiscard]] std::vector<report::RecipeEffect> recipe_effects(
@@ -38,5 +53,14 @@ struct OtherContext {
 // A sentence of it; nothing where it takes as long.
 [[nodiscard]] std::optional<std::string> undecided_context(
     const report::Evaluation& evaluation, const std::optional<OtherContext>& other);
+
+// Single keys of the stack that would shorten the step. Every value that a recipe of the stack sets
+// for some model or machine, and the switches that all stacks have, are tried one by one.
+
+// The best value of each key that saves at least a hundredth of the step and fits where the
+// scenario does; the largest saving first. The step of `evaluation` is known.
+[[nodiscard]] std::vector<report::SwitchLever> switch_levers(
+    const scenario::Scenario& scenario, const std::optional<hardware::ProfileSearch>& search,
+    const report::Evaluation& evaluation);
 
 }  // namespace orrery::evaluate

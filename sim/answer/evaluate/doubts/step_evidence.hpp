@@ -28,12 +28,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/answer/evaluate/inputs/resolve.hpp"
-#include "sim/answer/report/step_band.hpp"
+#include "sim/answer/report/evaluation.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
@@ -83,5 +84,22 @@ struct PredictedStep {
 // Measured steps with the id `own` are left out: no step vouches for itself.
 [[nodiscard]] report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
                                          const PredictedStep& step, std::string_view own = {});
+
+// Sensitivity of the step time to the coefficients of the stack: those most worth measuring.
+//
+//   effect = |T(knob up by its error) - T(knob down)| / 2 T
+//
+// symbol | meaning                                        | unit | origin
+// -------|------------------------------------------------|------|---------------------------
+// T      | step time with the knob moved, or as it is     | s    | step/
+// error  | of the knob, relative                          | 1    | hardware/stack_knobs.hpp
+//
+// The two with the largest effect, the larger first; none below a thousandth of the step.
+
+// Throws Error(interrupted).
+[[nodiscard]] std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
+                                                         const Resolved& resolved,
+                                                         int threads,  // 0: all cores
+                                                         const std::stop_token& stop);
 
 }  // namespace orrery::evaluate

@@ -56,8 +56,8 @@ std::string problem_of(const SlowdownSpec& spec, const hardware::ClusterSpec& cl
                        spec.name);
   }
   const auto& tiers = cluster.network.tiers;
-  const auto tier = std::find_if(tiers.begin(), tiers.end(),
-                                 [&](const auto& each) { return each.name == fault.tier; });
+  const auto tier =
+      std::ranges::find_if(tiers, [&](const auto& each) { return each.name == fault.tier; });
   if (tier != tiers.end() && tier->nodes >= cluster.nodes) {
     return fmt::format(
         "{} names tier {}, but one switch of it holds all nodes, so it has no uplinks", spec.name,
@@ -71,8 +71,8 @@ std::vector<Place> places_of(const run::LinkFault& fault, const hardware::Cluste
   std::int64_t all = cluster.nodes;
   if (!fault.tier.empty()) {
     const auto& tiers = cluster.network.tiers;
-    const auto tier = std::find_if(tiers.begin(), tiers.end(),
-                                   [&](const auto& each) { return each.name == fault.tier; });
+    const auto tier =
+        std::ranges::find_if(tiers, [&](const auto& each) { return each.name == fault.tier; });
     all = tier == tiers.end() ? 1 : (cluster.nodes + tier->nodes - 1) / tier->nodes;
   }
   const std::int64_t count = std::min(all, kMostPlaces);
@@ -200,7 +200,7 @@ bool add_fault_steps(const Scenario& scenario, const EvaluateOptions& options,
                                         ? failures.preset->spec.network
                                         : failures.network;
   const auto unknown = [](const SlowdownSpec& spec) { return spec.fault.has_value(); };
-  if (std::none_of(specs.begin(), specs.end(), unknown)) {
+  if (std::ranges::none_of(specs, unknown)) {
     return true;
   }
   for (const SlowdownSpec& spec : specs) {

@@ -15,13 +15,12 @@
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/table.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/printed_quantiles.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/base/yaml/kinds.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
-#include "sim/scenario/table/stated_keys.hpp"
+#include "sim/scenario/table/fields.hpp"
 
 namespace orrery::plan {
 

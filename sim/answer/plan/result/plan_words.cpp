@@ -7,9 +7,8 @@
 #include <cmath>
 
 #include "sim/answer/plan/search/objective.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/metric_band.hpp"
-#include "sim/answer/report/text/printed_quantiles.hpp"
 #include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/format.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/answer/plan/search/objective.hpp"
-#include "sim/answer/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 
 namespace orrery::plan {

@@ -8,7 +8,7 @@
 
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
-#include "sim/step/layout/sharding_names.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/schedule/schedule.hpp"
 
 namespace orrery::plan {
@@ -86,6 +86,12 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
   scenario::SilentSpecs silent = *planned.recipe.silent;
   if (written.locations.contains("layout.schedule")) {
     silent.step.schedule = planned.step.schedule;
+  }
+  if (written.locations.contains("layout.sharding")) {
+    silent.sharding = planned.layout.sharding;
+  }
+  if (written.locations.contains("layout.sequence_parallel")) {
+    silent.sequence_parallel = planned.layout.sequence_parallel;
   }
   written.recipe.silent = std::make_shared<const scenario::SilentSpecs>(std::move(silent));
   const std::optional<Scenario> read = scenario::with_recipes(written);

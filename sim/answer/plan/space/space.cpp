@@ -10,7 +10,7 @@
 
 #include "sim/answer/plan/space/rules.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
-#include "sim/step/layout/sharding_names.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 
 namespace orrery::plan {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/step/layout/sharding_names.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 
 namespace orrery::plan {
 

@@ -29,7 +29,6 @@
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
 #include "sim/step/hardware/software_profile.hpp"
-#include "sim/step/simulate/offload_spec.hpp"
 #include "sim/step/simulate/step_spec.hpp"
 
 namespace orrery::plan {

@@ -197,12 +197,11 @@ void OperationTrace::add_messages() {
 void OperationTrace::add_beside(Device& device) {
   for (std::size_t stream = 0; stream < step::kOperationStreams; ++stream) {
     std::vector<Beside>& slices = device.beside[stream];
-    std::stable_sort(slices.begin(), slices.end(),
-                     [](const Beside& a, const Beside& b) { return a.start < b.start; });
+    std::ranges::stable_sort(slices, {}, &Beside::start);
     std::vector<std::pair<TrackId, SimTime>> lanes;  // free from
     for (const Beside& slice : slices) {
-      auto lane = std::find_if(lanes.begin(), lanes.end(),
-                               [&slice](const auto& one) { return one.second <= slice.start; });
+      auto lane = std::ranges::find_if(
+          lanes, [&slice](const auto& one) { return one.second <= slice.start; });
       if (lane == lanes.end()) {
         const std::string_view name = step::kOperationStreamNames[stream];
         const auto number = static_cast<std::int64_t>(lanes.size());

@@ -157,8 +157,7 @@ std::vector<LinkSample> link_use_over_time(const Evaluation& evaluation, std::in
       add_change(changes, timeline.operations[message.operation], message.start, message.end);
     }
   }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const LinkChange& a, const LinkChange& b) { return a.at < b.at; });
+  std::ranges::stable_sort(changes, {}, &LinkChange::at);
   std::vector<LinkSample> samples;
   double inside = 0.0;
   double outside = 0.0;

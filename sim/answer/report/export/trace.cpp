@@ -133,7 +133,7 @@ Trace TraceBuilder::build() && {
     const TraceSlice& slice = trace_.slices[id];
     return std::tuple(slice.track, slice.begin, SimTime{} - slice.end, id);
   };
-  std::sort(order.begin(), order.end(), [&](SliceId a, SliceId b) { return key(a) < key(b); });
+  std::ranges::sort(order, [&](SliceId a, SliceId b) { return key(a) < key(b); });
   std::vector<TraceSlice> sorted;
   sorted.reserve(order.size());
   std::vector<SliceId> place(order.size());
@@ -146,8 +146,8 @@ Trace TraceBuilder::build() && {
     id = place[id];
   }
   const auto by_time = [](const auto& a, const auto& b) { return a.at < b.at; };
-  std::stable_sort(trace_.marks.begin(), trace_.marks.end(), by_time);
-  std::stable_sort(trace_.samples.begin(), trace_.samples.end(), by_time);
+  std::ranges::stable_sort(trace_.marks, by_time);
+  std::ranges::stable_sort(trace_.samples, by_time);
   return std::move(trace_);
 }
 

@@ -62,9 +62,8 @@ class Grouping {
 
 std::size_t count_at(const std::vector<TraceSlice>& slices, std::int64_t grain) {
   Grouping grouping(grain);
-  return static_cast<std::size_t>(
-      std::count_if(slices.begin(), slices.end(),
-                    [&grouping](const TraceSlice& slice) { return grouping.opens(slice); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      slices, [&grouping](const TraceSlice& slice) { return grouping.opens(slice); }));
 }
 
 // The window alone; fills `place` with the new position of every slice.

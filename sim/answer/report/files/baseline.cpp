@@ -65,8 +65,8 @@ MetricChange compare(const BaselineMetric& before, const BaselineMetric& after,
 
 const BaselineMetric* find_baseline_metric(const std::vector<BaselineMetric>& metrics,
                                            std::string_view key) {
-  const auto found = std::find_if(metrics.begin(), metrics.end(),
-                                  [key](const auto& metric) { return metric.key == key; });
+  const auto found =
+      std::ranges::find_if(metrics, [key](const auto& metric) { return metric.key == key; });
   return found == metrics.end() ? nullptr : &*found;
 }
 
@@ -83,8 +83,8 @@ std::pair<std::string, std::string> digits(double before, double after) {
 }  // namespace
 
 const BaselineScenario* Baseline::find(std::string_view file) const {
-  const auto found = std::find_if(scenarios.begin(), scenarios.end(),
-                                  [file](const auto& one) { return one.file == file; });
+  const auto found =
+      std::ranges::find_if(scenarios, [file](const auto& one) { return one.file == file; });
   return found == scenarios.end() ? nullptr : &*found;
 }
 
@@ -111,13 +111,13 @@ BaselineScenario baseline_of(const Evaluation& evaluation, std::string file) {
 }
 
 bool ScenarioChange::failed() const {
-  return fits_changed || std::any_of(metrics.begin(), metrics.end(),
-                                     [](const auto& change) { return change.failed(); });
+  return fits_changed ||
+         std::ranges::any_of(metrics, [](const auto& change) { return change.failed(); });
 }
 
 std::size_t ScenarioChange::count(ChangeKind kind) const {
-  return static_cast<std::size_t>(std::count_if(
-      metrics.begin(), metrics.end(), [kind](const auto& change) { return change.kind == kind; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(metrics, [kind](const auto& change) { return change.kind == kind; }));
 }
 
 ScenarioChange compare_with(const Baseline& baseline, const BaselineScenario& now) {

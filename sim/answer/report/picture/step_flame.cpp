@@ -71,10 +71,9 @@ SimTime expose(std::vector<CommunicationRow>& rows, StepCategory category, SimTi
 
 std::int64_t busiest_device(const Evaluation& evaluation) {
   const auto& ledgers = evaluation.step.stage_ledgers;
-  const auto least =
-      std::min_element(ledgers.begin(), ledgers.end(), [](const auto& a, const auto& b) {
-        return step::waiting_for_others(a) < step::waiting_for_others(b);
-      });
+  const auto least = std::ranges::min_element(ledgers, [](const auto& a, const auto& b) {
+    return step::waiting_for_others(a) < step::waiting_for_others(b);
+  });
   return least - ledgers.begin();
 }
 
@@ -101,8 +100,7 @@ std::vector<OperationNode> operation_sums(const Evaluation& evaluation,
       sum.runs += node.runs;
     }
   }
-  std::stable_sort(sums.begin(), sums.end(),
-                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  std::ranges::stable_sort(sums, [](const auto& a, const auto& b) { return a.time > b.time; });
   return sums;
 }
 
@@ -209,7 +207,7 @@ std::vector<CommunicationRow> communication_rows(const Evaluation& evaluation) {
       rows.push_back({name_of(wait), wait.category, rest, {}, wait.runs / static_cast<double>(n)});
     }
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
     return a.exposed + a.hidden > b.exposed + b.hidden;
   });
   return rows;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/report/escape.hpp"
+#include "sim/answer/report/table.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/step/simulate/stages/unit_times.hpp"
 
@@ -245,8 +245,8 @@ class Picture {
         slices.push_back(&slice);
       }
     }
-    std::stable_sort(slices.begin(), slices.end(),
-                     [](const Slice* a, const Slice* b) { return a->start < b->start; });
+    std::ranges::stable_sort(slices,
+                             [](const Slice* a, const Slice* b) { return a->start < b->start; });
     std::vector<Box> boxes;
     for (const Slice* slice : slices) {
       Box box = box_of(*slice);
@@ -307,14 +307,12 @@ class Picture {
   }
 
   [[nodiscard]] bool occurs(Paint paint) const {
-    return std::any_of(
-        evaluation_.step.slices.begin(), evaluation_.step.slices.end(),
-        [paint](const Slice& slice) {
-          const StepTask& task = slice.task;
-          return task.kind != TaskKind::send_receive &&
-                 (paint_of(task) == paint ||
-                  (task.kind == TaskKind::overlapped && paint_of(task.backward_kind) == paint));
-        });
+    return std::ranges::any_of(evaluation_.step.slices, [paint](const Slice& slice) {
+      const StepTask& task = slice.task;
+      return task.kind != TaskKind::send_receive &&
+             (paint_of(task) == paint ||
+              (task.kind == TaskKind::overlapped && paint_of(task.backward_kind) == paint));
+    });
   }
 
   void draw_legend(double y) {

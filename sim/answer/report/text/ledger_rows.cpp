@@ -94,8 +94,7 @@ std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
                       .dollars = price ? std::optional(*price * gpu_time) : std::nullopt});
     }
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const CauseRow& a, const CauseRow& b) { return a.gpu_time > b.gpu_time; });
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &CauseRow::gpu_time);
   return rows;
 }
 

@@ -9,7 +9,6 @@
 
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/printed_quantiles.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::report {
@@ -121,8 +120,7 @@ std::vector<std::string> lines_of(const Evaluation& evaluation) {
                               evaluation.echo.gpu, layout_words(evaluation.echo)));
   const auto& expected = evaluation.expectations;
   if (!expected.empty()) {
-    const auto met = std::count_if(expected.begin(), expected.end(),
-                                   [](const auto& one) { return one.passed(); });
+    const auto met = std::ranges::count_if(expected, [](const auto& one) { return one.passed(); });
     lines.push_back(fmt::format("{} of {} expectations are met.", met, expected.size()));
   }
   return lines;
@@ -137,7 +135,7 @@ std::vector<SlidePart> losses_of(const std::vector<LedgerRow>& rows,
   std::int64_t small = 0;
   for (const LedgerRow& row : rows) {
     const double share = row.share * of;
-    if (share <= 0.0 || std::find(kept.begin(), kept.end(), row.category) != kept.end()) {
+    if (share <= 0.0 || std::ranges::find(kept, row.category) != kept.end()) {
       continue;
     }
     const auto cost = dollars ? std::optional(*dollars * row.share) : row.dollars;
@@ -157,8 +155,7 @@ std::vector<SlidePart> losses_of(const std::vector<LedgerRow>& rows,
     }
     rest = part;
   }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const SlidePart& a, const SlidePart& b) { return a.share > b.share; });
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &SlidePart::share);
   if (small > 0) {
     parts.push_back(rest);
   }
@@ -221,8 +218,8 @@ std::string switch_words(const SwitchLever& lever) {
     }
   }
   std::string key = lever.key;
-  std::replace(key.begin(), key.end(), '.', ' ');
-  std::replace(key.begin(), key.end(), '_', ' ');
+  std::ranges::replace(key, '.', ' ');
+  std::ranges::replace(key, '_', ' ');
   return capitalised(fmt::format("{}: {}", key,
                                  lever.value == "true"    ? "on"
                                  : lever.value == "false" ? "off"
@@ -264,7 +261,7 @@ std::vector<SlideChange> changes_of(const Evaluation& evaluation) {
                          .possible = true});
     }
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const SlideChange& a, const SlideChange& b) {
+  std::ranges::stable_sort(changes, [](const SlideChange& a, const SlideChange& b) {
     return std::pair(a.possible, a.saving) > std::pair(b.possible, b.saving);
   });
   changes.resize(std::min(changes.size(), kMostChanges));
@@ -335,8 +332,7 @@ Slides slides_of(const Evaluation& evaluation) {
   slides.changes = changes_of(evaluation);
   slides.caution = caution_of(evaluation);
   const bool of_run = run && !evaluation.levers.empty();
-  const bool bands = std::any_of(slides.cards.begin(), slides.cards.end(),
-                                 [](const SlideCard& card) { return card.low; });
+  const bool bands = std::ranges::any_of(slides.cards, &SlideCard::low);
   slides.titles = {outcome.headline, parts_title(slides.parts, evaluation),
                    changes_title(slides.changes, of_run)};
   slides.subtitles = {

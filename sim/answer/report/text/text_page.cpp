@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/base/text/unicode.hpp"
+#include "sim/base/text/text.hpp"
 
 namespace orrery::report {
 

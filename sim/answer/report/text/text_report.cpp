@@ -12,6 +12,79 @@
 
 namespace orrery::report {
 
+// The section ROLLOUT of the screen: a step of reinforcement learning by phase.
+
+namespace {
+
+std::string pools_text(const run::RolloutResult& rollout) {
+  const std::int64_t trainers = rollout.gpus - rollout.generators;
+  return trainers > 0 ? fmt::format("{} GPUs generate, {} train", rollout.generators, trainers)
+                      : fmt::format("{} GPUs generate and train in turn", rollout.generators);
+}
+
+}  // namespace
+
+void add_rollout(TextPage& page, const Evaluation& evaluation) {
+  if (!evaluation.rollout) {
+    return;
+  }
+  const run::RolloutResult& rollout = *evaluation.rollout;
+  page.section("ROLLOUT", fmt::format("{} from update to update: {} answers, {} tokens; {}",
+                                      page.paint(Ink::strong, format_time(rollout.step)),
+                                      format_integer(rollout.answers), format_count(rollout.tokens),
+                                      pools_text(rollout)));
+  constexpr std::size_t kLabel = 28;
+  constexpr std::size_t kShare = 10;
+  constexpr std::size_t kTime = 11;
+  constexpr std::size_t kBar = 34;
+  for (const run::RolloutPhase& phase : rollout.phases) {
+    const double share = phase.time / rollout.step;
+    page.line(pad_right(std::string(phase.name), kLabel) + pad_left(share_text(share), kShare) +
+              pad_left(format_time(phase.time), kTime) + "  " +
+              page.bar(std::min(share, 1.0), kBar));
+  }
+  page.line(fmt::format("the longest answer, {} tokens, takes {} more than the mean one",
+                        format_integer(static_cast<std::int64_t>(std::llround(rollout.longest))),
+                        format_time(rollout.tail)));
+  if (rollout.answer) {
+    page.line(fmt::format("a thousand answers cost {}", format_money(*rollout.answer * kKilo)));
+  }
+  if (rollout.gpus > rollout.generators) {
+    page.line(fmt::format("the trainer waits {} of it, the generator {}",
+                          format_time(rollout.trainer_waits),
+                          format_time(rollout.generator_waits)));
+  }
+  if (rollout.balanced) {
+    page.line(fmt::format("{} generating GPUs would keep pace with the trainer",
+                          format_count(std::ceil(*rollout.balanced))));
+  }
+}
+
+// The section BUDGET of the screen: what the compute of a run would train by fitted laws.
+
+void add_budget(TextPage& page, const Evaluation& evaluation) {
+  if (!evaluation.budget) {
+    return;
+  }
+  const run::BudgetAnswer& budget = *evaluation.budget;
+  page.section("BUDGET",
+               fmt::format("{:.3g} FLOP: {} tokens for {} active parameters, {:.3g} tokens each",
+                           in_flop(budget.compute), format_count(budget.tokens),
+                           format_count(budget.parameters), budget.tokens / budget.parameters));
+  for (const run::ScalingLaw& law : run::kScalingLaws) {
+    const run::LawOptimum best = run::optimum(law, budget.compute);
+    std::string line = fmt::format("{}: {} parameters on {} tokens, {:.3g} each", law.name,
+                                   format_count(best.parameters), format_count(best.tokens),
+                                   best.tokens / best.parameters);
+    if (&law == run::kScalingLaws.begin()) {
+      const run::OptimumSpread spread = run::optimum_spread(budget.compute);
+      line += fmt::format("; 8 of 10 refits from {} to {} parameters", format_count(spread.low),
+                          format_count(spread.high));
+    }
+    page.line(line);
+  }
+}
+
 namespace {
 
 constexpr std::size_t kMostSwitches = 2;
@@ -54,8 +127,7 @@ std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
     const std::string text = switch_text(lever);
     std::string saved = fmt::format("saves {} a step ({})", format_time(now - lever.step_time),
                                     format_percent(lever.step_time / now - 1.0));
-    const auto of_run = std::find_if(limits.begin(), limits.end(),
-                                     [&text](const Lever& known) { return known.change == text; });
+    const auto of_run = std::ranges::find(limits, text, &Lever::change);
     if (of_run != limits.end()) {
       saved = fmt::format("{}; {} a step", worth(*of_run, priced),
                           format_percent(lever.step_time / now - 1.0));
@@ -65,7 +137,7 @@ std::vector<LeverLine> lever_lines(const Evaluation& evaluation) {
       lines.push_back({text, std::move(saved)});
     }
   }
-  std::stable_sort(limits.begin(), limits.end(), [priced](const Lever& a, const Lever& b) {
+  std::ranges::stable_sort(limits, [priced](const Lever& a, const Lever& b) {
     return priced ? a.cost_delta < b.cost_delta : a.finish_delta < b.finish_delta;
   });
   limits.resize(std::min(limits.size(), kMostLevers));
@@ -142,8 +214,7 @@ void add_trust(TextPage& page, const Evaluation& evaluation, Detail detail) {
       parts.emplace_back(trust.share[i], kSourceKindNames[i]);
     }
   }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string kinds;
   for (const auto& [share, kind] : parts) {
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", format_percent(share), kind);
@@ -183,8 +254,8 @@ void add_expectations(TextPage& page, const Evaluation& evaluation, Detail detai
   if (results.empty()) {
     return;
   }
-  const auto passed = static_cast<std::size_t>(std::count_if(
-      results.begin(), results.end(), [](const ExpectationResult& r) { return r.passed(); }));
+  const auto passed =
+      static_cast<std::size_t>(std::ranges::count_if(results, &ExpectationResult::passed));
   page.section("EXPECTED", fmt::format("{} of {} met", passed, results.size()), false);
   std::size_t shown = 0;
   for (const ExpectationResult& result : results) {
@@ -235,8 +306,7 @@ std::string share_text(double share) {
 void show_rows(std::vector<LedgerRow> rows, std::size_t most,
                const std::function<void(const LedgerRow&)>& show) {
   std::erase_if(rows, [](const LedgerRow& row) { return row.gpu_time <= Seconds{}; });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const LedgerRow& a, const LedgerRow& b) { return a.gpu_time > b.gpu_time; });
+  std::ranges::stable_sort(rows, std::ranges::greater{}, &LedgerRow::gpu_time);
   std::string label;
   if (rows.size() > most) {
     label = fmt::format("{} smaller parts", rows.size() - most + 1);
@@ -251,7 +321,7 @@ void show_rows(std::vector<LedgerRow> rows, std::size_t most,
     }
     rows.resize(most);
   }
-  std::for_each(rows.begin(), rows.end(), show);
+  std::ranges::for_each(rows, show);
 }
 
 std::string to_text(const Evaluation& evaluation, TextStyle style, Detail detail) {

@@ -5,7 +5,6 @@
 
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/printed_quantiles.hpp"
 #include "sim/answer/report/text/text_sections.hpp"
 #include "sim/base/text/format.hpp"
 
@@ -49,7 +48,7 @@ std::string run_value(Dimension dimension, double value) {
       // 2024-05-25T03:10Z, in the style of a sentence.
       std::string text =
           format_value(dimension, std::round(value / kSecondsPerMinute) * kSecondsPerMinute);
-      std::replace(text.begin(), text.end(), 'T', ' ');
+      std::ranges::replace(text, 'T', ' ');
       text.erase(std::min(text.find('Z'), text.size()));
       return text;
     }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/printed_quantiles.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::report {
@@ -94,8 +94,8 @@ std::string loss_text(const Evaluation& evaluation) {
   const std::optional<Loss> loss = largest_loss(evaluation);
   if (evaluation.rollout) {
     const auto& phases = evaluation.rollout->phases;
-    const auto longest = std::max_element(
-        phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+    const auto longest = std::ranges::max_element(
+        phases, [](const auto& a, const auto& b) { return a.time < b.time; });
     return fmt::format("; longest phase: {}, {} of it", longest->name,
                        format_percent(longest->time / evaluation.rollout->step));
   }
@@ -112,8 +112,7 @@ std::string loss_text(const Evaluation& evaluation) {
 
 std::optional<Loss> largest_loss(const Evaluation& evaluation) {
   const std::vector<Loss> losses = losses_of(evaluation);
-  const auto largest = std::max_element(
-      losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.share < b.share; });
+  const auto largest = std::ranges::max_element(losses, {}, &Loss::share);
   return largest == losses.end() || largest->share <= 0.0 ? std::nullopt : std::optional(*largest);
 }
 

@@ -12,7 +12,8 @@
 #include "sim/step/model/parameters.hpp"
 #include "sim/step/model/precision.hpp"
 #include "sim/step/simulate/memory/held_bytes.hpp"
-#include "sim/step/simulate/stages/cost_memo.hpp"
+#include "sim/step/simulate/stages/costing.hpp"
+#include "sim/step/simulate/stages/layer_costs.hpp"
 #include "sim/step/simulate/stages/offload.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 

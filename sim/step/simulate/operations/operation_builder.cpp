@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/step/schedule/task_kind.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 #include "sim/step/simulate/operations/operation_names.hpp"
 #include "sim/step/simulate/operations/operation_sequences.hpp"
 #include "sim/step/simulate/replay/combined_step.hpp"
@@ -218,7 +218,7 @@ void Builder::add_layers(PartList& parts, const Chunk& chunk, TaskKind pass, int
     made.push_back({chunk.maker.head().of(pass), kHeadLayer});
   }
   if (pass != TaskKind::forward) {
-    std::reverse(made.begin(), made.end());
+    std::ranges::reverse(made);
   }
   parts.insert(parts.end(), made.begin(), made.end());
 }
@@ -347,10 +347,9 @@ void Builder::add_messages() {
 // Communication is exposed while compute of its device waits for communication of its kind.
 void Builder::take_waits() {
   timeline_.waits = std::move(of_.waits);
-  std::sort(timeline_.waits.begin(), timeline_.waits.end(),
-            [](const DeviceWait& a, const DeviceWait& b) {
-              return std::tie(a.device, a.start) < std::tie(b.device, b.start);
-            });
+  std::ranges::sort(timeline_.waits, [](const DeviceWait& a, const DeviceWait& b) {
+    return std::tie(a.device, a.start) < std::tie(b.device, b.start);
+  });
   for (std::size_t i = 0; i < of_.graph.tasks.size(); ++i) {
     const StepTask& task = of_.graph.tasks[i];
     if (slice_of_[i] == kNoSlice || task.stream == schedule::Stream::compute) {

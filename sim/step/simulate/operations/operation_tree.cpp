@@ -144,7 +144,7 @@ class Writer {
   }
 
   void leaves(std::vector<OperationNode> leaves, std::uint32_t parent) {
-    std::stable_sort(leaves.begin(), leaves.end(), more_time);
+    std::ranges::stable_sort(leaves, more_time);
     for (OperationNode& leaf : leaves) {
       leaf.parent = parent;
       leaf.end = static_cast<std::uint32_t>(nodes_.size() + 1);
@@ -171,8 +171,7 @@ class Writer {
       const bool leaf = nodes_[i].level == TreeLevel::operation;
       times[static_cast<std::size_t>(nodes_[i].category)] += leaf ? nodes_[i].time : SimTime{};
     }
-    node.category =
-        static_cast<StepCategory>(std::max_element(times.begin(), times.end()) - times.begin());
+    node.category = static_cast<StepCategory>(std::ranges::max_element(times) - times.begin());
     const OperationNode* most = nullptr;
     for (std::uint32_t i = index + 1; i < end; ++i) {
       const OperationNode& one = nodes_[i];
@@ -271,7 +270,7 @@ std::vector<OperationNode> operation_totals(const StepResult& result, std::int64
   for (auto& [group, node] : merged) {
     totals.push_back(std::move(node));
   }
-  std::stable_sort(totals.begin(), totals.end(), more_time);
+  std::ranges::stable_sort(totals, more_time);
   return totals;
 }
 

@@ -152,9 +152,8 @@ std::vector<CombinedNode> Streams::nodes() const {
     const SimTime at = one.exposed > SimTime{} ? one.end - one.exposed : one.start;
     return std::pair(at, !is_exchange(one.node));
   };
-  std::stable_sort(nodes.begin(), nodes.end(), [&](const CombinedNode& a, const CombinedNode& b) {
-    return place(a) < place(b);
-  });
+  std::ranges::stable_sort(
+      nodes, [&](const CombinedNode& a, const CombinedNode& b) { return place(a) < place(b); });
   return nodes;
 }
 

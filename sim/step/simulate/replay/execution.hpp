@@ -14,7 +14,7 @@
 namespace orrery::step {
 
 // What flows share, and all that they are made of. `input` and `costs` are those of the unshared
-// network (unshared_step.hpp).
+// network (unshared_step()).
 struct SharedNetwork {
   const StepInput& input;
   const cost::CostModel& costs;

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "sim/base/check.hpp"
-#include "sim/step/schedule/task_kind.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 #include "sim/step/simulate/replay/combined_step.hpp"
 
 namespace orrery::step {

@@ -241,8 +241,7 @@ class Replays {
       }
     }
     const SimTime all = times[0] + times[1] + times[2];
-    const auto largest =
-        static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(times) - times.begin());
     for (std::size_t d = 0; d < waits_.size(); ++d) {
       const SimTime more = grown(d, end, busy);
       SimTime rest = more;

@@ -35,8 +35,8 @@ Successors::Successors(const engine::TaskGraph& graph)
 }
 
 FlowReplay::FlowReplay(const FoldedFabric& fabric, std::span<const FlowJob> jobs,
-                       fabric::Comparison comparison)
-    : fabric_(fabric), flows_(fabric.capacities, comparison) {
+                       fabric::SolveWatch watch)
+    : fabric_(fabric), flows_(fabric.capacities, watch) {
   std::uint32_t tasks = 0;
   std::uint32_t paths = 0;
   for (const FlowJob& job : jobs) {

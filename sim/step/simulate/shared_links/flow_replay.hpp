@@ -90,7 +90,7 @@ class FlowReplay {
   // All must outlive it. Paths of the fabric: those of the jobs, one behind the other; of replicas
   // that join, those of collectives of data are not used.
   FlowReplay(const FoldedFabric& fabric, std::span<const FlowJob> jobs,
-             fabric::Comparison comparison = fabric::Comparison::none);
+             fabric::SolveWatch watch = nullptr);
 
   // From now on, what every link carries over time.
   void keep_loads() { run_.loads.resize(fabric_.capacities.size()); }

@@ -12,7 +12,6 @@
 #include "sim/step/cost/link_rates.hpp"
 #include "sim/step/fabric/topology.hpp"
 #include "sim/step/simulate/shared_links/job_places.hpp"
-#include "sim/step/simulate/shared_links/replica_classes.hpp"
 
 namespace orrery::step {
 
@@ -315,7 +314,7 @@ std::vector<std::size_t> Folder::distinct(const std::vector<std::size_t>& apart,
 bool Folder::covers(std::size_t a, std::size_t b) const {
   constexpr double kRounding = 1e-12;
   const auto& more = loads_[a];
-  return std::all_of(loads_[b].begin(), loads_[b].end(), [&](const ReplicaLoad& use) {
+  return std::ranges::all_of(loads_[b], [&](const ReplicaLoad& use) {
     const auto same = std::lower_bound(
         more.begin(), more.end(), use.path,
         [](const ReplicaLoad& one, std::uint32_t path) { return one.path < path; });
@@ -379,8 +378,7 @@ void Folder::sort_replicas(std::span<const std::size_t> apart, FoldedFabric& fol
     for (ReplicaLoad& load : loads) {
       load.path = first_path[load.path] + (load.replica == kAllReplicas ? 0 : shift[load.replica]);
     }
-    std::stable_sort(loads.begin(), loads.end(),
-                     [](const ReplicaLoad& a, const ReplicaLoad& b) { return a.path < b.path; });
+    std::ranges::stable_sort(loads, {}, &ReplicaLoad::path);
     std::size_t kept = 0;
     for (const ReplicaLoad& load : loads) {
       if (kept > 0 && loads[kept - 1].path == load.path) {
@@ -400,7 +398,7 @@ FoldedFabric Folder::fold() {
     faulty.push_back(links_of(fault));
     apart.insert(apart.end(), faulty.back().begin(), faulty.back().end());
   }
-  std::sort(apart.begin(), apart.end());
+  std::ranges::sort(apart);
   FoldedFabric folded;
   sort_replicas(apart, folded);
   std::vector<std::size_t> alike;
@@ -438,8 +436,8 @@ FoldedFabric Folder::fold() {
       }
     }
   }
-  std::stable_sort(folded.changes.begin(), folded.changes.end(),
-                   [](const auto& a, const auto& b) { return a.at < b.at; });
+  std::ranges::stable_sort(folded.changes,
+                           [](const auto& a, const auto& b) { return a.at < b.at; });
   return folded;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/step/schedule/task_kind.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 #include "sim/step/simulate/stages/data_parallel_costs.hpp"
 #include "sim/step/simulate/stages/layer_costs.hpp"
 
@@ -51,7 +51,7 @@ struct PassNetwork {
   std::array<Seconds, kStepCategories> collectives{};  // their whole times, NICs or not
 
   void add(const PassWires& more) {
-    const auto known = std::find_if(wires.begin(), wires.end(), [&more](const PassWires& wire) {
+    const auto known = std::ranges::find_if(wires, [&more](const PassWires& wire) {
       return wire.pattern == more.pattern && wire.group == more.group;
     });
     if (known == wires.end()) {
@@ -198,7 +198,7 @@ class WorkFinder {
   }
 
   std::uint32_t path(const NetworkPath& wanted) {
-    const auto known = std::find(work_.paths.begin(), work_.paths.end(), wanted);
+    const auto known = std::ranges::find(work_.paths, wanted);
     if (known == work_.paths.end()) {
       work_.paths.push_back(wanted);
       return static_cast<std::uint32_t>(work_.paths.size() - 1);
@@ -336,8 +336,7 @@ TaskNetwork WorkFinder::of_pass(const StepTask& task, const TaskParts& parts) {
       placed.emplace_back((static_cast<double>(i) + 0.5) / wires.count, wire);
     }
   }
-  std::stable_sort(placed.begin(), placed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(placed, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Wire> wires;
   for (const auto& [place, wire] : placed) {
     wires.push_back(wire);

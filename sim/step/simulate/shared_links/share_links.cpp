@@ -22,9 +22,7 @@ class ReplicaSorts {
  public:
   explicit ReplicaSorts(const ExecutionInput& of) : of_(of) {
     for (const std::vector<DeviceSpeed>& speeds : of.replicas) {
-      const auto known =
-          std::find_if(sorts_.begin(), sorts_.end(),
-                       [&speeds](const ReplicaSort& sort) { return sort.speeds == speeds; });
+      const auto known = std::ranges::find(sorts_, speeds, &ReplicaSort::speeds);
       of_replica_.push_back(static_cast<std::uint32_t>(known - sorts_.begin()));
       if (known == sorts_.end()) {
         add(speeds, TaskTimes(of.graph, of.stages, speeds));
@@ -71,9 +69,8 @@ std::size_t slowest(const FlowRun& run) {
   const auto ends = [](const JobRun& job) {
     return std::accumulate(job.timing.end.begin(), job.timing.end.end(), SimTime{});
   };
-  const auto last =
-      std::max_element(run.jobs.begin(), run.jobs.end(),
-                       [&](const JobRun& a, const JobRun& b) { return ends(a) < ends(b); });
+  const auto last = std::ranges::max_element(
+      run.jobs, [&](const JobRun& a, const JobRun& b) { return ends(a) < ends(b); });
   return static_cast<std::size_t>(last - run.jobs.begin());
 }
 
@@ -96,8 +93,7 @@ StepNetwork summary(const FoldedFabric& fabric, const FlowRun& run, SimTime alon
       network.links.push_back(std::move(shared));
     }
   }
-  std::stable_sort(network.links.begin(), network.links.end(),
-                   [](const SharedLink& a, const SharedLink& b) { return a.total() > b.total(); });
+  std::ranges::stable_sort(network.links, std::ranges::greater{}, &SharedLink::total);
   return network;
 }
 

@@ -9,7 +9,7 @@
 //
 // symbol | meaning                                                     | unit   | origin
 // -------|-------------------------------------------------------------|--------|----------
-// bound  | what the flow reaches with links of its own                 | byte/s | network_use.hpp
+// bound  | what the flow reaches with links of its own                 | byte/s | cost_model.hpp
 // lost   | of all flows of a kind on all pipeline devices: flow seconds,| s     | computed
 //        | not seconds of the step, since much of it is hidden          |       |
 //

@@ -6,14 +6,14 @@
 //                  one model on one cost model
 //   LayerCosting = the only argument of what costs them: model, cost model and LayerInputs
 //
-// A memo (cost_memo.hpp) finds known costs by LayerInputs as a whole: an input that the costs do
-// not have cannot change them, and one that is added here is compared.
+// CostMemo (layer_costs.hpp) finds known costs by LayerInputs as a whole: an input that the costs
+// do not have cannot change them, and one that is added here is compared.
 
 #include <cstdint>
 #include <optional>
 
 #include "sim/step/cost/cost_model.hpp"
-#include "sim/step/hardware/expert_options.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/model/transformer_ops.hpp"
 #include "sim/step/simulate/stages/documents.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "sim/step/cost/attention.hpp"
-#include "sim/step/cost/scan.hpp"
+#include "sim/step/cost/memory_bound.hpp"
 
 namespace orrery::step {
 
@@ -88,7 +88,7 @@ double routing_launches(const hardware::ExpertOptions& options, PassKind kind) {
 Launches launches_of(const LayerCosting& costing, const model::Pass& pass, PassKind kind) {
   const hardware::ExpertOptions& options = costing.in.experts;
   const hardware::SoftwareProfile& software = costing.costs.software();
-  const bool routes = std::any_of(pass.begin(), pass.end(), is_router);
+  const bool routes = std::ranges::any_of(pass, is_router);
   const bool loops = options.grouped_gemm == hardware::GroupedGemm::per_expert &&
                      costing.model.moe && !costing.model.moe->drops_tokens() &&
                      !options.cuda_graphs.covers(GraphScope::layer);

@@ -12,6 +12,26 @@ namespace orrery::step {
 
 namespace {
 
+std::uint64_t mixed(std::uint64_t hash, std::int64_t value) {
+  constexpr std::uint64_t kPrime = 0x100000001b3U;  // FNV-1a
+  return (hash ^ static_cast<std::uint64_t>(value)) * kPrime;
+}
+
+// Of what differs most often; equality is checked in full.
+std::uint64_t hash_of(const LayerInputs& inputs) {
+  constexpr std::uint64_t kBasis = 0xcbf29ce484222325U;
+  const model::ShardContext& shard = inputs.options.shard;
+  std::uint64_t hash = kBasis;
+  for (const std::int64_t value :
+       {shard.micro_batch, shard.tensor, shard.context, shard.expert, shard.expert_tensor,
+        std::int64_t{shard.sequence_parallel ? 1 : 0}, std::int64_t{inputs.combines ? 1 : 0},
+        static_cast<std::int64_t>(inputs.options.precision.gradient), inputs.groups.expert.nodes,
+        inputs.groups.expert.ranks_per_node}) {
+    hash = mixed(hash, value);
+  }
+  return hash;
+}
+
 using schedule::LayerNode;
 
 // Time of the operation of a kind that a collective may run beside: the nearest in its direction.
@@ -143,7 +163,7 @@ constexpr NodeNames kBackwardNodes = {LayerNode::mlp_backward,       LayerNode::
                                       LayerNode::attention_backward, LayerNode::attention_backward};
 
 std::vector<LayerNode> nodes_of(const model::Pass& pass, const NodeNames& names) {
-  const bool exchanges = std::any_of(pass.begin(), pass.end(), is_expert_exchange);
+  const bool exchanges = std::ranges::any_of(pass, is_expert_exchange);
   LayerNode here = exchanges ? names.before : names.whole;
   bool seen = false;
   std::vector<LayerNode> nodes;
@@ -250,6 +270,45 @@ Parts as_recomputation(Parts forward) {
 
 }  // namespace
 
+// Groups and hops follow from the degrees: the order of the axes and the cluster stay.
+KnownPlaces& CostMemo::places(const StepInput& input) {
+  constexpr std::size_t kMost = 1024;
+  constexpr std::uint64_t kBasis = 0xcbf29ce484222325U;
+  const layout::Layout& layout = input.layout;
+  const bool shards = layout.sharding != layout::Sharding::none;
+  const std::array<std::int64_t, 7> degrees = {
+      layout.tensor,        layout.context,     layout.pipeline, layout.expert,
+      layout.expert_tensor, layout.shard_group, shards ? 1 : 0};
+  std::uint64_t hash = kBasis;
+  for (const std::int64_t degree : degrees) {
+    hash = mixed(hash, degree);
+  }
+  if (places_.size() >= kMost) {
+    places_.clear();
+  }
+  const auto [known, is_new] = places_.try_emplace(hash);
+  if (is_new || known->second.degrees != degrees) {
+    known->second = {degrees, placements(input), {}, {}};
+    const layout::RankMap map(layout);
+    for (std::int64_t d = 0; layout.pipeline > 1 && d < layout.pipeline; ++d) {
+      known->second.hops.push_back(layout::place_hop(map, layout, d, input.cluster));
+    }
+  }
+  return known->second;
+}
+
+KnownPasses& CostMemo::passes(const LayerInputs& inputs) {
+  constexpr std::size_t kMost = 256;  // some 30 kB each
+  if (known_.size() >= kMost) {
+    known_.clear();
+  }
+  std::unique_ptr<KnownPasses>& known = known_[hash_of(inputs)];
+  if (!known || known->inputs != inputs) {
+    known = std::make_unique<KnownPasses>(KnownPasses{.inputs = inputs});
+  }
+  return *known;
+}
+
 double expert_slowdown(const cost::CostModel& costs) {
   const hardware::SoftwareProfile& software = costs.software();
   if (!software.expert_all_to_all_sms) {
@@ -322,7 +381,7 @@ Seconds decomposed_wait(Seconds collective, Seconds gemm, std::int64_t chunks) {
 }
 
 const cost::Cost& CollectiveMemo::get(const LayerCosting& costing, const model::CollectiveOp& op) {
-  const auto known = std::find_if(known_.begin(), known_.end(), [&op](const Known& entry) {
+  const auto known = std::ranges::find_if(known_, [&op](const Known& entry) {
     return entry.op.kind == op.kind && entry.op.axis == op.axis && entry.op.dtype == op.dtype &&
            entry.op.bytes_per_rank_in == op.bytes_per_rank_in &&
            entry.op.bytes_total == op.bytes_total;

@@ -67,8 +67,8 @@ RecomputeSpec meet_memory_budget(StepInput input, const cost::CostModel& costs) 
       candidates.push_back({word, cost.again / seconds(1.0) / in_bytes(none - cost.kept)});
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.price < b.price; });
+  std::ranges::stable_sort(candidates,
+                           [](const auto& a, const auto& b) { return a.price < b.price; });
   spec.policy = Recompute::none;
   spec.modules = {};
   Bytes kept = none;

@@ -11,11 +11,10 @@
 #include "sim/step/layout/sharding.hpp"
 #include "sim/step/model/memory.hpp"
 #include "sim/step/model/parameters.hpp"
-#include "sim/step/simulate/stages/cost_memo.hpp"
+#include "sim/step/simulate/stages/costing.hpp"
 #include "sim/step/simulate/stages/data_parallel_costs.hpp"
 #include "sim/step/simulate/stages/host_launches.hpp"
 #include "sim/step/simulate/stages/layer_costs.hpp"
-#include "sim/step/simulate/stages/nic_sharing.hpp"
 #include "sim/step/simulate/stages/offload.hpp"
 #include "sim/step/simulate/stages/optimizer_costs.hpp"
 
@@ -69,7 +68,7 @@ class BucketTable {
       : costing_(costing), known_(known), places_(places), replicas_(replicas) {}
 
   std::uint32_t index_of(const BucketContent& content) {
-    const auto known = std::find(contents_.begin(), contents_.end(), content);
+    const auto known = std::ranges::find(contents_, content);
     if (known == contents_.end()) {
       contents_.push_back(content);
       buckets_.push_back(cost_bucket(content));

@@ -165,7 +165,7 @@ struct StageCosts {
 // messages alone, which layouts share that differ in how their states are sharded or offloaded.
 enum class Replicas : std::uint8_t { costed, free };
 
-// `memo`: what was costed before, or nullptr (cost_memo.hpp).
+// `memo`: what was costed before, or nullptr (layer_costs.hpp).
 [[nodiscard]] StageCosts stage_costs(const StepInput& input, const cost::CostModel& costs,
                                      const std::vector<std::vector<int>>& buckets,
                                      CostMemo* memo = nullptr,

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "calibrate/validate/validate_command.hpp"
-#include "sim/step/hardware/step_clock.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 #include "sim/step/kernels/kernel_case.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 

@@ -1,13 +1,31 @@
-#include "sim/step/fabric/progressive_filling.hpp"
+#pragma once
+
+// Max-min fair rates by progressive filling over all flows: the plain algorithm with which the
+// local solver (sim/step/fabric/rate_solver.hpp) is compared.
+//
+//   raise all rates together until a link is full or a flow at its bound; freeze; go on
+//   share(l) = (C(l) - sum of w r over the frozen) / (sum of w over the others)
+//
+// symbol | meaning                       | unit   | origin
+// -------|-------------------------------|--------|-------
+// C(l)   | what link l carries           | byte/s | caller
+// w      | weight of a flow on l         | -      | caller
+// r      | rate of a flow                | byte/s | computed
+//
+// Complexity O(rounds x (links + flows) + hops), rounds <= links + flows. Source: Bertsekas and
+// Gallager, Data Networks, chapter 6.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "sim/base/check.hpp"
+#include "sim/step/fabric/flow.hpp"
 
 namespace orrery::fabric {
-
-namespace {
 
 class Filling {
  public:
@@ -73,8 +91,8 @@ class Filling {
   }
 
   [[nodiscard]] bool crosses(std::size_t flow, const std::vector<bool>& full) const {
-    return std::any_of(flows_[flow].hops.begin(), flows_[flow].hops.end(),
-                       [&full](const Hop& hop) { return full[hop.link.index()]; });
+    return std::ranges::any_of(flows_[flow].hops,
+                               [&full](const Hop& hop) { return full[hop.link.index()]; });
   }
 
   void freeze(std::size_t flow, double rate) {
@@ -95,10 +113,9 @@ class Filling {
   std::vector<std::size_t> users_;
 };
 
-}  // namespace
-
-std::vector<BytesPerSecond> progressive_filling(std::span<const BytesPerSecond> capacities,
-                                                std::span<const FlowPath> flows) {
+// One rate per flow. A flow without links has its bound.
+inline std::vector<BytesPerSecond> progressive_filling(std::span<const BytesPerSecond> capacities,
+                                                       std::span<const FlowPath> flows) {
   for (const FlowPath& flow : flows) {
     for (const Hop& hop : flow.hops) {
       ORRERY_CHECK(hop.link.index() < capacities.size() && hop.weight > 0.0,
@@ -106,6 +123,20 @@ std::vector<BytesPerSecond> progressive_filling(std::span<const BytesPerSecond> 
     }
   }
   return Filling(capacities, flows).run();
+}
+
+// A SolveWatch that aborts where the local solve differs from progressive filling over all flows.
+inline void compare_with_full_solve(std::span<const BytesPerSecond> capacities,
+                                    std::span<const FlowPath> flows,
+                                    std::span<const BytesPerSecond> rates) {
+  constexpr double kMostDifferent = 1e-9;
+  const std::vector<BytesPerSecond> full = progressive_filling(capacities, flows);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const double wanted = in_bytes_per_second(full[i]);
+    const double found = in_bytes_per_second(rates[i]);
+    ORRERY_CHECK(std::abs(found - wanted) <= kMostDifferent * wanted,
+                 "the local solve gives {} byte/s where the full one gives {}", found, wanted);
+  }
 }
 
 }  // namespace orrery::fabric

@@ -1,4 +1,4 @@
-#include "sim/step/simulate/shared_links/replica_classes.hpp"
+#include "sim/step/simulate/shared_links/job_places.hpp"
 
 #include <cmath>
 #include <cstddef>
