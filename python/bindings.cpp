@@ -25,6 +25,7 @@
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/text_report.hpp"
 #include "sim/answer/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/shard.hpp"
 #include "sim/answer/sweep/sweep_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cli/frame/build_info.hpp"
@@ -97,13 +98,17 @@ sweep::Sweep make_sweep(const Scenario& asked, const Axes& axes,
 
 std::string run_sweep(Scenario asked, const nb::list& vary, const std::vector<std::string>& metrics,
                       bool zip, int threads, std::optional<std::int64_t> trials,
-                      const nb::object& callback) {
+                      const nb::object& callback, std::size_t number, std::size_t of) {
+  if (number < 1 || number > of) {
+    throw Error(ErrorKind::io, "sweep: the parts are numbered from 1 on");
+  }
   Axes axes;
   for (const nb::handle item : vary) {
     axes.emplace_back(nb::cast<std::string>(item[0]), nb::cast<std::vector<std::string>>(item[1]));
   }
   return attended(callback, [&](const std::stop_token& stop, Progress& progress) {
-    const sweep::Sweep sweep = make_sweep(asked, axes, metrics, zip, trials);
+    const sweep::Sweep sweep =
+        sweep::part_of(make_sweep(asked, axes, metrics, zip, trials), {number, of});
     sweep::Team alone;
     const sweep::SweepOutcome outcome = sweep::run_sweep(
         sweep, alone, {.threads = threads, .stop = stop, .progress = recorder(progress)});
@@ -249,6 +254,8 @@ NB_MODULE(_core, m) {
              return rows_of(diagnostics);
            })
       .def_prop_ro("import_report", &Scenario::import_report)
+      .def_prop_ro("changes", &Scenario::changes)
+      .def_prop_ro("profiles", &Scenario::profiles)
       .def_prop_ro("text", &Scenario::text)
       .def_prop_ro("file", &Scenario::file);
   nb::class_<report::Evaluation>(m, "Evaluation")
@@ -257,7 +264,8 @@ NB_MODULE(_core, m) {
   m.def("run", &run, nb::arg("scenario"), nb::arg("threads"), nb::arg("trials").none(),
         nb::arg("seed").none(), nb::arg("progress").none());
   m.def("sweep", &run_sweep, nb::arg("scenario"), nb::arg("vary"), nb::arg("metrics"),
-        nb::arg("zip"), nb::arg("threads"), nb::arg("trials").none(), nb::arg("progress").none());
+        nb::arg("zip"), nb::arg("threads"), nb::arg("trials").none(), nb::arg("progress").none(),
+        nb::arg("number"), nb::arg("of"));
   m.def("plan", &run_plan, nb::arg("scenario"), nb::arg("settings"), nb::arg("threads"),
         nb::arg("trials").none(), nb::arg("progress").none());
   m.def("compare", &compare);

@@ -110,6 +110,22 @@ void Scenario::set(const std::string& key, const std::string& value) {
   changes_.push_back(std::move(change));
 }
 
+Settings Scenario::changes() const {
+  Settings settings;
+  for (const scenario::KeyValue& change : changes_) {
+    settings.emplace_back(change.key, change.value);
+  }
+  return settings;
+}
+
+std::vector<std::string> Scenario::profiles() const {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& directory : search_.directories) {
+    names.push_back(directory.string());
+  }
+  return names;
+}
+
 std::optional<std::string> Scenario::get(const std::string& key) const {
   Diagnostics diagnostics;
   if (!scenario::find_key(key, {file(), 0, 0}, diagnostics)) {

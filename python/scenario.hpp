@@ -64,6 +64,10 @@ class Scenario {
   // orrery-config-import/1, where it was imported: what was read, assumed, left out.
   [[nodiscard]] const std::string& import_report() const { return import_report_; }
 
+  // What was set since, and where profiles are looked for: with text and file all of the scenario.
+  [[nodiscard]] Settings changes() const;
+  [[nodiscard]] std::vector<std::string> profiles() const;
+
   [[nodiscard]] const hardware::ProfileSearch& search() const { return search_; }
 
  private:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
+from concurrent.futures import Executor, as_completed
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._native import _core
@@ -54,6 +56,9 @@ class ScenarioError(ValueError):
         (_, self.file, self.line, self.column, self.key, self.message, self.allowed, _) = first
         super().__init__("\n".join(d.text for d in self.diagnostics) or first.text)
 
+    def __reduce__(self) -> tuple:
+        return ScenarioError, ([tuple(d) for d in self.diagnostics],)
+
 
 def _text_of(value: Any) -> str:
     """A value as it stands in a scenario; JSON is YAML in flow style."""
@@ -82,6 +87,9 @@ class Scenario:
     def get(self, key: str) -> Optional[str]:
         """The value of a key in the spelling of a scenario, defaults included."""
         return self._core.get(key)
+
+    def __reduce__(self) -> tuple:
+        return _rebuilt, (self.text, self.file, self._core.profiles, self._core.changes)
 
     def copy(self) -> "Scenario":
         """The same scenario, to be changed by itself."""
@@ -119,6 +127,14 @@ class Scenario:
 def _wrap(core: Any) -> Scenario:
     scenario = Scenario.__new__(Scenario)
     scenario._core = core
+    return scenario
+
+
+def _rebuilt(text: str, file: str, profiles: list, changes: list) -> Scenario:
+    """A scenario as another process has it; the files that it names must be there as well."""
+    scenario = Scenario(text, file, profiles=profiles)
+    for key, value in changes:
+        scenario.set(key, value)
     return scenario
 
 
@@ -280,18 +296,55 @@ def estimate(scenario: Asked) -> Estimate:
     return Estimate(*_asked(scenario).estimate())
 
 
+def _points(scenario: Scenario, axes: list, metrics: list, zip: bool, threads: int, trials: Optional[int],
+            show: Any = None, number: int = 1, of: int = 1) -> tuple:
+    """Part `number` of `of` of a sweep, dealt as `orrery sweep --shard` does, and whose program answered."""
+    answer = json.loads(_core.sweep(scenario._core, axes, metrics, zip, threads, trials, show, number, of))
+    return version(), answer["points"]
+
+
+def _shared(executor: Executor, shards: int, show: Any, *asked: Any) -> list:
+    parts: list = [None] * shards
+    calls = {executor.submit(_points, *asked, None, k + 1, shards): k for k in range(shards)}
+    try:
+        for done, call in enumerate(as_completed(calls), 1):
+            theirs, parts[calls[call]] = call.result()
+            if theirs != version():
+                raise RuntimeError(f"a worker has Orrery {theirs}, and this process {version()}")
+            if show:
+                show(done, shards)
+    finally:
+        for call in calls:
+            call.cancel()
+    points: list = [None] * sum(map(len, parts))
+    for k, part in enumerate(parts):
+        points[k::shards] = part
+    return points
+
+
 def sweep(scenario: Asked, vary: Mapping[str, Sequence[Any]], *, metrics: Sequence[str] = (),
           zip: bool = False, threads: int = 0, trials: Optional[int] = None,
-          frame: Optional[bool] = None, progress: Optional[Progress] = None) -> Any:
+          frame: Optional[bool] = None, progress: Optional[Progress] = None,
+          executor: Optional[Executor] = None, shards: Optional[int] = None) -> Any:
     """The scenario at every combination of these values, or at the i-th of all with `zip`. One row
     a point: its keys, status, reason and figures. A pandas.DataFrame where pandas is there, else a
-    list of mappings; `frame` says which."""
+    list of mappings; `frame` says which.
+
+    `executor`: any of concurrent.futures, those of Dask, mpi4py or loky among them. The points are dealt to
+    `shards` calls (64, or as many as there are points), each on one thread unless `threads` says more; the rows
+    are the same, and progress counts calls. Workers need this package, and the files that the scenario names."""
     axes = [(key, [_text_of(value) for value in values]) for key, values in vary.items()]
-    asked = _asked(scenario)
-    answer = json.loads(_attend(progress, lambda show: _core.sweep(asked, axes, list(metrics), zip, threads,
-                                                                   trials, show)))
+    asked = scenario if isinstance(scenario, Scenario) else load(scenario)
+    def ask(show: Any) -> list:
+        if executor is None:
+            return _points(asked, axes, list(metrics), zip, threads, trials, show)[1]
+        lengths = [len(values) for values in vary.values()]
+        count = shards or min(64, max(lengths, default=1) if zip else math.prod(lengths))
+        return _shared(executor, max(1, count), show, asked, axes, list(metrics), zip, threads or 1, trials)
+
+    points = _attend(progress, ask)
     rows = [{**point["values"], "status": point["status"], "reason": point.get("reason"),
-             **(point.get("metrics") or {})} for point in answer["points"]]
+             **(point.get("metrics") or {})} for point in points]
     if frame is False:
         return rows
     try:

@@ -1,6 +1,8 @@
 """The package answers as the program does, says what is wrong, and ends when asked to."""
 
+import concurrent.futures
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -115,6 +117,22 @@ def test_sweep_gives_a_row_a_point_with_what_was_set():
         ("4", "1"), ("4", "2"), ("8", "1"), ("8", "2")]
     assert rows[1]["step_time_s"] == orrery.run(scenario.set("batch.micro", 2)).metrics["step_time_s"]
     assert rows[2]["status"] == "ok"  # layout.data, as stated, gives way to the changed degree
+
+
+def test_a_sweep_has_the_same_rows_by_any_executor():
+    scenario = orrery.load("llama3-70b-64h100").set("simulation.trials", 2)
+    vary = {"layout.tensor": [4, 8, 3], "batch.micro": [1, 2]}
+    here = orrery.sweep(scenario, vary, frame=False)
+    counted = []
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        assert orrery.sweep(scenario, vary, frame=False, executor=pool, shards=4,
+                            progress=lambda done, every: counted.append((done, every))) == here
+    assert counted == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    # A process of its own gets the scenario with what was set, and its errors come back.
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert orrery.sweep(scenario, vary, frame=False, executor=pool) == here
+        with pytest.raises(orrery.ScenarioError, match="layout.tensor"):
+            orrery.sweep(scenario, {"layout.tensor": ["many"]}, executor=pool)
 
 
 def test_plan_finds_layouts_under_the_settings():

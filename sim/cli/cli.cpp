@@ -110,6 +110,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Team& team) {
   add_export_command(app, action);
   add_validate_command(app, action);
   add_compare_command(app, action);
+  add_project_command(app, action);
   add_import_command(app, action);
   add_sweep_command(app, action, team);
   add_plan_command(app, action, team);
@@ -120,6 +121,7 @@ ExitCode dispatch(int argc, const char* const* argv, sweep::Team& team) {
   for (const ExternalCommand& command : external_commands()) {
     app.add_subcommand(std::string(command.name), std::string(command.summary));
   }
+  add_report_command(*app.get_subcommand("report"), action);
   app.footer(std::string(kFooter));
   check_command_word(app, argc, argv);
   try {

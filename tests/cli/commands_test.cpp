@@ -179,5 +179,51 @@ TEST_F(CommandsTest, ProfilesOfTheUserComeFirst) {
   EXPECT_TRUE(has(run("list --profiles mine gpus").out, "My own GPU"));
 }
 
+// 32 layers of Llama 3 8B with adapters of rank 16 on 4096 -> 6144 and 4096 -> 4096. Kept as the
+// parameters they take 2 bytes beside 12 of the optimizer, 4 of them a master copy; in fp32 4 and
+// 8.
+TEST_F(CommandsTest, RunKeepsAdaptersInTheTypeThatIsStated) {
+  write("lora.yaml",
+        "format: orrery/1\nname: LoRA\n"
+        "model: {preset: llama3-8b, sequence_length: 2048,\n"
+        "        lora: {rank: 16, targets: [qkv, proj]}}\n"
+        "cluster: {gpu: h100-sxm-80gb, nodes: 1, gpus_per_node: 8}\n"
+        "layout: {sharding: none}\nbatch: {global: 8, micro: 1}\nprecision: bf16\n");
+  const auto terms = [this](const std::string& type) {
+    const Finished done = run("run --json -q --set model.lora.dtype=" + type + " lora.yaml");
+    EXPECT_EQ(done.code, 0) << done.err;
+    return Json::parse(done.out)["memory"][0]["terms"];
+  };
+  const Json narrow = terms("parameters");
+  const Json fp32 = terms("fp32");
+  const double adapters = 32.0 * 16.0 * ((4096.0 + 6144.0) + (4096.0 + 4096.0));
+  const auto bytes = [](const Json& all, const char* term) { return all[term].get<double>(); };
+  EXPECT_DOUBLE_EQ(bytes(narrow, "optimizer_bytes"), 12.0 * adapters);
+  EXPECT_DOUBLE_EQ(bytes(fp32, "optimizer_bytes"), 8.0 * adapters);
+  EXPECT_DOUBLE_EQ(bytes(fp32, "parameters_bytes") - bytes(narrow, "parameters_bytes"),
+                   2.0 * adapters);
+  EXPECT_DOUBLE_EQ(bytes(fp32, "gradients_bytes"), bytes(narrow, "gradients_bytes"));
+}
+
+// 14 bytes of each of 6.74e9 parameters wait on two hosts: 47.2 GB on each; two copies of a tier in
+// memory take twice as much, and a synchronous save nothing.
+TEST_F(CommandsTest, RunNeedsHostMemoryForTheCopiesOfSaves) {
+  write("small.yaml", small_scenario());
+  const auto reason = [this](const std::string& keys) {
+    const Finished done = run("run --json -q --trials 1 " + keys + " small.yaml");
+    const Json answer = Json::parse(done.out);
+    return answer["feasible"].get<bool>() ? std::string() : answer["reasons"][0].get<std::string>();
+  };
+  const std::string async = "--set checkpoint.mode=async --set offload.host_memory=";
+  EXPECT_EQ(reason(async + "48GB"), "");
+  EXPECT_EQ(reason(async + "47GB"),
+            "a node needs 43.9 GiB of host memory for the copies of saves, and has 43.8 GiB");
+  EXPECT_EQ(reason("--set checkpoint.mode=sync --set offload.host_memory=1GB"), "");
+  const std::string tier =
+      "--set 'checkpoint.tiers=[{medium: memory, replicas: 2}]' --set offload.host_memory=";
+  EXPECT_EQ(reason(tier + "95GB"), "");
+  EXPECT_NE(reason(tier + "94GB"), "");
+}
+
 }  // namespace
 }  // namespace orrery::cli::testing

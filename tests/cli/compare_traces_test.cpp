@@ -94,6 +94,41 @@ TEST_F(CompareTraces, ProjectsTheMeasuredFactorsOntoAnotherJob) {
   EXPECT_EQ(run("compare --project batch.micro=1 " + scenario_ + " " + scenario_).code, 2);
 }
 
+// Four nodes in place of two: the batch of 64 becomes 128, and the answer is that of compare.
+TEST_F(CompareTraces, ProjectTakesTheBatchAlongWithTheNodes) {
+  const std::string trace = trace_of(0);
+  const Finished projected =
+      run("project --trials 1 --json " + trace + " --nodes 4 --config " + scenario_);
+  ASSERT_EQ(projected.code, 0) << projected.err;
+  EXPECT_EQ(
+      projected.out,
+      compare("--json " + trace + " --project cluster.nodes=4 --project batch.global=128").out);
+  const Finished stated = run("project --trials 1 --json " + trace +
+                              " --nodes 4 --set batch.global=64 --config " + scenario_);
+  EXPECT_EQ(Json::parse(stated.out)["projection"]["changes"],
+            (Json{"cluster.nodes=4", "batch.global=64"}));
+}
+
+// Files of another program: the GPUs are those of the trace, what is missing is asked for.
+TEST_F(CompareTraces, ProjectImportsWhatDescribesTheTracedJob) {
+  write("config.json",
+        R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+            "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+            "vocab_size": 128256, "torch_dtype": "bfloat16"})");
+  write("ds.json", R"({"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4,
+                       "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}})");
+  const std::string asked = "project --trials 1 " + trace_of(0) +
+                            " --config config.json --config ds.json --nodes 4"
+                            " --here model.sequence_length=8192 --here recompute=full";
+  const Finished missing = run(asked);
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_NE(missing.err.find("--gpu NAME"), std::string::npos) << missing.err;
+  const Finished done = run(asked + " --gpu h100-sxm-80gb --network infiniband-400g");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("Projected to cluster.nodes=4, batch.global=128: "), std::string::npos)
+      << done.out;
+}
+
 TEST_F(CompareTraces, OneStepCanBeChosen) {
   EXPECT_EQ(compare("--step 2 " + trace_of(0)).code, 0);
   const Finished none = compare("--step 9 " + trace_of(0));

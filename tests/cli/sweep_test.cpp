@@ -115,6 +115,54 @@ TEST_F(SweepTest, ShowsWhereAScenarioIsWrong) {
       << done.err;
 }
 
+// The table of three parts is that of the whole sweep, byte for byte, in every form; where a part
+// has no point, too.
+TEST_F(SweepTest, JoinsPartsToTheTableOfTheWholeSweep) {
+  write("small.yaml", small_scenario());
+  const std::string sweep =
+      "sweep --vary capacity.spares=0,1 --vary layout.tp=2,3 --set batch.micro=2 small.yaml ";
+  for (const int parts : {3, 5}) {
+    for (int part = 1; part <= parts; ++part) {
+      const Finished done = run(sweep + "--shard " + std::to_string(part) + "/" +
+                                std::to_string(parts) + " -o p" + std::to_string(part) + ".json");
+      ASSERT_EQ(done.code, 0) << done.err;
+    }
+    for (const char* form : {"--format text", "--format csv", "--json"}) {
+      const Finished joined = run(std::string("sweep ") + form + " --join p*.json");
+      EXPECT_EQ(joined.code, 0) << joined.err;
+      EXPECT_EQ(joined.out, run(sweep + form).out);
+    }
+  }
+}
+
+TEST_F(SweepTest, RefusesPartsThatAreNotOneSweep) {
+  write("small.yaml", small_scenario());
+  const auto part = [this](const std::string& options, const std::string& file) {
+    EXPECT_EQ(run(kSpares + options + " --metrics goodput -o " + file).code, 0);
+  };
+  part("--shard 1/2", "a.json");
+  part("--shard 2/2", "b.json");
+  part("--shard 2/2 --trials 5", "trials.json");
+  part("--shard 2/3", "thirds.json");
+  const auto refusal = [this](const std::string& files) {
+    const Finished done = run("sweep --join " + files);
+    EXPECT_EQ(done.code, 3);
+    return done.err;
+  };
+  EXPECT_EQ(refusal("a.json"), "a.json: error: part 2 of 2 is missing\n");
+  EXPECT_EQ(refusal("a.json b.json b.json"),
+            "b.json: error: is part 2 of 2, and so is b.json (every part once)\n");
+  EXPECT_EQ(refusal("a.json trials.json"),
+            "trials.json: error: belongs to another sweep than a.json (it differs in: trials) "
+            "(parts of one sweep)\n");
+  EXPECT_EQ(refusal("a.json thirds.json"), "thirds.json: error: is part 2 of 3 (parts of 2)\n");
+  EXPECT_EQ(refusal("a.json small.yaml"),
+            "small.yaml: error: is no part of a sweep (orrery-sweep-part/1)\n");
+  EXPECT_EQ(run("sweep --vary capacity.spares=1 --shard 0/2 small.yaml").code, 2);
+  EXPECT_EQ(run("sweep --vary capacity.spares=1 --shard 3/2 small.yaml").code, 2);
+  EXPECT_EQ(run("sweep").code, 2);
+}
+
 TEST_F(SweepTest, RefusesAKeyThatAnOptionOverrules) {
   write("small.yaml", small_scenario());
   const Finished done = run("sweep --vary simulation.trials=5,10 --trials 7 small.yaml");

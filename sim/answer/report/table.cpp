@@ -180,6 +180,25 @@ std::string to_markdown(const Table& table) {
   return text + "\n";
 }
 
+std::string to_html(const Table& table) {
+  const auto line = [](std::string_view tag, const Texts& cells) {
+    std::string html = "<tr>";
+    for (const std::string& cell : cells) {
+      html += fmt::format("<{0}>{1}</{0}>", tag, xml_text(cell));
+    }
+    return html + "</tr>\n";
+  };
+  std::string html = "<table>\n" + line("th", titles_of(table));
+  for (const auto& row : table.rows) {
+    Texts cells;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      cells.push_back(shown(row[i], table.columns[i]));
+    }
+    html += line("td", cells);
+  }
+  return html + "</table>\n";
+}
+
 Json json_of(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   return text != nullptr ? Json(*text) : Json(number_in(cell));

@@ -7,6 +7,7 @@
 // ---------|--------------------------------------------------------------------------------------
 // text     | numbers in the unit of the column's dimension, "-" where there is none, bars
 // Markdown | the same, safe inside a table
+// HTML     | the same
 // CSV      | numbers in base units with all digits, empty where there is none; RFC 4180, "\n"
 // JSON     | objects by column name, numbers in base units, null where there is none
 //
@@ -55,6 +56,7 @@ struct Table {
 // Texts in columns, as many as fit on the page.
 [[nodiscard]] std::string to_text(const Table& table, const TextPage& page);
 [[nodiscard]] std::string to_markdown(const Table& table);
+[[nodiscard]] std::string to_html(const Table& table);  // one element
 [[nodiscard]] std::string to_csv(const Table& table);
 
 [[nodiscard]] nlohmann::ordered_json json_of(const Cell& cell);

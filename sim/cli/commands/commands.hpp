@@ -16,6 +16,8 @@
 // validate | how far are predictions from published measurements
 // compare  | what differs between two calibrations of a machine, two scenarios, or a prediction
 //          | and traces of the real step
+// project  | from traces and configurations of a small job: what does a larger one take
+// report   | where did the time of a run go (--post-mortem); pages with charts are orrery-gui's
 // doctor   | what is installed, what is missing
 // completion | candidates for the end of a command line: for shells
 // man      | the manual pages
@@ -44,6 +46,9 @@ void add_export_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
+void add_project_command(CLI::App& app, Action& action);
+// To the command that stands for the one of another program.
+void add_report_command(CLI::App& command, Action& action);
 // These read the commands that `app` has when they are chosen.
 void add_completion_command(CLI::App& app, Action& action);
 void add_man_command(CLI::App& app, Action& action);

@@ -62,6 +62,12 @@ void replace_by_program(CommandInfo& command, const ExternalCommand& external) {
     return;
   }
   table->name = command.name;
+  for (ArgumentInfo& option : command.options) {  // what this program does of it
+    if (!option.names.empty() && find_option(*table, option.names.back()) == nullptr) {
+      option.required = false;
+      table->options.push_back(std::move(option));
+    }
+  }
   command = *std::move(table);
 }
 

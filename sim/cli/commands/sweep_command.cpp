@@ -12,6 +12,7 @@
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/sweep/answer.hpp"
 #include "sim/answer/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/shard.hpp"
 #include "sim/answer/sweep/sweep_file.hpp"
 #include "sim/answer/sweep/sweep_report.hpp"
 #include "sim/base/error.hpp"
@@ -47,6 +48,8 @@ struct SweepOptions {
   std::string colour = "auto";
   bool json = false;
   bool resume = false;
+  std::optional<std::string> shard;
+  std::vector<std::string> join;
 };
 
 std::string read_text(const std::string& name) {
@@ -83,14 +86,21 @@ void add_command_line(const SweepOptions& options, sweep::SweepFile& file,
   file.combination.seed = file.seed.value_or(file.combination.seed);
 }
 
-std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
-                                                    sweep::SweepFile& file,
-                                                    Diagnostics& diagnostics) {
-  const auto base_of = [&](const std::string& scenario, const std::string& name) {
+// The scenario, and its text with --set.
+struct Base {
+  scenario::ScenarioTemplate base;
+  std::string text;
+};
+
+std::optional<Base> load_base(const SweepOptions& options, sweep::SweepFile& file,
+                              Diagnostics& diagnostics) {
+  const auto base_of = [&](const std::string& scenario,
+                           const std::string& name) -> std::optional<Base> {
     const auto set = with_settings(scenario, name, options.evaluation, diagnostics);
-    return set ? scenario::ScenarioTemplate::from_text(*set, name, diagnostics,
-                                                       search_for(name, options.evaluation))
-               : std::nullopt;
+    auto base = set ? scenario::ScenarioTemplate::from_text(*set, name, diagnostics,
+                                                            search_for(name, options.evaluation))
+                    : std::nullopt;
+    return base ? std::optional(Base{*std::move(base), *set}) : std::nullopt;
   };
   const std::string text = read_text(options.file);
   const std::string name = options.file == "-" ? "<stdin>" : options.file;
@@ -105,10 +115,15 @@ std::optional<scenario::ScenarioTemplate> load_base(const SweepOptions& options,
   return base_of(read_text(file.scenario.string()), file.scenario.string());
 }
 
+struct Asked {
+  sweep::Sweep sweep;
+  std::string text;  // of the scenario
+};
+
 // Nothing after errors in `diagnostics`.
-std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics& diagnostics) {
+std::optional<Asked> make_sweep(const SweepOptions& options, Diagnostics& diagnostics) {
   sweep::SweepFile file;
-  const auto base = load_base(options, file, diagnostics);
+  auto base = load_base(options, file, diagnostics);
   if (!base) {
     return std::nullopt;
   }
@@ -132,16 +147,17 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
   if (!points) {
     return std::nullopt;
   }
-  sweep::Sweep sweep{.base = *base,
+  sweep::Sweep sweep{.base = base->base,
                      .axes = std::move(file.axes),
                      .points = *std::move(points),
                      .columns = file.columns.empty() ? sweep::all_columns() : file.columns,
                      .all_metrics = file.columns.empty(),
                      .trials = file.trials,
                      .seed = file.seed,
-                     .search = search_for(base->file(), options.evaluation)};
+                     .search = search_for(base->base.file(), options.evaluation)};
   sweep::check_values(sweep, diagnostics);
-  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
+  return diagnostics.has_errors() ? std::nullopt
+                                  : std::optional(Asked{std::move(sweep), std::move(base->text)});
 }
 
 enum class SweepForm { text, csv, json };
@@ -238,8 +254,27 @@ sweep::SweepOutcome run_points(const SweepOptions& options, const sweep::Sweep& 
                            }});
 }
 
-ExitCode lead(const SweepOptions& options, const sweep::Sweep& sweep, sweep::Team& team,
-              const InterruptWatch& watch) {
+// The points of --shard, which are a part of a whole sweep.
+struct Part {
+  sweep::Sweep sweep;
+  sweep::Shard shard;
+};
+
+std::optional<Part> part_of(const SweepOptions& options, const sweep::Sweep& whole) {
+  if (!options.shard) {
+    return std::nullopt;
+  }
+  const auto shard = sweep::parse_shard(*options.shard);
+  if (!shard) {
+    throw UsageError(fmt::format("sweep: --shard {} is no part: say K/N, 1 <= K <= N, such as 3/16",
+                                 *options.shard));
+  }
+  return Part{sweep::part_of(whole, *shard), *shard};
+}
+
+ExitCode lead(const SweepOptions& options, const Asked& whole, const std::optional<Part>& part,
+              sweep::Team& team, const InterruptWatch& watch) {
+  const sweep::Sweep& sweep = part ? part->sweep : whole.sweep;
   const auto path = journal_path(options);
   std::unique_ptr<sweep::Journal> journal;
   if (path) {
@@ -257,8 +292,12 @@ ExitCode lead(const SweepOptions& options, const sweep::Sweep& sweep, sweep::Tea
                 fmt::format("interrupted after {} of {} points{}", outcome.done,
                             sweep.points.size(), journal ? "; --resume continues" : ""));
   }
-  const std::optional<ExitCode> failure = hopeless(sweep, outcome.results);
-  if (!failure) {
+  std::optional<ExitCode> failure;
+  if (part) {  // whether there is hope the whole sweep says
+    deliver(sweep::part_text(whole.sweep, whole.text, part->shard, outcome.results,
+                             std::string(program_version())),
+            options.output);
+  } else if (failure = hopeless(sweep, outcome.results); !failure) {
     deliver(page_of(options, sweep, outcome.results), options.output);
   }
   if (journal && !options.journal) {
@@ -317,41 +356,69 @@ ExitCode give_answer(const SweepOptions& options, const sweep::Sweep& sweep, swe
   return ExitCode::ok;
 }
 
-ExitCode sweep_or_answer(const SweepOptions& options, const sweep::Sweep& sweep, sweep::Team& team,
+ExitCode sweep_or_answer(const SweepOptions& options, const Asked& asked, sweep::Team& team,
                          const InterruptWatch& watch) {
   if (!options.answer.empty()) {
-    return give_answer(options, sweep, team, watch);
+    return give_answer(options, asked.sweep, team, watch);
   }
+  const std::optional<Part> part = part_of(options, asked.sweep);
   if (team.leads()) {
-    return lead(options, sweep, team, watch);
+    return lead(options, asked, part, team, watch);
   }
-  static_cast<void>(sweep::run_sweep(
-      sweep, team, {.threads = options.evaluation.threads, .stop = watch.token()}));
+  static_cast<void>(
+      sweep::run_sweep(part ? part->sweep : asked.sweep, team,
+                       {.threads = options.evaluation.threads, .stop = watch.token()}));
   return ExitCode::ok;
 }
 
+ExitCode join_parts(const SweepOptions& options) {
+  constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
+  std::vector<sweep::PartFile> files;
+  for (const std::string& name : options.join) {
+    files.push_back({name, read_file(name, kMostBytes)});
+  }
+  Diagnostics diagnostics;
+  auto joined = sweep::join_parts(files, diagnostics);
+  if (!joined) {
+    message_block(to_string(diagnostics));
+    return ExitCode::invalid;
+  }
+  joined->sweep.search = search_for(joined->sweep.base.file(), options.evaluation);
+  const std::optional<ExitCode> failure = hopeless(joined->sweep, joined->results);
+  if (!failure) {
+    deliver(page_of(options, joined->sweep, joined->results), options.output);
+  }
+  return failure.value_or(ExitCode::ok);
+}
+
 ExitCode run_sweep_command(SweepOptions& options, sweep::Team& team, InterruptWatch& watch) {
+  if (!options.join.empty()) {
+    return team.leads() ? join_parts(options) : ExitCode::ok;
+  }
+  if (options.file.empty()) {
+    throw UsageError("sweep: SCENARIO is required, or --join with the parts of a sweep");
+  }
   if (options.file == "-" && team.members() > 1) {
     throw UsageError("sweep: several processes cannot share standard input: name a file");
   }
   options.file = scenario_file(options.file, options.evaluation.quiet || !team.leads());
   Diagnostics diagnostics;
-  const auto sweep = make_sweep(options, diagnostics);
+  const auto asked = make_sweep(options, diagnostics);
   if (team.leads()) {
     message_block(to_string(diagnostics));
   }
-  if (!sweep) {
+  if (!asked) {
     return ExitCode::invalid;
   }
   Diagnostics unused;
-  if (const auto scenario = sweep->base.with(sweep->changes(0), unused)) {
+  if (const auto scenario = asked->sweep.base.with(asked->sweep.changes(0), unused)) {
     check_not_read(options.output, *scenario);
   }
   if (team.members() > 1) {
     watch.wind_up();  // the others wait to be told
   }
   try {
-    return sweep_or_answer(options, *sweep, team, watch);
+    return sweep_or_answer(options, *asked, team, watch);
   } catch (const Error&) {  // said once, by process 0
     if (team.leads()) {
       throw;
@@ -361,15 +428,21 @@ ExitCode run_sweep_command(SweepOptions& options, sweep::Team& team, InterruptWa
 }
 
 void add_points_options(CLI::App& command, SweepOptions& options) {
+  CLI::Option* scenario = command.add_option(
+      "SCENARIO", options.file,
+      "Scenario: a file or a shipped name; or a sweep in orrery-sweep/1; - reads stdin");
+  CLI::Option* vary =
+      command
+          .add_option("--vary", options.vary,
+                      "KEY=V1,V2,... or KEY=from:to:steps[:log]; any key of a scenario, repeatable")
+          ->type_name("KEY=VALUES")
+          ->allow_extra_args(false);
   command
-      .add_option("SCENARIO", options.file,
-                  "Scenario: a file or a shipped name; or a sweep in orrery-sweep/1; - reads stdin")
-      ->required();
-  command
-      .add_option("--vary", options.vary,
-                  "KEY=V1,V2,... or KEY=from:to:steps[:log]; any key of a scenario, repeatable")
-      ->type_name("KEY=VALUES")
-      ->allow_extra_args(false);
+      .add_option("--join", options.join, "The parts of a sweep, as --shard wrote them: its table")
+      ->type_name("PART...")
+      ->check(CLI::ExistingFile)
+      ->excludes(scenario)
+      ->excludes(vary);
   CLI::Option* grid = command.add_flag("--grid", options.grid, "All combinations (the default)");
   CLI::Option* zip = command.add_flag("--zip", options.zip, "The i-th values of all keys together");
   CLI::Option* random = command
@@ -425,10 +498,20 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Team& team) {
   const auto options = std::make_shared<SweepOptions>();
   add_points_options(*command, *options);
   add_answer_options(*command, *options);
-  command->add_flag("--json", options->json, "orrery-sweep-result/1");
-  command->add_option("--format", options->format, "text, csv or json; default: by the name of -o")
-      ->check(CLI::IsMember({"text", "csv", "json"}))
-      ->type_name("FORMAT");
+  CLI::Option* json = command->add_flag("--json", options->json, "orrery-sweep-result/1");
+  CLI::Option* format =
+      command
+          ->add_option("--format", options->format, "text, csv or json; default: by the name of -o")
+          ->check(CLI::IsMember({"text", "csv", "json"}))
+          ->type_name("FORMAT");
+  command
+      ->add_option("--shard", options->shard,
+                   "K/N: every N-th point from the K-th on, as a part for --join")
+      ->type_name("K/N")
+      ->excludes(json)
+      ->excludes(format)
+      ->excludes(command->get_option("--answer"))
+      ->excludes(command->get_option("--join"));
   add_output_option(*command, options->output);
   command->add_option("--journal", options->journal, "Finished points; default: FILE.journal of -o")
       ->type_name("FILE");
@@ -445,6 +528,8 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Team& team) {
       "\\\n"
       "    --metrics 'goodput,cost' -o table.csv llama3-405b-16k\n"
       "  orrery sweep --resume -o table.csv sweep.yaml\n"
+      "  orrery sweep --shard $SLURM_ARRAY_TASK_ID/16 -o part$SLURM_ARRAY_TASK_ID.json sweep.yaml\n"
+      "  orrery sweep --join part*.json -o table.csv\n"
       "  orrery sweep --answer checkpoint-interval llama3-405b-16k\n"
       "  orrery sweep --answer spot spot-70b\n"
       "  orrery sweep --answer finish-by --by 2026-12-24 llama3-70b-64h100");

@@ -13,6 +13,7 @@
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
+#include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
 
@@ -83,13 +84,30 @@ Json projection_json(const TraceComparison& asked,
            })}};
 }
 
+InputFile load_asked(const TraceComparison& asked, const EvaluationOptions& options) {
+  if (!asked.text) {
+    return std::move(load_files({asked.scenario}, options).front());
+  }
+  InputFile file;
+  file.name = asked.scenario;
+  if (const auto set = with_settings(*asked.text, file.name, options, file.diagnostics)) {
+    file.scenario =
+        scenario::load_text(*set, file.name, file.diagnostics, search_for(file.name, options));
+  }
+  if (!file.scenario) {
+    message_block(to_string(file.diagnostics));
+    file.code = ExitCode::invalid;
+  }
+  return file;
+}
+
 // The job with the keys of --project; nothing, and a message, where it cannot be.
 std::optional<evaluate::Projection> projection_of(const TraceComparison& asked,
                                                   const evaluate::MeasuredComparison& here,
                                                   const InterruptWatch& watch, ExitCode& code) {
   EvaluationOptions options = asked.evaluation;
   options.settings.insert(options.settings.end(), asked.project.begin(), asked.project.end());
-  InputFile file = std::move(load_files({asked.scenario}, options).front());
+  InputFile file = load_asked(asked, options);
   evaluate_file(file, options, {}, watch);
   if (!file.evaluation) {
     code = file.code;
@@ -214,14 +232,17 @@ std::optional<trace::GpuTraces> read_traces(const std::vector<std::string>& file
 }
 
 ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch& watch) {
+  static_cast<void>(measure_options(asked.reading));  // what is wrong with it, before the reading
+  const auto traces = read_traces(asked.traces, watch, asked.evaluation.quiet);
+  return traces ? compare_with_traces(asked, *traces, watch) : ExitCode::invalid;
+}
+
+ExitCode compare_with_traces(const TraceComparison& asked, const trace::GpuTraces& traces,
+                             const InterruptWatch& watch) {
   trace::MeasureOptions options = measure_options(asked.reading);
-  InputFile file = std::move(load_files({asked.scenario}, asked.evaluation).front());
+  InputFile file = load_asked(asked, asked.evaluation);
   if (file.scenario) {
     check_not_read(asked.output, *file.scenario);
-  }
-  const auto traces = read_traces(asked.traces, watch, asked.evaluation.quiet);
-  if (!traces) {
-    return ExitCode::invalid;
   }
   EvaluationNeeds needs;
   needs.operations = true;
@@ -230,7 +251,7 @@ ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch&
     return file.code;
   }
   options.degrees = evaluate::degrees_of(*file.evaluation);
-  const trace::MeasuredTrace measured = trace::measure(*traces, options);
+  const trace::MeasuredTrace measured = trace::measure(traces, options);
   const auto comparison =
       measured.problem.empty()
           ? evaluate::compare_measured(*file.evaluation, measured, asked.reading.step)

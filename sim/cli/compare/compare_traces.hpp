@@ -45,6 +45,7 @@ void add_trace_options(CLI::App& command, TraceOptions& options);
 
 struct TraceComparison {
   std::string scenario;
+  std::optional<std::string> text = {};  // of the scenario, where it is in no file
   std::vector<std::string> traces;
   TraceOptions reading;
   std::vector<std::string> project;  // KEY=VALUE of another job
@@ -54,6 +55,11 @@ struct TraceComparison {
 };
 
 [[nodiscard]] ExitCode compare_with_traces(const TraceComparison& comparison,
+                                           const InterruptWatch& watch);
+
+// The same with traces that were read.
+[[nodiscard]] ExitCode compare_with_traces(const TraceComparison& comparison,
+                                           const trace::GpuTraces& traces,
                                            const InterruptWatch& watch);
 
 }  // namespace orrery::cli

@@ -141,6 +141,11 @@ void start_external_command(int argc, const char* const* argv) {
     return;
   }
   std::vector<std::string> arguments(argv + 2, argv + argc);
+  if (word == "report" &&
+      std::any_of(arguments.begin(), arguments.end(),
+                  [](const std::string& one) { return one.starts_with("--post-mortem"); })) {
+    return;  // for this program
+  }
   const bool shared = !command->program.empty();
   if (shared) {
     arguments.insert(arguments.begin(), fmt::format("--{}", word));

@@ -232,6 +232,7 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
   LoggedOutages found;
   Writers writers;
   std::vector<std::vector<DatedStep>> logs;
+  std::map<std::int64_t, DatedStep> kept;
   std::set<std::int64_t> numbers;
   std::int64_t interval = 0;
   for (const ConfigFile& file : files) {
@@ -241,6 +242,10 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
       found.dated_steps += logs.back().size();
       for (const DatedStep& step : logs.back()) {
         numbers.insert(step.number);
+        const auto [last, fresh] = kept.try_emplace(step.number, step);
+        if (!fresh && step.date > last->second.date) {
+          last->second = step;
+        }
       }
     }
   }
@@ -248,6 +253,10 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
     return found;
   }
   interval = interval > 0 ? interval : interval_of(std::move(numbers));
+  found.interval = interval;
+  for (const auto& [number, step] : kept) {
+    found.kept.push_back({number, step.seconds, step.line});
+  }
   std::vector<Stretch> stretches;
   for (const std::vector<DatedStep>& log : logs) {
     Stretches of_log(found.set_back);
@@ -268,7 +277,7 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
     found.outages.push_back({seconds(std::max(0.0, before.date - begin)),
                              seconds(std::max(0.0, step.date - spent(step) - before.date)),
                              std::max<std::int64_t>(0, before.number - (step.number - interval)),
-                             step.where()});
+                             step.where(), step.number, lives[i].first.anew});
   }
   return found;
 }

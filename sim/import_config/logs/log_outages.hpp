@@ -20,6 +20,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/units.hpp"
 #include "sim/import_config/imported.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config {
 
@@ -28,6 +29,8 @@ struct LoggedOutage {
   Seconds outage;               // until training went on
   std::int64_t lost_steps = 0;  // done again
   SourceLocation where;         // of the first step afterwards
+  std::int64_t step = 0;        // its number
+  bool anew = true;             // the program began again; else it went back on its own
 };
 
 struct LoggedOutages {
@@ -35,6 +38,8 @@ struct LoggedOutages {
   Seconds length;               // from the first of them to the last
   std::vector<LoggedOutage> outages;
   std::vector<SourceLocation> set_back;  // steps before which the clock was set back
+  std::int64_t interval = 1;             // steps that a line stands for
+  std::vector<StepTime> kept;            // by number; of a step that was done again the last time
 };
 
 // Of all files that are logs, in the order of their dates. Linear in the lines of a log, times the

@@ -360,10 +360,29 @@ std::optional<double> token_rate(const ScannedLog& log, const LoggedJob& job,
 }
 
 std::optional<SlowerSteps> slower_steps(const ScannedLog& log, const std::vector<Timed>& steps) {
+  std::vector<StepTime> times;
+  for (const Timed& timed : steps) {
+    const ScannedStep& step = log.steps[timed.step];
+    times.push_back({step.number < 0 ? static_cast<std::int64_t>(timed.step) : step.number,
+                     timed.seconds, step.line});
+  }
+  return slower_steps(times);
+}
+
+LoggedJob filled(LoggedJob job, const LoggedJob& known) {
+  job.sequences = job.sequences > 0.0 ? job.sequences : known.sequences;
+  job.length = job.length > 0.0 ? job.length : known.length;
+  job.ranks = job.ranks > 0.0 ? job.ranks : known.ranks;
+  return job;
+}
+
+}  // namespace
+
+std::optional<SlowerSteps> slower_steps(std::span<const StepTime> steps) {
   const std::size_t n = steps.size();
   std::vector<double> sorted;
   sorted.reserve(n);
-  for (const Timed& step : steps) {
+  for (const StepTime& step : steps) {
     sorted.push_back(step.seconds);
   }
   std::sort(sorted.begin(), sorted.end());
@@ -386,22 +405,17 @@ std::optional<SlowerSteps> slower_steps(const ScannedLog& log, const std::vector
   if (before == 0 || 2.0 * std::exp(-6.0 * largest * largest / (all * all * (all + 1.0))) > kSure) {
     return std::nullopt;
   }
-  const auto cut = steps.begin() + static_cast<std::ptrdiff_t>(before);
-  const ScannedStep& first = log.steps[cut->step];
-  const SlowerSteps slower{first.number < 0 ? static_cast<std::int64_t>(cut->step) : first.number,
-                           first.line, seconds(median_of({steps.begin(), cut})),
-                           seconds(median_of({cut, steps.end()}))};
+  const auto median_in = [&steps](std::size_t begin, std::size_t end) {
+    std::vector<double> times;
+    for (std::size_t i = begin; i < end; ++i) {
+      times.push_back(steps[i].seconds);
+    }
+    return seconds(quantile(std::move(times), 0.5));
+  };
+  const SlowerSteps slower{steps[before].number, steps[before].line, median_in(0, before),
+                           median_in(before, n)};
   return slower.since / slower.before >= kWorthSaying ? std::optional(slower) : std::nullopt;
 }
-
-LoggedJob filled(LoggedJob job, const LoggedJob& known) {
-  job.sequences = job.sequences > 0.0 ? job.sequences : known.sequences;
-  job.length = job.length > 0.0 ? job.length : known.length;
-  job.ranks = job.ranks > 0.0 ? job.ranks : known.ranks;
-  return job;
-}
-
-}  // namespace
 
 LoggedJob job_of_log(const ScannedLog& log) {
   LoggedJob job;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,15 @@ struct SlowerSteps {
   Seconds before;         // medians
   Seconds since;
 };
+
+struct StepTime {
+  std::int64_t number = 0;
+  double seconds = 0.0;
+  int line = 0;
+};
+
+// Of steps in their order.
+[[nodiscard]] std::optional<SlowerSteps> slower_steps(std::span<const StepTime> steps);
 
 struct LoggedSteps {
   std::size_t count = 0;  // figures behind the median
