@@ -133,7 +133,6 @@ CollectiveTime nccl_collective(CollectiveKind kind, Bytes size, model::Dtype dty
   time.transfer = size / rate.bandwidth;
   time.limit = rate.limit;
   time.reason = row.reason(choice.protocol, graph);
-  time.nccl_time = choice.time;
   return time;
 }
 
