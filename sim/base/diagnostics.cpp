@@ -13,15 +13,8 @@ namespace orrery {
 namespace {
 
 std::string_view severity_word(Severity severity) {
-  switch (severity) {
-    case Severity::error:
-      return "error";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
-  }
-  return "error";
+  static constexpr std::string_view kWords[] = {"error", "warning", "note"};
+  return kWords[static_cast<std::size_t>(severity)];
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

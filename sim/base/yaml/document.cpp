@@ -309,17 +309,8 @@ std::optional<Value> parse_file(const std::filesystem::path& path, const Limits&
 }
 
 std::string_view describe(Value::Kind kind) {
-  switch (kind) {
-    case Value::Kind::null:
-      return "empty";
-    case Value::Kind::scalar:
-      return "a text";
-    case Value::Kind::sequence:
-      return "a list";
-    case Value::Kind::mapping:
-      return "a mapping";
-  }
-  return "empty";
+  static constexpr std::string_view kWords[] = {"empty", "a text", "a list", "a mapping"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 std::string display(std::string_view text) {

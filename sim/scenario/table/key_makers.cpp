@@ -53,76 +53,6 @@ bool Key::is_named(std::string_view word) const {
   return name() == word || std::ranges::find(aliases, word) != aliases.end();
 }
 
-template <>
-std::string pattern_of<kind::Count>() {
-  return fmt::format("^-?{} ?[kMBT]?$", kPositive);
-}
-
-template <>
-std::string pattern_of<kind::Number>() {
-  return fmt::format("^-?{}$", kPositive);
-}
-
-template <>
-std::string pattern_of<kind::Fraction>() {
-  return fmt::format("^-?{} ?%?$", kPositive);
-}
-
-template <>
-std::string pattern_of<kind::Boolean>() {
-  return {};
-}
-
-template <>
-std::string pattern_of<kind::Size>() {
-  return with_unit("B|kB|[MGTP]B|[KMGTP]iB");
-}
-
-template <>
-std::string pattern_of<kind::Time>() {
-  return with_unit("ns|us|ms|s|min|h|d");
-}
-
-template <>
-std::string pattern_of<kind::Bandwidth>() {
-  return with_unit("[kMGT]?bps|[MGT]bit/s|[kMGTP]?B/s|[KMGT]iB/s");
-}
-
-template <>
-std::string pattern_of<kind::EventRate>() {
-  return with_unit("/(s|min|h|d)");
-}
-
-template <>
-std::string pattern_of<kind::PriceRate>() {
-  return fmt::format("^(\\${} ?[kMBT]?/(s|min|h|d)|0( ?/(s|min|h|d))?)$", kPositive);
-}
-
-template <>
-std::string pattern_of<kind::Money>() {
-  return fmt::format("^(\\${}( ?[kMBT])?|0)$", kPositive);
-}
-
-template <>
-std::string pattern_of<kind::Power>() {
-  return with_unit("[kM]?W");
-}
-
-template <>
-std::string pattern_of<kind::CarbonIntensity>() {
-  return with_unit("k?g/kWh");
-}
-
-template <>
-std::string pattern_of<kind::Date>() {
-  return "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z)?$";
-}
-
-template <>
-std::string pattern_of<kind::StepsOrDuration>() {
-  return fmt::format("^({0} ?[kMBT]? ?steps?|{0} ?(ns|us|ms|s|min|h|d))$", kPositive);
-}
-
 namespace {
 
 template <typename K>
@@ -152,50 +82,49 @@ Form number_form(const yaml::Range<typename K::Type>& range, FormKind form_kind)
   return form;
 }
 
-}  // namespace
-
-#define ORRERY_QUANTITY_FORM(K)                                \
-  template <>                                                  \
-  Form form_of<kind::K>(const yaml::Range<kind::K::Type>& r) { \
-    return quantity_form<kind::K>(r);                          \
-  }
-
-ORRERY_QUANTITY_FORM(Size)
-ORRERY_QUANTITY_FORM(Time)
-ORRERY_QUANTITY_FORM(Bandwidth)
-ORRERY_QUANTITY_FORM(EventRate)
-ORRERY_QUANTITY_FORM(PriceRate)
-ORRERY_QUANTITY_FORM(Money)
-ORRERY_QUANTITY_FORM(Power)
-ORRERY_QUANTITY_FORM(CarbonIntensity)
-ORRERY_QUANTITY_FORM(Date)
-ORRERY_QUANTITY_FORM(StepsOrDuration)
-
-#undef ORRERY_QUANTITY_FORM
-
-template <>
-Form form_of<kind::Count>(const yaml::Range<std::int64_t>& range) {
-  return number_form<kind::Count>(range, FormKind::integer);
-}
-
-template <>
-Form form_of<kind::Number>(const yaml::Range<double>& range) {
-  return number_form<kind::Number>(range, FormKind::number);
-}
-
-template <>
-Form form_of<kind::Fraction>(const yaml::Range<double>& range) {
-  return number_form<kind::Fraction>(range, FormKind::number);
-}
-
-template <>
-Form form_of<kind::Boolean>(const yaml::Range<bool>&) {
+Form flag_form() {
   Form form;
   form.kind = FormKind::boolean;
   form.name = kind::Boolean::kWhat;
   form.example = kind::Boolean::kExample;
   return form;
 }
+
+}  // namespace
+
+#define ORRERY_FORM(K, form, pattern)                                               \
+  template <>                                                                       \
+  std::string pattern_of<kind::K>() {                                               \
+    return pattern;                                                                 \
+  }                                                                                 \
+  template <>                                                                       \
+  Form form_of<kind::K>([[maybe_unused]] const yaml::Range<kind::K::Type>& range) { \
+    return form;                                                                    \
+  }
+#define ORRERY_QUANTITY(K, pattern) ORRERY_FORM(K, quantity_form<kind::K>(range), pattern)
+
+ORRERY_FORM(Count, number_form<kind::Count>(range, FormKind::integer),
+            fmt::format("^-?{} ?[kMBT]?$", kPositive))
+ORRERY_FORM(Number, number_form<kind::Number>(range, FormKind::number),
+            fmt::format("^-?{}$", kPositive))
+ORRERY_FORM(Fraction, number_form<kind::Fraction>(range, FormKind::number),
+            fmt::format("^-?{} ?%?$", kPositive))
+ORRERY_FORM(Boolean, flag_form(), {})
+ORRERY_QUANTITY(Size, with_unit("B|kB|[MGTP]B|[KMGTP]iB"))
+ORRERY_QUANTITY(Time, with_unit("ns|us|ms|s|min|h|d"))
+ORRERY_QUANTITY(Bandwidth, with_unit("[kMGT]?bps|[MGT]bit/s|[kMGTP]?B/s|[KMGT]iB/s"))
+ORRERY_QUANTITY(EventRate, with_unit("/(s|min|h|d)"))
+ORRERY_QUANTITY(PriceRate,
+                fmt::format("^(\\${} ?[kMBT]?/(s|min|h|d)|0( ?/(s|min|h|d))?)$", kPositive))
+ORRERY_QUANTITY(Money, fmt::format("^(\\${}( ?[kMBT])?|0)$", kPositive))
+ORRERY_QUANTITY(Power, with_unit("[kM]?W"))
+ORRERY_QUANTITY(CarbonIntensity, with_unit("k?g/kWh"))
+ORRERY_QUANTITY(Date, "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z)?$")
+ORRERY_QUANTITY(StepsOrDuration,
+                fmt::format("^({0} ?[kMBT]? ?steps?|{0} ?(ns|us|ms|s|min|h|d))$", kPositive))
+
+#undef ORRERY_QUANTITY
+#undef ORRERY_FORM
 
 Form words_form(std::vector<std::string> words) {
   Form form;

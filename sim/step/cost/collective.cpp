@@ -133,7 +133,6 @@ CollectiveTime nccl_collective(CollectiveKind kind, Bytes size, model::Dtype dty
   time.transfer = size / rate.bandwidth;
   time.limit = rate.limit;
   time.reason = row.reason(choice.protocol, graph);
-  time.nccl_time = choice.time;
   return time;
 }
 
@@ -337,21 +336,9 @@ Cost collective_cost(CollectiveKind kind, Bytes bytes_per_rank_in, Bytes bytes_t
 namespace {
 
 std::string_view name_of(model::CollectiveKind kind) {
-  switch (kind) {
-    case model::CollectiveKind::all_reduce:
-      return "all-reduce";
-    case model::CollectiveKind::all_gather:
-      return "all-gather";
-    case model::CollectiveKind::reduce_scatter:
-      return "reduce-scatter";
-    case model::CollectiveKind::all_to_all:
-      return "all-to-all";
-    case model::CollectiveKind::broadcast:
-      return "broadcast";
-    case model::CollectiveKind::send_receive:
-      break;
-  }
-  return "send/receive";
+  static constexpr std::string_view kNames[] = {"all-reduce", "all-gather", "reduce-scatter",
+                                                "all-to-all", "broadcast",  "send/receive"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string table_line(model::CollectiveKind kind, Bytes size, model::Dtype dtype,

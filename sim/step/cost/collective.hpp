@@ -66,7 +66,6 @@ struct GroupFabric {
   Seconds cross_rail_latency;  // of a message to another rail, beyond inter_latency
   bool pxn = false;            // bytes for other rails change the GPU before they leave the node
   SourceKind link_source = SourceKind::datasheet;
-  SourceKind nic_source = SourceKind::given;
 };
 
 // Wires of a group, from its placement. `ranks` >= 2.
@@ -86,7 +85,6 @@ struct CollectiveTime {
   BytesPerSecond bandwidth;  // algorithm bandwidth of the transfer
   std::string_view limit;    // what bounds the transfer
   std::string_view reason;   // why this algorithm and protocol
-  Seconds nccl_time;         // what NCCL's own table expects; 0 for direct exchanges
   bool crosses_nodes = false;
   double crossing = 0.0;        // bytes out of one node per byte of S; of exchanges those of a rank
   bool fabric_reduces = false;  // SHARP: once up and once down, whatever the group

@@ -4,21 +4,10 @@ namespace orrery::cost {
 
 namespace {
 
-// Strength of a kind of source, weakest first.
+// Strength by SourceKind: assumed < datasheet < published < measured < given.
 constexpr int strength(SourceKind kind) {
-  switch (kind) {
-    case SourceKind::assumed:
-      return 0;
-    case SourceKind::datasheet:
-      return 1;
-    case SourceKind::published:
-      return 2;
-    case SourceKind::measured:
-      return 3;
-    case SourceKind::given:
-      return 4;
-  }
-  return 0;
+  constexpr int kStrength[] = {3, 2, 1, 0, 4};
+  return kStrength[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace

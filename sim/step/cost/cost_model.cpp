@@ -120,82 +120,53 @@ std::optional<NetworkUse> CostModel::network_use(model::CollectiveKind kind,
                                                  Bytes bytes_per_rank_in, Bytes bytes_total,
                                                  model::Dtype dtype,
                                                  const layout::GroupPlacement& group) const {
-  return collective_use(kind, bytes_per_rank_in, bytes_total, dtype, group, gpu_, software_,
-                        cluster_);
+  if (group.ranks <= 1) {
+    return std::nullopt;
+  }
+  const CollectiveTime time = collective_time(kind, bytes_per_rank_in, bytes_total, dtype, group,
+                                              gpu_, cluster_, software_.ring_nic_exponent.value());
+  if (!time.crosses_nodes) {
+    return std::nullopt;
+  }
+  const bool direct =
+      kind == model::CollectiveKind::all_to_all || kind == model::CollectiveKind::send_receive;
+  return NetworkUse{.pattern = direct                ? NetworkPattern::exchange
+                               : time.fabric_reduces ? NetworkPattern::in_switches
+                                                     : NetworkPattern::ring,
+                    .bytes = nccl_bytes(kind, bytes_per_rank_in, bytes_total) * time.crossing,
+                    .alone = stack_transfer(time, kind, group, software_, cluster_)};
 }
 
 std::optional<NetworkUse> CostModel::network_use(const model::CollectiveOp& op,
                                                  const Placements& placements) const {
   const layout::GroupPlacement& group = placement_of(op.axis, placements);
-  if (op.routing) {
-    return hierarchical_exchange_use(exchange_bytes(*op.routing, group), group, gpu_, software_,
-                                     cluster_);
+  if (!op.routing) {
+    return network_use(op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, group);
   }
-  return network_use(op.kind, op.bytes_per_rank_in, op.bytes_total, op.dtype, group);
-}
-
-std::optional<NetworkUse> CostModel::network_use(Bytes bytes,
-                                                 const layout::HopPlacement& hop) const {
-  return transfer_use(bytes, hop, gpu_, software_, cluster_);
-}
-
-Cost CostModel::optimizer_step(double parameters) const {
-  return optimizer_cost(parameters, gpu_, software_);
-}
-
-using model::CollectiveKind;
-
-std::optional<NetworkUse> collective_use(CollectiveKind kind, Bytes bytes_per_rank_in,
-                                         Bytes bytes_total, model::Dtype dtype,
-                                         const layout::GroupPlacement& group,
-                                         const hardware::GpuProfile& gpu,
-                                         const hardware::SoftwareProfile& software,
-                                         const hardware::ClusterSpec& cluster) {
+  const ExchangeBytes bytes = exchange_bytes(*op.routing, group);
   if (group.ranks <= 1) {
     return std::nullopt;
   }
-  const CollectiveTime time = collective_time(kind, bytes_per_rank_in, bytes_total, dtype, group,
-                                              gpu, cluster, software.ring_nic_exponent.value());
-  if (!time.crosses_nodes) {
-    return std::nullopt;
-  }
-  NetworkUse use;
-  if (kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_receive) {
-    use.pattern = NetworkPattern::exchange;
-  } else {
-    use.pattern = time.fabric_reduces ? NetworkPattern::in_switches : NetworkPattern::ring;
-  }
-  use.bytes = nccl_bytes(kind, bytes_per_rank_in, bytes_total) * time.crossing;
-  use.alone = stack_transfer(time, kind, group, software, cluster);
-  return use;
-}
-
-std::optional<NetworkUse> hierarchical_exchange_use(const ExchangeBytes& bytes,
-                                                    const layout::GroupPlacement& group,
-                                                    const hardware::GpuProfile& gpu,
-                                                    const hardware::SoftwareProfile& software,
-                                                    const hardware::ClusterSpec& cluster) {
-  if (group.ranks <= 1) {
-    return std::nullopt;
-  }
-  const CollectiveTime time = hierarchical_exchange_time(bytes, group, gpu, cluster);
+  const CollectiveTime time = hierarchical_exchange_time(bytes, group, gpu_, cluster_);
   if (!time.crosses_nodes) {
     return std::nullopt;
   }
   return NetworkUse{NetworkPattern::exchange, bytes.over_network,
-                    time.transfer / exchange_efficiency(time, software).value()};
+                    time.transfer / exchange_efficiency(time, software_).value()};
 }
 
-std::optional<NetworkUse> transfer_use(Bytes bytes, const layout::HopPlacement& hop,
-                                       const hardware::GpuProfile& gpu,
-                                       const hardware::SoftwareProfile& software,
-                                       const hardware::ClusterSpec& cluster) {
-  const TransferTime time = transfer_time(bytes, hop, gpu, cluster);
+std::optional<NetworkUse> CostModel::network_use(Bytes bytes,
+                                                 const layout::HopPlacement& hop) const {
+  const TransferTime time = transfer_time(bytes, hop, gpu_, cluster_);
   if (!time.crosses_nodes) {
     return std::nullopt;
   }
   return NetworkUse{NetworkPattern::message, bytes,
-                    time.transfer / software.network_efficiency.value()};
+                    time.transfer / software_.network_efficiency.value()};
+}
+
+Cost CostModel::optimizer_step(double parameters) const {
+  return optimizer_cost(parameters, gpu_, software_);
 }
 
 }  // namespace orrery::cost

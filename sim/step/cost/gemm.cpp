@@ -33,23 +33,14 @@ constexpr std::array<double, 3> kMisalignedBatched = {13.0, 3.0, 5.4};  // 2, 4,
 // Wider types that can stand in, nearest first.
 using Substitutes = std::array<Dtype, 4>;
 
-constexpr Substitutes substitutes(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp4:
-      return {Dtype::fp8, Dtype::bf16, Dtype::fp16, Dtype::fp32};
-    case Dtype::fp8:
-      return {Dtype::bf16, Dtype::fp16, Dtype::tf32, Dtype::fp32};
-    case Dtype::bf16:
-      return {Dtype::fp16, Dtype::tf32, Dtype::fp32, Dtype::fp32};
-    case Dtype::fp16:
-      return {Dtype::bf16, Dtype::tf32, Dtype::fp32, Dtype::fp32};
-    case Dtype::tf32:
-      return {Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp16};
-    case Dtype::fp32:
-      break;
-  }
-  return {Dtype::tf32, Dtype::bf16, Dtype::fp16, Dtype::fp16};
-}
+constexpr std::array<Substitutes, 6> kSubstitutes = {
+    {// by Dtype
+     {Dtype::tf32, Dtype::bf16, Dtype::fp16, Dtype::fp16},
+     {Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp16},
+     {Dtype::fp16, Dtype::tf32, Dtype::fp32, Dtype::fp32},
+     {Dtype::bf16, Dtype::tf32, Dtype::fp32, Dtype::fp32},
+     {Dtype::bf16, Dtype::fp16, Dtype::tf32, Dtype::fp32},
+     {Dtype::fp8, Dtype::bf16, Dtype::fp16, Dtype::fp32}}};
 
 // What the memory adds to `compute`. The tiles of a group are few: one that loads or stores is not
 // hidden by another that computes, but it is hidden where the tensor cores fill and drain.
@@ -210,7 +201,7 @@ const hardware::GemmRate& gemm_rate(const hardware::GpuProfile& gpu, Dtype dtype
     return *rate;
   }
   substituted = true;
-  for (const Dtype other : substitutes(dtype)) {
+  for (const Dtype other : kSubstitutes[static_cast<std::size_t>(dtype)]) {
     if (const hardware::GemmRate* rate = gpu.find_gemm(other)) {
       return *rate;
     }

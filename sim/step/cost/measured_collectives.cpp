@@ -187,9 +187,6 @@ MeasuredRatio measured_ratio(const CollectiveQuery& query, ModelTime model) {
       break;
     }
     const double value = log_ratio(query, *near.table, model);
-    if (i == 0) {
-      result.nearest_ratio = std::exp(value);
-    }
     sum += weight * value;
     weights += weight;
   }

@@ -50,7 +50,6 @@ struct MeasuredRatio {
   double ratio = 1.0;
   const hardware::CollectiveTable* nearest = nullptr;
   double distance = 0.0;         // of the nearest
-  double nearest_ratio = 1.0;    // measured / model of the nearest
   bool tables_of_class = false;  // whether any table has this class of links and operation
 };
 

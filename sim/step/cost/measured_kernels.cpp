@@ -81,46 +81,33 @@ double neighbour_factor(const std::array<NearPoint, kNeighbours>& near, double t
   return std::exp(sum / weights);
 }
 
-Precision precision_of(model::Dtype dtype, model::Fp8Scaling scaling) {
-  switch (dtype) {
-    case model::Dtype::fp32:
-      return Precision::fp32;
-    case model::Dtype::tf32:
-      return Precision::tf32;
-    case model::Dtype::bf16:
-      return Precision::bf16;
-    case model::Dtype::fp16:
-      return Precision::fp16;
-    case model::Dtype::fp4:
-      return Precision::nvfp4;
-    case model::Dtype::fp8:
-      break;
-  }
-  switch (scaling) {
-    case model::Fp8Scaling::block:
-      return Precision::fp8_block;
-    case model::Fp8Scaling::rowwise:
-      return Precision::fp8_row;
-    case model::Fp8Scaling::mx:
-      return Precision::mxfp8;
-    default:
-      return Precision::fp8_tensor;
-  }
+// What a precision of a case is in the words of the model, by Precision. A tensor with one scale
+// is looked up however that scale is found.
+struct PrecisionWords {
+  model::Dtype dtype;
+  model::Fp8Scaling scaling = model::Fp8Scaling::delayed;
+};
+
+constexpr PrecisionWords kPrecisionWords[] = {{model::Dtype::fp32},
+                                              {model::Dtype::tf32},
+                                              {model::Dtype::bf16},
+                                              {model::Dtype::fp16},
+                                              {model::Dtype::fp8},
+                                              {model::Dtype::fp8, model::Fp8Scaling::rowwise},
+                                              {model::Dtype::fp8, model::Fp8Scaling::block},
+                                              {model::Dtype::fp8, model::Fp8Scaling::mx},
+                                              {model::Dtype::fp4, model::Fp8Scaling::nvfp4}};
+
+const PrecisionWords& words_of(Precision precision) {
+  return kPrecisionWords[static_cast<std::size_t>(precision)];
 }
 
-model::Fp8Scaling scaling_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp8_row:
-      return model::Fp8Scaling::rowwise;
-    case Precision::fp8_block:
-      return model::Fp8Scaling::block;
-    case Precision::mxfp8:
-      return model::Fp8Scaling::mx;
-    case Precision::nvfp4:
-      return model::Fp8Scaling::nvfp4;
-    default:
-      return model::Fp8Scaling::delayed;
-  }
+Precision precision_of(model::Dtype dtype, model::Fp8Scaling scaling) {
+  const auto same = std::ranges::find_if(kernels::kPrecisions, [&](Precision precision) {
+    const PrecisionWords& words = words_of(precision);
+    return words.dtype == dtype && (dtype != model::Dtype::fp8 || words.scaling == scaling);
+  });
+  return same == kernels::kPrecisions.end() ? Precision::fp8_tensor : *same;
 }
 
 // The role that comes nearest where a role was not measured.
@@ -165,35 +152,12 @@ KernelPrediction predict_moved(const KernelSeries& series, Bytes moved, Seconds 
 
 }  // namespace
 
-model::Dtype dtype_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return model::Dtype::fp32;
-    case Precision::tf32:
-      return model::Dtype::tf32;
-    case Precision::bf16:
-      return model::Dtype::bf16;
-    case Precision::fp16:
-      return model::Dtype::fp16;
-    case Precision::nvfp4:
-      return model::Dtype::fp4;
-    default:
-      return model::Dtype::fp8;
-  }
-}
+model::Dtype dtype_of(Precision precision) { return words_of(precision).dtype; }
 
 std::string_view to_string(Reach reach) {
-  switch (reach) {
-    case Reach::exact:
-      return "exact";
-    case Reach::interpolated:
-      return "interpolated";
-    case Reach::extrapolated:
-      return "extrapolated";
-    case Reach::launch_floor:
-      break;
-  }
-  return "launch floor";
+  static constexpr std::string_view kNames[] = {"exact", "interpolated", "extrapolated",
+                                                "launch floor"};
+  return kNames[static_cast<std::size_t>(reach)];
 }
 
 Seconds line_time(const hardware::KernelLine& line, Flop work, Bytes moved) {
@@ -255,7 +219,7 @@ std::optional<model::GemmOp> gemm_of(const KernelCase& call) {
                        .k = call.extents[first + 2],
                        .batch = grouped ? call.extents[0] : 1,
                        .dtype = dtype_of(call.precision),
-                       .scaling = scaling_of(call.precision),
+                       .scaling = words_of(call.precision).scaling,
                        .grouped = grouped,
                        .accumulates = accumulates};
 }

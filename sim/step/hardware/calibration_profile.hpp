@@ -143,13 +143,6 @@ struct CalibrationProfile {
 //
 //   time = median * clock / step_clock     products and attention
 //   time = median                          all other kernels, whose memory has a clock of its own
-//
-// symbol     | meaning                                                        | unit | origin
-// -----------|----------------------------------------------------------------|------|---------
-// median     | of the sustained samples of a case, measured alone             | s    | measured
-// clock      | of the multiprocessors while those were taken                  | MHz  | measured
-// step_clock | of a step, whose other kernels draw less power than products   | MHz  | profile
-//            | (calibrate/profile/kernel_points.hpp says how it is found)     |      |
 
 inline constexpr std::string_view kStepClock = "step_clock_mhz";  // among the derived figures
 

@@ -136,47 +136,27 @@ const OperationRow& row_of(Operation operation) {
 std::string_view to_string(Operation operation) { return row_of(operation).name; }
 
 std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::none:
-      return "";
-    case Role::forward:
-      return "forward";
-    case Role::backward:
-      return "backward";
-    case Role::fprop:
-      return "fprop";
-    case Role::dgrad:
-      return "dgrad";
-    case Role::wgrad:
-      return "wgrad";
-    case Role::wgrad_accumulate:
-      return "wgrad_accumulate";
-  }
-  return "";  // not reached: every enumerator returns above
+  static constexpr std::string_view kNames[] = {"",      "forward", "backward",        "fprop",
+                                                "dgrad", "wgrad",   "wgrad_accumulate"};
+  return kNames[static_cast<std::size_t>(role)];
 }
 
+namespace {
+
+struct PrecisionRow {
+  std::string_view name;
+  double element_bytes;
+};
+
+// By Precision.
+constexpr PrecisionRow kPrecisionRows[] = {
+    {"fp32", 4.0},    {"tf32", 4.0},      {"bf16", 2.0},  {"fp16", 2.0}, {"fp8_tensor", 1.0},
+    {"fp8_row", 1.0}, {"fp8_block", 1.0}, {"mxfp8", 1.0}, {"nvfp4", 0.5}};
+
+}  // namespace
+
 std::string_view to_string(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return "fp32";
-    case Precision::tf32:
-      return "tf32";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::fp16:
-      return "fp16";
-    case Precision::fp8_tensor:
-      return "fp8_tensor";
-    case Precision::fp8_row:
-      return "fp8_row";
-    case Precision::fp8_block:
-      return "fp8_block";
-    case Precision::mxfp8:
-      return "mxfp8";
-    case Precision::nvfp4:
-      return "nvfp4";
-  }
-  return "";  // not reached: every enumerator returns above
+  return kPrecisionRows[static_cast<std::size_t>(precision)].name;
 }
 
 bool is_collective(Operation operation) { return operation >= Operation::all_reduce; }
@@ -186,22 +166,7 @@ bool is_memory_bound(Operation operation) {
 }
 
 Bytes element_bytes(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-    case Precision::tf32:
-      return bytes(4.0);
-    case Precision::bf16:
-    case Precision::fp16:
-      return bytes(2.0);
-    case Precision::fp8_tensor:
-    case Precision::fp8_row:
-    case Precision::fp8_block:
-    case Precision::mxfp8:
-      return bytes(1.0);
-    case Precision::nvfp4:
-      return bytes(0.5);
-  }
-  return bytes(0.0);  // not reached: every enumerator returns above
+  return bytes(kPrecisionRows[static_cast<std::size_t>(precision)].element_bytes);
 }
 
 std::int64_t extent(const KernelCase& kernel, std::string_view axis) {

@@ -210,19 +210,8 @@ bool is_cast(Part part) {
 Part part_of(const Op& op) { return std::visit(PartVisitor{}, op); }
 
 Bytes bytes_per_element(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp32:
-    case Dtype::tf32:
-      return bytes(4.0);
-    case Dtype::bf16:
-    case Dtype::fp16:
-      return bytes(2.0);
-    case Dtype::fp8:
-      return bytes(1.0);
-    case Dtype::fp4:
-      return bytes(0.5);
-  }
-  return bytes(0.0);  // not reached: every enumerator returns above
+  static constexpr double kBytes[] = {4.0, 4.0, 2.0, 2.0, 1.0, 0.5};  // by Dtype
+  return bytes(kBytes[static_cast<std::size_t>(dtype)]);
 }
 
 Flop flop_count(const GemmOp& op) { return flop(product(2, op.m, op.n, op.k, op.batch)); }

@@ -8,13 +8,6 @@
 // With sequence parallelism norms, residuals and dropout work on T / t tokens, and the pair
 // all-gather + reduce-scatter takes the place of the all-reduce (same volume).
 //
-// symbol | meaning                                    | unit      | origin
-// -------|--------------------------------------------|-----------|--------------------
-// b      | micro_batch: sequences of one micro-batch  | sequences | scenario
-// t      | tensor degree                              | ranks     | layout
-// c      | context degree                             | ranks     | layout
-// e, et  | expert and expert-tensor degree            | ranks     | layout
-//
 // Shards that do not divide evenly are rounded up (padding). Key/value heads are copied when there
 // are fewer of them than tensor ranks. Collectives appear only for degrees above one.
 //
@@ -125,12 +118,12 @@ inline constexpr std::array<RecomputeModuleWord, 9> kRecomputeModuleWords = {
      {"moe", [](RecomputeModules& modules) { modules.moe = true; }}}};
 
 struct ShardContext {
-  std::int64_t micro_batch = 1;
-  std::int64_t tensor = 1;
+  std::int64_t micro_batch = 1;  // b sequences
+  std::int64_t tensor = 1;       // t
   bool sequence_parallel = false;
-  std::int64_t context = 1;
-  std::int64_t expert = 1;
-  std::int64_t expert_tensor = 1;
+  std::int64_t context = 1;        // c
+  std::int64_t expert = 1;         // e
+  std::int64_t expert_tensor = 1;  // et
   ContextMethod context_method = ContextMethod::all_gather;
   bool context_balanced = true;  // zigzag: every rank has the same share of a causal mask
 

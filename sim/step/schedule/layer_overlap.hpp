@@ -11,12 +11,6 @@
 //   combine_b > mlp_b > dispatch_b > attention_b > combine_b of the next layer down
 // Weight gradients (_w) wait for their stream only.
 //
-// symbol          | meaning                                                 | unit | origin
-// ----------------|---------------------------------------------------------|------|-----------
-// forward_layers  | MoE layers of the chunk that runs forward               | -    | stage plan
-// backward_layers | MoE layers of the chunk that runs backward              | -    | stage plan
-// early release   | attention_b before mlp_f: frees memory, exposes all-to-all | - | software
-//
 // With unequal counts the pairs come first, then the other layers alone. The weight gradient of the
 // last backward layer's attention runs last of all. Assumption: every layer of the chunk is MoE.
 // Source: Megatron-LM model_chunk_schedule_plan.py and combined_1f1b.py, revision d98e8a64.

@@ -2,12 +2,6 @@
 
 // Candidate moments of peak memory on a device: those of its list that no other moment exceeds.
 //
-// symbol    | meaning                                                        | unit | origin
-// ----------|----------------------------------------------------------------|------|--------
-// live      | micro-batches in flight, by chunk of the device                | -    | list
-// chunk     | the chunk that runs backward at that moment; absent: a forward | -    | list
-// gradients | chunks between their first backward and their last release     | -    | list
-//
 // A moment exceeds another when it holds as many of every chunk, the gradients of every chunk, and
 // runs a backward of the same chunk (or the other is a forward, which needs less). Whatever the
 // chunks weigh, the peak is at one of the moments listed here.
@@ -24,9 +18,9 @@
 namespace orrery::schedule {
 
 struct LiveMoment {
-  std::vector<std::int32_t> live;
-  std::optional<std::int16_t> chunk;
-  std::vector<bool> gradients;
+  std::vector<std::int32_t> live;     // micro-batches in flight, by chunk of the device
+  std::optional<std::int16_t> chunk;  // that runs backward then; absent: a forward
+  std::vector<bool> gradients;        // by chunk: between its first backward and last release
 
   friend bool operator==(const LiveMoment&, const LiveMoment&) = default;
 };

@@ -327,7 +327,6 @@ class StepGraphBuilder {
       return explain(*cycle);
     }
     auto& graph = std::get<StepGraph>(finished);
-    graph.last_tasks = std::move(last_tasks_);
     return std::move(graph);
   }
 

@@ -15,12 +15,6 @@
 // join             | zero                                | all devices: global gradient norm
 // optimizer        | device                              | join
 //
-// symbol  | meaning                                                      | unit | origin
-// --------|--------------------------------------------------------------|------|-------------
-// buckets | groups of layers of a chunk with their own communication     | -    | caller
-// prefetch| gathers that may run ahead of the bucket that computes       | -    | software
-// delay   | index into `messages`: latency of that class of message      | -    | this graph
-//
 // An operation is one task unless communication interleaves with it: then it is one task per
 // bucket, forward in the order 0..B-1, backward in reverse. Overlapped steps are never split.
 //   gathers per use                        -> every F, B and I
@@ -130,9 +124,8 @@ struct TaskClass {
 
 struct StepGraph {
   engine::TaskGraph graph;
-  std::vector<StepTask> tasks;     // by TaskId; those of one resource in the order they run
-  std::vector<Message> messages;   // by delay index, and of every send_receive task
-  std::vector<TaskId> last_tasks;  // by device: its last forward or backward
+  std::vector<StepTask> tasks;    // by TaskId; those of one resource in the order they run
+  std::vector<Message> messages;  // by delay index, and of every send_receive task
 
   // As classify_tasks() fills them.
   std::vector<TaskClass> classes;

@@ -59,7 +59,6 @@ class TaskWriter {
   // The class of messages over this hop, made on first use. Devices must be neighbours.
   std::int32_t message_class(const Message& message);
 
-  // Without `last_tasks`.
   [[nodiscard]] std::variant<StepGraph, engine::DependencyCycle> finish() &&;
 
  private:
