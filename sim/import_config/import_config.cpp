@@ -126,6 +126,7 @@ class Importing {
       settle(draft_, pending_, diagnostics_);
     }
     take_steps(logs_, draft_, diagnostics_);
+    check_task(pending_, alone, draft_, diagnostics_);
     if (alone) {
       ask_for_arguments(main->file, draft_, pending_);
     }
@@ -370,6 +371,7 @@ class Importing {
       }
       check_printed_counts(pending_, *result_.model, draft_, diagnostics_);
     }
+    check_card(pending_, draft_, diagnostics_);
     std::string name = options_.name;
     if (name.empty() && !result_.files.empty()) {
       const std::filesystem::path path = result_.files.front().name;
