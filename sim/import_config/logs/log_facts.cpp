@@ -379,21 +379,20 @@ void check_printed_counts(const Pending& pending, const ImportedModel& model, co
       continue;
     }
     const bool of_rank = printed.what == CountOf::rank || printed.what == CountOf::fullest_rank;
+    const bool embeddings = printed.what == CountOf::embeddings;
+    const std::string known =
+        embeddings ? fmt::format("{} rows of {}", draft.count("model.vocab_size").value_or(0),
+                                 draft.count("model.hidden_size").value_or(0))
+                   : std::to_string(model.parameters);
     diagnostics.error(
         printed.origin.where, printed.origin.key,
-        fmt::format(
-            "the log prints {} parameters{}, but the model of these files "
-            "has {}{}: it is another {}",
-            printed.value,
-            of_rank && counts.shards() > 1.0      ? " on a rank"
-            : printed.what == CountOf::embeddings ? " of embeddings"
-                                                  : "",
-            model.parameters,
-            printed.what == CountOf::embeddings
-                ? fmt::format(", {} rows of {}", draft.count("model.vocab_size").value_or(0),
-                              draft.count("model.hidden_size").value_or(0))
-                : "",
-            printed.what == CountOf::fullest_rank ? "model or layout" : "model"));
+        fmt::format("the log prints {} parameters{}, but the model of these files "
+                    "has {}: it is another {}",
+                    printed.value,
+                    embeddings                         ? " of embeddings"
+                    : of_rank && counts.shards() > 1.0 ? " on a rank"
+                                                       : "",
+                    known, printed.what == CountOf::fullest_rank ? "model or layout" : "model"));
     return;
   }
   if (const auto sum = counts.wrong_sum()) {
@@ -431,7 +430,7 @@ std::string card_word(std::string_view name) {
 
 }  // namespace
 
-void check_task(const Pending& pending, bool alone, const Draft& draft, Diagnostics& diagnostics) {
+void check_task(const Pending& pending, bool told, const Draft& draft, Diagnostics& diagnostics) {
   if (!pending.task) {
     return;
   }
@@ -440,7 +439,7 @@ void check_task(const Pending& pending, bool alone, const Draft& draft, Diagnost
     diagnostics.error(task.where, task.shown,
                       "is printed by reinforcement, which generates text between steps: a scenario "
                       "cannot express it");
-  } else if (alone && draft.find("model.reference") == nullptr) {
+  } else if (!told && draft.find("model.reference") == nullptr) {
     diagnostics.error(
         task.where, task.shown,
         "is printed by preference tuning, whose batch is of pairs, mostly beside a "

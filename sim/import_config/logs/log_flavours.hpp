@@ -80,8 +80,8 @@ void check_printed_counts(const Pending& pending, const ImportedModel& model, co
                           Diagnostics& diagnostics);
 
 // An error where the log tells of another task than to continue texts, and no file of its arguments
-// says which. `alone`: as for read_log_facts.
-void check_task(const Pending& pending, bool alone, const Draft& draft, Diagnostics& diagnostics);
+// says which (`told`).
+void check_task(const Pending& pending, bool told, const Draft& draft, Diagnostics& diagnostics);
 
 // An error where the GPU that the log describes is not that of the scenario.
 void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics);
