@@ -20,8 +20,9 @@ namespace orrery::import_config {
 
 namespace {
 
-// Of a percentage with two digits behind the point, as a share.
+// Of figures with two digits behind the point: a percentage, as a share, and GiB.
 constexpr double kHalfDigit = 0.00005;
+constexpr double kHalfCent = 0.005;
 
 struct Slot {
   std::string_view key;
@@ -123,7 +124,9 @@ void read_log_facts(const ScannedLog& log, const std::string& file, bool alone, 
     SourceItem item;
     item.shown = "memory";
     item.where = {file, log.memory.line, 1};
-    pending.cards.push_back({"", log.memory.gib, kHalfDigit / log.memory.share, read_from(item)});
+    pending.cards.push_back({"", log.memory.gib,
+                             (kHalfDigit + kHalfCent / log.memory.gib) / log.memory.share,
+                             read_from(item)});
   }
   const double batch = batch_of_steps(log);
   if (batch >= 1.0) {

@@ -84,23 +84,29 @@ bool names_program(const ShellWord& word) {
 
 bool is_mpi(std::string_view name) { return is_among(name, {"mpirun", "mpiexec", "orterun"}); }
 
-// The words from a starter of programs (srun, mpirun, a container) to what it starts: their options
-// are none of the program's.
+bool is_starter(std::string_view name) {
+  return is_mpi(name) || is_among(name, {"srun", "docker", "podman", "nerdctl", "singularity",
+                                         "apptainer", "enroot", "kubectl", "conda", "uv", "numactl",
+                                         "nsys", "ncu", "timeout", "sudo", "ray"});
+}
+
+// From a starter of programs (srun, mpirun, a container) to what it starts: the options between are
+// none of the program's. Twice the end where nothing is started so.
 std::pair<std::size_t, std::size_t> starter_of(const std::vector<ShellWord>& words) {
-  const auto begin = std::find_if(words.begin(), words.end(), [](const ShellWord& word) {
-    const std::string_view name = file_name(word.text);
-    return is_mpi(name) || is_among(name, {"srun", "docker", "podman", "nerdctl", "singularity",
-                                           "apptainer", "enroot", "kubectl", "conda", "uv",
-                                           "numactl", "nsys", "ncu", "timeout", "sudo", "ray"});
-  });
-  const auto program = std::find_if(begin, words.end(), [](const ShellWord& word) {
-    const std::string_view name = file_name(word.text);
-    return word.text.starts_with("./") || is_among(name, {"bash", "sh"}) ||
-           (names_program(word) && !is_mpi(name) && name != "srun");
-  });
-  return program == words.end() ? std::pair(words.size(), words.size())
-                                : std::pair(static_cast<std::size_t>(begin - words.begin()),
-                                            static_cast<std::size_t>(program - words.begin()));
+  std::size_t starter = words.size();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view name = file_name(words[i].text);
+    const bool argument = i > 0 && words[i - 1].text.starts_with("-");
+    const bool here = words[i].text.starts_with("./") && !argument &&
+                      words[i].text.find(':') == std::string::npos;
+    if (starter == words.size() && !argument && is_starter(name)) {
+      starter = i;
+    } else if (here || is_among(name, {"bash", "sh"}) ||
+               (names_program(words[i]) && !is_starter(name))) {
+      return starter < i ? std::pair(starter, i) : std::pair(words.size(), words.size());
+    }
+  }
+  return {words.size(), words.size()};
 }
 
 // mpirun's counts, with one dash as a rule: of processes, and of those on a host.

@@ -113,8 +113,8 @@ TEST(ContradictedLog, SaysWhichGpuItRanOn) {
   EXPECT_NE(
       problems(card_line("NVIDIA A100-SXM4-80GB with 79.15GiB"), "47.59GiB(60.09%)").find("A100"),
       std::string::npos);
-  // A use that is printed in two digits only leaves the card open.
-  EXPECT_EQ(problems("", "0.81GiB(0.97%)"), "");
+  // So little leaves the card open.
+  EXPECT_EQ(problems("", "0.01GiB(0.01%)"), "");
 }
 
 TEST(ContradictedLog, TakesWhatItDoesNotPrintFromTheFileBesideIt) {

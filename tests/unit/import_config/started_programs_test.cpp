@@ -61,6 +61,16 @@ TEST(StartedPrograms, AreToldTheirOwnUnknownOptions) {
   EXPECT_EQ(imported.problems().find("--gpus"), std::string::npos);
 }
 
+// Words behind the program are its own, also those that are the names of starters.
+TEST(StartedPrograms, AreNoStartersThemselves) {
+  const Imported imported = import_texts(
+      {{"run.sh",
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --tensorboard-dir ray --num-layers 32 "
+        "--bf16 --hidden-size 64 --save ./checkpoints\n"}});
+  EXPECT_EQ(imported.value("model.num_layers"), "32");
+  EXPECT_EQ(imported.value("model.hidden_size"), "64");
+}
+
 // What a command names is to be given; it is never guessed.
 TEST(StartedPrograms, NameTheFilesThatSayTheirSettings) {
   struct Command {
