@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "sim/base/text/text.hpp"
 #include "sim/base/units.hpp"
@@ -69,6 +70,23 @@ void read_offload(Import& import, bool optional) {
   }
 }
 
+// Of a section over those of `fsdp`; of two the one that says no.
+std::pair<std::string, const SourceItem*> named_strategy(SourceKeys& keys,
+                                                         const std::string& options) {
+  std::string strategy = options;
+  const SourceItem* from = keys.find("fsdp");
+  for (const std::string_view name :
+       {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
+        "fsdp_config.fsdp_reshard_after_forward", "fsdp_config.reshard_after_forward"}) {
+    const auto text = keys.text(name);
+    if (text && (strategy == options || lower_case(*text) == "false")) {
+      strategy = lower_case(*text);
+      from = keys.find(name);
+    }
+  }
+  return {strategy, from};
+}
+
 }  // namespace
 
 // FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4, HYBRID_SHARD_ZERO2 or 5,
@@ -88,18 +106,8 @@ void read_fsdp(Import& import) {
     options.clear();
   }
   const auto second = first_of(import, {"fsdp_config.fsdp_version", "fsdp_version"});
-  std::string strategy = options;
-  const SourceItem* from = keys.find("fsdp");
-  for (const std::string_view name :
-       {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
-        "fsdp_config.fsdp_reshard_after_forward", "fsdp_config.reshard_after_forward"}) {
-    const auto text = keys.text(name);
-    if (text && (strategy == options || lower_case(*text) == "false")) {
-      strategy = lower_case(*text);
-      from = keys.find(name);
-    }
-  }
-  const auto is = [&strategy](std::string_view word, std::string_view digit) {
+  const auto [strategy, from] = named_strategy(keys, options);
+  const auto is = [&strategy = strategy](std::string_view word, std::string_view digit) {
     return strategy.find(word) != std::string::npos || strategy == digit;
   };
   const bool half = is("hybrid_shard_zero2", "5");

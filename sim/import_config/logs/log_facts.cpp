@@ -58,7 +58,9 @@ SourceItem item_of(const ScannedFact& fact, const std::string& file) {
 void read_fact(const ScannedFact& fact, const std::string& file, Draft& draft, Pending& pending) {
   const SourceItem item = item_of(fact, file);
   if (fact.key == fact::kGpu) {
-    draft.leave_open("cluster.gpu", item, fmt::format("the log says `{}`", fact.value));
+    draft.leave_open(
+        "cluster.gpu", item,
+        fmt::format("the log says `{}`", fact.value.substr(0, fact.value.find(" with "))));
     pending.cards.push_back(
         {fact.value, number_behind(fact.value, " with ").value_or(0.0), 0.0, read_from(item)});
     return;

@@ -28,7 +28,7 @@ std::string megatron_log(const std::string& behind_first) {
   text += "--------------- arguments ---------------\n";
   for (const char* argument : {"num_layers ..... 32",
                                "hidden_size .... 4096",
-                               "ffn_hidden_size  14336",
+                               "ffn_hidden_size .... 14336",
                                "num_attention_heads ... 32",
                                "group_query_attention . True",
                                "num_query_groups ... 8",
