@@ -44,8 +44,8 @@
 // large tile would: fitted 0.76 on the A100 points, where 4096 x 1024 x 4096 (128 tiles on 108 SMs)
 // runs at 60 % of the rate of 4096 x 1536 x 4096. cuBLAS on Hopper has tiles of 192, too, as in
 // nvjet_hsh_192x192 (NVIDIA/Fuser, issue 3137): with them the best shapes published for GH200, H100
-// and H200 are met to 3.5 %, without to 7.3 %. Its kernels of fp32 are volta_sgemm_128x128 and _128x64. A deep product may be split along K into parts of at
-// least 8,192. The two products of unfused attention (attention_scores, attention_context) take
+// and H200 are met to 3.5 %, without to 7.3 %. Its kernels of fp32 are volta_sgemm_128x128 and
+// volta_sgemm_128x64. A deep product may be split along K into parts of at least 8,192. The two products of unfused attention (attention_scores, attention_context) take
 // attention_efficiency instead of the GEMM one and are bound by compute or by the traffic of the
 // scores.
 //

@@ -61,8 +61,8 @@ TEST(Gemm, WaveRatioIsWholeWavesOverNeededTiles) {
   EXPECT_NEAR(wave_ratio(gemm(1024, 9216, 4096), h100), 3.0 * 132.0 / 288.0, 1e-12);
 }
 
-// Products of fp32 operands run without tensor cores, in tiles of at most 128 x 128: 1024 x 1024 has
-// 64 of them for 108 SMs, where 32 of 256 x 128 would leave more than half of them idle.
+// Products of fp32 operands run without tensor cores, in tiles of at most 128 x 128: 1024 x 1024
+// has 64 of them for 108 SMs, where 32 of 256 x 128 would leave more than half of them idle.
 TEST(Gemm, WithoutTensorCoresTilesAreSmaller) {
   const auto a100 = testing::gpu_profile("a100-sxm-80gb");
   model::GemmOp op = gemm(1024, 1024, 4096);
