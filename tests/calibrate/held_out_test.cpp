@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/profile/line_fit.hpp"
+#include "calibrate/profile/kernel_points.hpp"
 #include "sim/cost/gemm.hpp"
 #include "sim/cost/measured_kernels.hpp"
 #include "sim/validate/rows/data_row.hpp"

@@ -1,4 +1,4 @@
-#include "calibrate/profile/line_fit.hpp"
+#include "calibrate/profile/kernel_points.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "calibrate/fit/profile_text.hpp"
 #include "calibrate/fit/stack_fit.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/evaluate/catalog.hpp"

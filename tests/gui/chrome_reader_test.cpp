@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gui/timeline/chrome/chrome_events.hpp"
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/export/chrome_trace.hpp"

@@ -1,4 +1,4 @@
-#include "calibrate/plan/step_cases.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
 
 #include <gtest/gtest.h>
 
