@@ -55,7 +55,7 @@ if(ORRERY_CUDA)
   target_compile_options(orrery_cuda_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:$<TARGET_PROPERTY:orrery_flags,INTERFACE_COMPILE_OPTIONS>>")
 
-  # Headers only: the libraries are opened when they are needed (kernels/device/status.hpp).
+  # Headers only: the libraries are opened when they are needed (kernels/device/runtime.hpp).
   foreach(library IN ITEMS NCCL CUDNN)
     string(TOLOWER ${library}.h header)
     find_path(ORRERY_${library}_INCLUDE ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS})

@@ -10,16 +10,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "calibrate/command/reports.hpp"
-#include "calibrate/plan/step_cases.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/profile/build_profile.hpp"
-#include "calibrate/samples/sample_journal.hpp"
-#include "calibrate/sweep/sweep_notes.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "calibrate/sweep/sweep_runner.hpp"
 #include "calibrate/sweep/timing_protocol.hpp"
 #include "calibrate/validate/step_program.hpp"
@@ -198,10 +193,9 @@ bool is_collective(const Sample& sample) {
 }
 
 bool any_evidence(const Measurements& measurements, bool (*wanted)(const Sample&)) {
-  return std::any_of(measurements.samples.begin(), measurements.samples.end(),
-                     [wanted](const Sample& sample) {
-                       return sample.supported && !sample.functional && wanted(sample);
-                     });
+  return std::ranges::any_of(measurements.samples, [wanted](const Sample& sample) {
+    return sample.supported && !sample.functional && wanted(sample);
+  });
 }
 
 bool is_kernel(const Sample& sample) { return !is_collective(sample); }

@@ -17,7 +17,7 @@
 #ifdef ORRERY_WITH_DEVICE
 #include "calibrate/measure/device_bench.hpp"
 #include "calibrate/validate/device_step.hpp"
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #endif
 #ifdef ORRERY_WITH_COLLECTIVES
 #endif

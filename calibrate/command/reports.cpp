@@ -1,4 +1,3 @@
-#include "calibrate/command/reports.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 
 #include "calibrate/command/calibrate_command.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/profile/kernel_points.hpp"
 #include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/percent.hpp"
@@ -62,7 +60,7 @@ FamilyRates family_of(const Kind& kind, const std::vector<const Sample*>& sample
       family.implementation = "mixed";
     }
   }
-  const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+  const auto [low, high] = std::ranges::minmax_element(rates);
   family.low = *low;
   family.high = *high;
   family.median = summarise(rates).median;
@@ -81,9 +79,8 @@ void add_anchor(const Sample& sample, SweepSummary& summary) {
 
 // Rates of copies set the measure for everything that only moves bytes.
 void compare_with_copies(std::vector<FamilyRates>& families) {
-  const auto copy = std::find_if(families.begin(), families.end(), [](const FamilyRates& family) {
-    return family.name.starts_with("copy ");
-  });
+  const auto copy = std::ranges::find_if(
+      families, [](const FamilyRates& family) { return family.name.starts_with("copy "); });
   if (copy == families.end()) {
     return;
   }
@@ -101,7 +98,7 @@ double spread(const std::vector<double>& values) {
   if (values.size() < 2) {
     return 0.0;
   }
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const auto [low, high] = std::ranges::minmax_element(values);
   return (*high - *low) / summarise(values).median;
 }
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "calibrate/fit/generalisation.hpp"
-#include "calibrate/fit/profile_text.hpp"
+#include "calibrate/fit/stack_fit.hpp"
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
@@ -93,8 +93,8 @@ std::vector<std::size_t> worst_first(const FitReport& report) {
   const auto size = [&report](std::size_t i) {
     return std::abs(scored(*report.chosen.rows[i], report.after[i]).relative_error());
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&size](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  std::ranges::stable_sort(order,
+                           [&size](std::size_t a, std::size_t b) { return size(a) > size(b); });
   return order;
 }
 
@@ -232,8 +232,8 @@ constexpr std::array kLeaveOuts = {LeaveOut::none, LeaveOut::model, LeaveOut::gp
                                    LeaveOut::count};
 
 LeaveOut leave_out_of(const std::string& name) {
-  return *std::find_if(kLeaveOuts.begin(), kLeaveOuts.end(),
-                       [&name](LeaveOut kind) { return to_string(kind) == name; });
+  return *std::ranges::find_if(kLeaveOuts,
+                               [&name](LeaveOut kind) { return to_string(kind) == name; });
 }
 
 void add_options(CLI::App& app, CommandOptions& options) {
@@ -344,8 +344,7 @@ Selection chosen_rows(const CommandOptions& options, const Observations& observa
         fmt::format("fit: no rows; the files have the stacks {}", fmt::join(known, ", ")));
   }
   chosen.profile = options.profile.empty() ? *profiles.begin() : options.profile;
-  chosen.own = std::all_of(chosen.rows.begin(), chosen.rows.end(),
-                           [](const Observation* row) { return row->own; });
+  chosen.own = std::ranges::all_of(chosen.rows, [](const Observation* row) { return row->own; });
   if (options.profile.empty() && profiles.size() > 1) {
     throw cli::UsageError(fmt::format("fit: the stacks have several profiles ({}): say --profile",
                                       fmt::join(profiles, ", ")));

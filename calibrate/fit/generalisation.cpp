@@ -1,13 +1,18 @@
 #include "calibrate/fit/generalisation.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "sim/answer/report/table.hpp"
 #include "sim/base/check.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/base/quantile.hpp"
+#include "sim/base/text/json_text.hpp"
+#include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::fit {
 
@@ -54,8 +59,7 @@ std::vector<Fold> make_folds(const Rows& rows, LeaveOut kind) {
   }
   for (const Observation* row : rows) {
     const std::string name = fold_of(*row, kind);
-    auto fold = std::find_if(folds.begin(), folds.end(),
-                             [&name](const Fold& known) { return known.name == name; });
+    auto fold = std::ranges::find(folds, name, &Fold::name);
     if (fold == folds.end()) {
       folds.push_back({.name = name, .train = {}, .test = {}});
       fold = folds.end() - 1;
@@ -106,7 +110,7 @@ CrossValidation cross_validate(const Rows& rows, const Rows& scored_only, LeaveO
   FitSettings quick = settings;
   quick.axis_search = false;
   const auto left_out = [&scored_only](const Observation* row) {
-    return std::find(scored_only.begin(), scored_only.end(), row) != scored_only.end();
+    return std::ranges::find(scored_only, row) != scored_only.end();
   };
   for (Fold& fold : make_folds(rows, kind)) {
     std::erase_if(fold.train, left_out);
@@ -117,7 +121,7 @@ CrossValidation cross_validate(const Rows& rows, const Rows& scored_only, LeaveO
     const std::vector<double> predicted = predict(fold.test, profile, settings.threads);
     result.folds.push_back({fold.name, statistics(fold.test, predicted)});
     for (std::size_t i = 0; i < fold.test.size(); ++i) {
-      const auto at = std::find(rows.begin(), rows.end(), fold.test[i]) - rows.begin();
+      const auto at = std::ranges::find(rows, fold.test[i]) - rows.begin();
       result.predicted[static_cast<std::size_t>(at)] = predicted[i];
     }
   }
@@ -165,8 +169,7 @@ void score_fits(ProfileRows& group, const SoftwareProfile& centre, const FitSett
   Rows used;
   std::copy_if(group.rows.begin(), group.rows.end(), std::back_inserter(used),
                [&group](const Observation* row) {
-                 return std::find(group.suspicious.begin(), group.suspicious.end(), row) ==
-                        group.suspicious.end();
+                 return std::ranges::find(group.suspicious, row) == group.suspicious.end();
                });
   const StackFit fit = fit_stack(used, group.profile, centre, settings);
   group.refitted = predict(group.rows, fit.profile, settings.threads);
@@ -278,7 +281,7 @@ std::vector<SoftwareProfile> one_of_each_family(const std::vector<SoftwareProfil
   };
   std::vector<SoftwareProfile> families;
   for (const SoftwareProfile& profile : profiles) {
-    if (std::none_of(families.begin(), families.end(), [&](const SoftwareProfile& other) {
+    if (std::ranges::none_of(families, [&](const SoftwareProfile& other) {
           return rates(other) == rates(profile);
         })) {
       families.push_back(profile);
@@ -315,9 +318,8 @@ SoftwareProfile shared_defaults(const SoftwareProfile& start,
 std::vector<SoftwareProfile> profiles_of(const Observations& observations) {
   std::vector<SoftwareProfile> profiles;
   for (const Observation& row : observations.rows) {
-    const bool known =
-        std::any_of(profiles.begin(), profiles.end(),
-                    [&row](const SoftwareProfile& p) { return p.name == row.software; });
+    const bool known = std::ranges::any_of(
+        profiles, [&row](const SoftwareProfile& p) { return p.name == row.software; });
     if (!known) {
       profiles.push_back(*row.run.software);
     }
@@ -349,6 +351,126 @@ Generalisation generalisation(const Observations& observations, const FitSetting
   }
   add_gpus(groups, result);
   return result;
+}
+
+namespace {
+
+using validate::Statistics;
+
+std::string cell(const std::optional<Statistics>& score) {
+  return score ? percent_cell(score->mape) : "-";
+}
+
+// Mean over the stacks that have the score: every stack weighs the same.
+class Mean {
+ public:
+  void add(const std::optional<Statistics>& score) {
+    sum_ += score ? score->mape : 0.0;
+    count_ += score ? 1.0 : 0.0;
+  }
+
+  [[nodiscard]] std::string text() const {
+    return count_ > 0.0 ? fmt::format("**{}**", percent_cell(sum_ / count_)) : "-";
+  }
+
+ private:
+  double sum_ = 0.0;
+  double count_ = 0.0;
+};
+
+// A stack with several profiles has a line for each: the profile tells them apart.
+const std::string& line_name(const Generalisation& result, const StackScore& stack) {
+  const auto lines = std::ranges::count(result.stacks, stack.stack, &StackScore::stack);
+  return lines > 1 ? stack.profile : stack.stack;
+}
+
+std::string stack_table(const Generalisation& result) {
+  report::Table table = report::table_of({"stack", "n", "shipped", "refitted", "model out", "p90",
+                                          "bias", "GPU out", "stack out", "at a bound"});
+  Mean shipped;
+  Mean refitted;
+  Mean model_out;
+  Mean gpu_out;
+  Mean stack_out;
+  for (const StackScore& stack : result.stacks) {
+    shipped.add(stack.shipped);
+    refitted.add(stack.refitted);
+    model_out.add(stack.model_out);
+    gpu_out.add(stack.gpu_out);
+    stack_out.add(stack.stack_out);
+    const bool counts = stack.model_out && stack.model_fold == LeaveOut::count;
+    table.add(line_name(result, stack), stack.shipped.n, cell(stack.shipped), cell(stack.refitted),
+              cell(stack.model_out) + (counts ? " (GPU counts)" : ""),
+              stack.model_out ? percent_cell(stack.model_out->p90) : "-",
+              stack.model_out ? signed_percent_cell(stack.model_out->bias) : "-",
+              cell(stack.gpu_out), cell(stack.stack_out),
+              fmt::format("{}", fmt::join(stack.at_bounds, ", ")));
+  }
+  return to_markdown(table) +
+         fmt::format("| **mean over stacks** | | {} | {} | {} | | | {} | {} | |\n", shipped.text(),
+                     refitted.text(), model_out.text(), gpu_out.text(), stack_out.text());
+}
+
+std::string gpu_table(const Generalisation& result) {
+  report::Table table =
+      report::table_of({"GPU never fitted", "n", "MAPE", "p90", "bias", "stacks"});
+  for (const GpuScore& gpu : result.gpus) {
+    table.add(gpu.gpu, gpu.gpu_out.n, percent_cell(gpu.gpu_out.mape), percent_cell(gpu.gpu_out.p90),
+              signed_percent_cell(gpu.gpu_out.bias),
+              fmt::format("{}", fmt::join(gpu.stacks, ", ")));
+  }
+  return to_markdown(table);
+}
+
+Json score_json(const std::optional<Statistics>& score) {
+  return score ? json_of(*score) : Json(nullptr);
+}
+
+Json stack_json(const StackScore& stack) {
+  return {{"stack", stack.stack},
+          {"profile", stack.profile},
+          {"model_fold", to_string(stack.model_fold)},
+          {"shipped", score_json(stack.shipped)},
+          {"refitted", score_json(stack.refitted)},
+          {"model_out", score_json(stack.model_out)},
+          {"gpu_out", score_json(stack.gpu_out)},
+          {"stack_out", score_json(stack.stack_out)},
+          {"at_bounds", stack.at_bounds}};
+}
+
+Json gpu_json(const GpuScore& gpu) {
+  return {{"gpu", gpu.gpu}, {"stacks", gpu.stacks}, {"gpu_out", score_json(gpu.gpu_out)}};
+}
+
+Json row_json(const RowScore& score) {
+  const Observation& row = *score.row;
+  const auto predicted = [](double time) {
+    return time > 0.0 ? std::optional(time) : std::nullopt;
+  };
+  return {{"id", row.id},
+          {"stack", row.stack},
+          {"profile", row.software},
+          {"gpu", row.gpu},
+          {"model", row.model},
+          {"gpus", row.gpus},
+          {"measured", row.measured},
+          {"shipped", predicted(score.shipped)},
+          {"model_out", predicted(score.model_out)},
+          {"gpu_out", predicted(score.gpu_out)},
+          {"stack_out", predicted(score.stack_out)}};
+}
+
+}  // namespace
+
+std::string to_markdown(const Generalisation& result) {
+  return stack_table(result) + "\n" + gpu_table(result);
+}
+
+std::string to_json(const Generalisation& result) {
+  return json_text({{"schema", "orrery-generalisation/1"},
+                    {"stacks", json_list(result.stacks, stack_json)},
+                    {"gpus", json_list(result.gpus, gpu_json)},
+                    {"rows", json_list(result.rows, row_json)}});
 }
 
 }  // namespace orrery::fit

@@ -32,7 +32,7 @@ namespace orrery::fit {
 // and neither does a start that they have shaped: the fit starts from `centre` and is pulled there.
 
 [[nodiscard]] inline bool named(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 enum class LeaveOut { none, model, gpu, source, count };

@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "sim/base/check.hpp"
 
@@ -168,9 +167,7 @@ void Search::search_axes(State& best, const std::vector<Index>& live) {
                                                      : VectorXd::Zero(best.z.size());
       }
       states.push_back(evaluate({inside(together)}).front());
-      const auto least = std::min_element(
-          states.begin(), states.end(),
-          [](const State& a, const State& b) { return a.objective < b.objective; });
+      const auto least = std::ranges::min_element(states, {}, &State::objective);
       if (!(least->objective < best.objective * (1.0 - kWorthwhile))) {
         break;
       }

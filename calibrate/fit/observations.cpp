@@ -24,9 +24,8 @@ constexpr std::string_view kStepTime = "measured.step_time";
 // The measured step in seconds; the block leaves the scenario, so no prediction can look at it.
 std::optional<double> take_measured(scenario::Scenario& scenario, Diagnostics& diagnostics) {
   const std::vector<scenario::MeasuredText> measured = std::exchange(scenario.measured, {});
-  const auto entry =
-      std::find_if(measured.begin(), measured.end(),
-                   [](const scenario::MeasuredText& text) { return text.metric == "step_time"; });
+  const auto entry = std::ranges::find_if(
+      measured, [](const scenario::MeasuredText& text) { return text.metric == "step_time"; });
   if (entry == measured.end()) {
     diagnostics.error({scenario.file}, std::string(kStepTime),
                       "is missing: there is nothing to fit to", "measured: {step_time: 12.3s}");

@@ -4,20 +4,11 @@
 //
 //   residual of a row = log(predicted / measured); every stack weighs the same
 //
-// symbol    | meaning                                                            | unit | origin
-// ----------|--------------------------------------------------------------------|------|--------
-// start     | coefficients before the fit, and those that are not free           | -    | profile
-// centre    | where the prior pulls: the start, or the shared defaults           | -    | caller
-// error     | one standard deviation of a fitted coefficient, relative on a      | 1    | rows
-//           | logarithmic scale, else absolute                                   |      |
-// effect    | root mean square change of log(predicted) for one prior deviation  | 1    | rows
-//
 // A coefficient that the rows cannot identify (deviation above kUnidentified of the prior's) or
 // that ends on a bound is reported as such: it is an assumption, not a finding. Nothing is per row.
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,15 +104,10 @@ void add_own_run(const std::filesystem::path& file, const std::string& text,
 // The coefficients of a software profile that step times may determine: those of
 // stack_coefficients.hpp that have bounds for a fit.
 //
-// symbol | meaning                                                      | unit          | origin
-// -------|--------------------------------------------------------------|---------------|---------
-// value  | the coefficient                                              | s, byte or 1  | profile
-// u      | log(value + offset), or value on a linear scale              | 1             | computed
-// lower  | bounds of physics: a fit that ends on one means that a       | as value      | table
-// upper  | mechanism is missing, so it is printed                       |               |
-// sigma  | how far the value may move from its centre before the rows   | as u          | table
-//        | have to pay for it: one standard deviation                   |               |
-// z      | (u - u(centre)) / sigma, what the search moves               | 1             | computed
+//   u = log(value + offset), or value on a linear scale;  z = (u - u(centre)) / sigma is moved
+//
+// sigma: how far a value may move from its centre before the rows have to pay for it. A fit that
+// ends on a bound of physics shows that a mechanism is missing, so it is printed.
 //
 // neutral: an optional coefficient that a profile leaves out is fitted only when it is asked for by
 // name. The offset lets a coefficient whose centre is 0 move. Coefficients of the GPU profile are
@@ -173,8 +159,8 @@ struct FittedCoefficient {
   const FitKey* key;
   double start;
   double fitted;
-  double error = 0.0;
-  double effect = 0.0;
+  double error = 0.0;   // one standard deviation, relative on a logarithmic scale, else absolute
+  double effect = 0.0;  // rms change of log(predicted) for one deviation of the prior
   Bound bound = Bound::none;
   bool identified = true;
 };
@@ -203,5 +189,29 @@ using Rows = std::vector<const Observation*>;
 [[nodiscard]] StackFit fit_stack(const Rows& rows, const hardware::SoftwareProfile& start,
                                  const hardware::SoftwareProfile& centre,
                                  const FitSettings& settings);
+
+// Writes fitted values into the text of a profile in place; order and comments stay as they are.
+//
+// The block of each changed key (`key:` and the indented lines below it, or one line with a flow
+// mapping) is written anew with value, source, citation and residual; a key that the file lacks is
+// appended. Keys whose value did not move keep their block.
+
+struct NewValue {
+  std::string key;
+  std::string value;      // with its unit
+  std::string source;     // measured, published, assumed
+  std::string citation;   // one line, any text
+  double residual = 0.0;  // 0: none
+};
+
+[[nodiscard]] std::string with_new_values(std::string_view file,
+                                          const std::vector<NewValue>& values);
+
+// The profile under another name, which no alias of the first one and no layout leads to.
+[[nodiscard]] std::string with_name(std::string_view file, std::string_view name);
+
+// What the old citation of `key` explained beside where the number came from: the text after the
+// parenthesis of "fitted to ... (...): why". "" when there is none.
+[[nodiscard]] std::string explanation_in(std::string_view file, std::string_view key);
 
 }  // namespace orrery::fit

@@ -13,47 +13,104 @@
 // One more format is one more row and one more file; it writes into Findings.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "calibrate/import/log_text.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/model/op.hpp"
 
 namespace orrery::calibration_import {
 
+// Cleans a line of a program's log: strips colours, launchers' prefixes and carriage returns, and
+// keeps the precision that a number was printed with.
+//
+//   a number printed as 12.34 lies in 12.34 -+ half_step, half_step = 0.5 x 10^-2
+//
+// Prefixes seen: `0: ` (srun -l), `[1,0]<stdout>:` (mpirun --tag-output), `[0] `, and words in
+// front of a row (timestamps, pods), which the reader of rows steps over.
+
+struct LogFile {
+  std::string name;  // as given by the user
+  std::string text;
+};
+
+struct PrintedNumber {
+  double value = 0.0;
+  double half_step = 0.0;
+};
+
+// The line without ANSI escapes, control characters and a launcher's prefix; tabs become spaces.
+[[nodiscard]] std::string clean_line(std::string_view line);
+
+// All lines, cleaned; line i + 1 of the file is at i.
+[[nodiscard]] std::vector<std::string> clean_lines(std::string_view text);
+
+// Split at blanks. The views live as long as `line`.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
+
+// The whole word is a decimal integer, or nothing.
+[[nodiscard]] std::optional<std::int64_t> whole_integer(std::string_view word);
+
+// The whole word is a finite decimal number, or nothing.
+[[nodiscard]] std::optional<PrintedNumber> printed_number(std::string_view word);
+
+// The text after `marker`, blanks trimmed, or nothing when the line lacks it.
+[[nodiscard]] std::optional<std::string_view> text_after(std::string_view line,
+                                                         std::string_view marker);
+
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+// The part of a path behind the last slash.
+[[nodiscard]] std::string_view base_name(std::string_view path);
+
+// 8GiB, 64MiB, 1000B: exact, as profiles write sizes.
+[[nodiscard]] std::string exact_size(std::int64_t bytes);
+
+// Lenient reading of third-party JSON: a value of the expected type, or none.
+//
+// Programs write numbers as strings ("55.6"), booleans as "true", not-a-number as "nan"; a missing
+// key and a value of another type are the same here: nothing.
+
+using ParsedJson = nlohmann::json;
+
+// The whole file, or nothing after a diagnostic with the line at which it stops being JSON.
+[[nodiscard]] std::optional<ParsedJson> parse_json(const LogFile& file, Diagnostics& diagnostics);
+
+// True when the text begins like an object or list and holds `"key"`.
+[[nodiscard]] bool looks_like_json_with(const LogFile& file, std::string_view key);
+
+// nullptr when the value is no object or has no such key.
+[[nodiscard]] const ParsedJson* member(const ParsedJson& value, std::string_view key);
+
+[[nodiscard]] std::string text_member(const ParsedJson& value, std::string_view key);
+[[nodiscard]] std::optional<double> number_of(const ParsedJson& value);
+[[nodiscard]] std::optional<double> number_member(const ParsedJson& value, std::string_view key);
+[[nodiscard]] std::optional<std::int64_t> integer_member(const ParsedJson& value,
+                                                         std::string_view key);
+
 // Contents of an nccl-tests log: one record per test, whatever the format it came in.
 //
 //   algbw = size / time,  busbw = algbw x factor
+//   factor: 2 (n-1)/n all-reduce; (n-1)/n all-gather, reduce-scatter and all-to-all; 1 broadcast
+//   and send/receive (PERFORMANCE.md of nccl-tests)
 //
-// symbol | meaning                                                      | unit  | origin
-// -------|--------------------------------------------------------------|-------|-------
-// size   | nccl-tests' size column: the larger buffer of a rank; for    | byte  | log
-//        | all-gather and the like the total over ranks                 |       |
-// time   | mean of one operation                                        | us    | log
-// algbw  | as printed, two decimals or fewer                            | GB/s  | log
-// busbw  | as printed                                                   | GB/s  | log
-// factor | 2 (n-1)/n all-reduce; (n-1)/n all-gather, reduce-scatter and | 1     | nccl-tests
-//        | all-to-all; 1 broadcast and send/receive                     |       | PERFORMANCE.md
-// wrong  | elements that failed the check; none where it did not run    | -     | log
-//
-// What a log does not state stays empty: rig_facts.hpp asks the user for it.
+// What a log does not state stays empty: import_report.hpp asks the user for it.
 
 struct LogTiming {
-  PrintedNumber time;  // us
-  PrintedNumber algbw;
+  PrintedNumber time;   // us, mean of one operation
+  PrintedNumber algbw;  // GB/s, as printed: two decimals or fewer
   PrintedNumber busbw;
-  std::optional<double> wrong;
+  std::optional<double> wrong;  // elements that failed the check; absent: it did not run
 };
 
 struct LogRow {
   SourceLocation where;
-  std::string place;  // inside a JSON file, as results[3]; else empty
-  std::int64_t size = 0;
+  std::string place;      // inside a JSON file, as results[3]; else empty
+  std::int64_t size = 0;  // bytes of the larger buffer of a rank, of a gather the total over ranks
   std::int64_t count = 0;
   std::string type;
   std::string redop;  // "none" where the operation does not add
@@ -162,5 +219,48 @@ void read_nccl_csv(const LogFile& file, Findings& findings, Diagnostics& diagnos
 void read_nccl_text(const LogFile& file, Findings& findings, Diagnostics& diagnostics);
 void read_nvbandwidth_json(const LogFile& file, Findings& findings, Diagnostics& diagnostics);
 void read_nvbandwidth_text(const LogFile& file, Findings& findings, Diagnostics& diagnostics);
+
+// Identifies the columns of a table of results, from its heading or from a row itself.
+//
+//   size count type redop root | time algbw busbw #wrong | time algbw busbw #wrong
+//                                out of place               in place
+//
+// Releases differ: no root before 2.12, a float `error` in place of #wrong, no redop for an
+// all-to-all, i_min i_max i_p99 i_cv% behind each place, a timestamp at the end, `cputime`. Where
+// the heading was cut off, the number of words decides.
+
+enum class Column {
+  size,
+  count,
+  type,
+  redop,
+  root,
+  time,
+  algbw,
+  busbw,
+  wrong,
+  operation,  // from here on in CSV files only
+  ranks,
+  nodes,
+  other
+};
+
+struct Columns {
+  std::vector<Column> kinds;
+  bool cpu_time = false;
+};
+
+// Nothing when the names are not those of results: size, count, type, time, algbw and busbw.
+[[nodiscard]] std::optional<Columns> columns_of(const std::vector<std::string_view>& names);
+
+// By the number of words of a row; nothing when it fits no release.
+[[nodiscard]] std::optional<Columns> columns_by_count(const std::vector<std::string_view>& cells);
+
+// The row, or nothing when the cells do not fit the columns. The in-place half may be missing.
+[[nodiscard]] std::optional<LogRow> row_of(const Columns& columns,
+                                           const std::vector<std::string_view>& cells);
+
+// Whether the words from `at` on begin like a row: two whole numbers and the name of a type.
+[[nodiscard]] bool begins_row(const std::vector<std::string_view>& words, std::size_t at);
 
 }  // namespace orrery::calibration_import

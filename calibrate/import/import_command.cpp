@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "calibrate/import/import_report.hpp"
-#include "calibrate/import/trace_samples.hpp"
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/compare/compare_measured.hpp"
 #include "sim/answer/trace/event_reader.hpp"
@@ -138,8 +137,7 @@ BytesPerSecond rate_of(const std::string& text) {
 
 template <typename E, std::size_t N>
 E named(const std::array<hardware::NamedValue<E>, N>& values, const std::string& name) {
-  return std::find_if(values.begin(), values.end(),
-                      [&name](const auto& value) { return value.name == name; })
+  return std::ranges::find_if(values, [&name](const auto& value) { return value.name == name; })
       ->value;
 }
 
@@ -319,7 +317,7 @@ bool are_traces(const std::vector<std::string>& files) {
   if (other == files.end()) {
     return true;
   }
-  if (std::any_of(files.begin(), files.end(), trace::is_trace_file)) {
+  if (std::ranges::any_of(files, trace::is_trace_file)) {
     throw cli::UsageError(
         fmt::format("import: {} is no trace; import traces by themselves", *other));
   }

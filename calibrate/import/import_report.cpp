@@ -45,7 +45,7 @@ std::string facts_text(const ImportReport& report) {
       std::string line =
           fmt::format("  {:<8} {} {}{}\n", to_string(fact.origin), fact.name, fact.value,
                       fact.why.empty() ? "" : fmt::format(" ({})", fact.why));
-      if (std::find(seen.begin(), seen.end(), line) == seen.end()) {
+      if (std::ranges::find(seen, line) == seen.end()) {
         seen.push_back(line);
         text += line;
       }
@@ -200,7 +200,7 @@ std::vector<Fact> all_facts(const ImportReport& report) {
   std::vector<Fact> facts;
   for (const ImportedTable& imported : report.tables) {
     for (const Fact& fact : imported.facts) {
-      const bool known = std::any_of(facts.begin(), facts.end(), [&fact](const Fact& other) {
+      const bool known = std::ranges::any_of(facts, [&fact](const Fact& other) {
         return other.name == fact.name && other.value == fact.value && other.why == fact.why;
       });
       if (!known) {
@@ -209,8 +209,7 @@ std::vector<Fact> all_facts(const ImportReport& report) {
     }
   }
   facts.push_back(report.as_of);
-  std::stable_sort(facts.begin(), facts.end(),
-                   [](const Fact& a, const Fact& b) { return a.origin < b.origin; });
+  std::ranges::stable_sort(facts, {}, &Fact::origin);
   return facts;
 }
 

@@ -3,16 +3,105 @@
 // Output of an import: tables and fragments as YAML, the summary as text and as JSON
 // (orrery-import/1).
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/import/formats.hpp"
-#include "calibrate/import/rig_facts.hpp"
+#include "calibrate/samples/sample.hpp"
+#include "sim/answer/trace/trace_event.hpp"
+#include "sim/base/units.hpp"
 #include "sim/step/hardware/collective_tables.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibration_import {
+
+// Facts about the machines of a log: what the log says, else what the user says, else an error that
+// names the option.
+//
+// fact          | from the log                             | option            | else
+// --------------|------------------------------------------|-------------------|----------------
+// operation     | heading, command line, name of the file  | --operation       | error
+// GPU           | list of devices                          | --gpu             | error
+// ranks         | list of devices, factor busbw / algbw,   | --ranks           | error
+//               | size / (count x type)                    |                   |
+// nodes         | hosts in the list of devices             | --nodes           | error
+// NVLink domain | -                                        | --nvlink-domain   | the ranks of a
+//               |                                          |                   | host (assumed);
+//               |                                          |                   | racks: error
+// fabric, NICs  | NCCL_DEBUG=INFO                          | --fabric, --nics, | error where a
+//               |                                          | --network         | network is used
+// NIC rate      | -                                        | --nic-rate,       | the same
+//               |                                          | --network         |
+// algorithm     | NCCL_ALGO                                | --algorithm       | automatic
+//
+// An option that contradicts the log is an error, but for --gpu: names are what it is for.
+
+struct RigOptions {
+  std::string rig;  // a name for the machines; never empty
+  std::optional<std::string> gpu;
+  std::optional<model::CollectiveKind> operation;
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> nodes;
+  std::optional<std::int64_t> nvlink_domain;
+  std::optional<hardware::FabricKind> fabric;
+  std::optional<BytesPerSecond> nic_rate;
+  std::optional<std::int64_t> nics;
+  std::optional<hardware::NetworkSpec> network;
+  std::optional<hardware::CollectiveAlgorithm> algorithm;
+  bool sharp = false;
+  bool in_place = false;
+};
+
+enum class FactOrigin { log, option, assumed };
+
+[[nodiscard]] std::string_view to_string(FactOrigin origin);
+
+struct Fact {
+  std::string name;
+  std::string value;
+  FactOrigin origin = FactOrigin::log;
+  std::string why;  // where in the log, which option, or the reason of an assumption
+};
+
+struct ResolvedLog {
+  const CollectiveLog* log = nullptr;
+  std::optional<hardware::GpuProfile> gpu;  // set once resolved
+  hardware::CollectiveTable table;          // all but its points
+  std::vector<Fact> facts;
+};
+
+// Nothing after an error, or after a warning that tables do not hold the operation.
+[[nodiscard]] std::optional<ResolvedLog> resolve_log(const CollectiveLog& log,
+                                                     const RigOptions& options,
+                                                     const hardware::ProfileSearch& search,
+                                                     Diagnostics& diagnostics);
+
+// Whether each process ran for itself, in a group of one.
+// Whether busbw / algbw can be that of so many ranks: a list of devices may be cut off.
+[[nodiscard]] bool figures_allow(const CollectiveLog& log, model::CollectiveKind operation,
+                                 std::int64_t ranks);
+
+[[nodiscard]] bool ran_alone(const CollectiveLog& log);
+
+// The only number of ranks that all printed figures allow, or nothing.
+[[nodiscard]] std::optional<std::int64_t> ranks_by_figures(const CollectiveLog& log,
+                                                           model::CollectiveKind operation);
+
+template <typename E, std::size_t N>
+[[nodiscard]] std::string_view name_of(const std::array<hardware::NamedValue<E>, N>& names,
+                                       E value) {
+  const auto* found =
+      std::ranges::find_if(names, [value](const auto& named) { return named.value == value; });
+  return found == names.end() ? std::string_view() : found->name;
+}
 
 // Validates the figures of a log: what physics or the tool's own arithmetic rules out is refused.
 //
@@ -84,10 +173,6 @@ struct ImportedTable {
 //   host_bandwidth = min(median host_to_device_memcpy_ce, median device_to_host_memcpy_ce)
 //   pcie_bandwidth = median of device_to_device_memcpy_read_ce and ..._write_ce, no NVLink only
 //
-// symbol | meaning                                        | unit | origin
-// -------|------------------------------------------------|------|-------
-// median | over all GPUs, or pairs of GPUs, of all logs   | GB/s | log
-//
 // One copy at a time, as nvbandwidth runs these tests; copies of all GPUs at once
 // (all_to_host_memcpy_ce) are in the summary only. Over NVLink a peer copy reaches some 85 % of the
 // link, whose rate stays that of the datasheet.
@@ -143,5 +228,61 @@ struct ImportReport {
 
 [[nodiscard]] std::string summary_text(const ImportReport& report);
 [[nodiscard]] std::string summary_json(const ImportReport& report, const Diagnostics& diagnostics);
+
+// Extracts kernel samples from a traced training step, as the journal of a calibration: for users
+// who have a trace but no time on the machine (the method of vTrain: profile the operators of one
+// step, simulate whole runs from them).
+//
+//   time of a call = sum of the kernels that it launched
+//   sample         = all calls of one case, in the order of the trace
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|------------
+// kernel | activity on a stream; communication and copies are left out    | us   | trace
+// call   | the host operation (below) that was running when the | -    | cuda_runtime
+//        | kernel was launched, on the same thread; else that of its      |      | correlation,
+//        | External id                                                    |      | External id
+//
+// A traced kernel ran within a step: its caches are warm, its clock is that of the step and is not
+// known. A kernel whose shape the trace lacks gives no sample; each reason is reported with the
+// share of the kernel time that it costs.
+
+// Maps a PyTorch call to a kernel case by the operands that the profiler recorded. Nothing is
+// guessed: a call whose trace lacks what the case needs is refused, with the reason.
+//
+// call                                  | case                      | is taken from
+// --------------------------------------|---------------------------|------------------------------
+// aten::mm, aten::addmm                 | gemm in bf16, fp16        | sizes; the role from strides
+// aten::_scaled_mm                      | gemm in fp8_tensor        | the same, of one scale each
+// aten::_scaled_dot_product_flash_,     | attention forward and     | sizes of Q, K, V and the
+// efficient_ and cudnn_attention        | backward                  | value of is_causal
+//
+//   role of a product A B, by which operand is transposed in memory (its first stride is 1)
+//     y = x W^T: B    dx = dy W: none    dW = dy^T x: A
+//
+// Signatures: aten/src/ATen/native/native_functions.yaml of PyTorch.
+
+struct TracedCall {
+  std::optional<kernels::KernelCase> kernel;
+  std::string refusal;  // where there is none
+};
+
+// A call whose kernels can become samples.
+[[nodiscard]] bool is_known_call(std::string_view name);
+
+[[nodiscard]] TracedCall call_of(std::string_view name, const trace::Operands& operands);
+
+struct TraceSamples {
+  calibrate::Fingerprint machine;
+  std::vector<calibrate::Sample> samples;
+  std::map<std::string, Seconds> left_out;  // time of kernels, by the reason
+  Seconds taken;                            // time of kernels that are in samples
+  std::int64_t calls = 0;
+  std::string problem;  // empty: the trace was read
+};
+
+// `taken_at`: UTC, of all samples.
+[[nodiscard]] TraceSamples read_trace_samples(const std::filesystem::path& path,
+                                              const std::string& taken_at);
 
 }  // namespace orrery::calibration_import

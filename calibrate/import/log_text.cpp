@@ -1,13 +1,11 @@
-#include "calibrate/import/log_text.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
+#include "calibrate/import/formats.hpp"
 #include "sim/base/text/untrusted_json.hpp"
 
 namespace orrery::calibration_import {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "calibrate/import/formats.hpp"
-#include "calibrate/import/result_columns.hpp"
 #include "sim/base/text/text.hpp"
 
 namespace orrery::calibration_import {
@@ -320,7 +319,7 @@ class TextReader {
 
 bool is_nccl_text(const LogFile& file) {
   const std::vector<std::string> lines = clean_lines(file.text);
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+  return std::ranges::any_of(lines, [](const std::string& line) {
     const auto comment = comment_of(line);
     if (comment && (commented_heading(*comment) || rank_of(*comment))) {
       return true;

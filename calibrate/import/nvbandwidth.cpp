@@ -1,11 +1,14 @@
 // What nvbandwidth prints: matrices of rates, as text or as JSON (-j).
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "calibrate/import/formats.hpp"
-#include "calibrate/import/log_text.hpp"
+#include "calibrate/import/import_report.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::calibration_import {
 
@@ -71,10 +74,9 @@ void read_line(const std::string& line, const SourceLocation& where, CopyLog& lo
   }
   // Rows begin with their index; so does the heading, which has whole numbers only.
   const auto index = words.size() < 2 ? std::nullopt : whole_integer(words.front());
-  const bool numbers = std::all_of(words.begin(), words.end(), is_cell);
-  const bool heading = std::all_of(words.begin(), words.end(), [](std::string_view word) {
-    return whole_integer(word).has_value();
-  });
+  const bool numbers = std::ranges::all_of(words, is_cell);
+  const bool heading = std::ranges::all_of(
+      words, [](std::string_view word) { return whole_integer(word).has_value(); });
   if (!index || !numbers || heading || *index != static_cast<std::int64_t>(test.rates.size())) {
     return;
   }
@@ -118,7 +120,7 @@ CopyTest test_of(const ParsedJson& value, const LogFile& file) {
 
 bool is_nvbandwidth_text(const LogFile& file) {
   const std::vector<std::string> lines = clean_lines(file.text);
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+  return std::ranges::any_of(lines, [](const std::string& line) {
     const std::string name = test_name(line);
     return name.find("memcpy") != std::string::npos || name.find("device_") != std::string::npos ||
            line.starts_with("nvbandwidth Version: ");
@@ -160,6 +162,199 @@ void read_nvbandwidth_json(const LogFile& file, Findings& findings, Diagnostics&
   }
   report_empty_tests(log, diagnostics);
   findings.copies.push_back(std::move(log));
+}
+
+namespace {
+
+constexpr std::string_view kToDevice = "host_to_device_memcpy_ce";
+constexpr std::string_view kToHost = "device_to_host_memcpy_ce";
+constexpr std::string_view kPeerRead = "device_to_device_memcpy_read_ce";
+constexpr std::string_view kPeerWrite = "device_to_device_memcpy_write_ce";
+constexpr double kUneven = 0.9;   // the slowest GPU against the median
+constexpr double kTooSlow = 0.6;  // against the shipped profile
+constexpr std::string_view kRateUnit = "GB/s";
+
+CopyResult result_of(const std::string& test, std::string unit, std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+  return {test, std::move(unit), median, values.front(), values.back(), values.size()};
+}
+
+// All values of a test in all logs.
+std::vector<double> values_of(const std::vector<CopyLog>& logs, const std::string& name) {
+  std::vector<double> values;
+  for (const CopyLog& log : logs) {
+    for (const CopyTest& test : log.tests) {
+      for (const auto& row : test.rates) {
+        for (const auto& rate : row) {
+          if (rate && test.name == name) {
+            values.push_back(*rate);
+          }
+        }
+      }
+    }
+  }
+  return values;
+}
+
+// In the order of the logs.
+std::vector<CopyResult> results_of(const std::vector<CopyLog>& logs) {
+  std::vector<CopyResult> results;
+  std::set<std::string> seen;
+  for (const CopyLog& log : logs) {
+    for (const CopyTest& test : log.tests) {
+      if (!seen.insert(test.name).second) {
+        continue;
+      }
+      std::vector<double> values = values_of(logs, test.name);
+      if (!values.empty()) {
+        results.push_back(result_of(test.name, test.unit, std::move(values)));
+      }
+    }
+  }
+  return results;
+}
+
+const CopyResult* find(const CopyRates& rates, std::string_view test) {
+  const auto found = std::ranges::find(rates.results, test, &CopyResult::test);
+  return found == rates.results.end() ? nullptr : &*found;
+}
+
+std::string source_text(const std::vector<CopyLog>& logs, const CopyRates& rates) {
+  std::vector<std::string_view> names;
+  for (const std::string& file : rates.files) {
+    names.push_back(base_name(file));
+  }
+  const std::string& version = logs.front().version;
+  return fmt::format("nvbandwidth{}{} ({})", version.empty() ? "" : " ", version,
+                     fmt::join(names, ", "));
+}
+
+void add_host_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
+  const CopyResult* down = find(rates, kToDevice);
+  const CopyResult* up = find(rates, kToHost);
+  if (down == nullptr && up == nullptr) {
+    return;
+  }
+  const double lower = std::min(down == nullptr ? up->median : down->median,
+                                up == nullptr ? down->median : up->median);
+  std::string text = source_text(logs, rates) + ": one copy at a time, pinned, ";
+  if (down != nullptr) {
+    text += fmt::format("host to device {:g} GB/s", down->median);
+  }
+  if (up != nullptr) {
+    text += fmt::format("{}device to host {:g} GB/s", down == nullptr ? "" : ", ", up->median);
+  }
+  text += fmt::format(" (median of {})", down == nullptr ? up->values : down->values);
+  rates.coefficients.push_back({"host_bandwidth", gigabytes_per_second(lower), std::move(text)});
+}
+
+void add_peer_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
+  const CopyResult* read = find(rates, kPeerRead);
+  const CopyResult* write = find(rates, kPeerWrite);
+  if (read == nullptr && write == nullptr) {
+    return;
+  }
+  const double lower = std::min(read == nullptr ? write->median : read->median,
+                                write == nullptr ? read->median : write->median);
+  rates.coefficients.push_back({"pcie_bandwidth", gigabytes_per_second(lower),
+                                fmt::format("{}: copies between GPUs, one pair at a time (median)",
+                                            source_text(logs, rates))});
+}
+
+// The profile that the options or the devices of the logs name, if any.
+std::optional<hardware::GpuProfile> profile_of(const std::vector<CopyLog>& logs,
+                                               const RigOptions& options,
+                                               const hardware::ProfileSearch& search,
+                                               Diagnostics& diagnostics) {
+  if (options.gpu) {
+    return hardware::load_gpu_profile(*options.gpu, search, {}, "--gpu", diagnostics);
+  }
+  const std::vector<hardware::GpuName> known = hardware::gpu_names(search);
+  std::set<std::string> found;
+  for (const CopyLog& log : logs) {
+    for (const std::string& device : log.gpus) {
+      const auto names = hardware::profiles_of_device(known, device);
+      found.insert(names.size() == 1 ? names.front() : std::string());
+    }
+  }
+  if (found.size() != 1 || found.begin()->empty()) {
+    diagnostics.warning(logs.front().where, "--gpu",
+                        "the GPU is not known, so its rates are not compared with a profile",
+                        "the name of a GPU profile");
+    return std::nullopt;
+  }
+  return hardware::load_gpu_profile(*found.begin(), search, {}, "--gpu", diagnostics);
+}
+
+void warn_of_uneven(const CopyRates& rates, const SourceLocation& where, Diagnostics& diagnostics) {
+  for (const std::string_view test : {kToDevice, kToHost}) {
+    const CopyResult* result = find(rates, test);
+    if (result != nullptr && result->lowest < kUneven * result->median) {
+      diagnostics.warning(
+          where, "",
+          fmt::format("{}: the slowest GPU has {:g} GB/s, the median {:g}: a narrow link or a far "
+                      "memory",
+                      test, result->lowest, result->median));
+    }
+  }
+}
+
+void warn_of_slow(const CopyRates& rates, const hardware::GpuProfile& gpu,
+                  const SourceLocation& where, Diagnostics& diagnostics) {
+  for (const CopyCoefficient& coefficient : rates.coefficients) {
+    const BytesPerSecond usual = coefficient.key == "host_bandwidth" ? gpu.host_bandwidth.value()
+                                                                     : gpu.pcie_bandwidth.value();
+    if (coefficient.value / usual < kTooSlow) {
+      diagnostics.warning(
+          where, "",
+          fmt::format("{} is {}, expected {} of a {}: the link is degraded", coefficient.key,
+                      format_bandwidth(coefficient.value), format_bandwidth(usual), gpu.name));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<CopyRates> copy_rates(const std::vector<CopyLog>& logs, const RigOptions& options,
+                                    const hardware::ProfileSearch& search,
+                                    Diagnostics& diagnostics) {
+  CopyRates rates;
+  for (const CopyLog& log : logs) {
+    rates.files.push_back(log.where.file);
+  }
+  rates.results = results_of(logs);
+  const SourceLocation& where = logs.front().where;
+  const bool given = options.gpu.has_value();
+  const auto gpu = profile_of(logs, options, search, diagnostics);
+  if (given && !gpu) {
+    return std::nullopt;
+  }
+  for (const std::string_view test : {kToDevice, kToHost, kPeerRead, kPeerWrite}) {
+    const CopyResult* result = find(rates, test);
+    if (result != nullptr && !result->unit.empty() && result->unit != kRateUnit) {
+      diagnostics.error(where, "",
+                        fmt::format("{} is in {}, not in {}", test, result->unit, kRateUnit));
+      return std::nullopt;
+    }
+  }
+  add_host_rate(logs, rates);
+  if (gpu && !gpu->nvlink) {
+    add_peer_rate(logs, rates);
+  }
+  if (rates.coefficients.empty()) {
+    diagnostics.error(where, "", "holds no rate between GPU and host",
+                      fmt::format("run nvbandwidth -t {} {}", kToDevice, kToHost));
+    return std::nullopt;
+  }
+  warn_of_uneven(rates, where, diagnostics);
+  if (gpu) {
+    rates.gpu = gpu->name;
+    warn_of_slow(rates, *gpu, where, diagnostics);
+  }
+  return rates;
 }
 
 }  // namespace orrery::calibration_import

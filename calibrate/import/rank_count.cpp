@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "calibrate/import/rig_facts.hpp"
+#include "calibrate/import/import_report.hpp"
 
 namespace orrery::calibration_import {
 
@@ -116,11 +116,11 @@ bool ran_alone(const CollectiveLog& log) {
   const auto idle = [](const std::optional<LogTiming>& timing) {
     return !timing || (timing->algbw.value >= kVisible && timing->busbw.value == 0.0);
   };
-  return std::any_of(log.rows.begin(), log.rows.end(),
-                     [](const LogRow& row) {
-                       return row.out_of_place && row.out_of_place->algbw.value >= kVisible;
-                     }) &&
-         std::all_of(log.rows.begin(), log.rows.end(), [&idle](const LogRow& row) {
+  return std::ranges::any_of(log.rows,
+                             [](const LogRow& row) {
+                               return row.out_of_place && row.out_of_place->algbw.value >= kVisible;
+                             }) &&
+         std::ranges::all_of(log.rows, [&idle](const LogRow& row) {
            return (row.out_of_place && row.out_of_place->algbw.value < kVisible) ||
                   (idle(row.out_of_place) && idle(row.in_place));
          });

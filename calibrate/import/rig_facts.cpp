@@ -1,13 +1,10 @@
-#include "calibrate/import/rig_facts.hpp"
-
 #include <fmt/core.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
+#include "calibrate/import/import_report.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/base/yaml/kinds.hpp"
 

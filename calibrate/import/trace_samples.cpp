@@ -1,15 +1,11 @@
-#include "calibrate/import/trace_samples.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
-#include <optional>
 #include <utility>
-#include <vector>
 
+#include "calibrate/import/import_report.hpp"
 #include "sim/answer/trace/event_reader.hpp"
 #include "sim/answer/trace/gpu_activity.hpp"
 
@@ -43,8 +39,7 @@ constexpr std::array<KnownCall, 9> kCalls = {{
 }};
 
 const KnownCall* find_call(std::string_view name) {
-  const auto* at = std::find_if(kCalls.begin(), kCalls.end(),
-                                [name](const KnownCall& known) { return known.name == name; });
+  const auto* at = std::ranges::find(kCalls, name, &KnownCall::name);
   return at == kCalls.end() ? nullptr : at;
 }
 
@@ -206,8 +201,7 @@ class Collector {
 
   void finish(TraceSamples& result, const std::string& taken_at) {
     for (auto& [thread, calls] : calls_) {
-      std::stable_sort(calls.begin(), calls.end(),
-                       [](const HostCall& a, const HostCall& b) { return a.begin < b.begin; });
+      std::ranges::stable_sort(calls, {}, &HostCall::begin);
     }
 
     struct Time {
@@ -293,9 +287,7 @@ class Collector {
       return nullptr;
     }
     const auto& calls = thread->second;
-    auto at =
-        std::upper_bound(calls.begin(), calls.end(), place.time,
-                         [](std::int64_t time, const HostCall& call) { return time < call.begin; });
+    auto at = std::ranges::upper_bound(calls, place.time, {}, &HostCall::begin);
     // Known calls do not lie in each other: the last that began is the only one that can hold it.
     if (at == calls.begin()) {
       return nullptr;

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -14,10 +13,9 @@
 #include <system_error>
 
 #include "calibrate/measure/device_bench.hpp"
-#include "calibrate/measure/replay_timer.hpp"
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/samples/sample.hpp"
-#include "calibrate/sweep/sweep_notes.hpp"
+#include "calibrate/sweep/sweep_runner.hpp"
 #include "kernels/collectives/collective.hpp"
 #include "sim/base/error.hpp"
 
@@ -95,8 +93,8 @@ class Sweep {
     const auto shapes = collective_shapes(world_.ranks(), world_.nodes());
     for (const CollectiveShape& shape : shapes) {
       for (const auto& cases : {collective_cases(shape), background_cases(shape)}) {
-        all_ += std::count_if(cases.begin(), cases.end(),
-                              [this](const KernelCase& kernel) { return !too_large(kernel); });
+        all_ += std::ranges::count_if(
+            cases, [this](const KernelCase& kernel) { return !too_large(kernel); });
       }
     }
     for (const CollectiveShape& shape : shapes) {

@@ -72,9 +72,8 @@ NvlinkTopology topology_of(const kernels::NvLinks& links,
   }
   for (const std::string& address : addresses) {
     const auto visible = kernels::parse_pci(address);
-    topology.peers.push_back(
-        std::count_if(links.peers.begin(), links.peers.end(),
-                      [&](const kernels::PciAddress& peer) { return peer == visible; }));
+    topology.peers.push_back(std::ranges::count_if(
+        links.peers, [&](const kernels::PciAddress& peer) { return peer == visible; }));
   }
   return topology;
 }

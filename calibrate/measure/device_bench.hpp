@@ -5,17 +5,139 @@
 // Operands are rotated over more than 4 x L2 and hold random data by a seed of the case, so that a
 // case draws the same power in every run. A result that is verified is compared before it is timed.
 
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
-#include "calibrate/measure/replay_timer.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "calibrate/sweep/bench.hpp"
+#include "calibrate/sweep/timing_protocol.hpp"
 #include "kernels/device/device_info.hpp"
+#include "kernels/device/occupier.hpp"
+#include "kernels/device/runnable.hpp"
 #include "kernels/device/runtime.hpp"
 #include "kernels/nvml/nvml.hpp"
+#include "sim/base/units.hpp"
 
 namespace orrery::calibrate {
+
+// Times a kernel on this GPU by replays of a graph between two events, following the protocol of
+// calibrate/sweep/timing_protocol.hpp.
+//
+//   calls  = max(operand sets, replay / single), at most 2,000
+//   sample = (time between the events around one replay) / calls
+//
+// symbol | meaning                                                        | unit | origin
+// -------|----------------------------------------------------------------|------|----------
+// single | one call, timed after three that are not                       | s    | measured
+// replay | 2 ms: long against the resolution of events (0.5 us)           | s    | protocol
+// sets   | operand sets, used in turn, more than 4 x L2 together          | 1    | runnable
+//
+// Under a condition (calibrate/samples/sample.hpp)
+//   enqueued       2,000 calls in a row on the stream, without a graph: what the host can launch
+//   graph          a graph of exactly n calls; sample = time of one replay / n
+//   multiprocessors removed, streaming
+//                  while an Occupier holds multiprocessors (kernels/device/occupier.hpp)
+//   beside         the other case is enqueued on a second stream, so that its first call has ended
+//                  when the replay begins and its last has not when the replay ends;
+//                  which is checked;
+//                  15 samples
+//
+// While one replay runs the next is enqueued: the launch of a graph (some 10 us, half a per cent of
+// a replay) is part of no sample, and the GPU never idles between two. In a burst the launch is
+// part of a sample, as it is under the condition `graph`, which measures it. The clock is counted
+// over each replay (occupier.hpp), what NVML knows is read while replays run; the medians are
+// kept. Inside a graph the gaps between calls are those of a captured training step.
+
+// Keeps the GPU busy while the host prepares the next case: replays of a large product on a
+// separate stream, launched by a separate thread. Without them every case would start from the
+// clock of an idle GPU, and exceed for a while what the power limit allows later.
+//
+// Two replays of some 4 ms are enqueued ahead: memory may be freed meanwhile, which waits for them.
+
+class Filler {
+ public:
+  // Calls of `load` on GPU `device`.
+  Filler(int device, std::unique_ptr<kernels::Runnable> load);
+  ~Filler();
+  Filler(const Filler&) = delete;
+  Filler& operator=(const Filler&) = delete;
+
+  void start();
+
+  // Waits until nothing of it runs. Throws what a replay threw.
+  void stop();
+
+  // Ends it in such a way that `stream` goes on where it ends, without a rest.
+  void hand_over(kernels::Stream stream);
+
+  // How long it has run since the GPU last rested, as rested() says.
+  [[nodiscard]] Seconds loaded() const { return loaded_; }
+
+  void rested() { loaded_ = Seconds{}; }
+
+ private:
+  void run(const std::stop_token& stopped);
+  void finish();
+
+  int device_;
+  std::unique_ptr<kernels::Runnable> load_;
+  kernels::OwnedStream stream_;
+  std::unique_ptr<kernels::Graph> graph_;
+  std::array<kernels::Event, 2> ends_;
+  std::size_t enqueued_ = 0;  // replays since start()
+  std::chrono::steady_clock::time_point begun_;
+  Seconds loaded_;
+  std::exception_ptr trouble_;
+  std::jthread thread_;  // the last member: it uses all others
+};
+
+// Where and by which rules something is timed. `filler`: keeps the GPU busy until the first replay;
+// null where nothing does.
+struct Timer {
+  kernels::Stream stream;
+  const kernels::Nvml& nvml;
+  const TimingRules& rules;
+  Filler* filler = nullptr;
+};
+
+// Calls that last `replay` together, one of each operand set at least.
+[[nodiscard]] int calls_for(kernels::Runnable& runnable, kernels::Stream stream, Seconds replay,
+                            int most);
+
+[[nodiscard]] Timing time_calls(kernels::Runnable& runnable, const Timer& timer, Regime regime);
+
+// While `occupier` holds multiprocessors; its kernel runs on `other`.
+[[nodiscard]] Timing time_occupied(kernels::Runnable& runnable, const Timer& timer,
+                                   kernels::Occupier& occupier, kernels::Stream other);
+
+// One call after the other, by the host.
+[[nodiscard]] Timing time_enqueued(kernels::Runnable& runnable, const Timer& timer);
+
+// Replays of a graph of `calls` calls.
+[[nodiscard]] Timing time_graph(kernels::Runnable& runnable, const Timer& timer, int calls);
+
+// What runs beside: `stream` is not that of the case. Where several processes must agree on counts
+// and on the slowest time, `largest` gives the largest of their values.
+struct Beside {
+  kernels::Runnable& other;
+  kernels::Stream stream;
+  std::function<double(double)> largest;  // empty: this process alone
+};
+
+// Throws Error(device) when the other case cannot be made to last as long as a replay.
+[[nodiscard]] Timing time_beside(kernels::Runnable& runnable, const Timer& timer,
+                                 const Beside& beside);
+
+// Calls without pause for `duration`, on a GPU that was idle: how clock and time settle.
+[[nodiscard]] std::vector<SettlingPoint> settle(kernels::Runnable& runnable, const Timer& timer,
+                                                Seconds duration);
 
 // The machine as a profile keeps it.
 [[nodiscard]] Fingerprint fingerprint_of(const kernels::DeviceInfo& info,

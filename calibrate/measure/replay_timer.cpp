@@ -1,17 +1,10 @@
-#include "calibrate/measure/replay_timer.hpp"
-
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
 #include <optional>
-#include <thread>
 #include <utility>
 
-#include "calibrate/sweep/timing_protocol.hpp"
+#include "calibrate/measure/device_bench.hpp"
 #include "kernels/device/device_info.hpp"
-#include "kernels/device/occupier.hpp"
-#include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::calibrate {

@@ -33,7 +33,9 @@
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
+#include "sim/step/cost/cost_model.hpp"
 #include "sim/step/kernels/kernel_case.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 
 namespace orrery::calibrate {
 
@@ -111,10 +113,6 @@ struct CollectiveShape {
 //   first = the candidate nearest to the mean of the logarithms, then again and again the candidate
 //   whose distance to its nearest chosen one is largest
 //
-// symbol | meaning                                | unit | origin
-// -------|----------------------------------------|------|-------
-// a_i    | extent i of a candidate, positive      | 1    | caller
-//
 // Ties go to the earlier candidate, so the choice is the same everywhere. Cost: candidates x
 // chosen. Source: T. Gonzalez, Theoretical Computer Science 38 (1985) 293: within a factor of 2 of
 // the best covering radius. On published products 36 points chosen so predict the rest as well as
@@ -126,5 +124,24 @@ using Extents = std::vector<std::int64_t>;
 // equally many extents.
 [[nodiscard]] std::vector<std::size_t> farthest_points(std::span<const Extents> candidates,
                                                        std::size_t count);
+
+// Kernels and shapes of a scenario's training step: the cases that a calibration for this scenario
+// measures first, since an exact hit needs no fit.
+//
+//   share of a case = FLOP of its calls / FLOP of all cases, over the GPUs of all pipeline devices
+//
+// Matrix products, grouped products and fused attention become cases. Not among them: memory-bound
+// operations (their time follows from bytes, a fit serves them), the batched products of unfused
+// attention, attention inside a window, and products in which ranks hold different rows.
+
+struct StepCase {
+  kernels::KernelCase kernel;
+  double calls = 0.0;  // launches per step, summed over the pipeline devices
+  double share = 0.0;
+};
+
+// The largest share first.
+[[nodiscard]] std::vector<StepCase> step_cases(const step::StepInput& input,
+                                               const cost::CostModel& costs);
 
 }  // namespace orrery::calibrate

@@ -1,11 +1,9 @@
 #include <Eigen/Core>
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "calibrate/fit/least_squares.hpp"
-#include "calibrate/profile/line_fit.hpp"
+#include "calibrate/profile/kernel_points.hpp"
 #include "sim/step/cost/attention.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 
@@ -73,8 +71,8 @@ const Parameter kBackward8 = {
     [](AttentionRate& r, double v) { r.backward_fp8 = rate(flop_per_second(v)); }};
 
 bool any(const Points& points, bool (*wanted)(const kernels::KernelCase&)) {
-  return std::any_of(points.begin(), points.end(),
-                     [wanted](const KernelEvidence& one) { return wanted(one.point.call); });
+  return std::ranges::any_of(
+      points, [wanted](const KernelEvidence& one) { return wanted(one.point.call); });
 }
 
 std::int64_t widest_head(const kernels::KernelCase& call) {

@@ -4,15 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <memory>
 #include <set>
-#include <utility>
 
 #include "calibrate/profile/kernel_points.hpp"
-#include "calibrate/profile/line_fit.hpp"
-#include "calibrate/samples/sample.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "sim/step/hardware/calibration_profile.hpp"
 
@@ -147,8 +142,8 @@ void add_derived(const std::vector<Sample>& samples, std::optional<double> clock
                  CalibrationProfile& profile) {
   const DerivedFigures figures = derived_figures(samples);
   for (const std::string_view name : hardware::derived_names()) {
-    const auto at = std::find_if(figures.begin(), figures.end(),
-                                 [name](const auto& one) { return one.first == name; });
+    const auto at =
+        std::ranges::find_if(figures, [name](const auto& one) { return one.first == name; });
     if (at != figures.end()) {
       profile.derived.emplace_back(name, at->second);
     } else if (name == hardware::kStepClock && clock) {
@@ -160,8 +155,8 @@ void add_derived(const std::vector<Sample>& samples, std::optional<double> clock
 std::vector<std::string> warnings_of(const std::vector<Sample>& samples,
                                      const ProfileRequest& request, bool has_clock) {
   std::vector<std::string> warnings = request.warnings;
-  const auto drifted = std::count_if(samples.begin(), samples.end(),
-                                     [](const Sample& sample) { return sample.drifted; });
+  const auto drifted =
+      std::ranges::count_if(samples, [](const Sample& sample) { return sample.drifted; });
   if (drifted > 0) {
     warnings.push_back(
         fmt::format("{} samples are left out: the clock moved around them; the same command "
@@ -203,7 +198,7 @@ FitReport line_report(const EvidenceKey& key, EvidenceSeries& series, bool produ
   report.deviation = fitted.deviation;
   const std::vector<double> errors =
       left_out_errors(series.points, products, trust, series.points.size());
-  const auto worst = std::max_element(errors.begin(), errors.end());
+  const auto worst = std::ranges::max_element(errors);
   report.worst = series.points[static_cast<std::size_t>(worst - errors.begin())].point.id;
   report.fit.line.residual = residual_of(errors);
   report.five_fold = residual_of(left_out_errors(series.points, products, trust, kFolds)).mean;
@@ -280,7 +275,7 @@ std::map<std::tuple<Operation, std::int64_t, std::int64_t>, Sizes> collective_po
   }
   std::map<std::tuple<Operation, std::int64_t, std::int64_t>, Sizes> points;
   for (const auto& [key, types] : found) {
-    points[key] = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) {
+    points[key] = std::ranges::max_element(types, [](const auto& a, const auto& b) {
                     return a.second.size() < b.second.size();
                   })->second;
   }

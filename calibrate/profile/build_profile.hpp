@@ -4,7 +4,7 @@
 // can compute again from the journal.
 //
 //   samples -> clock of a step -> evidence (kernel_points.hpp)
-//           -> lines and laws (line_fit.hpp) -> profile
+//           -> lines and laws (kernel_points.hpp) -> profile
 //
 // Figures that follow from several samples: kernel_points.hpp.
 //
@@ -18,9 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/profile/line_fit.hpp"
+#include "calibrate/profile/kernel_points.hpp"
 #include "calibrate/samples/sample.hpp"
-#include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/step/hardware/fingerprint.hpp"
 #include "sim/step/hardware/profile_reader.hpp"

@@ -4,12 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
-#include <string>
-#include <tuple>
 
-#include "calibrate/samples/sample.hpp"
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "sim/step/hardware/calibration_profile.hpp"
@@ -307,7 +302,7 @@ double excess(std::span<const MixedKernel> mix, double limit, double clock) {
 
 std::optional<double> balanced_clock(std::span<const MixedKernel> mix, double limit,
                                      double highest) {
-  if (std::none_of(mix.begin(), mix.end(), [](const MixedKernel& one) { return one.clocked; })) {
+  if (std::ranges::none_of(mix, [](const MixedKernel& one) { return one.clocked; })) {
     return std::nullopt;
   }
   if (excess(mix, limit, highest) <= 0.0) {

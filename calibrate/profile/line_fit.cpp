@@ -1,10 +1,8 @@
-#include "calibrate/profile/line_fit.hpp"
-
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "calibrate/profile/kernel_points.hpp"
 #include "sim/base/check.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 
@@ -232,7 +230,7 @@ hardware::FitResidual residual_of(std::vector<double> errors) {
   if (errors.empty()) {
     return residual;
   }
-  std::sort(errors.begin(), errors.end());
+  std::ranges::sort(errors);
   constexpr double kHigh = 0.9;
   const std::size_t last = errors.size() - 1;
   const auto rank = static_cast<std::size_t>(std::ceil(kHigh * static_cast<double>(last)));

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "sim/base/check.hpp"
 #include "sim/base/quantile.hpp"
@@ -60,9 +58,8 @@ std::optional<Condition> parse_condition(std::string_view text) {
   if (text.empty()) {
     return Condition{};
   }
-  const auto* row =
-      std::find_if(kConditions.begin(), kConditions.end(),
-                   [text](const ConditionWords& known) { return text.starts_with(known.words); });
+  const auto* row = std::ranges::find_if(
+      kConditions, [text](const ConditionWords& known) { return text.starts_with(known.words); });
   if (row == kConditions.end()) {
     return std::nullopt;
   }
@@ -303,7 +300,7 @@ std::string key_of(const kernels::KernelCase& kernel, Regime regime, const Condi
 Summary summarise(std::span<const double> samples) {
   ORRERY_CHECK(!samples.empty(), "a summary needs at least one sample");
   std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const auto last = static_cast<double>(sorted.size() - 1);
   Summary summary;
   summary.count = sorted.size();

@@ -3,23 +3,13 @@
 // Measurements of one case, the raw evidence of a profile: every time, and the state of the GPU
 // while it was taken.
 //
-// symbol       | meaning                                                       | unit  | origin
-// -------------|---------------------------------------------------------------|-------|---------
-// times        | of one call: a replay of a graph / its calls                  | us    | measured
-// regime       | burst: from idle; sustained: at the clock of a long run       | -     | protocol
-// state        | of the GPU while these times were taken; what NVML does not    | -     | measured
-//              | say is absent                                                 |       |
-// status       | what the library answered where it does not offer the case    | -     | library
-// error        | of the checked result, in tolerances of its format; <= 1      | 1     | verified
-// condition    | what was different from the case alone (above)              | -     | protocol
-// alone        | the same call without that, timed just before                 | us    | measured
-// first_choice | time of the library's first choice / of its best candidate    | 1     | measured
-//
 // A case that is not supported is a result too. `role` of a sample: a `functional` one shows that
 // something works and is no evidence of speed (two processes on one GPU); fits refuse it.
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -28,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/files/journal_file.hpp"
 #include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
@@ -93,11 +84,11 @@ struct Sample {
   DeviceState state;
   std::string implementation;
   std::vector<std::pair<std::string, std::string>> details;  // what the library chose
-  std::optional<double> alone = {};  // us; where the condition slows a call down
-  std::optional<double> first_choice;
+  std::optional<double> alone = {};    // us; where the condition slows a call down
+  std::optional<double> first_choice;  // time of the library's first choice / of its best candidate
   bool supported = true;
   std::string status;           // where it is not
-  std::optional<double> error;  // absent: not verified
+  std::optional<double> error;  // in tolerances of the format, <= 1; absent: not verified
   bool drifted = false;         // the anchor had moved around it, and it was not repeated
   bool functional = false;
   std::int64_t repeat = 0;  // of an anchor, from 1; 0: the point itself
@@ -143,19 +134,12 @@ struct Summary {
 // Settling curve of a GPU under load, which shows when its clock and the time of a kernel are
 // steady: one case, replayed without pause from idle.
 //
-// symbol     | meaning                                                     | unit | origin
-// -----------|-------------------------------------------------------------|------|---------
-// since_load | from the first replay to the middle of this one             | s    | measured
-// time       | of one call: a replay / its calls                           | us   | measured
-// sm_clock   | of the multiprocessors; absent where NVML does not say      | MHz  | measured
-// power      | of the board; absent where NVML does not say                | W    | measured
-//
 // Boards run fast for the first tenths of a second and slower once the power limit acts; what is
 // timed before the curve is flat is a burst.
 
 struct SettlingPoint {
-  double since_load = 0.0;              // s
-  double time = 0.0;                    // us
+  double since_load = 0.0;              // s, from the first replay to the middle of this one
+  double time = 0.0;                    // us, of one call
   std::optional<double> sm_clock = {};  // MHz
   std::optional<double> power = {};     // W
 
@@ -177,15 +161,6 @@ struct SettlingCurve {
 // What varies from run to run (clocks under load, date) is not part of it. What is not known is
 // absent, never 0. The board itself is part of it: two of one type differ by several per cent.
 //
-// symbol    | meaning                                                            | unit | origin
-// ----------|--------------------------------------------------------------------|------|-------
-// gpu_uuid  | of the board that is measured: "GPU-8f1c..."                        | -    | NVML
-// links     | NVLinks of that board that are up                                   | 1    | NVML
-// version   | of NVLink: "4.0"                                                    | -    | NVML
-// switched  | whether they lead to NVSwitches, not to other boards                | -    | NVML
-// peers     | links that lead straight to each visible GPU, by its index; its     | 1    | NVML
-//           | own is 0; empty where they are switched                             |      |
-//
 // Its id is that of the profile (calibrate/profile/build_profile.hpp). A profile whose
 // GPU has another name than the scenario's is foreign.
 
@@ -195,10 +170,10 @@ struct LibraryVersions {
 };
 
 struct NvlinkTopology {
-  std::int64_t links = 0;
-  std::optional<std::string> version = {};
-  bool switched = false;
-  std::vector<std::int64_t> peers = {};
+  std::int64_t links = 0;                   // of the board, that are up
+  std::optional<std::string> version = {};  // "4.0"
+  bool switched = false;                    // they lead to NVSwitches, not to other boards
+  std::vector<std::int64_t> peers = {};     // links to each visible GPU, by index; empty: switched
 
   friend bool operator==(const NvlinkTopology& a, const NvlinkTopology& b) = default;
 };
@@ -237,5 +212,57 @@ struct Fingerprint {
 
 // Names of the fields in which two differ, for people: "driver, cublaslt".
 [[nodiscard]] std::string differences(const Fingerprint& a, const Fingerprint& b);
+
+// Journal of one calibration: records measured points, so that an interrupted one resumes.
+//
+//   line 1   {"schema": "orrery-samples/2", "fingerprint": {...}}
+//   line n   a sample, or how clock and time settled (sample.hpp)
+//
+// The journal is the raw evidence beside a profile (`my-cluster.samples.jsonl`): every figure of
+// the profile can be recomputed from it, on any machine. Resuming a journal of another machine,
+// board, driver or library is refused, with what differs: boards of one type differ by several per
+// cent, and one profile must not mix two. Of a point that appears twice, the later one counts.
+// Every line carries a checksum. The schema orrery-samples/1, which did not say which board ran, is
+// refused by name.
+//
+// All functions throw Error(io).
+
+// A finished or interrupted calibration, for fits and reports.
+struct Measurements {
+  Fingerprint fingerprint;
+  std::vector<Sample> samples;               // in the order in which they were first taken
+  std::vector<SettlingCurve> settling = {};  // one for each time the GPU was loaded from idle
+};
+
+// Reads without changing the file; a last line that was cut is left out.
+[[nodiscard]] Measurements read_measurements(const std::filesystem::path& path);
+
+class SampleJournal {
+ public:
+  // Opens or creates it. Samples of the same fingerprint are kept.
+  SampleJournal(std::filesystem::path path, const Fingerprint& fingerprint);
+
+  // A sample that drifted does not count as measured: the next run takes it again.
+  [[nodiscard]] bool has(const kernels::KernelCase& kernel, Regime regime,
+                         const Condition& condition = {}) const;
+
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
+
+  [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
+
+  [[nodiscard]] const std::vector<SettlingCurve>& settling() const { return settling_; }
+
+  void append(const Sample& sample);
+  void append(const SettlingCurve& curve);
+  void close();
+
+ private:
+  void keep(const Sample& sample);
+
+  std::vector<Sample> samples_;
+  std::vector<SettlingCurve> settling_;
+  std::map<std::string, std::size_t> by_key_;  // index into samples_
+  JournalFile file_;
+};
 
 }  // namespace orrery::calibrate

@@ -1,9 +1,8 @@
-#include "calibrate/samples/sample_journal.hpp"
-
 #include <fmt/core.h>
 
 #include <utility>
 
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/files/journal_file.hpp"

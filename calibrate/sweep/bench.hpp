@@ -14,7 +14,6 @@
 #include <string>
 
 #include "calibrate/samples/sample.hpp"
-#include "calibrate/samples/sample_journal.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/units.hpp"
 #include "sim/step/kernels/kernel_case.hpp"

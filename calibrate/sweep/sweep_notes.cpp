@@ -1,5 +1,3 @@
-#include "calibrate/sweep/sweep_notes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <regex>
 #include <set>
 
-#include "calibrate/samples/sample.hpp"
+#include "calibrate/sweep/sweep_runner.hpp"
 #include "sim/base/percent.hpp"
 
 namespace orrery::calibrate {
@@ -69,12 +67,12 @@ void add_own_attention(const std::vector<Sample>& samples, std::vector<std::stri
 }
 
 void add_unsteady(const std::vector<Sample>& samples, std::vector<std::string>& notes) {
-  const auto points = std::count_if(samples.begin(), samples.end(), is_point);
-  const auto moving = std::count_if(samples.begin(), samples.end(), [](const Sample& sample) {
+  const auto points = std::ranges::count_if(samples, is_point);
+  const auto moving = std::ranges::count_if(samples, [](const Sample& sample) {
     return detail_of(sample, "not_settled_after_ms") != nullptr;
   });
-  const auto held = std::count_if(samples.begin(), samples.end(),
-                                  [](const Sample& sample) { return sample.state.discarded > 0; });
+  const auto held = std::ranges::count_if(
+      samples, [](const Sample& sample) { return sample.state.discarded > 0; });
   if (moving > 0) {
     notes.push_back(
         fmt::format("the time or the clock of {} cases still moved when they were timed", moving));
@@ -85,8 +83,8 @@ void add_unsteady(const std::vector<Sample>& samples, std::vector<std::string>& 
         "the GPU was held back by heat or hardware in {} of {} cases; those replays are discarded",
         held, points));
   }
-  const auto late = std::count_if(samples.begin(), samples.end(),
-                                  [](const Sample& sample) { return sample.state.late > 0; });
+  const auto late =
+      std::ranges::count_if(samples, [](const Sample& sample) { return sample.state.late > 0; });
   if (late * kSeldom > points) {
     notes.push_back(fmt::format(
         "the host was late in {} of {} cases: the GPU rested between some of their replays", late,
@@ -107,10 +105,10 @@ FirstChoices first_choices(const std::vector<Sample>& samples) {
     return {};
   }
   const auto beyond =
-      std::count_if(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 1.0 + kNear; });
+      std::ranges::count_if(ratios, [](double ratio) { return ratio > 1.0 + kNear; });
   return {.searched = ratios.size(),
           .median = summarise(ratios).median,
-          .worst = *std::max_element(ratios.begin(), ratios.end()),
+          .worst = *std::ranges::max_element(ratios),
           .beyond = static_cast<std::size_t>(beyond)};
 }
 

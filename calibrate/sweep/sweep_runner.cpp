@@ -8,11 +8,9 @@
 #include <fstream>
 #include <set>
 #include <span>
-#include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "calibrate/samples/sample.hpp"
 #include "kernels/device/runnable.hpp"
@@ -224,8 +222,7 @@ class Runner {
   }
 
   bool measure_all(const Cases& block) {
-    return std::all_of(block.begin(), block.end(),
-                       [&](const SweepCase& planned) { return measure(planned); });
+    return std::ranges::all_of(block, [&](const SweepCase& planned) { return measure(planned); });
   }
 
   double anchor() {

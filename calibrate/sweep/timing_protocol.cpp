@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
-#include "calibrate/samples/sample.hpp"
-#include "kernels/nvml/nvml.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {

@@ -23,7 +23,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -43,16 +42,7 @@ namespace orrery::calibrate {
 //   settled when the load has lasted `least_load`, and within the last `window` of replays
 //     |median of the later half / median of the earlier half - 1| <= tolerance + noise
 //   for the times and, where it is known, for the clock
-//   noise = 2 sqrt(e1^2 + e2^2), at most `tolerance`
-//
-// symbol     | meaning                                                     | unit | origin
-// -----------|-------------------------------------------------------------|------|---------
-// least_load | 160 ms: 1.5 times the longest fast phase that is published; | s    | protocol
-//            | what kept the GPU busy before the case counts too           |      |
-// window     | 40 ms, and at least 6 replays                               | s    | protocol
-// tolerance  | 0.01                                                        | 1    | protocol
-// e1, e2     | relative standard errors of the two medians (summary.hpp)   | 1    | computed
-// cap        | 1 s: what has not settled by then is measured, and says so  | s    | protocol
+//   noise = 2 sqrt(e1^2 + e2^2), at most `tolerance`; e: relative standard errors of the medians
 //
 // Assumption: what keeps the GPU busy before a case draws at least the power that the case draws
 // (a large product does), so that no case starts with power left over from the one before.
@@ -60,11 +50,11 @@ namespace orrery::calibrate {
 // (docs/calibration.md).
 
 struct SettlingRule {
-  Seconds least_load = milliseconds(160.0);
+  Seconds least_load = milliseconds(160.0);  // 1.5 times the longest published fast phase
   Seconds window = milliseconds(40.0);
-  std::size_t fewest = 6;
+  std::size_t fewest = 6;  // replays of the window
   double tolerance = 0.01;
-  Seconds cap = seconds(1.0);
+  Seconds cap = seconds(1.0);  // what has not settled by then is measured, and says so
 };
 
 class SettlingWatch {
@@ -98,13 +88,6 @@ class SettlingWatch {
 //
 //   stop when n >= least and error < target, or the time is up and n >= fewest, or n = most
 //
-// symbol  | meaning                                                     | unit | origin
-// --------|-------------------------------------------------------------|------|---------
-// n       | samples so far, each the mean of one replay of a graph      | 1    | measured
-// error   | relative standard error of their median (summary.hpp)        | 1    | computed
-// target  | 0.005                                                       | 1    | protocol
-// least   | 10; fewest: 5; most: 40                                     | 1    | protocol
-//
 // Assumption: samples are independent; the anchor detects slow drift (sweep_runner.hpp).
 // Source: nvbench stops at a relative noise of 0.5 % after ten samples; order-statistic intervals
 // of a median: B. Arnold, N. Balakrishnan, H. Nagaraja, A First Course in Order Statistics,
@@ -132,16 +115,6 @@ struct StoppingRule {
 //   held back when NVML names a brake (heat, hardware, power brake of the rack), or
 //   clock < share x most_clock, share by regime
 //
-// symbol     | meaning                                                    | unit | origin
-// -----------|------------------------------------------------------------|------|---------
-// clock      | of the multiprocessors during the replay                   | MHz  | measured
-// most_clock | the highest that the board offers                          | MHz  | NVML
-// share      | burst 0.75; sustained 0.5: a power limit alone leaves 0.73 | 1    | protocol
-// pause      | 50 ms before a burst is repeated                           | s    | protocol
-// most       | 40 repeats of a case, 4 of a burst: a board that never     | 1    | protocol
-//            | reaches its share would rest for 10 s. After that the      |      |
-//            | times are kept, with the reasons beside them               |      |
-//
 // The power limit of the board is no brake: under it a training run runs all the time.
 // Source: nvbench discards samples below 75 % of the clock and waits for 50 ms (its options
 // --throttle-threshold and --throttle-recovery-delay); 0.73: 1,450 of 1,980 MHz sustained by an
@@ -149,10 +122,10 @@ struct StoppingRule {
 
 struct ThrottleRule {
   double burst_share = 0.75;
-  double sustained_share = 0.5;
-  Seconds pause = milliseconds(50.0);
-  std::int64_t most = 40;
-  std::int64_t most_bursts = 4;
+  double sustained_share = 0.5;        // a power limit alone leaves 0.73
+  Seconds pause = milliseconds(50.0);  // before a burst is repeated
+  std::int64_t most = 40;              // repeats of a case, after which its times are kept
+  std::int64_t most_bursts = 4;        // a board that never reaches its share would rest for 10 s
 };
 
 // `reasons`: bits of NVML; what is not known is absent and holds nothing against the replay.

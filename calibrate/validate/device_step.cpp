@@ -3,13 +3,12 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "kernels/device/element.hpp"
 #include "kernels/device/fill.hpp"
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/families.hpp"
 #include "kernels/own/own_kernels.hpp"
 #include "sim/base/check.hpp"

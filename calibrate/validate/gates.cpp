@@ -30,13 +30,12 @@ constexpr double kOptimizer = 0.05;
 constexpr double kTransfer = 0.10;
 
 double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return quantile_of_sorted(values, share);
 }
 
 std::optional<double> largest(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt
-                        : std::optional(*std::max_element(values.begin(), values.end()));
+  return values.empty() ? std::nullopt : std::optional(*std::ranges::max_element(values));
 }
 
 std::optional<double> mean(const std::vector<double>& values) {
@@ -117,9 +116,8 @@ std::optional<double> best_rule(const std::vector<ComparedStep>& steps) {
 
 bool any_failed(const ValidationRecord& record) {
   const auto failed = [](const auto& entry) { return entry.status.starts_with(kFailedStatus); };
-  return std::any_of(record.checks.begin(), record.checks.end(), failed) ||
-         std::any_of(record.steps.begin(), record.steps.end(), failed) ||
-         std::any_of(record.kernels.begin(), record.kernels.end(), failed);
+  return std::ranges::any_of(record.checks, failed) || std::ranges::any_of(record.steps, failed) ||
+         std::ranges::any_of(record.kernels, failed);
 }
 
 // Over PCIe, or the copy that sets the measure.

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "calibrate/validate/reference_step.hpp"
-#include "kernels/reference/attention.hpp"
 #include "kernels/reference/operations.hpp"
 #include "sim/base/check.hpp"
 
@@ -171,8 +170,8 @@ void reference_attention(const Operands& operands) {
   const std::size_t heads = axis(operands.kernel, 1);
   const std::size_t tokens = axis(operands.kernel, 3);
   if (is_backward(operands)) {
-    std::fill(operands.writes[1].begin(), operands.writes[1].end(), 0.0);
-    std::fill(operands.writes[2].begin(), operands.writes[2].end(), 0.0);
+    std::ranges::fill(operands.writes[1], 0.0);
+    std::ranges::fill(operands.writes[2], 0.0);
   }
   for (std::size_t s = 0; s < axis(operands.kernel, 0); ++s) {
     for (std::size_t h = 0; h < heads; ++h) {
@@ -229,7 +228,7 @@ void reference_norm(const Operands& operands) {
   const std::size_t columns = axis(operands.kernel, 1);
   const bool back = is_backward(operands);
   if (back) {
-    std::fill(operands.writes[1].begin(), operands.writes[1].end(), 0.0);
+    std::ranges::fill(operands.writes[1], 0.0);
   }
   for (std::size_t i = 0; i < axis(operands.kernel, 0); ++i) {
     const Values x = row(operands.reads[0], i, columns);

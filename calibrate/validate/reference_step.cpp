@@ -1,7 +1,6 @@
 #include "calibrate/validate/reference_step.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "kernels/device/random.hpp"
@@ -26,9 +25,7 @@ void add(const Operands& operands) {
                  operands.writes[0].begin(), std::plus<>());
 }
 
-void clear(const Operands& operands) {
-  std::fill(operands.writes[0].begin(), operands.writes[0].end(), 0.0);
-}
+void clear(const Operands& operands) { std::ranges::fill(operands.writes[0], 0.0); }
 
 void norm_of_gradients(const Operands& operands) {
   operands.writes[0][0] = kernels::reference::gradient_norm(operands.reads[0]);

@@ -385,8 +385,7 @@ StepValidation compare_steps(const ValidationRecord& record, const hardware::Gpu
 }
 
 bool passed(const StepValidation& validation) {
-  return std::none_of(validation.gates.begin(), validation.gates.end(),
-                      [](const Gate& gate) { return gate.failed(); });
+  return std::ranges::none_of(validation.gates, [](const Gate& gate) { return gate.failed(); });
 }
 
 }  // namespace orrery::calibrate

@@ -180,12 +180,8 @@ struct StepValidation {
 // roofline | max(F / peak, B / bandwidth) of the datasheet
 // mfu      | F / (0.45 peak) of the type that the linear layers multiply in; the rest takes no time
 // burst    | F / burst rate; calls without FLOP: B / (bandwidth x share that streams get)
-//
-// symbol | meaning                                                        | unit | origin
-// -------|----------------------------------------------------------------|------|----------------
-// F, B   | of the call, sim/step/kernels                                       |      | computed
-// burst  | rate before power limits the clock; where the profile has none | FLOP/s | profile
-//        | the sustained one                                              |      |
+// F and B are those of step/kernels; the burst rate is that before power limits the clock, else the
+// sustained one.
 
 inline constexpr double kFixedMfu = 0.45;
 
@@ -206,10 +202,6 @@ inline constexpr double kFixedMfu = 0.45;
 //
 // Beside the sum of predicted kernels it shows what the simulator's own list of operations changes:
 // it has a router, loss and optimizer by their bytes, and no cases of its own choosing.
-//
-// symbol      | meaning                                                        | unit | origin
-// ------------|----------------------------------------------------------------|------|---------
-// load_spread | standard deviation of the rows of an expert / their mean       | 1    | shape
 
 // Nothing when the simulator refuses the shape: the GPU has no rate for its precision.
 [[nodiscard]] std::optional<Seconds> simulated_time(const StepShape& shape,

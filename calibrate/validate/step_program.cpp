@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "calibrate/validate/step_builder.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::calibrate {

@@ -36,12 +36,6 @@
 // gradient_norm     | gradients                         | norm
 // adamw             | gradients, master, m, v           | master, m, v, narrow
 //
-// symbol   | meaning                                                       | unit | origin
-// ---------|---------------------------------------------------------------|------|--------
-// narrow   | the parameters that are multiplied; each a view into one      | -    | state
-//          | array, as are their fp32 gradients                            |      |
-// shared   | a buffer that every layer uses again; others are of one layer | -    | builder
-//
 // FP8 per tensor: inputs, weights and output gradients of the linear layers of a layer are cast
 // with a transposed copy: fprop and dgrad read the codes of tokens and gradients, wgrad the
 // transposed ones, dgrad the transposed weights. Logits and attention stay in bf16, as in
@@ -51,6 +45,7 @@
 // the host.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,17 +57,6 @@
 namespace orrery::calibrate {
 
 // Dimensions of the transformer whose training step is validated on one GPU.
-//
-// symbol          | meaning                                              | unit     | origin
-// ----------------|------------------------------------------------------|----------|--------------
-// sequences       | of one micro-batch                                   | 1        | chosen
-// sequence_length | tokens of one sequence                               | tokens   | chosen
-// hidden          | width of the residual stream                         | elements | chosen
-// ffn             | inner width of the MLP, or of one expert             | elements | chosen
-// heads, groups   | query heads, key and value heads                     | 1        | chosen
-// vocabulary      | rows of the tables at both ends, which are not tied  | tokens   | chosen
-// experts, copies | of a mixture: experts of a layer, and of one token   | 1        | chosen
-// largest         | rows of the busiest expert; 0: all have the same     | rows     | chosen
 //
 // Text form, which reads back:
 //
@@ -89,15 +73,15 @@ struct ExpertShape {
 
 struct StepShape {
   std::string name;
-  std::int64_t sequences = 1;
+  std::int64_t sequences = 1;  // of one micro-batch
   std::int64_t sequence_length = 0;
   std::int64_t hidden = 0;
-  std::int64_t ffn = 0;
-  std::int64_t heads = 0;
-  std::int64_t groups = 0;
+  std::int64_t ffn = 0;     // inner width of the MLP, or of one expert
+  std::int64_t heads = 0;   // of queries
+  std::int64_t groups = 0;  // key and value heads
   std::int64_t head_dim = 0;
   std::int64_t layers = 0;
-  std::int64_t vocabulary = 0;
+  std::int64_t vocabulary = 0;  // rows of the tables at both ends, which are not tied
   kernels::Precision precision = kernels::Precision::bf16;  // of linear layers: bf16 or fp8_tensor
   std::optional<ExpertShape> experts = {};
 
@@ -207,7 +191,7 @@ struct StepProgram {
   int angles = -1;
   int places = -1;   // of a mixture
   int weights = -1;  // of a mixture
-  int narrow = -1;   // the whole arrays of parameters
+  int narrow = -1;   // the whole arrays of parameters, multiplied; each of them is a view into one
   int gradients = -1;
   int master = -1;
   int first_moment = -1;
@@ -241,22 +225,15 @@ inline constexpr std::int64_t kParameterAlignment = 64;
 //                    the embedding
 //   master = parameter (on a GPU before it was rounded), moments = 0
 //
-// symbol  | meaning                                                       | unit | origin
-// --------|---------------------------------------------------------------|------|------------
-// angles  | [positions, 2, dim / 2]: cosines, then sines                  | -    | elementwise
-// places  | [tokens, copies]: row of each copy in the order of experts    | -    | dealt
-// weights | [tokens, copies]: share of each copy, between 0.5 and 1.5     | 1    | random
-//         | over the number of copies                                     |      |
-//
 // Experts are dealt so that each gets exactly the rows of group_rows() and no token goes to one
 // twice: every token goes to the experts that lack the most rows.
 
 struct StepInputs {
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> targets;
-  std::vector<float> angles;
-  std::vector<std::int32_t> places;
-  std::vector<float> weights;
+  std::vector<float> angles;         // [positions, 2, dim / 2]: cosines, then sines
+  std::vector<std::int32_t> places;  // [tokens, copies]: row of each copy in the order of experts
+  std::vector<float> weights;  // [tokens, copies]: share of a copy, 0.5 to 1.5 over their number
 };
 
 [[nodiscard]] StepInputs step_inputs(const StepShape& shape, std::uint64_t seed);
@@ -272,5 +249,77 @@ struct ParameterStart {
 
 // Expert of every copy, [token][copy].
 [[nodiscard]] std::vector<std::int32_t> deal_experts(const StepShape& shape);
+
+// Builds a step program: buffers, parameters and calls, one after another. Used inside validate/
+// only.
+
+// A linear layer of the model: weights [outputs, inputs]; grouped: of every expert.
+struct Linear {
+  std::string name;
+  int weight = -1;  // index into StepProgram::parameters
+  std::int64_t outputs = 0;
+  std::int64_t inputs = 0;
+  bool grouped = false;
+  bool narrow = false;        // multiplies in 8 bits
+  int codes_transposed = -1;  // of its input, kept for the weight gradient
+  int weight_codes = -1;      // of its weights
+  int weight_transposed = -1;
+};
+
+class StepBuilder {
+ public:
+  explicit StepBuilder(const StepShape& shape);
+
+  [[nodiscard]] const StepShape& shape() const { return program_.shape; }
+
+  [[nodiscard]] StepProgram take();
+
+  // A buffer of this layer, or of the whole step outside of layers.
+  int own(std::string_view name, std::int64_t count, BufferType type = BufferType::bf16,
+          BufferKind kind = BufferKind::activation);
+  // One for all layers.
+  int shared(std::string_view name, std::int64_t count, BufferType type = BufferType::bf16);
+
+  int parameter(std::string_view name, std::int64_t rows, std::int64_t columns);
+
+  [[nodiscard]] const Parameter& parameter(int index) const {
+    return program_.parameters[static_cast<std::size_t>(index)];
+  }
+
+  // Lays the parameters out in their arrays; before the first call.
+  void finish_parameters();
+
+  void call(std::string name, kernels::KernelCase kernel, std::vector<int> reads,
+            std::vector<int> writes);
+
+  // Linear layers: Y, dX and the accumulated weight gradient, with the casts of FP8.
+  int product_forward(Linear& linear, int input, int output);
+  // `input` is what product_forward read; writes dX to `input_gradient`.
+  void product_backward(const Linear& linear, int input, int gradient, int input_gradient);
+
+  int norm_forward(std::string_view name, int parameter, int input, int output);
+  void norm_backward(std::string_view name, int parameter, int input, int scale, int gradient,
+                     int input_gradient);
+  void add(std::string_view name, int a, int b, int y);
+
+  StepProgram& program() { return program_; }
+
+  Phase phase = Phase::forward;
+  std::int64_t layer = -1;
+
+ private:
+  struct Codes {
+    int plain = -1;
+    int transposed = -1;
+  };
+
+  Codes cast(std::string name, int input, std::int64_t rows, std::int64_t columns,
+             kernels::Role role, Codes codes);
+  [[nodiscard]] kernels::KernelCase product_case(const Linear& linear, kernels::Role role) const;
+  [[nodiscard]] std::int64_t rows_of(const Linear& linear) const;
+
+  StepProgram program_;
+  std::map<std::string, int> shared_;
+};
 
 }  // namespace orrery::calibrate

@@ -281,7 +281,7 @@ TorchKernel torch_kernel(const TorchJson& json) {
                      .bytes = {},
                      .sdpa_backend = {},
                      .torch = json.at("versions").at("torch").get<std::string>()};
-  if (std::find(kTorchCalls.begin(), kTorchCalls.end(), kernel.call) == kTorchCalls.end()) {
+  if (std::ranges::find(kTorchCalls, kernel.call) == kTorchCalls.end()) {
     throw std::invalid_argument(fmt::format("\"{}\" is no call that is compared ({})", kernel.call,
                                             fmt::join(kTorchCalls, ", ")));
   }

@@ -99,9 +99,8 @@ std::vector<ComparedKernel> all_kernels(const StepValidation& validation) {
   std::vector<ComparedKernel> all;
   for (const ComparedStep& step : validation.steps) {
     for (const ComparedKernel& one : step.kernels) {
-      const bool known = std::any_of(all.begin(), all.end(), [&one](const ComparedKernel& other) {
-        return other.kernel == one.kernel;
-      });
+      const bool known = std::ranges::any_of(
+          all, [&one](const ComparedKernel& other) { return other.kernel == one.kernel; });
       if (!known) {
         all.push_back(one);
       }
@@ -110,7 +109,7 @@ std::vector<ComparedKernel> all_kernels(const StepValidation& validation) {
   if (validation.transfer) {
     all.push_back(*validation.transfer);
   }
-  std::stable_sort(all.begin(), all.end(), [](const ComparedKernel& a, const ComparedKernel& b) {
+  std::ranges::stable_sort(all, [](const ComparedKernel& a, const ComparedKernel& b) {
     return std::abs(a.error().value_or(0.0)) > std::abs(b.error().value_or(0.0));
   });
   return all;

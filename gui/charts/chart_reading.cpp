@@ -4,11 +4,12 @@
 #include <QKeyEvent>
 #include <QToolTip>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "gui/charts/chart_parts.hpp"
 #include "gui/charts/chart_view.hpp"
-#include "gui/charts/span_bars.hpp"
 
 namespace orrery::gui {
 
@@ -18,18 +19,10 @@ constexpr double kNear = 10.0;  // pixels
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
 std::optional<Way> way_of(int key) {
-  switch (key) {
-    case Qt::Key_Left:
-      return Way::left;
-    case Qt::Key_Right:
-      return Way::right;
-    case Qt::Key_Up:
-      return Way::up;
-    case Qt::Key_Down:
-      return Way::down;
-    default:
-      return std::nullopt;
-  }
+  return key >= Qt::Key_Left && key <= Qt::Key_Down
+             ? std::optional(std::array{Way::left, Way::up, Way::right,
+                                        Way::down}[static_cast<std::size_t>(key - Qt::Key_Left)])
+             : std::nullopt;
 }
 
 }  // namespace

@@ -5,13 +5,9 @@
 #include <QFileInfo>
 #include <QResizeEvent>
 #include <algorithm>
-#include <filesystem>
 
-#include "gui/charts/chart_colors.hpp"
-#include "gui/charts/chart_ticks.hpp"
-#include "gui/charts/chart_title.hpp"
-#include "sim/base/error.hpp"
-#include "sim/base/files/file.hpp"
+#include "gui/charts/chart_parts.hpp"
+#include "gui/models/tables/table.hpp"
 
 namespace orrery::gui {
 
@@ -177,7 +173,7 @@ void ChartView::fit() {
   }
   const auto points = [](const PlotSeries& one) { return one.kind == PlotSeries::Kind::points; };
   if (plot_.x.categories.empty() && !plot_.x.logarithmic &&
-      std::any_of(plot_.series.begin(), plot_.series.end(), points)) {
+      std::ranges::any_of(plot_.series, points)) {
     const QCPRange range = keys->range();
     keys->setRange(range.lower - range.size() * kAir, range.upper + range.size() * kAir);
   }
@@ -273,13 +269,7 @@ QString ChartView::write(const QString& path) {
   } else {
     return QString("%1: charts are saved as png, svg, pdf or csv.").arg(path);
   }
-  try {
-    write_file_atomically(std::filesystem::path(path.toStdString()),
-                          {bytes.constData(), static_cast<std::size_t>(bytes.size())});
-  } catch (const Error& error) {
-    return QString::fromUtf8(error.what());
-  }
-  return {};
+  return write_or_say(path, bytes.toStdString());
 }
 
 void ChartView::draw(QCPPainter& painter, const QRect& place) {

@@ -3,14 +3,6 @@
 // A QCustomPlot in the colours of the window: it draws a plot, lets the user read values with mouse
 // or keyboard, and exports it to a file.
 //
-// input                      | does
-// ---------------------------|-------------------------------------------------------------------
-// wheel, +, -                | zoom
-// drag                       | move
-// double click, 0            | show everything again
-// mouse over a point or bar  | says what it is
-// arrows, Home, End, PageUp  | the same from point to point; Escape ends it
-//
 // A value read with the keyboard becomes the accessible description of the widget.
 
 #include <qcustomplot.h>

@@ -7,7 +7,6 @@
 
 #include "gui/models/form_model.hpp"
 #include "gui/models/tables/answer_tables.hpp"
-#include "gui/models/tables/text.hpp"
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/error.hpp"
@@ -40,18 +39,10 @@ QString place_text(const SourceLocation& where) {
 }
 
 Tone tone_of(OriginKind kind) {
-  switch (kind) {
-    case OriginKind::assumed:
-      return Tone::warning;
-    case OriginKind::by_default:
-      return Tone::faint;
-    case OriginKind::given:
-      return Tone::strong;
-    case OriginKind::read:
-    case OriginKind::derived:
-      break;
-  }
-  return Tone::plain;
+  return kind == OriginKind::assumed      ? Tone::warning
+         : kind == OriginKind::by_default ? Tone::faint
+         : kind == OriginKind::given      ? Tone::strong
+                                          : Tone::plain;
 }
 
 Table keys_table(const ImportAnswer& answer) {
@@ -80,28 +71,15 @@ Table keys_table(const ImportAnswer& answer) {
   return table;
 }
 
-QString effect_text(Effect effect) {
-  switch (effect) {
-    case Effect::unread:
-      return "could not be read";
-    case Effect::unknown:
-      return "not understood";
-    case Effect::large:
-      return "above the band";
-    case Effect::small:
-      return "below the band";
-    case Effect::none:
-      break;
-  }
-  return "none";
-}
-
 Table left_out_table(const import_config::ImportResult& result) {
   Table table{"Not in the scenario", {"effect on cost", "where", "key", "value", "why"}, {}};
-  for (const Effect effect : {Effect::unread, Effect::unknown, Effect::large, Effect::small}) {
+  for (const auto& [effect, words] : {std::pair{Effect::unread, "could not be read"},
+                                      {Effect::unknown, "not understood"},
+                                      {Effect::large, "above the band"},
+                                      {Effect::small, "below the band"}}) {
     for (const LeftOutKey& key : result.left_out) {
       if (key.effect == effect) {
-        table.rows.push_back({{.text = effect_text(effect), .tone = Tone::warning},
+        table.rows.push_back({{.text = words, .tone = Tone::warning},
                               {.text = place_text(key.where)},
                               tipped(key.key),
                               tipped(key.value),
@@ -186,13 +164,11 @@ bool goes_together(const std::string& text, const std::string& name, Diagnostics
 void add_key(const std::string& path, const std::vector<scenario::Field>& fields,
              ImportAnswer& answer) {
   const QString name = qt(path);
-  if (std::any_of(answer.keys.begin(), answer.keys.end(),
-                  [&](const ImportKey& key) { return key.path == name; })) {
+  if (std::ranges::any_of(answer.keys, [&](const ImportKey& key) { return key.path == name; })) {
     return;
   }
   ImportKey key{.path = name};
-  const auto field =
-      std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.path == path; });
+  const auto field = std::ranges::find_if(fields, [&](const auto& f) { return f.path == path; });
   if (field != fields.end()) {
     key.what = qt(field->meaning);
     for (const std::string& choice : field->choices) {
@@ -230,8 +206,8 @@ void find_keys(const ImportQuestion& question, ImportAnswer& answer) {
     const std::string path =
         asked.path == "cluster.network" ? "cluster.network.preset" : asked.path;
     add_key(path, fields, answer);
-    const auto key = std::find_if(answer.keys.begin(), answer.keys.end(),
-                                  [&](const auto& k) { return k.path == qt(path); });
+    const auto key =
+        std::ranges::find_if(answer.keys, [&](const auto& k) { return k.path == qt(path); });
     key->asked = true;
     key->why = without_folders(question, qt(asked.why));
     key->what = key->what.isEmpty() ? qt(asked.what) : key->what;

@@ -3,20 +3,11 @@
 // Converts configuration files of other training stacks into a scenario and lists what the user has
 // to add. Uses the readers of `orrery import`: Hugging Face, DeepSpeed, Megatron-LM, NeMo,
 // torchtitan, several files together.
-//
-// table                   | holds
-// ------------------------|----------------------------------------------------------------------
-// Problems                | what is wrong with a file, with what is stated, or with both together
-// Keys                    | each key of the scenario, its value and its origin
-// Not in the scenario     | keys of the files that did not reach it: unread, or perhaps with effect
-// What it cannot say      | sentences
-// Without effect on cost  | the other keys of the files
 
 #include <QString>
 #include <QStringList>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

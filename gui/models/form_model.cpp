@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/step/hardware/profile_search.hpp"
 
@@ -40,8 +40,6 @@ QStringList names_of(const scenario::Field& field, const std::string& scenario_f
              : words;
 }
 
-namespace {
-
 QString tip_of(const scenario::Field& field) {
   QString tip =
       "<b>" + qt(field.path).toHtmlEscaped() + "</b><br>" + qt(field.meaning).toHtmlEscaped();
@@ -57,6 +55,8 @@ QString tip_of(const scenario::Field& field) {
   add("example", field.example);
   return tip;
 }
+
+namespace {
 
 QString takes(const scenario::Field& field) {
   return field.allowed.empty()
@@ -76,8 +76,7 @@ void FormModel::refresh() {
   std::vector<Section> sections;
   for (scenario::Field& field : scenario::fields_of(document_->utf8())) {
     const QString name = qt(field.section);
-    auto section = std::find_if(sections.begin(), sections.end(),
-                                [&](const Section& s) { return s.name == name; });
+    auto section = std::ranges::find(sections, name, &Section::name);
     if (section == sections.end()) {
       section = sections.insert(sections.end(), {name, {}});
     }
@@ -149,8 +148,8 @@ const scenario::Field* FormModel::field(const QModelIndex& index) const {
 }
 
 QVariant FormModel::section_data(const Section& section, int column, int role) const {
-  const auto stated = std::count_if(section.fields.begin(), section.fields.end(),
-                                    [](const auto& field) { return field.stated.has_value(); });
+  const auto stated = std::ranges::count_if(
+      section.fields, [](const auto& field) { return field.stated.has_value(); });
   switch (role) {
     case Qt::DisplayRole:
       if (column == kKey) {

@@ -2,12 +2,6 @@
 
 // Item model that presents a scenario document as a form: a tree of sections and keys.
 //
-// column | shows
-// -------|---------------------------------------------------------------------------------------
-// Key    | last parts of the path; bold when the file states it
-// Value  | what the file states, or the default in grey; editing it changes the text in place
-// Takes  | type and allowed values
-//
 // An empty value removes the key, so that its default applies. Names of GPU and software profiles
 // come from the catalogue.
 
@@ -31,6 +25,9 @@ namespace orrery::gui {
 
 // All that a key takes by name: its words, else the catalogue's; empty for other keys.
 [[nodiscard]] QStringList names_of(const scenario::Field& field, const std::string& scenario_file);
+
+// What a key means, takes and is without it, for a tooltip.
+[[nodiscard]] QString tip_of(const scenario::Field& field);
 
 class FormModel : public QAbstractItemModel {
   Q_OBJECT

@@ -2,22 +2,21 @@
 
 // The text under edit and its file: the document behind editor and form.
 //
-// symbol   | meaning
-// ---------|-------------------------------------------------------------------------------------
-// path     | the file that save() writes; empty until the first save, as for a shipped example
-// origin   | the file whose folder relative names in the scenario are looked up in
-// modified | the text is not what the file holds
-//
 // Undo and redo are those of the text document, for edits by the form as well. Files are written
 // atomically, with the line ends that they had. All problems are sentences; nothing is thrown and
 // the text in memory is never lost.
 
+#include <QDateTime>
 #include <QFileSystemWatcher>
+#include <QLockFile>
 #include <QObject>
 #include <QString>
 #include <QTextDocument>
+#include <QTimer>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/rules/fixes.hpp"
@@ -97,12 +96,71 @@ class ScenarioDocument : public QObject {
 
   QTextDocument document_;
   QFileSystemWatcher watcher_;
-  QString path_;
-  QString origin_;
+  QString path_;    // the file that save() writes; empty until the first save, as for an example
+  QString origin_;  // the file whose folder relative names in the scenario are looked up in
   QString title_;
   QString last_text_;
   std::string on_disk_;
   bool carriage_returns_ = false;
+};
+
+// Recovers unsaved scenarios after the program was killed or the power failed.
+//
+// A Recovery stands for one running program: its own folder below `folder`, held by a lock, with a
+// file for each text that is not saved. A lock that nobody holds any more marks the texts of a
+// program that did not end as it should: take_lost() hands them out, to one program only.
+//
+// Autosave writes the text of one document there, atomically, a moment after an edit, and removes
+// it when the document is saved, closed or as it was.
+
+struct LostText {
+  DocumentState state;
+  QDateTime written;
+};
+
+class Recovery {
+ public:
+  explicit Recovery(const QString& folder);
+  ~Recovery();
+
+  Q_DISABLE_COPY_MOVE(Recovery)
+
+  // That of this program, in the user's folder for its data.
+  [[nodiscard]] static const std::shared_ptr<Recovery>& of_program();
+
+  // A sentence, empty when it went well.
+  [[nodiscard]] QString write(const QString& name, const DocumentState& state) const;
+  void remove(const QString& name) const;
+
+  // The oldest first. They stay on disk until drop_lost(), for the next start if this one fails.
+  [[nodiscard]] std::vector<LostText> take_lost();
+  void drop_lost();
+
+ private:
+  QString folder_;
+  QString own_;
+  QLockFile lock_;
+  std::vector<std::unique_ptr<QLockFile>> taken_;  // of programs that are gone
+};
+
+class Autosave : public QObject {
+  Q_OBJECT
+
+ public:
+  // A child of the document.
+  Autosave(std::shared_ptr<const Recovery> recovery, ScenarioDocument* document);
+  ~Autosave() override;
+
+ signals:
+  void failed(const QString& sentence);
+
+ private:
+  void write();
+
+  std::shared_ptr<const Recovery> recovery_;
+  ScenarioDocument* document_;
+  QString name_;
+  QTimer delay_;
 };
 
 }  // namespace orrery::gui

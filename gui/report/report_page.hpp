@@ -15,7 +15,6 @@
 #include <QSizeF>
 #include <QString>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "gui/models/jobs/evaluation_job.hpp"

@@ -1,14 +1,13 @@
 #include "sim/answer/report/text/slides.hpp"
 
-#include <QFontMetricsF>
 #include <QPainter>
 #include <QPdfWriter>
 #include <algorithm>
 #include <cmath>
 
-#include "gui/charts/chart_colors.hpp"
-#include "gui/models/plots/hues.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/charts/chart_parts.hpp"
+#include "gui/models/plots/plot.hpp"
+#include "gui/models/tables/table.hpp"
 #include "gui/report/report_page.hpp"
 #include "sim/base/text/format.hpp"
 
@@ -142,9 +141,8 @@ class Slide {
       top += kRow;
     }
     if (!slides_.changes.empty()) {
-      const bool priced =
-          std::any_of(slides_.changes.begin(), slides_.changes.end(),
-                      [](const auto& change) { return !change.saving_text.empty(); });
+      const bool priced = std::ranges::any_of(
+          slides_.changes, [](const auto& change) { return !change.saving_text.empty(); });
       text({kBars + kWide, 108, 120, 22}, priced ? "dollars" : "",
            {13, false, kFaint, Qt::AlignRight});
       text({kBars + kWide + 120, 108, 100, 22}, "earlier", {13, false, kFaint, Qt::AlignRight});

@@ -14,6 +14,106 @@ namespace orrery::timeline {
 
 namespace {
 
+constexpr Rgb kOpaque = 0xff000000U;
+constexpr Rgb kWhite = 0xffffffffU;
+constexpr Rgb kBlack = 0xff000000U;
+
+Palette with_categories(Palette palette) {
+  for (std::size_t kind = 1; kind < kCategories; ++kind) {
+    const CategoryLook& look = kCategoryLooks[kind];
+    palette.category[kind] = palette.dark ? look.dark : look.light;
+  }
+  palette.category[0] = palette.background;
+  return palette;
+}
+
+double channel(Rgb color, unsigned shift) { return static_cast<double>((color >> shift) & 0xffU); }
+
+double luminance(Rgb color) {
+  const auto linear = [](double value) {
+    const double v = value / 255.0;
+    return v <= 0.03928 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(channel(color, 16)) + 0.7152 * linear(channel(color, 8)) +
+         0.0722 * linear(channel(color, 0));
+}
+
+}  // namespace
+
+Palette light_palette() {
+  return with_categories({.background = 0xffffffffU,
+                          .alternate = 0xfff6f7f9U,
+                          .panel = 0xffeef1f4U,
+                          .text = 0xff1a1f26U,
+                          .faint_text = 0xff57626eU,
+                          .line = 0xffd3d9e0U,
+                          .selection = 0xff1a1f26U,
+                          .abnormal = 0xffe0007aU});
+}
+
+Palette dark_palette() {
+  return with_categories({.dark = true,
+                          .background = 0xff14181dU,
+                          .alternate = 0xff191e24U,
+                          .panel = 0xff1c2127U,
+                          .text = 0xffe5eaf0U,
+                          .faint_text = 0xffa0abb7U,
+                          .line = 0xff39424cU,
+                          .selection = 0xffffffffU,
+                          .abnormal = 0xffff4fb0U});
+}
+
+Palette dimmed(Palette palette, CategorySet lit) {
+  constexpr double kRest = 0.3;
+  for (std::size_t kind = 1; kind < kCategories && lit != 0; ++kind) {
+    if ((lit >> kind & 1U) == 0) {
+      palette.category[kind] = blend(palette.background, palette.category[kind], kRest);
+    }
+  }
+  return palette;
+}
+
+Rgb blend(Rgb from, Rgb to, double share) {
+  Rgb mixed = kOpaque;
+  for (const unsigned shift : {0U, 8U, 16U}) {
+    const double value = channel(from, shift) + (channel(to, shift) - channel(from, shift)) * share;
+    mixed |= static_cast<Rgb>(std::lround(std::clamp(value, 0.0, 255.0))) << shift;
+  }
+  return mixed;
+}
+
+double contrast(Rgb a, Rgb b) {
+  const double first = luminance(a);
+  const double second = luminance(b);
+  const double low = std::min(first, second);
+  const double high = std::max(first, second);
+  return (high + 0.05) / (low + 0.05);
+}
+
+Rgb text_on(Rgb color) {
+  return contrast(color, kWhite) >= contrast(color, kBlack) ? kWhite : kBlack;
+}
+
+Shades::Shades(const Palette& palette, Rgb background)
+    : abnormal_(palette.abnormal), edge_(background) {
+  constexpr double kGround = 0.15;  // of a hatched area
+  constexpr double kStroke = 0.85;
+  for (std::size_t kind = 0; kind < table_.size(); ++kind) {
+    const Rgb color = kind < kCategories ? palette.category[kind] : palette.text;
+    const bool waits = kind < kCategories && is_wait(static_cast<Category>(kind));
+    for (unsigned level = 0; level < kLevels; ++level) {
+      const double busy = static_cast<double>(level) / static_cast<double>(kLevels - 1);
+      const double share = 0.25 + 0.75 * busy;
+      table_[kind][level] =
+          kind == 0 ? background : blend(background, color, waits ? kGround * share : share);
+    }
+    stroke_[kind] = waits ? blend(background, color, kStroke) : 0U;
+    mixed_[kind] = blend(background, color, waits ? 0.45 : 1.0);
+  }
+}
+
+namespace {
+
 constexpr TrackId kManyTracks = 64;  // from here on blocks replace tracks on one line
 constexpr double kTracksPerLine = 2.0;
 constexpr int kHatchPeriod = 6;  // pixels, of the strokes over what waits
@@ -105,8 +205,8 @@ class LineMaker {
 
  private:
   void start(bool odd) {
-    std::fill(line_.begin(), line_.end(), frame_.backgrounds[odd ? 1 : 0]);
-    std::fill(strokes_.begin(), strokes_.end(), 0U);
+    std::ranges::fill(line_, frame_.backgrounds[odd ? 1 : 0]);
+    std::ranges::fill(strokes_, 0U);
     waits_ = false;
   }
 

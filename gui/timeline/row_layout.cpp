@@ -43,7 +43,7 @@ RowPlace place_of_rank(const Store& store, std::int32_t rank) {
   RowPlace mean;
   for (RowId row = 0; row < store.rows().size(); ++row) {
     const std::span<const std::int32_t> ranks = store.ranks_of(row);
-    const auto it = std::find(ranks.begin(), ranks.end(), rank);
+    const auto it = std::ranges::find(ranks, rank);
     if (it == ranks.end()) {
       continue;
     }
@@ -66,9 +66,7 @@ RowLayout::RowLayout(std::shared_ptr<const Store> store) : store_(std::move(stor
 
 bool RowLayout::is_collapsed(RowId row) const { return row < collapsed_.size() && collapsed_[row]; }
 
-bool RowLayout::is_pinned(RowId row) const {
-  return std::find(pins_.begin(), pins_.end(), row) != pins_.end();
-}
+bool RowLayout::is_pinned(RowId row) const { return std::ranges::find(pins_, row) != pins_.end(); }
 
 void RowLayout::set_collapsed(RowId row, bool collapsed) {
   if (row < collapsed_.size() && store_->rows()[row].kind == RowKind::group) {
@@ -174,8 +172,8 @@ void RowLayout::reveal(const RowPlace& place) {
     open_ranks_[place.row].insert(place.rank);
   }
   rebuild();
-  const auto it = std::find_if(scrolled_.begin(), scrolled_.end(),
-                               [&shown](const LaidRow& laid) { return laid.place() == shown; });
+  const auto it = std::ranges::find_if(
+      scrolled_, [&shown](const LaidRow& laid) { return laid.place() == shown; });
   if (it == scrolled_.end()) {
     return;
   }
@@ -210,17 +208,13 @@ std::optional<RowLayout::Hit> RowLayout::at(double y) const {
     return std::nullopt;
   }
   const auto unit = static_cast<std::uint32_t>(units);
-  const auto after =
-      std::upper_bound(rows.begin(), rows.end(), unit,
-                       [](std::uint32_t u, const LaidRow& row) { return u < row.first_unit; });
+  const auto after = std::ranges::upper_bound(rows, unit, {}, &LaidRow::first_unit);
   const LaidRow& row = *std::prev(after);
   return Hit{&row, pinned, unit - row.first_unit};
 }
 
 std::size_t RowLayout::index_of_unit(std::uint32_t unit) const {
-  const auto after =
-      std::upper_bound(scrolled_.begin(), scrolled_.end(), unit,
-                       [](std::uint32_t u, const LaidRow& row) { return u < row.first_unit; });
+  const auto after = std::ranges::upper_bound(scrolled_, unit, {}, &LaidRow::first_unit);
   return after == scrolled_.begin() ? 0 : static_cast<std::size_t>(after - scrolled_.begin()) - 1;
 }
 
@@ -231,8 +225,8 @@ std::vector<RowId> RowLayout::between(RowId a, RowId b) const {
       order.push_back(laid.row);
     }
   }
-  const auto first = std::find(order.begin(), order.end(), a);
-  const auto last = std::find(order.begin(), order.end(), b);
+  const auto first = std::ranges::find(order, a);
+  const auto last = std::ranges::find(order, b);
   if (first == order.end() || last == order.end()) {
     return {};
   }

@@ -4,13 +4,7 @@
 //
 //   y(row) = row_height * units before it - scroll
 //
-// symbol     | meaning                                                    | unit  | origin
-// -----------|------------------------------------------------------------|-------|--------------
-// units      | height of a row: one per track, two for a counter, one for | -     | store
-//            | a group                                                    |       |
-// row_height | of one unit; below 1 several rows share a line             | pixel | view
-// scroll     | top of the visible part of the rows that are not pinned    | pixel | view
-//
+// A row is one unit per track high, a counter two, a group one; below one pixel rows share a line.
 // Pinned rows stay in place above the others and are not shown again below. A change of what is
 // collapsed or pinned costs O(rows), everything else O(log rows).
 //

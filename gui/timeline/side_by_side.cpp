@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "gui/timeline/kernel_category.hpp"
+#include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
@@ -24,7 +24,7 @@ class StoreCopy {
   void run() {
     top_ = builder_.group(side_.name);
     has_flows_ = !store_.flows().empty();
-    groups_ = std::count_if(store_.rows().begin(), store_.rows().end(), [](const Row& row) {
+    groups_ = std::ranges::count_if(store_.rows(), [](const Row& row) {
       return row.kind == RowKind::group && row.parent == kNoRow;
     });
     for (RowId row = 0; row < store_.rows().size(); ++row) {

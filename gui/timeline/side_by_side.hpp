@@ -5,19 +5,13 @@
 //
 //   time = time on the clock of the side - start of its window
 //
-// side     | its rows
-// ---------|-------------------------------------------------------------------------------------
-// store    | the rows of the store, below a group of the side's name
-// measured | the GPU of one rank: compute, a row for each axis of communication, copies: the rows
-//          | that a simulated step has as well
-//
-// What is outside the window is left out, what extends beyond its ends is cut there; rows without
-// anything left are not made. One store means one ruler, one zoom and one selection for all sides.
+// A measured rank has the rows that a simulated step has as well: compute, the axes of
+// communication, copies. What is outside the window is left out, what extends beyond its ends is
+// cut there; rows without anything left are not made. One store means one ruler, one zoom and one
+// selection for all sides.
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 

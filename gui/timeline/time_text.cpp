@@ -101,7 +101,7 @@ struct ShortScale {
 
 ShortScale short_scale(std::int64_t distance, std::int64_t greatest) {
   constexpr int kMostDigits = 6;
-  const auto& unit = *std::find_if(kUnits.begin(), kUnits.end(), [greatest](const Unit& one) {
+  const auto& unit = *std::ranges::find_if(kUnits, [greatest](const Unit& one) {
     return one.ns <= kSecond && (one.ns <= greatest || one.ns == 1);
   });
   ShortScale scale{unit};

@@ -5,11 +5,8 @@
 //
 //   distance = least of the round distances with (end - begin) / distance <= most labels
 //
-// symbol   | meaning                                                        | unit | origin
-// ---------|----------------------------------------------------------------|------|--------
-// distance | 1, 2, 5 x 10^k ns up to 1 s; then 1, 2, 5, 10, 15, 30 s and    | ns   | this file
-//          | min; 1, 2, 3, 6, 12 h; 1, 2, 7, 14, 28 d, ...                  |      |
-//
+// Round: 1, 2, 5 x 10^k ns up to 1 s; 1, 2, 5, 10, 15, 30 s and min; 1, 2, 3, 6, 12 h;
+// 1, 2, 7, 14, 28 d.
 // A label has at most six digits. Where that is not enough for the distance, labels are offsets
 // ("+120 us") from a round base shown once. Where the calendar time of the origin is known,
 // labels of seconds and above are dates and times of day in UTC.

@@ -5,12 +5,6 @@
 //   window      = [begin, end) on the clock of level 0 (absolute time)
 //   local time  = absolute time - origin of the level that is shown
 //
-// symbol    | meaning                                                        | unit  | origin
-// ----------|----------------------------------------------------------------|-------|----------
-// level     | the timeline that is drawn; follows the zoom unless held       | -     | view
-// origin    | start of the occurrence that is drawn, on the absolute clock   | ns    | levels
-// selection | one slice; area: time x rows; ruler: time                      | -     | user
-//
 // Zooming in beyond the longest window of the next level (one training step of the run; as many
 // operations as can be distinguished) goes down to it, zooming out beyond 1.3 times that goes up
 // again, so the picture never flips back and forth.
@@ -18,13 +12,12 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "gui/timeline/pixel_axis.hpp"
+#include "gui/timeline/finding.hpp"
 #include "gui/timeline/row_layout.hpp"
-#include "gui/timeline/store/levels.hpp"
-#include "gui/timeline/store/statistics.hpp"
+#include "gui/timeline/store/store.hpp"
+#include "gui/timeline/store/summary.hpp"
 
 namespace orrery::timeline {
 
@@ -114,8 +107,7 @@ class View {
   void select(const Hit& hit);
   void select_slice(SliceId slice);  // of the level that is shown; brings it into view
   void clear_selection();
-  bool select_next();  // on the track of the selected slice
-  bool select_previous();
+  bool step_selection(bool forward);  // on the track of the selected slice
 
   [[nodiscard]] const std::optional<SelectedArea>& area() const { return area_; }
 
@@ -135,11 +127,11 @@ class View {
 
  private:
   void follow_zoom(std::int64_t anchor);
+  void enter(std::size_t level, const Occurrence& occurrence);  // on the clock of the one above
   void keep_in_range();
   void adopt_occurrence();
   [[nodiscard]] TimeRange whole() const;
   [[nodiscard]] TimeRange level_range(std::size_t level) const;
-  bool step_selection(bool forward);
 
   Levels levels_;
   std::vector<RowLayout> layouts_;

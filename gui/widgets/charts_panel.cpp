@@ -1,17 +1,17 @@
 #include "gui/widgets/charts_panel.hpp"
 
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
-#include "gui/models/plots/hues.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/answer_tables.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/table_view.hpp"
 
 namespace orrery::gui {
@@ -41,19 +41,11 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   stage_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   stage_->setToolTip("Which pipeline stage the chart is about");
   stage_->hide();
-  auto* save = new QPushButton("Save &chart...", this);
-  save->setToolTip("PNG, SVG, PDF or CSV (Ctrl+E)");
+  auto* save = button(
+      this, "Save &chart...", [this] { save_chart(); }, "PNG, SVG, PDF or CSV (Ctrl+E)");
 
-  auto* top = new QHBoxLayout;
-  top->addWidget(list_, 1);
-  top->addWidget(stage_);
-  top->addWidget(save);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(6, 6, 6, 6);
-  column->addLayout(top);
-  column->addWidget(chart_, 1);
-  column->addWidget(progress_);
-  column->addWidget(status_);
+  column({row({{list_, 1}, stage_, save}), {chart_, 1}, progress_, status_}, this,
+         QMargins{6, 6, 6, 6});
 
   connect(list_, &QComboBox::currentIndexChanged, this, &ChartsPanel::show_chosen);
   connect(stage_, &QComboBox::activated, this, [this](int chosen) {
@@ -72,13 +64,10 @@ ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
       emit loss_chosen(series.hue, series.name);
     }
   });
-  connect(save, &QPushButton::clicked, this, &ChartsPanel::save_chart);
   connect(&job_, &LatestTask::failed, this, [this](const QString& s) { chart_->show_nothing(s); });
   connect(&job_, &LatestTask::running_changed, progress_, &QWidget::setVisible);
-  connect(&job_, &LatestTask::progressed, this, [this](qint64 done, qint64 all) {
-    progress_->setRange(0, static_cast<int>(all));
-    progress_->setValue(static_cast<int>(done));
-  });
+  connect(&job_, &LatestTask::progressed, this,
+          [this](qint64 done, qint64 all) { show_progress(*progress_, done, all); });
   connect(&job_, &LatestTask::cancelled, this, [this] { say("Cancelled."); });
   chart_->show_nothing("No answer yet.");
 }
@@ -138,8 +127,7 @@ void ChartsPanel::show_chosen() {
   status_->clear();
   status_->hide();
   const QString name = list_->currentText();
-  const auto plot =
-      std::find_if(plots_.begin(), plots_.end(), [&name](const Plot& p) { return p.name == name; });
+  const auto plot = std::ranges::find(plots_, name, &Plot::name);
   offer_stages(name);
   list_->setToolTip(plot != plots_.end() ? plot->title : QString());
   if (plot != plots_.end()) {
@@ -160,11 +148,9 @@ void ChartsPanel::show_chosen() {
     }
     chart_->show_nothing("Running the scenario with other values...");
     progress_->setRange(0, 0);
-    job_.start([this, request = AnswerRequest{chart.answer, outcome_->text, outcome_->file_name}](
-                   const std::stop_token& stop, const LatestTask::Report& report) {
-      const AnswerPtr answer = answer_text(request, stop, report);
-      return LatestTask::Delivery([this, answer] { show_answer(answer); });
-    });
+    job_.run(std::bind_front(answer_text,
+                             AnswerRequest{chart.answer, outcome_->text, outcome_->file_name}),
+             [this](const AnswerPtr& answer) { show_answer(answer); });
     return;
   }
   chart_->show_nothing(outcome_ ? "This scenario has no such chart." : "No answer yet.");
@@ -209,5 +195,46 @@ void ChartsPanel::say(const QString& sentence) {
 }
 
 void ChartsPanel::save_chart() { save_chart_with_dialog(this, *chart_); }
+
+TablesPanel::TablesPanel(QWidget* parent) : QTabWidget(parent) {
+  setDocumentMode(true);
+  setAccessibleName("Tables");
+}
+
+AnswerTable* TablesPanel::find(const QString& title) const {
+  return findChild<AnswerTable*>(title);
+}
+
+void TablesPanel::go_to_worst_event() {
+  AnswerTable* events = find(kEvents);
+  if (events != nullptr && !events->table().rows.empty()) {
+    setCurrentWidget(events);
+    emit events->row_chosen(0);
+  }
+}
+
+void TablesPanel::set_outcome(const OutcomePtr& outcome) {
+  if (outcome == outcome_) {
+    return;
+  }
+  outcome_ = outcome;
+  const bool any = outcome && outcome->evaluation;
+  for (AnswerTable* view :
+       show_tables(*this, any ? all_tables(*outcome->evaluation) : std::vector<Table>{})) {
+    if (view->objectName() == kEvents) {
+      connect(view, &AnswerTable::row_chosen, this, [this, view](int row) {
+        const auto& cells = view->table().rows[static_cast<std::size_t>(row)];
+        emit event_wanted(std::llround(cells[0].order.value_or(0.0)),
+                          std::llround(cells[3].order.value_or(0.0) * 1e9));
+      });
+    }
+    connect(view, &AnswerTable::row_marked, this, [this, view](int row) {
+      const auto& cells = view->table().rows[static_cast<std::size_t>(row)];
+      if (cells.back().hue >= 0) {
+        emit loss_chosen(cells.back().hue, cells.front().text);
+      }
+    });
+  }
+}
 
 }  // namespace orrery::gui

@@ -3,12 +3,12 @@
 // Panel with a list of an answer's charts and the selected one. Charts that need many more runs are
 // computed on a worker thread when they are selected.
 
+#include <QTabWidget>
 #include <QWidget>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "gui/models/jobs/answer_job.hpp"
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/plot.hpp"
 
@@ -65,6 +65,31 @@ class ChartsPanel : public QWidget {
   int chosen_stage_ = 0;  // place in the list of stages; 0: all, or the busiest
   QLabel* status_;
   QProgressBar* progress_;
+};
+
+// The tables of an answer, a tab for each; the tabs are kept while the answer changes.
+
+class AnswerTable;
+
+class TablesPanel : public QTabWidget {
+  Q_OBJECT
+
+ public:
+  explicit TablesPanel(QWidget* parent = nullptr);
+
+  void set_outcome(const OutcomePtr& outcome);
+  [[nodiscard]] AnswerTable* find(const QString& title) const;
+
+ signals:
+  // Of the trial that the timeline draws: from the begin of a stop until training went on.
+  void event_wanted(qint64 begin_ns, qint64 length_ns);
+  void loss_chosen(int hue, const QString& name);  // the cursor went to a row of a ledger
+
+ public slots:
+  void go_to_worst_event();
+
+ private:
+  OutcomePtr outcome_;
 };
 
 }  // namespace orrery::gui

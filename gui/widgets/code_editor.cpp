@@ -1,5 +1,3 @@
-#include "gui/widgets/code_editor.hpp"
-
 #include <QAbstractItemView>
 #include <QCompleter>
 #include <QFontDatabase>
@@ -7,12 +5,14 @@
 #include <QPainter>
 #include <QPlainTextDocumentLayout>
 #include <QRegularExpression>
+#include <QSyntaxHighlighter>
 #include <QTextBlock>
 #include <QToolTip>
 #include <algorithm>
 
 #include "gui/models/form_model.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/form_view.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
@@ -88,6 +88,22 @@ QStringList words_for(const QStringList& path, const QString& key) {
 }
 
 }  // namespace
+
+class YamlHighlighter : public QSyntaxHighlighter {
+ public:
+  explicit YamlHighlighter(QTextDocument* document);
+
+  void set_dark(bool dark);
+
+ protected:
+  void highlightBlock(const QString& text) override;
+
+ private:
+  QTextCharFormat key_;
+  QTextCharFormat comment_;
+  QTextCharFormat quoted_;
+  QTextCharFormat number_;
+};
 
 YamlHighlighter::YamlHighlighter(QTextDocument* document) : QSyntaxHighlighter(document) {
   set_dark(false);
@@ -241,8 +257,7 @@ void CodeEditor::paint_margin(QPaintEvent* event) {
   while (block.isValid() && top <= event->rect().bottom()) {
     const qreal height = blockBoundingRect(block).height();
     const int line = block.blockNumber() + 1;
-    const auto mark = std::find_if(marks_.begin(), marks_.end(),
-                                   [line](const Mark& m) { return m.line == line; });
+    const auto mark = std::ranges::find(marks_, line, &Mark::line);
     if (mark != marks_.end()) {
       painter.fillRect(QRectF(0, top, 3, height),
                        QColor(mark->severity == Severity::error ? "#d62718" : "#d08700"));

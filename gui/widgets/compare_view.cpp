@@ -1,24 +1,34 @@
 #include "gui/widgets/compare_view.hpp"
 
 #include <QComboBox>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QListWidget>
-#include <QSplitter>
-#include <QVBoxLayout>
+#include <QTabWidget>
 #include <algorithm>
 #include <utility>
 
+#include "gui/models/tables/answer_tables.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 
 namespace orrery::gui {
 
+SavedPage::SavedPage(QString path, QString title, SavedPtr saved, QWidget* parent)
+    : QWidget(parent),
+      path_(std::move(path)),
+      title_(std::move(title)),
+      saved_(std::move(saved)),
+      tables_(new QTabWidget(this)) {
+  tables_->setDocumentMode(true);
+  tables_->setAccessibleName("Saved answer");
+  show_tables(*tables_, saved_tables(*saved_));
+  column({words_label(this, saved_sentence(*saved_)), {tables_, 1}}, this);
+}
+
 CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   list_ = new QListWidget(this);
   list_->setAccessibleName("Scenarios to compare");
-  hint_ = new QLabel(this);
-  hint_->setWordWrap(true);
+  hint_ = words_label(this);
   keys_ = new AnswerTable("Keys that differ", this);
   differences_ = new AnswerTable("Differences", this);
   level_ = new QComboBox(this);
@@ -27,7 +37,6 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   timelines_ = new TimelineView(this);
 
   upper_ = new QWidget(this);
-  auto* choice = new QHBoxLayout;
   base_ = new QComboBox(upper_);
   base_->setAccessibleName("Base of the comparison");
   base_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
@@ -35,31 +44,12 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   base_label->setBuddy(base_);
   auto* label = new QLabel("One &ruler for all: one", upper_);
   label->setBuddy(level_);
-  choice->addWidget(base_label);
-  choice->addWidget(base_);
-  choice->addSpacing(16);
-  choice->addWidget(label);
-  choice->addWidget(level_);
-  choice->addStretch(1);
-  auto* drawing = new QVBoxLayout(upper_);
-  drawing->setContentsMargins(0, 0, 0, 0);
-  drawing->addLayout(choice);
-  drawing->addWidget(timelines_, 1);
-  auto* stated = new QSplitter(Qt::Horizontal, this);
-  stated->addWidget(list_);
-  stated->addWidget(keys_);
-  stated->setStretchFactor(1, 1);
-  stated->setSizes({300, 900});
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->addWidget(stated);
-  splitter->addWidget(upper_);
-  splitter->addWidget(differences_);
-  splitter->setStretchFactor(1, 1);
-  splitter->setStretchFactor(2, 1);
-  splitter->setSizes({100, 500, 240});
-  auto* column = new QVBoxLayout(this);
-  column->addWidget(hint_);
-  column->addWidget(splitter, 1);
+  column({row({base_label, base_, Laid::gap(16), label, level_, Laid::rest()}), {timelines_, 1}},
+         upper_, QMargins{});
+  auto* stated = split(Qt::Horizontal, {list_, keys_}, {300, 900}, {1}, this);
+  column({hint_,
+          {split(Qt::Vertical, {stated, upper_, differences_}, {100, 500, 240}, {1, 2}, this), 1}},
+         this);
   connect(level_, &QComboBox::activated, this, [this] {
     drawn_.clear();
     show_timelines();
@@ -109,8 +99,7 @@ void CompareView::compare() {
   }
   // The base stands first: changes are counted from it.
   const QString wanted = base_->currentText();
-  const auto base = std::find_if(chosen.begin(), chosen.end(),
-                                 [&wanted](const Candidate& one) { return one.title == wanted; });
+  const auto base = std::ranges::find(chosen, wanted, &Candidate::title);
   if (base != chosen.end()) {
     std::rotate(chosen.begin(), base, base + 1);
   }
@@ -158,15 +147,13 @@ void CompareView::show_timelines() {
   timelines_->toggle_fit_rows();  // all sides whole
   closer_.cancel();
   if (steps) {
-    closer_.start([this, candidates = drawn_](const std::stop_token& stop,
-                                              const LatestTask::Report&) -> LatestTask::Delivery {
-      auto level = operations_beside(candidates, stop);
-      return [this, level = std::move(level)] {
-        if (level) {
-          timelines_->add_level(*level);
-        }
-      };
-    });
+    closer_.run([candidates = drawn_](const auto& stop,
+                                      const auto&) { return operations_beside(candidates, stop); },
+                [this](const std::optional<timeline::Level>& level) {
+                  if (level) {
+                    timelines_->add_level(*level);
+                  }
+                });
   }
 }
 

@@ -7,16 +7,46 @@
 // of their own and then become the level within the steps.
 
 #include <QWidget>
+#include <memory>
 #include <vector>
 
-#include "gui/models/jobs/latest_task.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/tables/comparison.hpp"
+#include "sim/answer/report/files/figures.hpp"
 
 class QComboBox;
 class QLabel;
 class QListWidget;
+class QTabWidget;
 
 namespace orrery::gui {
+
+// A saved answer in the window: its figures and tables, read only. It appears in Compare beside the
+// open scenarios.
+
+using SavedPtr = std::shared_ptr<const report::Figures>;
+
+class SavedPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  SavedPage(QString path, QString title, SavedPtr saved, QWidget* parent = nullptr);
+
+  [[nodiscard]] const QString& path() const { return path_; }
+
+  // Of the tab: the file, and the scenario where the file holds several.
+  [[nodiscard]] const QString& title() const { return title_; }
+
+  [[nodiscard]] const SavedPtr& saved() const { return saved_; }
+
+  [[nodiscard]] QTabWidget& tables() { return *tables_; }
+
+ private:
+  QString path_;
+  QString title_;
+  SavedPtr saved_;
+  QTabWidget* tables_;
+};
 
 class AnswerTable;
 class TimelineView;

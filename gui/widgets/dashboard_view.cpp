@@ -3,15 +3,13 @@
 #include <QEvent>
 #include <QFrame>
 #include <QGridLayout>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QPainter>
 #include <QRegularExpression>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
@@ -91,20 +89,10 @@ class CardView : public QFrame {
       label = new QLabel(this);
       label->setForegroundRole(QPalette::WindowText);
     }
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kSide, 4, kSide, 4);
-    column->setSpacing(1);
-    for (const auto& [label, change] :
-         {std::pair{name_, changes_[kBesideName]}, {value_, changes_[kBesideValue]}}) {
-      auto* line = new QHBoxLayout;
-      line->setSpacing(kGap);
-      line->addWidget(label, 1);
-      line->addWidget(change);
-      column->addLayout(line);
-    }
-    column->addWidget(changes_[kAlone]);
-    column->addWidget(detail_);
-    column->addStretch(1);
+    column({row({{name_, 1}, changes_[kBesideName]}, nullptr, {}, kGap),
+            row({{value_, 1}, changes_[kBesideValue]}, nullptr, {}, kGap), changes_[kAlone],
+            detail_, Laid::rest()},
+           this, QMargins{kSide, 4, kSide, 4}, 1);
     for (QLabel* label : {name_, value_, detail_}) {
       label->setMinimumWidth(1);  // cut off rather than wider cards
     }
@@ -216,9 +204,6 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setAccessibleName("Dashboard");
-  auto* column = new QVBoxLayout(page_);
-  column->setContentsMargins(8, 4, 8, 4);
-  column->setSpacing(4);
   for (QLabel** label : {&title_, &badge_, &verdict_, &subtitle_, &reasons_}) {
     *label = new QLabel(page_);
   }
@@ -234,18 +219,9 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   subtitle_->setForegroundRole(QPalette::PlaceholderText);
   grid_ = new QGridLayout;
   grid_->setSpacing(5);
-  auto* head = new QHBoxLayout;
-  head->addWidget(title_);
-  head->addWidget(subtitle_, 1);
-  head->setSpacing(12);
-  column->addLayout(head);
-  auto* stands = new QHBoxLayout;
-  stands->addWidget(badge_, 0, Qt::AlignTop);
-  stands->addWidget(verdict_, 1);
-  column->addLayout(stands);
-  column->addWidget(reasons_);
-  column->addLayout(grid_);
-  column->addStretch(1);
+  column({row({title_, {subtitle_, 1}}, nullptr, {}, 12),
+          row({{badge_, 0, Qt::AlignTop}, {verdict_, 1}}), reasons_, grid_, Laid::rest()},
+         page_, QMargins{8, 4, 8, 4}, 4);
   setWidget(page_);
   connect(verdict_, &QLabel::linkActivated, this,
           [this] { emit loss_chosen(shown_.loss_hue, shown_.loss); });

@@ -3,16 +3,13 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QCompleter>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 namespace orrery::gui {
 
@@ -80,12 +77,7 @@ class ValueEditor : public QStyledItemDelegate {
     if (choices.isEmpty()) {
       return QStyledItemDelegate::createEditor(parent, option, index);
     }
-    auto* box = new QComboBox(parent);
-    box->setEditable(true);
-    box->setInsertPolicy(QComboBox::NoInsert);
-    box->addItems(choices);
-    box->completer()->setCompletionMode(QCompleter::PopupCompletion);
-    box->completer()->setFilterMode(Qt::MatchContains);
+    auto* box = names_box(parent, choices);
     box->installEventFilter(new ListOpener(box));
     // Queued: the key that chose the value is still on its way.
     QObject::connect(
@@ -167,14 +159,7 @@ FormView::FormView(ScenarioDocument* document, QWidget* parent)
   tree_->header()->resizeSection(FormModel::kKey, kKeyWidth);
   tree_->header()->resizeSection(FormModel::kValue, kValueWidth);
 
-  auto* top = new QHBoxLayout;
-  top->addWidget(search_, 1);
-  top->addWidget(stated_only_);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(6, 6, 6, 6);
-  column->addLayout(top);
-  column->addWidget(tree_, 1);
-  column->addWidget(help_);
+  column({row({{search_, 1}, stated_only_}), {tree_, 1}, help_}, this, QMargins{6, 6, 6, 6});
 
   connect(search_, &QLineEdit::textChanged, this, &FormView::filter_changed);
   connect(search_, &QLineEdit::returnPressed, this, &FormView::edit_first);

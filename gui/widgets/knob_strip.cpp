@@ -4,15 +4,12 @@
 #include <QComboBox>
 #include <QCompleter>
 #include <QFrame>
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QToolButton>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +17,8 @@
 
 #include "gui/models/form_model.hpp"
 #include "gui/models/scenario_document.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/scenario/variant.hpp"
@@ -72,9 +70,6 @@ class DoublingBox : public QSpinBox {
 class Knob : public QWidget {
  public:
   Knob(const KnobInfo& info, KnobStrip* strip) : QWidget(strip), info_(info), strip_(strip) {
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(4, 2, 4, 2);
-    column->setSpacing(1);
     auto* label = new QLabel(info.label, this);
     const QFont small = scaled(font(), 0.85);
     label->setFont(small);
@@ -88,9 +83,7 @@ class Knob : public QWidget {
     field_->setAccessibleName(QString(info.label));
     field_->setToolTip(info.key);
     label->setBuddy(field_);
-    column->addWidget(label);
-    column->addWidget(field_);
-    column->addWidget(below_);
+    column({label, field_, below_}, this, QMargins{4, 2, 4, 2}, 1);
     setAutoFillBackground(true);
     field_->installEventFilter(this);
   }
@@ -167,11 +160,7 @@ class Knob : public QWidget {
         return spin;
       }
       case Turns::among_names: {
-        auto* box = new QComboBox(this);
-        box->setEditable(true);
-        box->setInsertPolicy(QComboBox::NoInsert);
-        box->completer()->setCompletionMode(QCompleter::PopupCompletion);
-        box->completer()->setFilterMode(Qt::MatchContains);
+        auto* box = names_box(this);
         box->view()->setMinimumWidth(220);
         box->setFocusPolicy(Qt::StrongFocus);
         connect(box, &QComboBox::textActivated, this, [this](const QString& to) { turn(to); });
@@ -224,32 +213,22 @@ class Knob : public QWidget {
 
 KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   setAccessibleName("Knobs");
-  auto* row = new QHBoxLayout;
-  row->setContentsMargins(4, 0, 4, 0);
-  row->setSpacing(2);
-  row_ = new QHBoxLayout;
-  row_->setSpacing(2);
-  pin_ = new QPushButton("Pin as A", this);
-  pin_->setToolTip("Take this answer as the baseline, A: changes are shown against it (Ctrl+B)");
-  back_ = new QPushButton("Back to A", this);
-  back_->setToolTip("The text of the baseline again, as one step that can be undone");
-  auto* buttons = new QVBoxLayout;
-  buttons->setSpacing(2);
-  buttons->addWidget(pin_);
-  buttons->addWidget(back_);
-  row->addLayout(buttons);
+  row_ = row({}, nullptr, {}, 2);
+  pin_ = button(
+      this, "Pin as A", [this] { emit pin_wanted(); },
+      "Take this answer as the baseline, A: changes are shown against it (Ctrl+B)");
+  back_ = button(
+      this, "Back to A", [this] { back_to_baseline(); },
+      "The text of the baseline again, as one step that can be undone");
   for (const KnobInfo& info : kKnobs) {
     knobs_.push_back(new Knob(info, this));
     row_->addWidget(knobs_.back());
   }
   rest_ = new QFrame(this, Qt::Popup);
   rest_->setFrameShape(QFrame::StyledPanel);
-  rest_row_ = new QHBoxLayout(rest_);
+  rest_row_ = row({}, rest_);
   more_ = new QToolButton(this);
   more_->setToolTip("The other knobs");
-  row->addLayout(row_);
-  row->addWidget(more_);
-  row->addStretch(1);
   line_ = new QLabel(this);
   line_->setWordWrap(true);
   line_->setTextFormat(Qt::RichText);
@@ -257,14 +236,10 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   line_->setContentsMargins(8, 2, 8, 2);
   line_->setAutoFillBackground(true);
   line_->hide();
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 2, 0, 0);
-  column->setSpacing(2);
-  column->addLayout(row);
-  column->addWidget(line_);
+  auto* knobs = row({column({pin_, back_}, nullptr, {}, 2), row_, more_, Laid::rest()}, nullptr,
+                    QMargins{4, 0, 4, 0}, 2);
+  column({knobs, line_}, this, QMargins{0, 2, 0, 0}, 2);
   setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-  connect(pin_, &QPushButton::clicked, this, &KnobStrip::pin_wanted);
-  connect(back_, &QPushButton::clicked, this, &KnobStrip::back_to_baseline);
   connect(line_, &QLabel::linkActivated, this, [this](const QString& link) {
     if (link == "next") {
       take_runner_up();
@@ -310,15 +285,14 @@ void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answe
   const auto fields = std::exchange(names_wanted_, false) ? scenario::fields_of(document->utf8())
                                                           : std::vector<scenario::Field>{};
   for (Knob* knob : knobs_) {
-    const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [knob](const auto& one) { return one.path == knob->key(); });
+    const auto field =
+        std::ranges::find_if(fields, [knob](const auto& one) { return one.path == knob->key(); });
     if (field != fields.end() && knob->takes_names()) {
       knob->set_names(names_of(*field, document->file_name()));
     }
     const bool silent = !experts && std::string_view(knob->key()) == "layout.expert";
-    const auto turned = std::find_if(turned_.begin(), turned_.end(), [knob](const auto& change) {
-      return change.key == knob->key();
-    });
+    const auto turned = std::ranges::find_if(
+        turned_, [knob](const auto& change) { return change.key == knob->key(); });
     std::optional<std::string> value = silent ? std::nullopt : at(answered, knob->key());
     if (stale && turned != turned_.end()) {
       value = turned->value;  // the text has it, whether or not there is an answer to it
@@ -341,8 +315,8 @@ void KnobStrip::place_knobs() {
   constexpr int kAir = 16;
   std::vector<Knob*> by_rank = knobs_;
   std::erase_if(by_rank, [](const Knob* knob) { return !knob->has_value(); });
-  std::stable_sort(by_rank.begin(), by_rank.end(),
-                   [](const Knob* a, const Knob* b) { return a->rank() < b->rank(); });
+  std::ranges::stable_sort(by_rank,
+                           [](const Knob* a, const Knob* b) { return a->rank() < b->rank(); });
   int wanted = 0;
   for (const Knob* knob : by_rank) {
     wanted += knob->sizeHint().width() + 2;

@@ -16,7 +16,7 @@
 #include "sim/answer/plan/search/followers.hpp"
 
 class QFrame;
-class QHBoxLayout;
+class QBoxLayout;
 class QLabel;
 class QPushButton;
 class QToolButton;
@@ -64,10 +64,10 @@ class KnobStrip : public QWidget {
   QPushButton* pin_;
   QPushButton* back_;
   QLabel* line_;
-  QHBoxLayout* row_;
+  QBoxLayout* row_;
   QToolButton* more_;
   QFrame* rest_;  // knobs that do not fit
-  QHBoxLayout* rest_row_;
+  QBoxLayout* rest_row_;
   bool names_wanted_ = false;  // of the lists, for another document
   QMetaObject::Connection edits_;
   std::vector<scenario::KeyValue> turned_;     // the key and what followed

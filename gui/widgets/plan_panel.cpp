@@ -1,21 +1,196 @@
 #include "gui/widgets/plan_panel.hpp"
 
-#include <QHBoxLayout>
-#include <QLabel>
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QSplitter>
 #include <QStackedWidget>
-#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
 
 #include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/plan_tables.hpp"
-#include "gui/models/tables/text.hpp"
-#include "gui/widgets/plan_options_view.hpp"
-#include "gui/widgets/plan_result_view.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/layouts.hpp"
+#include "sim/answer/plan/fronts.hpp"
 #include "sim/answer/report/text/verdict.hpp"
 
 namespace orrery::gui {
+
+namespace {
+
+// By PlanOption::Group.
+constexpr std::array kGroupTitles = {"What counts", "What must hold", "Clusters and runs to try",
+                                     "Layouts to try: auto, fixed, or 1,2,4"};
+
+// "fewest GPUs" for "fewest_gpus".
+QString in_words(const QString& name) { return spoken(name.toStdString()); }
+
+QString key_of(const QComboBox* box) { return box->currentData().toString(); }
+
+}  // namespace
+
+PlanOptionsView::PlanOptionsView(QWidget* parent) : QScrollArea(parent) {
+  setWidgetResizable(true);
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setAccessibleName("Options of the plan");
+}
+
+void PlanOptionsView::set_text(const std::string& text) {
+  std::vector<PlanOption> options = plan_options(text);
+  if (options.empty()) {
+    return;  // a text that cannot be read: what is shown stays
+  }
+  const auto same_key = [](const PlanOption& a, const PlanOption& b) { return a.key == b.key; };
+  if (options_.empty() ||
+      !std::equal(options.begin(), options.end(), options_.begin(), options_.end(), same_key)) {
+    const PlanChoices chosen = choices();
+    build(options);
+    for (const auto& [key, value] : chosen) {
+      choose(key, value);
+    }
+  }
+  options_ = std::move(options);
+  for (const PlanOption& option : options_) {
+    refresh(option);
+  }
+}
+
+void PlanOptionsView::build(const std::vector<PlanOption>& options) {
+  lines_.clear();
+  boxes_.clear();
+  page_ = new QWidget(this);
+  form_ = new QFormLayout(page_);
+  form_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  form_->setContentsMargins(8, 4, 8, 4);
+  form_->setVerticalSpacing(4);
+  std::optional<PlanOption::Group> group;
+  for (const PlanOption& option : options) {
+    if (group != option.group) {
+      if (group == PlanOption::Group::goal) {
+        add_trade_off();
+      }
+      group = option.group;
+      add_group(kGroupTitles[static_cast<std::size_t>(option.group)]);
+    }
+    auto* label = new QLabel(option.name, page_);
+    QWidget* field = nullptr;
+    if (option.choices.isEmpty()) {
+      auto* line = new QLineEdit(page_);
+      line->setClearButtonEnabled(true);
+      connect(line, &QLineEdit::returnPressed, this, &PlanOptionsView::plan_wanted);
+      lines_[option.key] = line;
+      field = line;
+    } else {
+      auto* box = new QComboBox(page_);
+      box->addItem({}, QString());
+      for (const QString& choice : option.choices) {
+        box->addItem(in_words(choice), choice);
+      }
+      boxes_[option.key] = box;
+      field = box;
+    }
+    field->setAccessibleName(qt(option.key));
+    label->setBuddy(field);
+    form_->addRow(label, field);
+  }
+  setWidget(page_);
+}
+
+void PlanOptionsView::add_group(const QString& title) {
+  auto* head = new QLabel("<b>" + title.toHtmlEscaped() + "</b>", page_);
+  head->setContentsMargins(0, form_->rowCount() == 0 ? 0 : 8, 0, 0);
+  form_->addRow(head);
+}
+
+void PlanOptionsView::add_trade_off() {
+  trade_x_ = new QComboBox(page_);
+  trade_y_ = new QComboBox(page_);
+  trade_x_->addItem("as they fit", QString());
+  for (const std::string_view figure : plan::kFrontFigures) {
+    for (QComboBox* box : {trade_x_, trade_y_}) {
+      box->addItem(in_words(qt(figure)), qt(figure));
+    }
+  }
+  trade_x_->setAccessibleName("Trade-off across");
+  trade_y_->setAccessibleName("Trade-off upwards");
+  trade_x_->setToolTip("The figures of the trade-off; they take effect with the next plan.");
+  trade_y_->setToolTip(trade_x_->toolTip());
+  trade_y_->setEnabled(false);
+  connect(trade_x_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    trade_y_->setEnabled(index > 0);
+    if (key_of(trade_x_) == key_of(trade_y_)) {
+      trade_y_->setCurrentIndex(index == 1 ? 1 : 0);
+    }
+  });
+  auto* first = new QLabel("trade-off", page_);
+  first->setBuddy(trade_x_);
+  auto* second = new QLabel("against", page_);
+  second->setBuddy(trade_y_);
+  form_->addRow(first, trade_x_);
+  form_->addRow(second, trade_y_);
+}
+
+void PlanOptionsView::refresh(const PlanOption& option) {
+  if (const auto line = lines_.find(option.key); line != lines_.end()) {
+    line->second->setPlaceholderText(option.without);
+    line->second->setToolTip(option.tip);
+  } else if (const auto box = boxes_.find(option.key); box != boxes_.end()) {
+    box->second->setItemText(
+        0, in_words(option.without) + (option.stated ? " (scenario)" : " (default)"));
+    box->second->setToolTip(option.tip);
+  }
+}
+
+PlanChoices PlanOptionsView::choices() const {
+  PlanChoices chosen;
+  for (const auto& [key, line] : lines_) {
+    if (!line->text().trimmed().isEmpty()) {
+      chosen[key] = line->text();
+    }
+  }
+  for (const auto& [key, box] : boxes_) {
+    if (box->currentIndex() > 0) {
+      chosen[key] = key_of(box);
+    }
+  }
+  return chosen;
+}
+
+std::vector<std::string> PlanOptionsView::pareto() const {
+  if (trade_x_ == nullptr || trade_x_->currentIndex() <= 0 ||
+      key_of(trade_x_) == key_of(trade_y_)) {
+    return {};
+  }
+  return {key_of(trade_x_).toStdString(), key_of(trade_y_).toStdString()};
+}
+
+bool PlanOptionsView::choose(const std::string& key, const QString& value) {
+  if (const auto line = lines_.find(key); line != lines_.end()) {
+    line->second->setText(value);
+    return true;
+  }
+  const auto box = boxes_.find(key);
+  if (box == boxes_.end() || box->second->findData(value) < 0) {
+    return false;
+  }
+  box->second->setCurrentIndex(box->second->findData(value));
+  return true;
+}
+
+void PlanOptionsView::clear() {
+  for (const auto& [key, line] : lines_) {
+    line->clear();
+  }
+  for (const auto& [key, box] : boxes_) {
+    box->setCurrentIndex(0);
+  }
+  if (trade_x_ != nullptr) {
+    trade_x_->setCurrentIndex(0);
+  }
+}
 
 namespace {
 
@@ -35,32 +210,18 @@ constexpr auto kEmpty =
 PlanPanel::PlanPanel(ScenarioDocument* document, QWidget* parent)
     : QWidget(parent), document_(document) {
   result_ = new PlanResultView(this);
-  bar_ = new QLabel(this);
-  bar_->setWordWrap(true);
+  bar_ = words_label(this);
   bar_->setAutoFillBackground(true);
   bar_->setBackgroundRole(QPalette::ToolTipBase);
   bar_->setForegroundRole(QPalette::ToolTipText);
   bar_->setContentsMargins(8, 4, 8, 4);
-  bar_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   bar_->hide();
   pages_ = new QStackedWidget(this);
   pages_->addWidget(build_empty());
   pages_->addWidget(result_);
   auto* right = new QWidget(this);
-  auto* column = new QVBoxLayout(right);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addWidget(bar_);
-  column->addWidget(pages_, 1);
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(build_asking());
-  splitter->addWidget(right);
-  splitter->setStretchFactor(1, 1);
-  splitter->setSizes({330, 1100});
-  splitter->setChildrenCollapsible(false);
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->addWidget(splitter);
+  column({bar_, {pages_, 1}}, right, QMargins{}, 0);
+  row({split(Qt::Horizontal, {build_asking(), right}, {330, 1100}, {1}, this)}, this, QMargins{});
   connect_jobs();
   show_running(false);
   setFocusProxy(start_);
@@ -69,9 +230,9 @@ PlanPanel::PlanPanel(ScenarioDocument* document, QWidget* parent)
 QWidget* PlanPanel::build_asking() {
   auto* holder = new QWidget(this);
   options_ = new PlanOptionsView(holder);
-  start_ = new QPushButton("&Find the best layouts", holder);
+  start_ = button(holder, "&Find the best layouts", [this] { start(); });
   start_->setDefault(true);
-  stop_ = new QPushButton("&Stop, keep the best", holder);
+  stop_ = button(holder, "&Stop, keep the best", [this] { keep_best(); });
   stop_->setAutoDefault(true);
   progress_ = new QProgressBar(holder);
   progress_->setTextVisible(false);
@@ -79,19 +240,10 @@ QWidget* PlanPanel::build_asking() {
   progress_->setAccessibleName("Progress of the plan");
   pace_ = new QLabel(holder);
   pace_->setWordWrap(true);
-  auto* column = new QVBoxLayout(holder);
-  column->setContentsMargins(0, 4, 4, 4);
-  column->addWidget(options_, 1);
-  column->addWidget(progress_);
-  column->addWidget(pace_);
-  auto* row = new QHBoxLayout;
-  row->setContentsMargins(8, 0, 4, 0);
-  row->addWidget(start_, 1);
-  row->addWidget(stop_);
-  column->addLayout(row);
+  column(
+      {{options_, 1}, progress_, pace_, row({{start_, 1}, stop_}, nullptr, QMargins{8, 0, 4, 0})},
+      holder, QMargins{0, 4, 4, 4});
   connect(options_, &PlanOptionsView::plan_wanted, this, &PlanPanel::start);
-  connect(start_, &QPushButton::clicked, this, &PlanPanel::start);
-  connect(stop_, &QPushButton::clicked, this, &PlanPanel::keep_best);
   return holder;
 }
 
@@ -102,19 +254,14 @@ QWidget* PlanPanel::build_empty() {
   empty_text_->setTextFormat(Qt::RichText);
   constexpr int kReadable = 620;
   empty_text_->setMaximumWidth(kReadable);
-  empty_start_ = new QPushButton("Find the &best layouts", page);
+  empty_start_ = button(page, "Find the &best layouts", [this] { start(); });
   empty_start_->setAutoDefault(true);
-  auto* column = new QVBoxLayout;
-  column->addStretch(2);
-  column->addWidget(empty_text_);
-  column->addSpacing(fontMetrics().height() / 2);
-  column->addWidget(empty_start_, 0, Qt::AlignLeft);
-  column->addStretch(3);
-  auto* row = new QHBoxLayout(page);
-  row->addStretch(1);
-  row->addLayout(column, 4);
-  row->addStretch(1);
-  connect(empty_start_, &QPushButton::clicked, this, &PlanPanel::start);
+  auto* middle = column({Laid::rest(2),
+                         empty_text_,
+                         Laid::gap(fontMetrics().height() / 2),
+                         {empty_start_, 0, Qt::AlignLeft},
+                         Laid::rest(3)});
+  row({Laid::rest(), {middle, 4}, Laid::rest()}, page);
   return page;
 }
 
@@ -142,11 +289,9 @@ void PlanPanel::connect_jobs() {
   connect(result_, &PlanResultView::open_wanted, this, [this](const auto& proposal, bool compare) {
     compare_ = compare;
     result_->set_opening(true);
-    file_job_.start([this, request = PlanFileRequest{outcome_, proposal}](
-                        const std::stop_token&, const LatestTask::Report&) {
-      const PlanFile file = plan_file(request);
-      return LatestTask::Delivery([this, request, file] { take_file(request, file); });
-    });
+    const PlanFileRequest request{outcome_, proposal};
+    file_job_.run([request](const auto&...) { return plan_file(request); },
+                  [this, request](const PlanFile& file) { take_file(request, file); });
   });
   connect(document_, &ScenarioDocument::text_changed, this, [this] {
     if (isVisible()) {

@@ -1,23 +1,19 @@
-#include "gui/widgets/plan_result_view.hpp"
-
 #include <QComboBox>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QScopedValueRollback>
-#include <QSplitter>
 #include <QTabWidget>
 #include <QTextBrowser>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "gui/widgets/charts_panel.hpp"
+#include "gui/widgets/layouts.hpp"
+#include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/window/theme.hpp"
 #include "sim/answer/plan/result/plan_words.hpp"
@@ -52,32 +48,22 @@ void narrow_words(AnswerTable& view) {
 }  // namespace
 
 PlanResultView::PlanResultView(QWidget* parent) : QWidget(parent) {
-  title_ = new QLabel(this);
-  title_->setWordWrap(true);
-  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  title_ = words_label(this);
   title_->setFont(scaled(font(), 1.15, true));
-  lines_ = new QLabel(this);
-  lines_->setWordWrap(true);
-  lines_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  auto* upper = new QSplitter(Qt::Horizontal, this);
-  upper->addWidget(build_chart());
-  upper->addWidget(build_details());
-  upper->setStretchFactor(0, 1);
-  upper->setSizes({640, 360});
-  upper->setChildrenCollapsible(false);
+  lines_ = words_label(this);
+  auto* upper = split(Qt::Horizontal, {build_chart(), build_details()}, {640, 360}, {0}, this);
   build_tables();
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->addWidget(upper);
-  splitter->addWidget(tabs_);
+  auto* splitter = split(Qt::Vertical, {upper, tabs_}, {380, 280}, {}, this);
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 2);
-  splitter->setSizes({380, 280});
-  splitter->setChildrenCollapsible(false);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(6, 6, 6, 0);
-  column->addWidget(title_);
-  column->addWidget(lines_);
-  column->addWidget(splitter, 1);
+  column({title_, lines_, {splitter, 1}}, this, QMargins{6, 6, 6, 0});
+});
+splitter->setChildrenCollapsible(false);
+auto* column = new QVBoxLayout(this);
+column->setContentsMargins(6, 6, 6, 0);
+column->addWidget(title_);
+column->addWidget(lines_);
+column->addWidget(splitter, 1);
 }
 
 QWidget* PlanResultView::build_chart() {
@@ -88,18 +74,9 @@ QWidget* PlanResultView::build_chart() {
   fronts_->setAccessibleName("Which trade-off is drawn");
   auto* label = new QLabel("&Trade-off", holder);
   label->setBuddy(fronts_);
-  auto* save = new QPushButton("Save &chart...", holder);
-  save->setToolTip("PNG, SVG, PDF or CSV");
-  auto* row = new QHBoxLayout;
-  row->addWidget(label);
-  row->addWidget(fronts_);
-  row->addStretch(1);
-  row->addWidget(save);
-  auto* column = new QVBoxLayout(holder);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->addLayout(row);
-  column->addWidget(chart_, 1);
-  connect(save, &QPushButton::clicked, this, &PlanResultView::save_chart);
+  auto* save = button(
+      holder, "Save &chart...", [this] { save_chart(); }, "PNG, SVG, PDF or CSV");
+  column({row({label, fronts_, Laid::rest(), save}), {chart_, 1}}, holder, QMargins{});
   connect(fronts_, &QComboBox::activated, this, &PlanResultView::show_front);
   connect(chart_, &ChartView::point_chosen, this, &PlanResultView::choose_point);
   return holder;
@@ -109,26 +86,18 @@ QWidget* PlanResultView::build_details() {
   auto* holder = new QWidget(this);
   details_ = new QTextBrowser(holder);
   details_->setAccessibleName("The chosen plan");
-  open_ = new QPushButton("&Open as scenario", holder);
-  open_->setToolTip("A new scenario with the keys of this plan; nothing is saved yet");
-  compare_ = new QPushButton("Co&mpare", holder);
-  compare_->setToolTip("Opens it as a scenario, and sets it beside this one");
-  auto* save = new QPushButton("Save pl&an...", holder);
-  save->setToolTip("All of the plan as orrery plan prints it: JSON, CSV or text");
-  auto* row = new QHBoxLayout;
-  for (QPushButton* button : {open_, compare_}) {
-    button->setAutoDefault(true);
-    row->addWidget(button);
-  }
-  row->addStretch(1);
-  row->addWidget(save);
-  auto* column = new QVBoxLayout(holder);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->addWidget(details_, 1);
-  column->addLayout(row);
-  connect(save, &QPushButton::clicked, this, &PlanResultView::save_plan);
-  connect(open_, &QPushButton::clicked, this, [this] { open(false); });
-  connect(compare_, &QPushButton::clicked, this, [this] { open(true); });
+  open_ = button(
+      holder, "&Open as scenario", [this] { open(false); },
+      "A new scenario with the keys of this plan; nothing is saved yet");
+  compare_ = button(
+      holder, "Co&mpare", [this] { open(true); },
+      "Opens it as a scenario, and sets it beside this one");
+  auto* save = button(
+      holder, "Save pl&an...", [this] { save_plan(); },
+      "All of the plan as orrery plan prints it: JSON, CSV or text");
+  open_->setAutoDefault(true);
+  compare_->setAutoDefault(true);
+  column({{details_, 1}, row({open_, compare_, Laid::rest(), save})}, holder, QMargins{});
   return holder;
 }
 
@@ -141,15 +110,10 @@ void PlanResultView::build_tables() {
     auto* page = new QWidget(tabs_);
     const auto part = static_cast<Part>(i);
     Shown& shown = tables_[part];
-    shown.caption = new QLabel(page);
-    shown.caption->setWordWrap(true);
+    shown.caption = words_label(page);
     shown.view = new AnswerTable(kNames[part], page);
     shown.caption->setContentsMargins(4, 2, 4, 2);
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(shown.caption);
-    column->addWidget(shown.view, 1);
+    column({shown.caption, {shown.view, 1}}, page, QMargins{}, 0);
     tabs_->addTab(page, kNames[part]);
     connect(shown.view, &AnswerTable::row_marked, this,
             [this, part](int row) { choose_row(part, row); });
@@ -225,12 +189,11 @@ void PlanResultView::choose(const plan::Proposal& proposal) {
   const QScopedValueRollback quiet(choosing_, true);
   chosen_ = proposal;
   for (Shown& shown : tables_) {
-    int found = -1;
-    for (std::size_t row = 0; row < shown.data.proposals.size() && found < 0; ++row) {
-      const auto& at = shown.data.proposals[row];
-      found = at && at->tag == proposal.tag ? static_cast<int>(row) : -1;
-    }
-    shown.view->mark_row(found);
+    const auto& rows = shown.data.proposals;
+    const auto at = std::ranges::find_if(
+        rows, [&proposal](const auto& row) { return row && row->tag == proposal.tag; });
+    const int row = at == rows.end() ? -1 : static_cast<int>(at - rows.begin());
+    shown.view->mark_row(row);
   }
   mark_chosen();
   details_->setHtml(proposal_html(*outcome_->plan, proposal));

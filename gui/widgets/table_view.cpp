@@ -9,17 +9,18 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QPainter>
+#include <QPushButton>
 #include <QStyledItemDelegate>
 #include <QTabWidget>
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
-#include "gui/charts/chart_colors.hpp"
-#include "gui/models/plots/hues.hpp"
+#include "gui/charts/chart_parts.hpp"
+#include "gui/models/plots/plot.hpp"
+#include "gui/models/tables/answer_tables.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
-#include "sim/base/error.hpp"
-#include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
 
@@ -119,7 +120,7 @@ void AnswerTable::mark_row(int row) {
 void AnswerTable::copy_selection() const {
   QString text;
   QModelIndexList rows = selectionModel()->selectedRows();
-  std::sort(rows.begin(), rows.end());
+  std::ranges::sort(rows);
   for (const QModelIndex& row : rows) {
     for (int column = 0; column < sorted_.columnCount(); ++column) {
       text += (column == 0 ? "" : "\t") + sorted_.index(row.row(), column).data().toString();
@@ -130,15 +131,18 @@ void AnswerTable::copy_selection() const {
 }
 
 QString AnswerTable::save_csv(const QString& path) const {
-  return write_or_say(path, to_csv(model_.table()).toUtf8());
+  return write_or_say(path, to_csv(model_.table()).toStdString());
 }
 
 void AnswerTable::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy)) {
     copy_selection();
-    return;
+  } else if (event->modifiers() == Qt::NoModifier && event->text().size() == 1 &&
+             event->text()[0].isLetter()) {
+    event->ignore();  // letters are the window's
+  } else {
+    QTableView::keyPressEvent(event);
   }
-  QTableView::keyPressEvent(event);
 }
 
 void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
@@ -153,8 +157,8 @@ void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
 
 std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> tables) {
   for (AnswerTable* view : tabs.findChildren<AnswerTable*>()) {
-    if (std::none_of(tables.begin(), tables.end(),
-                     [view](const Table& table) { return table.title == view->objectName(); })) {
+    if (std::ranges::none_of(
+            tables, [view](const Table& table) { return table.title == view->objectName(); })) {
       delete view;
     }
   }
@@ -168,15 +172,6 @@ std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> table
     view->set(std::move(tables[i]));
   }
   return made;
-}
-
-QString write_or_say(const QString& path, const QByteArray& bytes) {
-  try {
-    write_file_atomically(std::filesystem::path(path.toStdString()), bytes.toStdString());
-  } catch (const Error& error) {
-    return QString::fromUtf8(error.what());
-  }
-  return {};
 }
 
 void save_with_dialog(QWidget* parent, const QString& what, const QString& name,
@@ -194,6 +189,86 @@ void save_with_dialog(QWidget* parent, const QString& what, const QString& name,
   if (!problem.isEmpty()) {
     QMessageBox::warning(parent, what, problem);
   }
+}
+
+namespace {
+
+QString words_of(const scenario::Fix& fix) {
+  return fix.value.empty() ? QString("Write %1").arg(qt(fix.key))
+                           : QString("Set %1 to %2").arg(qt(fix.key), qt(fix.value));
+}
+
+}  // namespace
+
+ProblemsView::ProblemsView(QWidget* parent) : QWidget(parent) {
+  table_ = new AnswerTable("Problems", this);
+  bar_ = new QWidget(this);
+  bar_label_ = new QLabel("Change:", bar_);
+  buttons_ = row({bar_label_, Laid::rest()}, bar_, QMargins{6, 0, 6, 4});
+  column({{table_, 1}, bar_}, this, QMargins{}, 4);
+  bar_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  connect(table_, &AnswerTable::row_chosen, this, [this](int row) {
+    const int index = row - failures_;
+    if (index >= 0 && index < static_cast<int>(listed_.size())) {
+      const SourceLocation& where = listed_[static_cast<std::size_t>(index)].where;
+      emit line_wanted(where.line, where.column);
+    }
+  });
+  connect(table_, &AnswerTable::row_marked, this, &ProblemsView::show_fixes);
+}
+
+void ProblemsView::set_outcome(const OutcomePtr& outcome) {
+  outcome_ = outcome;
+  listed_ = outcome ? outcome->diagnostics.all() : std::vector<Diagnostic>{};
+  failures_ = outcome && !outcome->failure.isEmpty() ? 1 : 0;
+  table_->set(problems_table(outcome ? outcome->diagnostics : Diagnostics(),
+                             outcome ? outcome->failure : QString()));
+  if (count() > 0) {
+    table_->selectRow(0);
+  }
+  show_fixes(count() > 0 ? 0 : -1);
+}
+
+// Of this row; a row without position has none.
+void ProblemsView::show_fixes(int row) {
+  fixes_.clear();
+  const int index = row - failures_;
+  if (outcome_ && index >= 0 && index < static_cast<int>(listed_.size())) {
+    fixes_ = scenario::fixes_for(outcome_->text, outcome_->file_name,
+                                 listed_[static_cast<std::size_t>(index)]);
+  }
+  for (QPushButton* button : bar_->findChildren<QPushButton*>()) {
+    delete button;
+  }
+  constexpr std::size_t kButtons = 3;
+  QMenu* rest = nullptr;
+  const auto add = [this](const QString& words) {
+    auto* button = new QPushButton(words, bar_);
+    button->setAutoDefault(true);
+    buttons_->insertWidget(buttons_->count() - 1, button);
+    return button;
+  };
+  for (std::size_t i = 0; i < fixes_.size(); ++i) {
+    const auto fix = [this, i] {
+      const scenario::Fix fix = fixes_[i];
+      const std::string text = outcome_->text;
+      emit fix_wanted(text, fix);
+    };
+    if (i < kButtons) {
+      QPushButton* button = add(words_of(fixes_[i]));
+      button->setToolTip("Changes the text; Ctrl+Z takes it back");
+      connect(button, &QPushButton::clicked, this, fix);
+      continue;
+    }
+    if (rest == nullptr) {
+      QPushButton* more = add("More");
+      rest = new QMenu(more);
+      more->setMenu(rest);
+    }
+    rest->addAction(words_of(fixes_[i]), this, fix);
+  }
+  bar_label_->setText(count() == 0 ? "The scenario has no problems." : "Change:");
+  bar_->setVisible(count() == 0 || !fixes_.empty());
 }
 
 }  // namespace orrery::gui

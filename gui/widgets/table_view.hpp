@@ -5,10 +5,17 @@
 
 #include <QSortFilterProxyModel>
 #include <QTableView>
+#include <QWidget>
 #include <functional>
+#include <string>
+#include <vector>
 
+#include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/tables/table.hpp"
+#include "sim/scenario/rules/fixes.hpp"
 
+class QBoxLayout;
+class QLabel;
 class QTabWidget;
 
 namespace orrery::gui {
@@ -44,12 +51,50 @@ class AnswerTable : public QTableView {
 // A tab for each table, by its title; tabs that stay keep what is selected in them. The new ones.
 std::vector<AnswerTable*> show_tables(QTabWidget& tabs, std::vector<Table> tables);
 
-// A sentence, empty: written.
-[[nodiscard]] QString write_or_say(const QString& path, const QByteArray& bytes);
-
 // Asks for a file name and saves; problems are shown.
 void save_with_dialog(QWidget* parent, const QString& what, const QString& name,
                       const QString& filters,
                       const std::function<QString(const QString& path)>& save);
+
+// Table of the scenario's problems, with a button for each change that the selected problem
+// suggests.
+
+class AnswerTable;
+
+class ProblemsView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ProblemsView(QWidget* parent = nullptr);
+
+  void set_outcome(const OutcomePtr& outcome);
+
+  [[nodiscard]] AnswerTable& table() { return *table_; }
+
+  [[nodiscard]] const std::vector<Diagnostic>& listed() const { return listed_; }
+
+  // Errors of the environment included.
+  [[nodiscard]] int count() const { return static_cast<int>(listed_.size()) + failures_; }
+
+  // Of the problem that is chosen.
+  [[nodiscard]] const std::vector<scenario::Fix>& fixes() const { return fixes_; }
+
+ signals:
+  void line_wanted(int line, int column);
+  // `text` is the one that the change belongs to.
+  void fix_wanted(const std::string& text, const orrery::scenario::Fix& fix);
+
+ private:
+  void show_fixes(int row);
+
+  OutcomePtr outcome_;
+  std::vector<Diagnostic> listed_;
+  int failures_ = 0;
+  std::vector<scenario::Fix> fixes_;
+  AnswerTable* table_;
+  QWidget* bar_;
+  QLabel* bar_label_;
+  QBoxLayout* buttons_;
+};
 
 }  // namespace orrery::gui

@@ -1,5 +1,3 @@
-#include "kernels/reference/attention.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -14,9 +12,10 @@
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/device/random.hpp"
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/families.hpp"
 #include "kernels/reference/number_format.hpp"
+#include "kernels/reference/operations.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::kernels {

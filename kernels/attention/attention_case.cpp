@@ -5,9 +5,7 @@
 #include <cmath>
 
 #include "kernels/device/fill.hpp"
-#include "kernels/device/runnable.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 #include "kernels/families.hpp"
 
 namespace orrery::kernels {

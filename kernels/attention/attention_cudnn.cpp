@@ -11,7 +11,6 @@
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/attention/attention_graphs.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 #include "kernels/families.hpp"
 #include "sim/base/error.hpp"
 

@@ -12,7 +12,6 @@
 // Assumptions: the grid is (row tiles, heads or groups, sequences); tensors as attention_case.hpp
 // lays them out, aligned to 16 bytes, head dimensions multiples of 16.
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/attention/attention_tiles.cuh"

@@ -6,7 +6,7 @@
 
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/attention/attention_kernels.cuh"
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 
 namespace orrery::kernels {
 

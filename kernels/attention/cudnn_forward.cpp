@@ -1,10 +1,10 @@
 // Functions of cuDNN and NVRTC that attention_cudnn.cpp and the headers of cudnn-frontend call,
-// asked of the libraries when they are first called (kernels/device/status.hpp).
+// asked of the libraries when they are first called (kernels/device/runtime.hpp).
 
 #include <cudnn.h>
 #include <nvrtc.h>
 
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 
 // NOLINTNEXTLINE: a function's name, parameters and arguments are no expressions
 #define ORRERY_FORWARD(library, result, name, parameters, arguments)                 \

@@ -118,7 +118,7 @@ std::vector<std::int64_t> sampled_elements(const CollectivePlan& plan) {
                                                    static_cast<double>(plan.part)));
     }
   }
-  std::sort(elements.begin(), elements.end());
+  std::ranges::sort(elements);
   elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
   return elements;
 }

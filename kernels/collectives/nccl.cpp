@@ -13,7 +13,6 @@
 #include "kernels/collectives/collective.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/units.hpp"

@@ -1,8 +1,8 @@
-// NCCL's functions, asked of the library when they are first called (kernels/device/status.hpp).
+// NCCL's functions, asked of the library when they are first called (kernels/device/runtime.hpp).
 
 #include <nccl.h>
 
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 
 // NOLINTNEXTLINE: a function's name, parameters and arguments are no expressions
 #define ORRERY_FORWARD(result, name, parameters, arguments)                       \

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/nvml/nvml.hpp"
 #include "sim/base/error.hpp"
 
@@ -97,7 +97,7 @@ std::string uuid_text(std::span<const std::byte> bytes) {
   constexpr std::array<std::size_t, 4> kDashAt = {4, 6, 8, 10};
   std::string text = "GPU-";
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const bool dash = std::find(kDashAt.begin(), kDashAt.end(), i) != kDashAt.end();
+    const bool dash = std::ranges::find(kDashAt, i) != kDashAt.end();
     text += fmt::format("{}{:02x}", dash ? "-" : "", std::to_integer<unsigned>(bytes[i]));
   }
   return text;

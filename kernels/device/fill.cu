@@ -1,12 +1,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "kernels/device/fill.hpp"
 #include "kernels/device/random.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 
 namespace orrery::kernels {
 

@@ -1,11 +1,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "kernels/device/occupier.hpp"
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/units.hpp"
 

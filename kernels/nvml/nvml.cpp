@@ -1,17 +1,61 @@
 #include "kernels/nvml/nvml.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
-#include <utility>
-
-#include "kernels/nvml/nvml_library.hpp"
-#include "sim/base/units.hpp"
 
 namespace orrery::kernels {
+
+SharedLibrary::SharedLibrary(const char* name, At unloaded)
+    : library_(dlopen(name, RTLD_LAZY)), unloaded_(unloaded) {
+  if (library_ == nullptr) {
+    absence_ = fmt::format("{} is not on this machine", name);
+  }
+}
+
+SharedLibrary::~SharedLibrary() {
+  if (library_ != nullptr && unloaded_ == At::end_of_scope) {
+    dlclose(library_);
+  }
+}
+
+void* SharedLibrary::address_of(const char* name) const {
+  return library_ == nullptr ? nullptr : dlsym(library_, name);
+}
+
+NvmlLibrary::NvmlLibrary(const char* name, const char* needed)
+    : library_(name), absence_(library_.absence()) {
+  if (!library_.found()) {
+    return;
+  }
+  int (*init)() = function("nvmlInit_v2");
+  if (init == nullptr || library_.find<int()>(needed) == nullptr) {
+    absence_ = fmt::format("{} lacks nvmlInit_v2 or {}", name, needed);
+  } else if (const int status = init(); status != kNvmlSuccess) {
+    absence_ = fmt::format("nvmlInit_v2 returned {}", status);
+  }
+}
+
+NvmlLibrary::~NvmlLibrary() {
+  int (*shutdown)() = function("nvmlShutdown");
+  if (absence_.empty() && shutdown != nullptr) {
+    shutdown();
+  }
+}
+
+std::optional<std::string> nvml_driver(const NvmlLibrary& library) {
+  constexpr std::size_t kMostLetters = 96;
+  int (*ask)(char*, unsigned) = library.function("nvmlSystemGetDriverVersion");
+  std::array<char, kMostLetters> driver = {};
+  if (ask == nullptr || ask(driver.data(), kMostLetters - 1) != kNvmlSuccess) {
+    return std::nullopt;
+  }
+  return driver.data();
+}
 
 namespace {
 
@@ -50,7 +94,7 @@ constexpr std::array<Reason, 9> kReasons = {{{0x1, "gpu_idle", Effect::none},
 
 // Whether any of these has at least this effect.
 bool any_with(std::uint64_t reasons, Effect effect) {
-  return std::any_of(kReasons.begin(), kReasons.end(), [&](const Reason& reason) {
+  return std::ranges::any_of(kReasons, [&](const Reason& reason) {
     return (reasons & reason.bit) != 0 && reason.effect >= effect;
   });
 }
@@ -236,6 +280,78 @@ GpuLimits Nvml::limits() const {
   }
   limits.driver = nvml_driver(*library_);
   return limits;
+}
+
+namespace {
+
+constexpr const char* kCount = "nvmlDeviceGetCount_v2";
+
+// As NVIDIA documents nvmlMemory_t (NVML API reference).
+struct Memory {
+  unsigned long long total = 0;  // B
+  unsigned long long free = 0;
+  unsigned long long used = 0;
+};
+
+struct Functions {
+  const NvmlLibrary& library;
+  int (*count)(unsigned*) = library.function(kCount);
+  int (*device)(unsigned, void**) = library.function("nvmlDeviceGetHandleByIndex_v2");
+  int (*name)(void*, char*, unsigned) = library.function("nvmlDeviceGetName");
+  int (*memory)(void*, Memory*) = library.function("nvmlDeviceGetMemoryInfo");
+  int (*cuda)(int*) = library.function("nvmlSystemGetCudaDriverVersion_v2");
+
+  explicit Functions(const NvmlLibrary& loaded) : library(loaded) {}
+};
+
+constexpr std::size_t kMostLetters = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+
+ListedGpu ask_gpu(const Functions& f, unsigned index) {
+  ListedGpu gpu{.name = "a GPU that does not answer", .memory = std::nullopt};
+  const auto device = ask_nvml<void*>(f.device, index);
+  if (!device) {
+    return gpu;
+  }
+  std::array<char, kMostLetters> name = {};
+  if (f.name != nullptr && f.name(*device, name.data(), kMostLetters - 1) == kNvmlSuccess) {
+    gpu.name = name.data();
+  }
+  if (const auto memory = ask_nvml<Memory>(f.memory, *device)) {
+    gpu.memory = bytes(static_cast<double>(memory->total));
+  }
+  return gpu;
+}
+
+// "13.0" of 13000; empty when the driver does not say.
+std::string cuda_of(const Functions& f) {
+  constexpr int kMajor = 1000;
+  constexpr int kMinor = 10;
+  const auto cuda = ask_nvml<int>(f.cuda);
+  return cuda ? fmt::format("{}.{}", *cuda / kMajor, *cuda % kMajor / kMinor) : std::string();
+}
+
+}  // namespace
+
+GpuList list_gpus(const char* library_name) {
+  const NvmlLibrary library(library_name, kCount);
+  GpuList list;
+  list.installed = library.installed();
+  list.absence = library.absence();
+  if (!list.absence.empty()) {
+    return list;
+  }
+  const Functions f(library);
+  list.driver = nvml_driver(library).value_or("");
+  list.cuda = cuda_of(f);
+  unsigned count = 0;
+  if (const int status = f.count(&count); status != kNvmlSuccess) {
+    list.absence = fmt::format("{} returned {}", kCount, status);
+    return list;
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    list.gpus.push_back(ask_gpu(f, i));
+  }
+  return list;
 }
 
 }  // namespace orrery::kernels

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/own/cross_entropy_body.hpp"
+#include "kernels/own/norm_body.hpp"
 #include "kernels/own/team.cuh"
 
 namespace orrery::kernels {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #include "sim/base/check.hpp"
 
 namespace orrery::kernels {

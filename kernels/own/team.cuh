@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-#include "kernels/device/status.hpp"
+#include "kernels/device/runtime.hpp"
 #include "kernels/own/vector.hpp"
 
 namespace orrery::kernels {

@@ -1,8 +1,6 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +8,6 @@
 
 #include "kernels/device/device_info.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 #include "kernels/families.hpp"
 #include "kernels/products/product.hpp"
 #include "kernels/products/product_call.hpp"

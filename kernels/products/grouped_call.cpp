@@ -5,19 +5,13 @@
 
 #include <array>
 #include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "kernels/device/device_info.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 #include "kernels/families.hpp"
-#include "kernels/products/product.hpp"
-#include "kernels/products/product_call.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 

@@ -19,7 +19,6 @@
 // Source: four streams are what TransformerEngine's grouped linear layer uses.
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -197,7 +197,7 @@ std::vector<std::int64_t> indices(std::int64_t extent, std::uint64_t seed, int m
   for (std::uint64_t draw = 0; chosen.size() < static_cast<std::size_t>(most); ++draw) {
     chosen.push_back(integer_at(seed, draw, bound));
   }
-  std::sort(chosen.begin(), chosen.end());
+  std::ranges::sort(chosen);
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }

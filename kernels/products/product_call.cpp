@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
-#include "kernels/device/runnable.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
-#include "kernels/products/product.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 

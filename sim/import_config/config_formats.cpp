@@ -179,6 +179,16 @@ std::string why_no_file(const std::filesystem::path& path, std::string_view text
                                                        "\xFD"
                                                        "7zXZ",
                                                        "\x28\xB5\x2F\xFD"};
+  // A byte-order mark, as PowerShell's `>` writes it, or Latin letters with a zero beside each.
+  const auto zero = [text](std::size_t at) { return at < text.size() && text[at] == '\0'; };
+  const bool little = text.starts_with("\xFF\xFE") || (zero(1) && zero(3) && !zero(0));
+  const bool big = text.starts_with("\xFE\xFF") || (zero(0) && zero(2) && !zero(1));
+  if (little || big) {
+    return fmt::format(
+        "is encoded as UTF-16 ({} byte first), as `>` of PowerShell writes it, and UTF-8 is read: "
+        "`iconv -f UTF-16{} -t UTF-8 FILE` converts it",
+        little ? "low" : "high", little ? "LE" : "BE");
+  }
   const bool packed = std::any_of(kPacked.begin(), kPacked.end(), [text](std::string_view magic) {
     return text.starts_with(magic);
   });

@@ -98,6 +98,9 @@ class Importing {
     }
     put_bases_first(parts);
     missing_base_ = missing_base(parts);
+    const bool trainer_told = std::any_of(parts.begin(), parts.end(), [](const LogPart& part) {
+      return part.format == ConfigFormat::trainer_yaml || part.format == ConfigFormat::trainer_args;
+    });
     const bool alone = drop_partial(parts);
     const auto main =
         std::max_element(logs_.begin(), logs_.end(), [](const NamedLog& a, const NamedLog& b) {
@@ -126,6 +129,7 @@ class Importing {
       settle(draft_, pending_, diagnostics_);
     }
     take_steps(logs_, draft_, diagnostics_);
+    check_task(pending_, trainer_told, draft_, diagnostics_);
     if (alone) {
       ask_for_arguments(main->file, draft_, pending_);
     }
@@ -370,6 +374,7 @@ class Importing {
       }
       check_printed_counts(pending_, *result_.model, draft_, diagnostics_);
     }
+    check_card(pending_, draft_, diagnostics_);
     std::string name = options_.name;
     if (name.empty() && !result_.files.empty()) {
       const std::filesystem::path path = result_.files.front().name;

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/profile/line_fit.hpp"
+#include "calibrate/profile/kernel_points.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/measured_kernels.hpp"

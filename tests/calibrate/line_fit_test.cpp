@@ -1,8 +1,7 @@
-#include "calibrate/profile/line_fit.hpp"
-
 #include <gtest/gtest.h>
 
 #include "calibrate/plan/sweep_cases.hpp"
+#include "calibrate/profile/kernel_points.hpp"
 #include "sim/step/cost/gemm.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "sim/step/kernels/kernel_case.hpp"

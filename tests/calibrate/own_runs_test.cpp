@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "calibrate/fit/profile_text.hpp"
 #include "calibrate/fit/stack_fit.hpp"
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/evaluate.hpp"

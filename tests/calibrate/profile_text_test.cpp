@@ -1,7 +1,5 @@
 // New values in the text of a profile: everything else stays byte for byte.
 
-#include "calibrate/fit/profile_text.hpp"
-
 #include <gtest/gtest.h>
 
 #include "calibrate/fit/stack_fit.hpp"

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "calibrate/validate/validate_command.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "sim/base/files/file.hpp"

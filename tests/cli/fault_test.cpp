@@ -88,7 +88,7 @@ TEST_F(FaultTest, ARunEndsClearly) {
 
 TEST_F(FaultTest, AnImportEndsClearly) {
   expect_clear_ends(
-      "import a.log --gpu h100-sxm-80gb --set recompute=none --failures f.csv -q -o b.yaml",
+      "import a.log --gpu h200-sxm --set recompute=none --failures f.csv -q -o b.yaml",
       {"f.csv", "b.yaml"});
 }
 

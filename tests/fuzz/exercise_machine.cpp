@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "calibrate/import/import_report.hpp"
-#include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
 #include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/hardware/profile_reader.hpp"

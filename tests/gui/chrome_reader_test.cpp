@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gui/timeline/chrome/chrome_events.hpp"
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/answer/report/export/chrome_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"

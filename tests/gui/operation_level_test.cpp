@@ -1,7 +1,5 @@
 // The innermost level of the timeline, on a step made by hand: two stages, one micro-batch.
 
-#include "gui/timeline/store/operation_level.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -65,8 +65,7 @@ TEST(SideBySide, KeepsNotesAndRanks) {
     StoreBuilder builder;
     const RowId stage = builder.group("stage 0");
     const RowId row = builder.row("compute", stage);
-    const NameId name = builder.name("qkv fprop");
-    builder.note(name, note);
+    const NameId name = builder.name("qkv fprop", note);
     builder.add(row, {0, 10, name, Category::forward});
     builder.set_ranks(stage, {0, 1});
     return builder.build();

@@ -41,7 +41,6 @@ void fill_synthetic(StoreBuilder& builder, const SyntheticSpec& spec) {
   for (std::uint32_t r = 0; r < spec.rows; ++r) {
     const RowId row = builder.row(fmt::format("rank {}", r));
     const std::uint64_t count = each + (r < spec.slices % spec.rows ? 1 : 0);
-    builder.reserve(row, count);
     RandomStream own(spec.seed, spec.alike ? 1 : r + 1, Purpose::property_test);
     std::uint64_t place = own.uniform_int(kDraws);
     std::int64_t time = 0;

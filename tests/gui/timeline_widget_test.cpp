@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <set>
 
-#include "gui/widgets/timeline/timeline_search.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "tests/gui/synthetic.hpp"
 

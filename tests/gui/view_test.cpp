@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "gui/timeline/palette.hpp"
+#include "gui/timeline/raster.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "tests/gui/synthetic.hpp"
 
@@ -136,14 +136,14 @@ TEST(View, PicksTheSliceUnderTheCursorInEveryRepetition) {
 
 TEST(View, NextAndPreviousSliceWalkTheRow) {
   View view = view_of(synthetic_store({.rows = 3, .slices = 300}), kWidth, 400);
-  EXPECT_TRUE(view.select_next());
+  EXPECT_TRUE(view.step_selection(true));
   const SliceId first = *view.selected();
-  EXPECT_FALSE(view.select_previous());
+  EXPECT_FALSE(view.step_selection(false));
   for (int i = 0; i < 99; ++i) {
-    EXPECT_TRUE(view.select_next());
+    EXPECT_TRUE(view.step_selection(true));
   }
   EXPECT_EQ(*view.selected(), first + 99);
-  EXPECT_FALSE(view.select_next()) << "the last slice of the row";
+  EXPECT_FALSE(view.step_selection(true)) << "the last slice of the row";
   view.frame_selection();
   const Slice& slice = view.store().slices()[*view.selected()];
   EXPECT_LE(view.window().begin, slice.begin());
@@ -342,7 +342,7 @@ TEST(Palette, NoTwoActivitiesOfATimelineShareAColour) {
                              : step)
                       .insert(color)
                       .second)
-          << kCategoryNames[kind];
+          << to_string(static_cast<Category>(kind));
     }
   }
 }

@@ -96,6 +96,9 @@ TEST(ShippedSteps, NamesChangeNothing) {
     for (hardware::NetworkTier& tier : renamed.cluster.network.tiers) {
       tier.name += " renamed";
     }
+    for (hardware::NetworkFault& fault : renamed.cluster.network.faults) {
+      fault.tier += fault.node ? "" : " renamed";
+    }
     const step::StepResult after = step_of(renamed);
     EXPECT_EQ(before.step_time, after.step_time);
     EXPECT_EQ(before.ledger, after.ledger);

@@ -47,8 +47,10 @@ ARROWS = {
     # What the recipes of a stack's profile set, by the architecture of a GPU's.
     "scenario": ("base", "yaml", "hardware/gpu_profile.hpp", "hardware/profile_reader.hpp",
                  "hardware/profile_search.hpp", "hardware/software_profile.hpp", "*_spec.hpp", "*presets.hpp"),
-    # Other stacks' configurations become the text of a scenario; parameters are counted by it.
-    "import_config": ("base", "yaml", "model", "scenario"),
+    # Other stacks' configurations become the text of a scenario; parameters are counted by it, and the
+    # GPU of a log is compared with that of the scenario.
+    "import_config": ("base", "yaml", "model", "scenario", "hardware/gpu_profile.hpp",
+                      "hardware/profile_reader.hpp"),
     "evaluate": ("base", "engine", "yaml", "kernels", "model", "layout", "hardware", "cost", "schedule", "simulate",
                  "run", "report", "trace", "scenario"),
     "sweep": ("base", "hardware", "run", "report", "scenario", "evaluate", "yaml"),

@@ -1,5 +1,6 @@
 #include "gui/models/jobs/evaluation_job.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "gui/timeline/store/evaluation_levels.hpp"
@@ -9,6 +10,103 @@
 #include "sim/scenario/load.hpp"
 
 namespace orrery::gui {
+
+LatestTask::LatestTask(QObject* parent)
+    : QObject(parent), worker_([this](const std::stop_token& end) { serve(end); }) {}
+
+LatestTask::~LatestTask() {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.reset();
+    current_.request_stop();
+  }
+  worker_.request_stop();
+  worker_.join();
+}
+
+void LatestTask::start(Work work) {
+  ++newest_;
+  {
+    const std::lock_guard lock(mutex_);
+    current_.request_stop();
+    waiting_ = Request{std::move(work), newest_, std::stop_source()};
+  }
+  wake_.notify_one();
+  set_running(true);
+}
+
+void LatestTask::cancel() {
+  if (!running_) {
+    return;
+  }
+  ++newest_;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.reset();
+    current_.request_stop();
+  }
+  set_running(false);
+  emit cancelled();
+}
+
+void LatestTask::serve(const std::stop_token& end) {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait(lock, end, [this] { return waiting_.has_value(); })) {
+      return;
+    }
+    Request request = std::move(*waiting_);
+    waiting_.reset();
+    current_ = request.stop;
+    lock.unlock();
+    perform(request);
+  }
+}
+
+void LatestTask::perform(Request& request) {
+  Delivery delivery;
+  QString failure;
+  const std::uint64_t number = request.number;
+  const Report report = [this, number](std::int64_t done, std::int64_t all) {
+    QMetaObject::invokeMethod(
+        this,
+        [this, number, done, all] {
+          if (number == newest_) {
+            emit progressed(done, all);
+          }
+        },
+        Qt::QueuedConnection);
+  };
+  try {
+    delivery = request.work(request.stop.get_token(), report);
+  } catch (const Error& error) {
+    failure = error.kind() == ErrorKind::interrupted ? QString() : QString::fromUtf8(error.what());
+  } catch (const std::exception& error) {
+    failure = QString::fromUtf8(error.what());
+  }
+  QMetaObject::invokeMethod(
+      this, [this, number, delivery, failure] { deliver(number, delivery, failure); },
+      Qt::QueuedConnection);
+}
+
+void LatestTask::deliver(std::uint64_t number, const Delivery& delivery, const QString& failure) {
+  if (number != newest_) {
+    return;
+  }
+  set_running(false);
+  if (!failure.isEmpty()) {
+    emit failed(failure);
+  } else if (delivery) {
+    delivery();
+  }
+}
+
+void LatestTask::set_running(bool running) {
+  if (running_ != running) {
+    running_ = running;
+    emit running_changed(running);
+  }
+}
 
 OutcomePtr evaluate_text(const EvaluationRequest& request, const std::stop_token& stop,
                          const LatestTask::Report& report) {
@@ -54,6 +152,30 @@ void EvaluationJob::request(EvaluationRequest request) {
           const std::stop_token& stop,
           const LatestTask::Report& report) { return evaluate_text(request, stop, report); },
       [this](const OutcomePtr& outcome) { emit finished(outcome); });
+}
+
+AnswerPtr answer_text(const AnswerRequest& request, const std::stop_token& stop,
+                      const LatestTask::Report& report) {
+  auto outcome = std::make_shared<AnswerOutcome>();
+  outcome->request = request;
+  auto base =
+      scenario::ScenarioTemplate::from_text(request.text, request.file_name, outcome->diagnostics);
+  if (!base) {
+    return outcome;
+  }
+  sweep::Sweep sweep{.base = *std::move(base),
+                     .axes = {},
+                     .points = {},
+                     .columns = sweep::all_columns(),
+                     .search = evaluate::profile_search(request.file_name, {})};
+  sweep::Team team;
+  auto answer = sweep::answer(
+      {.name = request.answer, .sweep = std::move(sweep), .stop = stop, .progress = report}, team,
+      outcome->diagnostics);
+  if (answer) {
+    outcome->answer = std::make_shared<const sweep::Answer>(*std::move(answer));
+  }
+  return outcome;
 }
 
 }  // namespace orrery::gui

@@ -1,12 +1,10 @@
-#include "gui/models/jobs/trace_answer.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <span>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/comparison.hpp"
 #include "gui/timeline/side_by_side.hpp"
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -143,9 +141,7 @@ const timeline::Level* level_of(const OutcomePtr& prediction, std::string_view n
   if (!prediction) {
     return nullptr;
   }
-  const auto found =
-      std::find_if(prediction->levels.begin(), prediction->levels.end(),
-                   [name](const timeline::Level& level) { return level.name == name; });
+  const auto found = std::ranges::find(prediction->levels, name, &timeline::Level::name);
   return found == prediction->levels.end() ? nullptr : &*found;
 }
 

@@ -1,10 +1,10 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "gui/models/plots/hues.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/report/export/step_counters.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -25,11 +25,10 @@ double place(std::size_t index) { return static_cast<double>(index); }
 // A bar for every category that begins where the one before it ends: they add up to all.
 Plot ledger_plot(const QString& name, const QString& title,
                  const std::vector<report::LedgerRow>& rows) {
-  Plot plot;
-  plot.name = name;
-  plot.title = title;
-  plot.horizontal = true;
-  plot.y = {.label = "share of the GPU time", .dimension = Dimension::fraction};
+  Plot plot{.name = name,
+            .title = title,
+            .y = {.label = "share of the GPU time", .dimension = Dimension::fraction},
+            .horizontal = true};
   double before = 0.0;
   for (const report::LedgerRow& row : rows) {
     if (row.gpu_time <= Seconds{}) {
@@ -54,11 +53,10 @@ Plot ledger_plot(const QString& name, const QString& title,
 // Totals in one colour, what is lost and what is given back in two others.
 Plot waterfall_plot(const QString& name, const QString& title,
                     const std::vector<UtilisationRow>& rows) {
-  Plot plot;
-  plot.name = name;
-  plot.title = title;
-  plot.horizontal = true;
-  plot.y = {.label = "share of the dense peak", .dimension = Dimension::fraction};
+  Plot plot{.name = name,
+            .title = title,
+            .y = {.label = "share of the dense peak", .dimension = Dimension::fraction},
+            .horizontal = true};
   const std::pair<UtilisationRowKind, QString> kinds[] = {
       {UtilisationRowKind::total, "what is left"},
       {UtilisationRowKind::loss, "lost"},
@@ -121,12 +119,11 @@ Plot run_utilisation_plot(const report::Evaluation& evaluation) {
 }
 
 Plot memory_plot(const report::Evaluation& evaluation) {
-  Plot plot;
-  plot.name = "Memory by stage";
-  plot.title = "Memory of one GPU of each pipeline stage at its peak";
-  plot.x = {.label = "pipeline stage"};
-  plot.y = {.label = "memory", .dimension = Dimension::bytes};
-  plot.stacked = true;
+  Plot plot{.name = "Memory by stage",
+            .title = "Memory of one GPU of each pipeline stage at its peak",
+            .x = {.label = "pipeline stage"},
+            .y = {.label = "memory", .dimension = Dimension::bytes},
+            .stacked = true};
   const auto& stages = evaluation.step.memory;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     plot.x.categories.push_back(QString::number(stage));
@@ -141,7 +138,7 @@ Plot memory_plot(const report::Evaluation& evaluation) {
   }
   // What no stage needs has no place in the legend.
   std::erase_if(plot.series, [](const PlotSeries& series) {
-    return std::all_of(series.y.begin(), series.y.end(), [](double y) { return y <= 0.0; });
+    return std::ranges::all_of(series.y, [](double y) { return y <= 0.0; });
   });
   if (!stages.empty()) {
     plot.markers.push_back(memory_limit(stages.front()));
@@ -150,12 +147,11 @@ Plot memory_plot(const report::Evaluation& evaluation) {
 }
 
 Plot memory_course_plot(const report::Evaluation& evaluation) {
-  Plot plot;
-  plot.name = "Memory over the step";
-  plot.title = "Memory of one GPU of each pipeline stage in the course of a step";
-  plot.x = {.label = "time of the step", .dimension = Dimension::time};
-  plot.y = {.label = "memory", .dimension = Dimension::bytes};
-  plot.ordered = true;
+  Plot plot{.name = "Memory over the step",
+            .title = "Memory of one GPU of each pipeline stage in the course of a step",
+            .x = {.label = "time of the step", .dimension = Dimension::time},
+            .y = {.label = "memory", .dimension = Dimension::bytes},
+            .ordered = true};
   const auto& stages = evaluation.step.memory;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     PlotSeries line{.kind = PlotSeries::Kind::steps, .name = QString("stage %1").arg(stage)};
@@ -178,11 +174,10 @@ Plot memory_course_plot(const report::Evaluation& evaluation) {
 
 Plot causes_plot(const report::Evaluation& evaluation) {
   constexpr std::size_t kMostCauses = 12;
-  Plot plot;
-  plot.name = "Causes of failure";
-  plot.title = "How often each cause strikes in a run, and the GPU time that it takes";
-  plot.horizontal = true;
-  plot.y = {.label = "GPU-hours lost", .dimension = Dimension::count};
+  Plot plot{.name = "Causes of failure",
+            .title = "How often each cause strikes in a run, and the GPU time that it takes",
+            .y = {.label = "GPU-hours lost", .dimension = Dimension::count},
+            .horizontal = true};
   PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "GPU-hours lost"};
   for (const report::CauseRow& cause : main_cause_rows(evaluation, kMostCauses)) {
     const double lost = in_hours(cause.gpu_time);
@@ -261,6 +256,148 @@ std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
   std::erase_if(plots,
                 [](const Plot& plot) { return plot.series.empty() || plot.series[0].x.empty(); });
   return plots;
+}
+
+// Charts of the answers of sim/answer/sweep: fan, checkpoint interval, tornado.
+
+namespace {
+
+using report::Dimension;
+
+// Columns of an answer by name; a cell without a number is not a number.
+class Columns {
+ public:
+  explicit Columns(const sweep::Answer& answer) : answer_(answer) {}
+
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const {
+    for (std::size_t i = 0; i < answer_.columns.size(); ++i) {
+      if (answer_.columns[i].name == name) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<double> numbers(std::string_view name) const {
+    return cells<double>(name, std::nan(""));
+  }
+
+  [[nodiscard]] std::vector<QString> texts(std::string_view name) const {
+    std::vector<QString> values;
+    for (const std::string& text : cells<std::string>(name, {})) {
+      values.push_back(qt(text));
+    }
+    return values;
+  }
+
+  [[nodiscard]] std::optional<double> fact(std::string_view name) const {
+    for (const sweep::Fact& fact : answer_.facts) {
+      const auto* number = std::get_if<double>(&fact.value);
+      if (fact.name == name && number != nullptr) {
+        return *number;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <typename Value>
+  [[nodiscard]] std::vector<Value> cells(std::string_view name, const Value& without) const {
+    std::vector<Value> values;
+    if (const auto column = find(name)) {
+      for (const auto& row : answer_.rows) {
+        const auto* value = std::get_if<Value>(&row[*column]);
+        values.push_back(value != nullptr ? *value : without);
+      }
+    }
+    return values;
+  }
+
+  const sweep::Answer& answer_;
+};
+
+void fill_fan(const Columns& columns, Plot& plot) {
+  const bool dated = columns.find("date_unix_s").has_value();
+  plot.title = "How far the training is at every date";
+  plot.x = {.label = dated ? "date" : "time after the start",
+            .dimension = dated ? Dimension::date : Dimension::time};
+  plot.y = {.label = "tokens trained and kept", .dimension = Dimension::count};
+  const std::vector<double> x = columns.numbers(dated ? "date_unix_s" : "time_s");
+  const std::pair<int, int> bands[] = {{5, 95}, {10, 90}, {25, 75}};
+  for (const auto& [low, high] : bands) {
+    plot.series.push_back({.kind = PlotSeries::Kind::band,
+                           .name = QString("P%1 to P%2").arg(low).arg(high),
+                           .x = x,
+                           .y = columns.numbers("tokens_p" + std::to_string(high)),
+                           .low = columns.numbers("tokens_p" + std::to_string(low))});
+  }
+  plot.series.push_back({.name = "median", .x = x, .y = columns.numbers("tokens_p50")});
+}
+
+void fill_interval(const Columns& columns, Plot& plot) {
+  plot.title = "Goodput against the time between two checkpoints";
+  plot.x = {
+      .label = "time between two checkpoints", .dimension = Dimension::time, .logarithmic = true};
+  plot.y = {.label = "goodput", .dimension = Dimension::fraction};
+  const std::vector<double> x = columns.numbers("checkpoint_interval_s");
+  plot.series.push_back({.kind = PlotSeries::Kind::band,
+                         .name = "95 % interval",
+                         .x = x,
+                         .y = columns.numbers("goodput_ci95_high"),
+                         .low = columns.numbers("goodput_ci95_low")});
+  plot.series.push_back(
+      {.name = "goodput", .x = x, .y = columns.numbers("goodput"), .marked = true});
+  if (const auto best = columns.fact("best_interval_s")) {
+    plot.markers.push_back({"best: " + shown(Dimension::time, *best), *best});
+  }
+}
+
+void fill_tornado(const Columns& columns, Plot& plot) {
+  constexpr std::size_t kMost = 12;
+  const bool priced = columns.find("cost_low_usd").has_value();
+  plot.title = priced ? "What moves the cost most, one thing at a time"
+                      : "What moves the end most, one thing at a time";
+  plot.horizontal = true;
+  plot.y = {.label = priced ? "change of the cost" : "change of the end",
+            .dimension = priced ? Dimension::dollars : Dimension::time};
+  plot.x.categories = columns.texts("what");
+  const std::size_t count = std::min(plot.x.categories.size(), kMost);
+  plot.x.categories.resize(count);
+  for (const bool high : {false, true}) {
+    PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = high ? "high value" : "low value"};
+    bars.y = columns.numbers(priced ? (high ? "cost_high_usd" : "cost_low_usd")
+                                    : (high ? "finish_high_s" : "finish_low_s"));
+    bars.y.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      bars.x.push_back(static_cast<double>(i));
+    }
+    plot.series.push_back(std::move(bars));
+  }
+}
+
+}  // namespace
+
+const std::vector<AnswerChart>& answer_charts() {
+  static const std::vector<AnswerChart> charts = {{"fan", "Progress by date"},
+                                                  {"checkpoint-interval", "Checkpoint interval"},
+                                                  {"sensitivity", "Sensitivity"}};
+  return charts;
+}
+
+Plot answer_plot(const sweep::Answer& answer) {
+  Plot plot;
+  for (const AnswerChart& chart : answer_charts()) {
+    plot.name = chart.answer == answer.name ? chart.name : plot.name;
+  }
+  const Columns columns(answer);
+  if (answer.name == "fan") {
+    fill_fan(columns, plot);
+  } else if (answer.name == "checkpoint-interval") {
+    fill_interval(columns, plot);
+  } else if (answer.name == "sensitivity") {
+    fill_tornado(columns, plot);
+  }
+  return plot;
 }
 
 }  // namespace orrery::gui

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "gui/models/plots/evaluation_plots.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/text/stops.hpp"
 #include "sim/base/text/format.hpp"
@@ -63,7 +64,7 @@ class RankMaps {
       plots.push_back(grid("speed", "Time that compute takes on every rank, against the nominal",
                            MapHue::speed, Dimension::fraction,
                            [this](std::size_t rank) { return own_[rank]; }));
-      const auto slowest = std::max_element(own_.begin(), own_.end());
+      const auto slowest = std::ranges::max_element(own_);
       const auto rank = static_cast<std::size_t>(slowest - own_.begin());
       plots.back().note =
           "The slowest is " + plots.back().series[0].tell(rank) + " of the nominal time.";
@@ -156,8 +157,7 @@ std::vector<CauseRow> by_cause(const std::vector<report::Stop>& stops) {
   for (auto& [name, row] : rows) {
     sorted.push_back(std::move(row));
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const CauseRow& a, const CauseRow& b) { return a.lost > b.lost; });
+  std::ranges::stable_sort(sorted, std::greater{}, &CauseRow::lost);
   sorted.resize(std::min(sorted.size(), kMostRows));
   return sorted;
 }

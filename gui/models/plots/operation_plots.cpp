@@ -1,10 +1,9 @@
-#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "gui/models/plots/evaluation_plots.hpp"
-#include "gui/models/plots/hues.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/plots/plot.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/report/picture/roofline.hpp"
 #include "sim/answer/report/picture/step_flame.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -65,13 +64,12 @@ void add_bars(const report::Evaluation& evaluation, const std::vector<report::Fl
 }
 
 Plot flame(const QString& name, const QString& title, std::vector<QString> levels) {
-  Plot plot;
-  plot.name = name;
-  plot.title = title;
-  plot.horizontal = true;
-  plot.named = true;
+  Plot plot{.name = name,
+            .title = title,
+            .y = {.label = "time of one step of a GPU", .dimension = Dimension::time},
+            .horizontal = true,
+            .named = true};
   plot.x.categories = std::move(levels);
-  plot.y = {.label = "time of one step of a GPU", .dimension = Dimension::time};
   return plot;
 }
 
@@ -119,12 +117,11 @@ Plot flame_plot(const report::Evaluation& evaluation, const QString& chart, int 
 }
 
 Plot communication_plot(const report::Evaluation& evaluation) {
-  Plot plot;
-  plot.name = "Communication";
-  plot.title = "Communication of a step: what compute waits for";
-  plot.horizontal = true;
-  plot.stacked = true;
-  plot.y = {.label = "time per step, mean of all stages", .dimension = Dimension::time};
+  Plot plot{.name = "Communication",
+            .title = "Communication of a step: what compute waits for",
+            .y = {.label = "time per step, mean of all stages", .dimension = Dimension::time},
+            .horizontal = true,
+            .stacked = true};
   constexpr int kRed = 5;
   constexpr int kSky = 4;
   PlotSeries exposed{.kind = PlotSeries::Kind::bars, .name = "exposed", .hue = kRed};
@@ -149,13 +146,12 @@ Plot communication_plot(const report::Evaluation& evaluation) {
 }
 
 Plot roofline_plot(const report::Evaluation& evaluation) {
-  Plot plot;
-  plot.name = "Roofline";
-  plot.title = "Operations of a step below the roofs of the GPU";
-  plot.x = {.label = "arithmetic intensity, FLOP per byte of memory traffic",
-            .dimension = Dimension::count,
-            .logarithmic = true};
-  plot.y = {.label = "achieved", .dimension = Dimension::flop_rate, .logarithmic = true};
+  Plot plot{.name = "Roofline",
+            .title = "Operations of a step below the roofs of the GPU",
+            .x = {.label = "arithmetic intensity, FLOP per byte of memory traffic",
+                  .dimension = Dimension::count,
+                  .logarithmic = true},
+            .y = {.label = "achieved", .dimension = Dimension::flop_rate, .logarithmic = true}};
   const report::Roofline roofs = report::roofline(evaluation);
   constexpr std::array<std::pair<OperationKind, const char*>, 3> kKinds = {
       {{OperationKind::gemm, "GEMM"},

@@ -1,13 +1,11 @@
-#include "gui/models/plots/plan_plot.hpp"
-
-#include <QStringList>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/plan_tables.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
@@ -87,9 +85,8 @@ std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
   std::vector<plan::Front> fronts = plan.fronts;
   std::erase_if(fronts, [](const plan::Front& front) {
     const auto still = [&front](double plan::FrontPoint::*figure) {
-      const auto [least, most] = std::minmax_element(
-          front.points.begin(), front.points.end(),
-          [figure](const auto& a, const auto& b) { return a.*figure < b.*figure; });
+      const auto [least, most] = std::ranges::minmax_element(
+          front.points, [figure](const auto& a, const auto& b) { return a.*figure < b.*figure; });
       return front.points.empty() ||
              (*most).*figure - (*least).*figure < kVaries * std::abs((*most).*figure);
     };
@@ -116,11 +113,11 @@ std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
           {one.proposal, time->value, memory->value, false, &one == plan.finalists.data()});
     }
   };
-  std::for_each(plan.finalists.begin(), plan.finalists.end(), add);
+  std::ranges::for_each(plan.finalists, add);
   if (plan.current) {
     add(*plan.current);
   }
-  std::stable_sort(front.points.begin(), front.points.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(front.points, [](const auto& a, const auto& b) {
     return std::pair(a.x, a.y) < std::pair(b.x, b.y);
   });
   double least = std::numeric_limits<double>::infinity();
@@ -139,14 +136,13 @@ QString front_name(const plan::Front& front) {
 }
 
 Plot front_plot(const plan::Plan& plan, const plan::Front& front) {
-  Plot plot;
-  plot.name = front_name(front);
-  plot.title =
-      capital(front_name(front)) + (front.simulated ? ": simulated plans, lower left is better"
-                                                    : ": estimates, lower left is better");
-  plot.x = {.label = qt(front.x.title), .dimension = front.x.dimension};
-  plot.y = {.label = qt(front.y.title), .dimension = front.y.dimension};
-  plot.named = true;
+  Plot plot{.name = front_name(front),
+            .title = capital(front_name(front)) + (front.simulated
+                                                       ? ": simulated plans, lower left is better"
+                                                       : ": estimates, lower left is better"),
+            .x = {.label = qt(front.x.title), .dimension = front.x.dimension},
+            .y = {.label = qt(front.y.title), .dimension = front.y.dimension},
+            .named = true};
   std::array<PlotSeries, kinds> series;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     series[kind].kind = kind == line ? PlotSeries::Kind::line : PlotSeries::Kind::points;

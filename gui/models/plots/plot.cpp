@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/report/table.hpp"
 
 namespace orrery::gui {
@@ -58,9 +57,8 @@ PlotPoint next_series(const Plot& plot, PlotPoint point, int direction) {
     return point;
   }
   const std::vector<double>& x = plot.series[static_cast<std::size_t>(wanted)].x;
-  const auto nearest = std::min_element(x.begin(), x.end(), [here](double a, double b) {
-    return std::abs(a - here) < std::abs(b - here);
-  });
+  const auto nearest = std::ranges::min_element(
+      x, [here](double a, double b) { return std::abs(a - here) < std::abs(b - here); });
   return {static_cast<std::size_t>(wanted), static_cast<std::size_t>(nearest - x.begin())};
 }
 

@@ -1,14 +1,18 @@
 #include "gui/models/tables/answer_tables.hpp"
 
+#include <QFileInfo>
+#include <QStringList>
 #include <algorithm>
+#include <functional>
 #include <utility>
 
-#include "gui/models/plots/hues.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/plots/plot.hpp"
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/text/stops.hpp"
 #include "sim/answer/report/trust.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
@@ -138,9 +142,7 @@ Table events_table(const report::Evaluation& evaluation) {
     return table;
   }
   std::vector<report::Stop> stops = stops_of(evaluation);
-  std::stable_sort(stops.begin(), stops.end(), [](const report::Stop& a, const report::Stop& b) {
-    return a.together() > b.together();
-  });
+  std::ranges::stable_sort(stops, std::greater{}, &report::Stop::together);
   const auto* time = evaluation.metrics.find(report::MetricId::finish_time);
   const auto* date = evaluation.metrics.find(report::MetricId::finish_date);
   const std::optional<DollarsPerSecond> rate = report::cost_per_second(evaluation);
@@ -199,6 +201,61 @@ Table problems_table(const Diagnostics& diagnostics, const QString& failure,
                           plain(problem.allowed)});
   }
   return table;
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
+
+// What it says, and why it does not fit.
+Table messages_table(const report::Figures& saved) {
+  Table table = problems_table(saved.messages, {});
+  table.title = "Messages";
+  for (const std::string& reason : saved.reasons) {
+    table.rows.insert(
+        table.rows.begin(),
+        {{.text = "does not fit", .tone = Tone::bad}, {}, {}, {.text = qt(reason)}, {}});
+  }
+  return table;
+}
+
+}  // namespace
+
+SavedFile read_saved_file(const QString& path) {
+  SavedFile file;
+  try {
+    report::SavedReading reading =
+        report::read_saved_evaluations(read_file(path.toStdString(), kMostBytes));
+    file.answers = std::move(reading.evaluations);
+    if (!reading.problem.empty()) {
+      file.answers.clear();
+      file.problem = QFileInfo(path).fileName() + ": " + qt(reading.problem);
+    }
+  } catch (const Error& error) {
+    file.problem = QString::fromUtf8(error.what());
+  }
+  return file;
+}
+
+QString saved_sentence(const report::Figures& saved) {
+  QStringList parts;
+  parts << (saved.feasible ? "It can be done" : "It cannot be done");
+  for (const report::MetricId id : {report::MetricId::step_time, report::MetricId::mfu,
+                                    report::MetricId::finish_date, report::MetricId::cost}) {
+    if (const report::MetricFigures* metric = saved.find(id)) {
+      const report::MetricInfo& info = report::info(id);
+      parts << spoken(info.name) + " " + shown(info.dimension, metric->p50.value_or(metric->value));
+    }
+  }
+  return QString("A saved answer to %1, read only: %2.")
+      .arg(saved.name.empty() ? QString("a scenario without a name") : qt(saved.name),
+           parts.join(", "));
+}
+
+std::vector<Table> saved_tables(const report::Figures& saved) {
+  return filled({metrics_table(saved), ledger_table("One step", saved.step_ledger),
+                 ledger_table("The run", saved.run_ledger), memory_table(saved),
+                 levers_table(saved), expectations_table(saved), messages_table(saved)});
 }
 
 }  // namespace orrery::gui

@@ -3,8 +3,12 @@
 // Tables of a fresh or saved answer, one function each; every number in them is one of the answer's
 // figures.
 
+#include <QString>
+#include <vector>
+
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/files/saved_evaluation.hpp"
 #include "sim/base/diagnostics.hpp"
 
 namespace orrery::gui {
@@ -30,5 +34,20 @@ inline constexpr auto kEvents = "Events";
 // Severity, line, key, message, allowed values; where there are several files, `place` says where.
 [[nodiscard]] Table problems_table(const Diagnostics& diagnostics, const QString& failure,
                                    QString (*place)(const SourceLocation& where) = nullptr);
+
+// Tables of a saved answer: a file written by `orrery run --json` or by "Save answer".
+
+struct SavedFile {
+  std::vector<report::Figures> answers;
+  QString problem;  // a sentence; empty: read
+};
+
+[[nodiscard]] SavedFile read_saved_file(const QString& path);
+
+// One sentence: fits or not, step time, end, cost, as far as it says.
+[[nodiscard]] QString saved_sentence(const report::Figures& saved);
+
+// Those that have rows: metrics, ledgers, memory, levers, expectations, messages.
+[[nodiscard]] std::vector<Table> saved_tables(const report::Figures& saved);
 
 }  // namespace orrery::gui

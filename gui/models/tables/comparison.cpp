@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -35,7 +34,7 @@ std::vector<report::DifferenceRow> rows_of(std::span<const report::Figures> answ
   using report::MetricId;
   std::vector<report::DifferenceRow> rows = report::differences(answers);
   const auto metric_of = [&rows](MetricId id) {
-    return std::find_if(rows.begin(), rows.end(), [id](const report::DifferenceRow& row) {
+    return std::ranges::find_if(rows, [id](const report::DifferenceRow& row) {
       return row.group == "metric" && row.name == report::info(id).name;
     });
   };
@@ -49,7 +48,7 @@ std::vector<report::DifferenceRow> rows_of(std::span<const report::Figures> answ
     const auto in_group = [group = std::string_view(group)](const report::DifferenceRow& row) {
       return row.group == group;
     };
-    const auto first = std::find_if(rows.begin(), rows.end(), in_group);
+    const auto first = std::ranges::find_if(rows, in_group);
     if (whole == rows.end() || first == rows.end()) {
       continue;
     }

@@ -2,11 +2,11 @@
 
 #include <QRegularExpression>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
-#include "gui/models/plots/hues.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/plots/plot.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
 #include "sim/answer/report/text/verdict.hpp"
@@ -63,22 +63,15 @@ class Cards {
 
  private:
   static Tone tone_of_change(MetricId id, double change) {
-    switch (id) {
-      case MetricId::step_time:
-      case MetricId::finish_date:
-      case MetricId::finish_time:
-      case MetricId::cost:
-      case MetricId::cost_per_million_tokens:
-      case MetricId::failures:
-        return change < 0.0 ? Tone::good : Tone::bad;
-      case MetricId::tokens_per_second:
-      case MetricId::tokens_trained:
-      case MetricId::mfu:
-      case MetricId::goodput:
-        return change > 0.0 ? Tone::good : Tone::bad;
-      default:
-        return Tone::plain;
-    }
+    constexpr std::array kLess = {MetricId::step_time,   MetricId::finish_date,
+                                  MetricId::finish_time, MetricId::cost,
+                                  MetricId::failures,    MetricId::cost_per_million_tokens};
+    constexpr std::array kMore = {MetricId::tokens_per_second, MetricId::tokens_trained,
+                                  MetricId::mfu, MetricId::goodput};
+    const auto is_one_of = [id](const auto& ids) { return std::ranges::count(ids, id) > 0; };
+    return is_one_of(kLess)   ? (change < 0.0 ? Tone::good : Tone::bad)
+           : is_one_of(kMore) ? (change > 0.0 ? Tone::good : Tone::bad)
+                              : Tone::plain;
   }
 
   static void describe_spread(const report::MetricValue& metric, report::Dimension dimension,
@@ -144,7 +137,7 @@ Card trust_card(const report::Evaluation& evaluation) {
               .arg(qt(near.id), near.error < 0.0 ? "-" : "+", percent(std::abs(near.error)));
     }
   } else {
-    const auto most = std::max_element(trust.share.begin(), trust.share.end());
+    const auto most = std::ranges::max_element(trust.share);
     card.tip = "Share of the step time by the source of the coefficients it rests on";
     const auto kind = static_cast<std::size_t>(most - trust.share.begin());
     card.value = "mostly " + qt(kSourceKindNames[kind]);
@@ -162,7 +155,7 @@ Card trust_card(const report::Evaluation& evaluation) {
 Card expectation_card(const report::Evaluation& evaluation) {
   const auto& all = evaluation.expectations;
   const auto passed =
-      std::count_if(all.begin(), all.end(), [](const auto& result) { return result.passed(); });
+      std::ranges::count_if(all, [](const auto& result) { return result.passed(); });
   Card card;
   card.name = "Expectations";
   card.value = QString("%1 of %2 met").arg(passed).arg(all.size());
@@ -174,16 +167,9 @@ Card expectation_card(const report::Evaluation& evaluation) {
 }
 
 Tone tone_of(report::Standing standing) {
-  switch (standing) {
-    case report::Standing::fine:
-      return Tone::good;
-    case report::Standing::tight:
-      return Tone::warning;
-    case report::Standing::bad:
-    case report::Standing::impossible:
-      return Tone::bad;
-  }
-  return Tone::plain;
+  return standing == report::Standing::fine    ? Tone::good
+         : standing == report::Standing::tight ? Tone::warning
+                                               : Tone::bad;
 }
 
 // Sentences of what would fit, with the keys that they quote.

@@ -1,13 +1,6 @@
 #pragma once
 
 // Cards of the dashboard: the key figures of an answer and their change against the baseline.
-//
-// card   | meaning
-// -------|---------------------------------------------------------------------------------------
-// value  | median over the trials where it varies, else the value
-// detail | the band with the error of the step, P10 to P90, or a related figure
-// change | against the baseline, with its sign, and whether that is good; empty without
-// tone   | good, warning or bad; faint for figures of what cannot be
 
 #include <QString>
 #include <vector>
@@ -20,12 +13,12 @@ namespace orrery::gui {
 
 struct Card {
   QString name = {};
-  QString value = {};
-  QString detail = {};
-  QString change = {};
+  QString value = {};   // median over the trials where it varies, else the value
+  QString detail = {};  // the band with the error of the step, P10 to P90, or a related figure
+  QString change = {};  // against the baseline, with its sign; empty without
   Tone change_tone = Tone::plain;  // good or bad, where more is better or worse
   QString tip = {};
-  Tone tone = Tone::plain;
+  Tone tone = Tone::plain;  // faint for figures of what cannot be
 };
 
 struct Dashboard {

@@ -1,10 +1,9 @@
 #include "gui/models/tables/plan_tables.hpp"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
+#include <functional>
+#include <initializer_list>
 
-#include "gui/models/tables/text.hpp"
 #include "sim/answer/plan/result/plan_words.hpp"
 #include "sim/base/text/format.hpp"
 
@@ -21,32 +20,6 @@ constexpr auto kNow = "now";  // the scenario as it stands, where ranks are
 
 Cell layout_cell(const plan::Proposal& proposal) {
   return {.text = qt(proposal.words), .tip = qt(proposal.words)};
-}
-
-// Metrics beside the figure by which plans are ranked: those that a choice is about stand before
-// the layout, the others behind its reason.
-struct Column {
-  MetricId metric;
-  const char* head;
-  bool first;
-};
-
-std::vector<Column> columns_of(const plan::Plan& plan) {
-  constexpr Column kColumns[] = {{MetricId::step_time, "step", true},
-                                 {MetricId::cost, "cost", true},
-                                 {MetricId::memory_headroom, "free memory", true},
-                                 {MetricId::finish_time, "done in", false},
-                                 {MetricId::mfu, "MFU", false},
-                                 {MetricId::energy, "energy", false}};
-  const report::Evaluation& best = plan.finalists.front().evaluation;
-  const auto ranked = plan::metric_of(best, plan.ranked_by);
-  std::vector<Column> columns;
-  for (const Column& column : kColumns) {
-    if (column.metric != ranked && best.metrics.find(column.metric) != nullptr) {
-      columns.push_back(column);
-    }
-  }
-  return columns;
 }
 
 Cell metric_cell(const Finalist& finalist, MetricId id) {
@@ -108,63 +81,62 @@ Cell behind_cell(const Finalist& finalist) {
           .order = finalist.behind.mean};
 }
 
-std::vector<Cell> ranking_row(const plan::Plan& plan, const Finalist& finalist,
-                              const std::vector<Column>& columns, std::optional<std::size_t> rank) {
-  std::vector<Cell> row = {rank_cell(plan, rank),
-                           standing_cell(finalist),
-                           {.text = qt(plan::figure_words(plan, finalist.value)),
-                            .order = finalist.value,
-                            .tone = Tone::strong},
-                           behind_cell(finalist)};
-  const auto add_metrics = [&](bool first) {
-    for (const Column& column : columns) {
-      if (column.first == first) {
-        row.push_back(metric_cell(finalist, column.metric));
-      }
-    }
-  };
-  add_metrics(true);
-  if (plan.ranked_by != plan::Objective::fewest_gpus) {
-    row.push_back({.text = qt(format_integer(finalist.proposal.gpus)),
-                   .order = static_cast<double>(finalist.proposal.gpus)});
-  }
-  row.push_back(layout_cell(finalist.proposal));
-  const QString why = finalist.evaluation.feasible || finalist.evaluation.reasons.empty()
-                          ? qt(finalist.reason)
-                          : qt(finalist.evaluation.reasons.front());
-  row.push_back({.text = why, .tip = why});
-  row.push_back(spread_cell(plan, finalist));
-  add_metrics(false);
-  return row;
-}
+// A head and what stands below it; no rank: the scenario as it stands.
+struct RankingColumn {
+  QString head;
+  std::function<Cell(const Finalist& finalist, std::optional<std::size_t> rank)> cell;
+};
 
-// In the order of ranking_row().
-std::vector<QString> ranking_heads(const plan::Plan& plan, const std::vector<Column>& columns) {
+// The figures that a choice is about stand before the layout, the others behind its reason.
+std::vector<RankingColumn> ranking_columns(const plan::Plan& plan) {
   const bool by_gpus = plan.ranked_by == plan::Objective::fewest_gpus;
-  std::vector<QString> heads = {
-      "rank", "standing",
-      by_gpus ? QString("fewest GPUs") : spoken(plan::to_string(plan.ranked_by)), "behind"};
-  const auto add_metrics = [&](bool first) {
-    for (const Column& column : columns) {
-      if (column.first == first) {
-        heads.emplace_back(column.head);
+  std::vector<RankingColumn> columns = {
+      {"rank", [&plan](const Finalist&, auto rank) { return rank_cell(plan, rank); }},
+      {"standing", [](const Finalist& one, auto) { return standing_cell(one); }},
+      {by_gpus ? QString("fewest GPUs") : spoken(plan::to_string(plan.ranked_by)),
+       [&plan](const Finalist& one, auto) {
+         return Cell{.text = qt(plan::figure_words(plan, one.value)),
+                     .order = one.value,
+                     .tone = Tone::strong};
+       }},
+      {"behind", [](const Finalist& one, auto) { return behind_cell(one); }}};
+  const report::Evaluation& best = plan.finalists.front().evaluation;
+  const auto ranked = plan::metric_of(best, plan.ranked_by);
+  const auto add_metrics = [&](std::initializer_list<std::pair<MetricId, const char*>> metrics) {
+    for (const auto& [id, head] : metrics) {
+      if (id != ranked && best.metrics.find(id) != nullptr) {
+        columns.push_back(
+            {head, [id = id](const Finalist& one, auto) { return metric_cell(one, id); }});
       }
     }
   };
-  add_metrics(true);
+  add_metrics({{MetricId::step_time, "step"},
+               {MetricId::cost, "cost"},
+               {MetricId::memory_headroom, "free memory"}});
   if (!by_gpus) {
-    heads.emplace_back("GPUs");
+    columns.push_back({"GPUs", [](const Finalist& one, auto) {
+                         return Cell{.text = qt(format_integer(one.proposal.gpus)),
+                                     .order = static_cast<double>(one.proposal.gpus)};
+                       }});
   }
-  for (const char* head : {"layout", "why it loses", "8 of 10 trials"}) {
-    heads.emplace_back(head);
-  }
-  add_metrics(false);
-  return heads;
+  columns.push_back(
+      {"layout", [](const Finalist& one, auto) { return layout_cell(one.proposal); }});
+  columns.push_back({"why it loses", [](const Finalist& one, auto) {
+                       const QString why = one.evaluation.feasible || one.evaluation.reasons.empty()
+                                               ? qt(one.reason)
+                                               : qt(one.evaluation.reasons.front());
+                       return Cell{.text = why, .tip = why};
+                     }});
+  columns.push_back(
+      {"8 of 10 trials", [&plan](const Finalist& one, auto) { return spread_cell(plan, one); }});
+  add_metrics(
+      {{MetricId::finish_time, "done in"}, {MetricId::mfu, "MFU"}, {MetricId::energy, "energy"}});
+  return columns;
 }
 
 bool ranked(const plan::Plan& plan, const plan::Proposal& proposal) {
-  return std::any_of(plan.finalists.begin(), plan.finalists.end(),
-                     [&](const Finalist& one) { return one.proposal.tag == proposal.tag; });
+  return std::ranges::any_of(plan.finalists,
+                             [&](const Finalist& one) { return one.proposal.tag == proposal.tag; });
 }
 
 QString paragraph(const QString& text) {
@@ -205,16 +177,22 @@ PlanTable ranking_table(const plan::Plan& plan) {
   if (plan.finalists.empty()) {
     return ranking;
   }
-  const std::vector<Column> columns = columns_of(plan);
-  Table& table = ranking.table;
-  table.heads = ranking_heads(plan, columns);
+  const std::vector<RankingColumn> columns = ranking_columns(plan);
+  for (const RankingColumn& column : columns) {
+    ranking.table.heads.push_back(column.head);
+  }
+  const auto add = [&](const Finalist& finalist, std::optional<std::size_t> rank) {
+    std::vector<Cell>& row = ranking.table.rows.emplace_back();
+    for (const RankingColumn& column : columns) {
+      row.push_back(column.cell(finalist, rank));
+    }
+    ranking.proposals.emplace_back(finalist.proposal);
+  };
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
-    table.rows.push_back(ranking_row(plan, plan.finalists[i], columns, i + 1));
-    ranking.proposals.emplace_back(plan.finalists[i].proposal);
+    add(plan.finalists[i], i + 1);
   }
   if (plan.current && !ranked(plan, plan.current->proposal)) {
-    table.rows.push_back(ranking_row(plan, *plan.current, columns, std::nullopt));
-    ranking.proposals.emplace_back(plan.current->proposal);
+    add(*plan.current, std::nullopt);
   }
   return ranking;
 }

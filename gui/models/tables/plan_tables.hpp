@@ -2,18 +2,12 @@
 
 // Tables of a plan, with rows in the plan's order and the proposal behind each row.
 //
-// table     | a row is                                                    | proposal
-// ----------|-------------------------------------------------------------|------------------------
-// Ranking   | a finalist; the last, without rank, the scenario as it is   | the finalist
-// Trade-off | a point of a front that no other beats in both figures      | the point
-// Nearly    | a layout that would win if it fitted, and what would help   | the one that fits, else
-// it Firm      | a coefficient off by its error, and who leads then          | the overtaker
-//
 // Nothing is computed here: every number and sentence is the plan's.
 
 #include <optional>
 #include <vector>
 
+#include "gui/models/plots/plot.hpp"
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/plan/result/plan.hpp"
 
@@ -44,5 +38,21 @@ struct PlanHeadline {
 
 // What is said of one plan when it is chosen: standing, figures, reason and changed keys, as HTML.
 [[nodiscard]] QString proposal_html(const plan::Plan& plan, const plan::Proposal& proposal);
+
+// Scatter plot of a front of a plan: two figures of every plan, lower is better in both.
+
+// Those of the plan in which both figures vary by a thousandth; where there are none, step time
+// against peak memory of what is ranked and of the scenario as it stands.
+[[nodiscard]] std::vector<plan::Front> fronts_of(const plan::Plan& plan);
+
+// The target of a point is its place in the front's points.
+[[nodiscard]] Plot front_plot(const plan::Plan& plan, const plan::Front& front);
+
+// "cost against finish".
+[[nodiscard]] QString front_name(const plan::Front& front);
+
+// The first point that shows this plan, of the series that come last, which are drawn on top.
+[[nodiscard]] std::optional<PlotPoint> point_of(const Plot& shown, const plan::Front& front,
+                                                const std::string& tag);
 
 }  // namespace orrery::gui

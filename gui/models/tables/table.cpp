@@ -2,12 +2,46 @@
 
 #include <QFont>
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/files/file.hpp"
 
 namespace orrery::gui {
+
+QString shown(report::Dimension dimension, double value) {
+  QString text = qt(report::format_value(dimension, value));
+  if (dimension == report::Dimension::date) {
+    constexpr qsizetype kMinutes = 16;  // 2024-05-25T03:10
+    text = text.left(kMinutes).replace('T', ' ');
+  }
+  return text;
+}
+
+QString change_shown(report::Dimension dimension, double change) {
+  return qt(report::format_change(dimension, change)).replace('-', u'−').replace(" points", " pt");
+}
+
+QString write_or_say(const QString& path, const std::string& bytes) {
+  try {
+    write_file_atomically(std::filesystem::path(path.toStdString()), bytes);
+  } catch (const Error& error) {
+    return QString::fromUtf8(error.what());
+  }
+  return {};
+}
+
+QString spoken(std::string_view metric_name) {
+  QStringList words = qt(metric_name).split('_');
+  for (QString& word : words) {
+    static const QStringList kShort = {"mfu", "hfu", "gpu", "p2p", "nic", "ettr"};
+    word = kShort.contains(word) ? word.toUpper() : word == "gpus" ? "GPUs" : word;
+  }
+  return words.join(' ');
+}
 
 Cell number(report::Dimension dimension, double value) {
   return {.text = shown(dimension, value), .order = value};
@@ -28,7 +62,7 @@ QString to_csv(const Table& table) {
 }
 
 bool is_numeric(const Table& table, std::size_t column) {
-  return std::any_of(table.rows.begin(), table.rows.end(), [column](const auto& row) {
+  return std::ranges::any_of(table.rows, [column](const auto& row) {
     return column < row.size() && row[column].order.has_value();
   });
 }

@@ -9,11 +9,29 @@
 #include <QString>
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/answer/report/metrics.hpp"
 
 namespace orrery::gui {
+
+[[nodiscard]] inline QString qt(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+// As the terminal shows it; dates as "2024-05-25 03:10".
+[[nodiscard]] QString shown(report::Dimension dimension, double value);
+
+// A change, with its sign: "−1.81 s", "+0.43 pt".
+[[nodiscard]] QString change_shown(report::Dimension dimension, double change);
+
+// Written atomically: a sentence, empty when it went well.
+[[nodiscard]] QString write_or_say(const QString& path, const std::string& bytes);
+
+// "finish date" for "finish_date".
+[[nodiscard]] QString spoken(std::string_view metric_name);
 
 enum class Tone { plain, strong, faint, good, bad, warning };
 

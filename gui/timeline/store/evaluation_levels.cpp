@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <utility>
 
-#include "gui/timeline/store/operation_level.hpp"
-#include "gui/timeline/store/store_builder.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"
@@ -112,8 +109,8 @@ void add_flows(const report::Evaluation& evaluation,
 // Messages that take no resource of the schedule are no slices of the step.
 bool has_messages(const report::Evaluation& evaluation) {
   const auto& timeline = evaluation.step.operation_timeline;
-  return timeline && std::any_of(timeline->messages.begin(), timeline->messages.end(),
-                                 [](const step::MessageRun& run) { return !run.is_slice; });
+  return timeline && std::ranges::any_of(timeline->messages,
+                                         [](const step::MessageRun& run) { return !run.is_slice; });
 }
 
 struct StageRows {
@@ -128,9 +125,9 @@ StageRows add_stage(StoreBuilder& builder, const report::Evaluation& evaluation,
   }
   StageRows rows;
   for (const Stream stream : {Stream::compute, Stream::data_parallel_comm, Stream::p2p}) {
-    const bool used =
-        std::any_of(evaluation.step.slices.begin(), evaluation.step.slices.end(),
-                    [stream](const step::Slice& slice) { return slice.task.stream == stream; });
+    const bool used = std::ranges::any_of(
+        evaluation.step.slices,
+        [stream](const step::Slice& slice) { return slice.task.stream == stream; });
     rows.streams[static_cast<std::size_t>(stream)] =
         used || (stream == Stream::p2p && has_messages(evaluation))
             ? builder.row(report::stream_name(stream), stage)

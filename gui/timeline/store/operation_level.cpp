@@ -1,5 +1,3 @@
-#include "gui/timeline/store/operation_level.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "gui/timeline/store/evaluation_levels.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "sim/answer/report/export/step_counters.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
@@ -30,28 +29,18 @@ using step::StepCategory;
 
 // Of waiting, by its cause.
 Category category_of_wait(StepCategory cause) {
-  switch (cause) {
-    case StepCategory::bubble:
-      return Category::wait_bubble;
-    case StepCategory::stage_imbalance:
-      return Category::wait_imbalance;
-    case StepCategory::idle:
-      return Category::wait_slower;
-    case StepCategory::exposed_tensor:
-      return Category::wait_tensor;
-    case StepCategory::exposed_context:
-      return Category::wait_context;
-    case StepCategory::exposed_expert:
-      return Category::wait_expert;
-    case StepCategory::exposed_pipeline:
-      return Category::wait_pipeline;
-    case StepCategory::exposed_data:
-      return Category::wait_data;
-    case StepCategory::data_stall:
-      return Category::wait_input;
-    default:
-      return Category::wait_other;
-  }
+  static constexpr std::pair<StepCategory, Category> kCauses[] = {
+      {StepCategory::bubble, Category::wait_bubble},
+      {StepCategory::stage_imbalance, Category::wait_imbalance},
+      {StepCategory::idle, Category::wait_slower},
+      {StepCategory::exposed_tensor, Category::wait_tensor},
+      {StepCategory::exposed_context, Category::wait_context},
+      {StepCategory::exposed_expert, Category::wait_expert},
+      {StepCategory::exposed_pipeline, Category::wait_pipeline},
+      {StepCategory::exposed_data, Category::wait_data},
+      {StepCategory::data_stall, Category::wait_input}};
+  const auto* row = std::ranges::find(kCauses, cause, &std::pair<StepCategory, Category>::first);
+  return row != std::end(kCauses) ? row->second : Category::wait_other;
 }
 
 bool is_drawn(const Operation& operation) {
@@ -73,16 +62,11 @@ Category category_of_kernel(const Operation& operation, step::PartPass pass, Tas
   if (pass == step::PartPass::forward) {
     return Category::forward;
   }
-  switch (task) {
-    case TaskKind::forward:
-      return Category::forward;
-    case TaskKind::backward_weight:
-      return Category::weight_gradient;
-    default:
-      return operation.name.ends_with("fprop") || operation.name.ends_with("forward")
-                 ? Category::forward
-                 : Category::backward;
-  }
+  const bool forward = task == TaskKind::forward || operation.name.ends_with("fprop") ||
+                       operation.name.ends_with("forward");
+  return task == TaskKind::backward_weight ? Category::weight_gradient
+         : forward                         ? Category::forward
+                                           : Category::backward;
 }
 
 Category category_of(const Operation& operation, const PlacedOperation& placed, TaskKind task) {
@@ -243,8 +227,8 @@ void OperationLevel::add_stage(std::size_t device) {
       const auto time = [this](std::int32_t rank) {
         return timeline_.gpu_times[static_cast<std::size_t>(rank)];
       };
-      const std::int32_t slowest = *std::max_element(
-          of_stage.begin(), of_stage.end(), [&time](auto a, auto b) { return time(a) < time(b); });
+      const std::int32_t slowest = *std::ranges::max_element(
+          of_stage, [&time](auto a, auto b) { return time(a) < time(b); });
       builder_.rename(rows.slowest, fmt::format("rank {}, slowest", format_integer(slowest)));
       builder_.set_ranks(rows.slowest, {slowest});
     }
@@ -382,9 +366,8 @@ Level OperationLevel::build() {
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
   }
-  std::stable_sort(order.begin(), order.end(), [&slices](std::size_t a, std::size_t b) {
-    return slices[a].start < slices[b].start;
-  });
+  std::ranges::stable_sort(
+      order, [&slices](std::size_t a, std::size_t b) { return slices[a].start < slices[b].start; });
   for (const std::size_t i : order) {
     if (builder_.slices() < kMostOperations) {
       add_task(i);
@@ -436,7 +419,7 @@ std::vector<std::int32_t> ranks_of(const report::Evaluation& evaluation, std::si
       }
     }
   }
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   return ranks;
 }
 

@@ -1,12 +1,55 @@
 #include "gui/timeline/store/pyramid.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <mutex>
 
 #include "sim/base/parallel.hpp"
 
 namespace orrery::timeline {
+
+namespace {
+
+// The greater of each byte, sixteen at a time.
+void greater_bytes(std::uint8_t* into, const std::uint8_t* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    into[i] = std::max(into[i], from[i]);
+  }
+}
+
+}  // namespace
+
+void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
+  greater_bytes(reinterpret_cast<std::uint8_t*>(into.data()),
+                reinterpret_cast<const std::uint8_t*>(from.data()), into.size_bytes());
+}
+
+RowBin BinSum::take(std::int64_t width) {
+  if (touched_count_ == 0) {
+    return {};
+  }
+  Category best = touched_[0];
+  for (std::size_t i = 0; i < touched_count_; ++i) {
+    const Category category = touched_[i];
+    auto& sum = time_[static_cast<std::size_t>(category)];
+    const std::int64_t most = time_[static_cast<std::size_t>(best)];
+    if (sum > most) {
+      best = category;
+    }
+  }
+  for (std::size_t i = 0; i < touched_count_; ++i) {
+    time_[static_cast<std::size_t>(touched_[i])] = 0;
+  }
+  RowBin bin;
+  bin.kind = static_cast<std::uint8_t>(abnormal_ ? abnormal_category_ : best);
+  if (abnormal_) {
+    bin.kind = static_cast<std::uint8_t>(bin.kind | RowBin::kAbnormalBit);
+  }
+  bin.busy = std::max<std::uint8_t>(busy_level(busy_, width), 1);
+  touched_count_ = 0;
+  busy_ = 0;
+  abnormal_ = false;
+  abnormal_time_ = 0;
+  return bin;
+}
 
 namespace {
 
@@ -93,7 +136,7 @@ int BinLayout::level_for(std::int64_t width) const {
 }
 
 void bin_track(const SliceTable& table, const Track& track, int shift, std::span<RowBin> bins) {
-  std::fill(bins.begin(), bins.end(), RowBin{});
+  std::ranges::fill(bins, RowBin{});
   const std::int64_t width = std::int64_t{1} << shift;
   const std::int64_t origin = table.range.begin;
   std::size_t bin = 0;

@@ -1,7 +1,9 @@
 #include "gui/timeline/store/store.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
+
+#include "sim/base/check.hpp"
 
 namespace orrery::timeline {
 
@@ -22,9 +24,7 @@ std::vector<Flow> Store::flows_of(SliceId slice) const {
 }
 
 TrackId Store::track_of(SliceId slice) const {
-  const auto after =
-      std::upper_bound(tracks_.begin(), tracks_.end(), slice,
-                       [](SliceId id, const Track& track) { return id < track.first; });
+  const auto after = std::ranges::upper_bound(tracks_, slice, {}, &Track::first);
   return static_cast<TrackId>(after - tracks_.begin()) - 1;
 }
 
@@ -70,6 +70,160 @@ std::size_t Store::bytes() const {
   return slices_.size() * sizeof(Slice) + tracks_.size() * sizeof(Track) +
          long_durations_.size() * sizeof(std::int64_t) + flows_.size() * sizeof(Flow) +
          pyramid_.bytes();
+}
+
+namespace {
+
+constexpr std::size_t kBlock = 64;
+
+void widen(Extremes& all, Extremes other) {
+  all.least = std::min(all.least, other.least);
+  all.greatest = std::max(all.greatest, other.greatest);
+}
+
+Extremes point(double value) { return {value, value}; }
+
+void keep_last_of_each_time(std::vector<Sample>& samples) {
+  std::ranges::stable_sort(samples, {}, &Sample::time);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (kept > 0 && samples[kept - 1].time == samples[i].time) {
+      --kept;
+    }
+    samples[kept++] = samples[i];
+  }
+  samples.resize(kept);
+}
+
+}  // namespace
+
+Counter::Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit)
+    : name_(std::move(name)), unit_(std::move(unit)), samples_(std::move(samples)), limit_(limit) {
+  keep_last_of_each_time(samples_);
+  std::vector<Extremes> level;
+  for (const Sample& sample : samples_) {
+    level.push_back(point(sample.value));
+  }
+  while (level.size() > 1 || (levels_.empty() && !level.empty())) {
+    std::vector<Extremes> next;
+    for (std::size_t i = 0; i < level.size(); i += kBlock) {
+      Extremes& block = next.emplace_back(level[i]);
+      for (std::size_t j = i; j < std::min(i + kBlock, level.size()); ++j) {
+        widen(block, level[j]);
+      }
+    }
+    levels_.push_back(next);
+    level = std::move(next);
+  }
+  if (!samples_.empty()) {
+    all_ = levels_.back().front();
+  }
+}
+
+std::optional<double> Counter::value_at(std::int64_t time) const {
+  const auto after = std::ranges::upper_bound(samples_, time, {}, &Sample::time);
+  if (after == samples_.begin()) {
+    return std::nullopt;
+  }
+  return std::prev(after)->value;
+}
+
+// Whole blocks of the highest level that fit, single samples at the ends.
+Extremes Counter::of_samples(std::size_t first, std::size_t last) const {
+  Extremes all = point(samples_[first].value);
+  while (first < last) {
+    std::size_t level = 0;
+    std::size_t size = 1;
+    while (level < levels_.size() && first % (size * kBlock) == 0 &&
+           first + size * kBlock <= last) {
+      size *= kBlock;
+      ++level;
+    }
+    widen(all, level == 0 ? point(samples_[first].value) : levels_[level - 1][first / size]);
+    first += size;
+  }
+  return all;
+}
+
+std::optional<Extremes> Counter::within(std::int64_t begin, std::int64_t end) const {
+  const auto by_time = [](const Sample& sample, std::int64_t at) { return sample.time < at; };
+  const auto first_after = std::ranges::upper_bound(samples_, begin, {}, &Sample::time);
+  const auto last = std::lower_bound(first_after, samples_.end(), end, by_time);
+  const std::size_t from = static_cast<std::size_t>(first_after - samples_.begin());
+  const std::size_t to = static_cast<std::size_t>(last - samples_.begin());
+  const std::size_t first = from == 0 ? 0 : from - 1;
+  if (first >= to) {
+    return std::nullopt;
+  }
+  return of_samples(first, to);
+}
+
+std::size_t Counter::bytes() const {
+  std::size_t sum = samples_.size() * sizeof(Sample);
+  for (const std::vector<Extremes>& level : levels_) {
+    sum += level.size() * sizeof(Extremes);
+  }
+  return sum;
+}
+
+Repetition::Repetition(std::vector<Stretch> stretches, std::int64_t period)
+    : stretches_(std::move(stretches)), period_(period) {
+  ORRERY_CHECK(period >= 1, "a timeline cannot repeat every {} ns", period);
+  std::erase_if(stretches_, [](const Stretch& stretch) { return stretch.range.length() <= 0; });
+}
+
+Occurrence Repetition::in_stretch(const Stretch& stretch, std::int64_t time) const {
+  const std::int64_t n = (time - stretch.range.begin) / period_;
+  const std::int64_t begin = stretch.range.begin + n * period_;
+  return {{begin, std::min(begin + period_, stretch.range.end)}, stretch.first_number + n};
+}
+
+std::optional<Occurrence> Repetition::at(std::int64_t time) const {
+  const auto after = std::upper_bound(
+      stretches_.begin(), stretches_.end(), time,
+      [](std::int64_t t, const Stretch& stretch) { return t < stretch.range.begin; });
+  if (after == stretches_.begin() || !std::prev(after)->range.contains(time)) {
+    return std::nullopt;
+  }
+  return in_stretch(*std::prev(after), time);
+}
+
+std::optional<Occurrence> Repetition::nearest(std::int64_t time) const {
+  if (stretches_.empty()) {
+    return std::nullopt;
+  }
+  if (const std::optional<Occurrence> here = at(time)) {
+    return here;
+  }
+  const auto after = std::upper_bound(
+      stretches_.begin(), stretches_.end(), time,
+      [](std::int64_t t, const Stretch& stretch) { return t < stretch.range.begin; });
+  if (after == stretches_.begin()) {
+    return in_stretch(*after, after->range.begin);
+  }
+  const Stretch& before = *std::prev(after);
+  if (after != stretches_.end() && after->range.begin - time < time - before.range.end) {
+    return in_stretch(*after, after->range.begin);
+  }
+  return in_stretch(before, before.range.end - 1);
+}
+
+std::vector<Occurrence> Repetition::within(TimeRange range, std::size_t most) const {
+  std::vector<Occurrence> found;
+  auto stretch = std::partition_point(
+      stretches_.begin(), stretches_.end(),
+      [&range](const Stretch& candidate) { return candidate.range.end <= range.begin; });
+  for (; stretch != stretches_.end() && stretch->range.begin < range.end; ++stretch) {
+    std::int64_t time = std::max(stretch->range.begin, range.begin);
+    while (time < std::min(stretch->range.end, range.end)) {
+      if (found.size() == most) {
+        return found;
+      }
+      found.push_back(in_stretch(*stretch, time));
+      time = found.back().range.end;
+    }
+  }
+  return found;
 }
 
 }  // namespace orrery::timeline

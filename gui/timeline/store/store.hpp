@@ -3,16 +3,6 @@
 // The contents of a timeline: slices in rows, counters, marks and flows; immutable once built, so
 // that any thread may read it.
 //
-// part    | meaning                                                      | order
-// --------|--------------------------------------------------------------|---------------------
-// row     | node of a tree: a group, a row of slices, or a counter       | depth first
-// track   | slices of a row that do not overlap; rows whose slices       | by row
-//         | overlap have several ("lanes")                               |
-// slice   | name, category, begin, duration                              | by track and time
-// counter | step function of time                                        | by row
-// mark    | a moment: failure, checkpoint, restart; never decimated      | by time
-// flow    | from one slice to another: a message, a collective           | by source
-//
 // Time is int64 nanoseconds from the origin of the store. A store is built once (StoreBuilder) and
 // takes at most 24 bytes per slice with all indexes when it has a million slices or more.
 
@@ -24,10 +14,65 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/timeline/store/counter.hpp"
 #include "gui/timeline/store/pyramid.hpp"
 
 namespace orrery::timeline {
+
+// A counter: a step function of time, with an index of least and greatest values over any stretch
+// of time.
+//
+//   value(t) = value of the latest sample at or before t
+//
+// A query of any width costs O(64 log_64 n) and skips no sample: a peak of one sample stays
+// visible.
+
+struct Sample {
+  std::int64_t time = 0;
+  double value = 0.0;
+};
+
+struct Extremes {
+  double least = 0.0;
+  double greatest = 0.0;
+};
+
+class Counter {
+ public:
+  Counter() = default;
+
+  // Samples are sorted by time; of several at one time the last one counts. `limit`: what it can be
+  // at most, drawn as a line; 0: nothing is known.
+  Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit = 0.0);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  [[nodiscard]] const std::string& unit() const { return unit_; }
+
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
+
+  [[nodiscard]] double limit() const { return limit_; }
+
+  // Of all samples; 0 without samples.
+  [[nodiscard]] Extremes extremes() const { return all_; }
+
+  // Nothing before the first sample.
+  [[nodiscard]] std::optional<double> value_at(std::int64_t time) const;
+
+  // Of the values taken in [begin, end); nothing when all of it lies before the first sample.
+  [[nodiscard]] std::optional<Extremes> within(std::int64_t begin, std::int64_t end) const;
+
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  [[nodiscard]] Extremes of_samples(std::size_t first, std::size_t last) const;
+
+  std::string name_;
+  std::string unit_;
+  std::vector<Sample> samples_;
+  std::vector<std::vector<Extremes>> levels_;
+  Extremes all_;
+  double limit_ = 0.0;
+};
 
 using RowId = std::uint32_t;
 using TrackId = std::uint32_t;
@@ -154,5 +199,70 @@ class Store {
   std::uint64_t categories_ = 0;
   Pyramid pyramid_;
 };
+
+// Nesting of timelines on one clock: run -> step -> operation.
+//
+//   time of the step timeline = time of the run - start of the step
+//   start of a step           = start of its stretch + n * period
+//
+// Absolute time is that of level 0. One timeline stands for all repetitions: every training step is
+// drawn as the step that was simulated. What is left of a stretch that is no whole number of
+// periods is shown as a repetition that is cut off.
+
+struct Stretch {
+  TimeRange range;
+  std::int64_t first_number = 0;
+};
+
+struct Occurrence {
+  TimeRange range;  // on the clock of the outer level
+  std::int64_t number = 0;
+};
+
+class Repetition {
+ public:
+  Repetition() = default;
+
+  // Stretches are sorted and do not overlap; period >= 1.
+  Repetition(std::vector<Stretch> stretches, std::int64_t period);
+
+  [[nodiscard]] bool empty() const { return stretches_.empty(); }
+
+  [[nodiscard]] std::int64_t period() const { return period_; }
+
+  [[nodiscard]] std::optional<Occurrence> at(std::int64_t time) const;
+
+  // Nearest to a moment: the one at it, else the nearest end.
+  [[nodiscard]] std::optional<Occurrence> nearest(std::int64_t time) const;
+
+  // Those that overlap a range, in order; at most `most`.
+  [[nodiscard]] std::vector<Occurrence> within(TimeRange range, std::size_t most) const;
+
+ private:
+  [[nodiscard]] Occurrence in_stretch(const Stretch& stretch, std::int64_t time) const;
+
+  std::vector<Stretch> stretches_;
+  std::int64_t period_ = 1;
+};
+
+struct Level {
+  std::string name;  // "run", "step", "operations"
+  std::string unit;  // what one occurrence is called: "step"; empty: there is only one
+  std::shared_ptr<const Store> store;
+  Repetition repetition;  // on the clock of the level above; empty for level 0
+  std::string note;       // what the timeline shows, for people
+  // Windows up to this long show it; absent: those up to one repetition.
+  std::optional<std::int64_t> longest_window = {};
+  // Seconds since 1970 at the begin of level 0, where the run has a date.
+  std::optional<std::int64_t> unix_start = {};
+};
+
+// How long a window is in which a level comes up.
+[[nodiscard]] inline std::int64_t longest_window(const Level& level) {
+  return level.longest_window.value_or(level.repetition.period());
+}
+
+// Level 0 is the outermost; each further one occurs in the one before.
+using Levels = std::vector<Level>;
 
 }  // namespace orrery::timeline

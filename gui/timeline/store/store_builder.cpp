@@ -30,19 +30,9 @@ RowId StoreBuilder::add_row(std::string_view name, RowKind kind, RowId parent) {
   return id;
 }
 
-RowId StoreBuilder::group(std::string_view name, RowId parent) {
-  return add_row(name, RowKind::group, parent);
-}
-
-void StoreBuilder::close(RowId group) { rows_[group].row.closed = true; }
-
 void StoreBuilder::lead(RowId group) {
   close(group);
   rows_[group].row.led = true;
-}
-
-RowId StoreBuilder::row(std::string_view name, RowId parent) {
-  return add_row(name, RowKind::slices, parent);
 }
 
 RowId StoreBuilder::counter(std::string_view name, std::string_view unit,
@@ -52,10 +42,6 @@ RowId StoreBuilder::counter(std::string_view name, std::string_view unit,
   counters_.emplace_back(std::string(name), std::string(unit), std::move(samples), limit);
   return id;
 }
-
-void StoreBuilder::rename(RowId row, std::string_view name) { rows_[row].row.name = name; }
-
-void StoreBuilder::set_order(RowId row, std::int64_t order) { rows_[row].order = order; }
 
 void StoreBuilder::set_ranks(RowId group, std::vector<std::int32_t> ranks, bool mean) {
   ranks_.push_back(std::move(ranks));
@@ -71,8 +57,8 @@ bool StoreBuilder::earlier(const Slice& a, const Slice& b) const {
 void StoreBuilder::sort_slices() {
   const auto in_order = [this](const Slice& a, const Slice& b) { return earlier(a, b); };
   for (PendingRow& row : rows_) {
-    if (!std::is_sorted(row.slices.begin(), row.slices.end(), in_order)) {
-      std::stable_sort(row.slices.begin(), row.slices.end(), in_order);
+    if (!std::ranges::is_sorted(row.slices, in_order)) {
+      std::ranges::stable_sort(row.slices, in_order);
     }
   }
 }
@@ -80,9 +66,7 @@ void StoreBuilder::sort_slices() {
 std::optional<PendingSlice> StoreBuilder::innermost_at(RowId row, std::int64_t time) const {
   constexpr std::ptrdiff_t kDeepest = 256;
   const std::vector<Slice>& slices = rows_[row].slices;
-  const auto after =
-      std::upper_bound(slices.begin(), slices.end(), time,
-                       [](std::int64_t t, const Slice& slice) { return t < slice.begin(); });
+  const auto after = std::ranges::upper_bound(slices, time, {}, &Slice::begin);
   for (auto it = after; it != slices.begin() && after - it < kDeepest;) {
     --it;
     if (time < end_of(*it)) {
@@ -93,18 +77,9 @@ std::optional<PendingSlice> StoreBuilder::innermost_at(RowId row, std::int64_t t
 }
 
 void StoreBuilder::order_rows(std::vector<RowId>& rows) {
-  std::stable_sort(rows.begin(), rows.end(),
-                   [this](RowId a, RowId b) { return rows_[a].order < rows_[b].order; });
+  std::ranges::stable_sort(rows,
+                           [this](RowId a, RowId b) { return rows_[a].order < rows_[b].order; });
 }
-
-void StoreBuilder::note(NameId name, std::string text) {
-  if (notes_.size() <= name) {
-    notes_.resize(name + std::size_t{1});
-  }
-  notes_[name] = std::move(text);
-}
-
-NameId StoreBuilder::name(std::string_view text) { return name(text, {}); }
 
 NameId StoreBuilder::name(std::string_view text, std::string_view note) {
   if (names_.size() == kMostNames - 1) {
@@ -120,7 +95,8 @@ NameId StoreBuilder::name(std::string_view text, std::string_view note) {
     it->second = static_cast<NameId>(names_.size());
     names_.emplace_back(text);
     if (!note.empty()) {
-      this->note(it->second, std::string(note));
+      notes_.resize(names_.size());
+      notes_.back() = note;
     }
   }
   return it->second;
@@ -154,8 +130,6 @@ PendingSlice StoreBuilder::add(RowId row, const NewSlice& slice) {
   ++count_;
   return {row, index};
 }
-
-void StoreBuilder::reserve(RowId row, std::size_t slices) { rows_[row].slices.reserve(slices); }
 
 void StoreBuilder::mark(std::int64_t time, MarkKind kind, std::string_view text) {
   marks_.push_back({time, name(text), kind});
@@ -226,8 +200,8 @@ void StoreBuilder::place_slices(PendingRow& pending, RowId row, Store& store) {
   std::vector<Slice>& slices = pending.slices;
   const auto in_order = [this](const Slice& a, const Slice& b) { return earlier(a, b); };
   const bool needs_order = pending.has_flows;
-  if (!needs_order && !std::is_sorted(slices.begin(), slices.end(), in_order)) {
-    std::stable_sort(slices.begin(), slices.end(), in_order);
+  if (!needs_order && !std::ranges::is_sorted(slices, in_order)) {
+    std::ranges::stable_sort(slices, in_order);
   }
   bool overlap = needs_order;
   for (std::size_t i = 1; i < slices.size() && !overlap; ++i) {
@@ -240,9 +214,8 @@ void StoreBuilder::place_slices(PendingRow& pending, RowId row, Store& store) {
   } else {
     std::vector<std::uint32_t> order(slices.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return in_order(slices[a], slices[b]);
-    });
+    std::ranges::stable_sort(
+        order, [&](std::uint32_t a, std::uint32_t b) { return in_order(slices[a], slices[b]); });
     append_lanes(slices, order, pending, row, store);
   }
   std::vector<Slice>().swap(slices);
@@ -258,7 +231,7 @@ void StoreBuilder::place_flows(Store& store) {
     }
     store.flows_.push_back({from->second, to->second, flow.kind});
   }
-  std::sort(store.flows_.begin(), store.flows_.end(), [](const Flow& a, const Flow& b) {
+  std::ranges::sort(store.flows_, [](const Flow& a, const Flow& b) {
     return a.from != b.from ? a.from < b.from : a.to < b.to;
   });
 }
@@ -315,8 +288,7 @@ std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Pro
     store->rows_[row].tracks = last - store->rows_[row].first_track;
   }
   place_flows(*store);
-  std::stable_sort(marks_.begin(), marks_.end(),
-                   [](const Mark& a, const Mark& b) { return a.time < b.time; });
+  std::ranges::stable_sort(marks_, {}, &Mark::time);
   store->marks_ = std::move(marks_);
   store->counters_ = std::move(counters_);
   store->ranks_ = std::move(ranks_);

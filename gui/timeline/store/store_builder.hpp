@@ -1,12 +1,7 @@
 #pragma once
 
 // Builds a store: rows, slices, counters, marks and flows in any order, then build().
-//
-// step     | what it does
-// ---------|------------------------------------------------------------------------------
-// add      | takes slices in any order; a slice that ends before it begins is refused
-// build    | sorts each row, gives overlapping slices lanes (first lane that is free), joins
-//          | the rows, builds the pyramid on all cores; can be cancelled between rows
+// Overlapping slices of a row get lanes, the first that is free; build() can be cancelled.
 //
 // Assumption: fewer than 2^32 slices and 2^22 names. What was refused is counted, never hidden.
 
@@ -46,21 +41,26 @@ inline constexpr std::uint32_t kMostLanes = 256;
 class StoreBuilder {
  public:
   // `parent` was made by this builder; rows of one parent keep the order in which they are made.
-  RowId group(std::string_view name, RowId parent = kNoRow);
+  RowId group(std::string_view name, RowId parent = kNoRow) {
+    return add_row(name, RowKind::group, parent);
+  }
+
+  RowId row(std::string_view name, RowId parent = kNoRow) {
+    return add_row(name, RowKind::slices, parent);
+  }
 
   // The group begins on one line.
-  void close(RowId group);
+  void close(RowId group) { rows_[group].row.closed = true; }
 
   // The group begins on one line, which then is its first row, whole; what is below it is left out.
   void lead(RowId group);
-  RowId row(std::string_view name, RowId parent = kNoRow);
   RowId counter(std::string_view name, std::string_view unit, std::vector<Sample> samples,
                 RowId parent = kNoRow, double limit = 0.0);
 
-  void rename(RowId row, std::string_view name);
+  void rename(RowId row, std::string_view name) { rows_[row].row.name = name; }
 
   // Rows of one parent stand in ascending order of this, then in the order they were made.
-  void set_order(RowId row, std::int64_t order);
+  void set_order(RowId row, std::int64_t order) { rows_[row].order = order; }
 
   // The ranks that a group stands for: all alike, they share its rows, else it shows their mean.
   void set_ranks(RowId group, std::vector<std::int32_t> ranks, bool mean = false);
@@ -71,18 +71,11 @@ class StoreBuilder {
   // The innermost slice of a row at a moment, after sort_slices().
   [[nodiscard]] std::optional<PendingSlice> innermost_at(RowId row, std::int64_t time) const;
 
-  // The same number for the same text. Beyond 2^22 different names: all further ones are one.
-  NameId name(std::string_view text);
-
-  // Lines about all slices of a name; the latest counts.
-  void note(NameId name, std::string text);
-
-  // A name with its note, which another slice of that name may have differently: a number for each
-  // pair of both.
-  NameId name(std::string_view text, std::string_view note);
+  // The same number for the same text with the same note, lines about its slices. Beyond 2^22
+  // different names: all further ones are one.
+  NameId name(std::string_view text, std::string_view note = {});
 
   PendingSlice add(RowId row, const NewSlice& slice);
-  void reserve(RowId row, std::size_t slices);
   void mark(std::int64_t time, MarkKind kind, std::string_view name);
   void flow(PendingSlice from, PendingSlice to, FlowKind kind);
 

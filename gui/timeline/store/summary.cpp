@@ -4,7 +4,64 @@
 #include <array>
 #include <bit>
 
+#include "sim/base/check.hpp"
+
 namespace orrery::timeline {
+
+PixelAxis::PixelAxis(TimeRange range, int width) {
+  ORRERY_CHECK(width >= 1 && range.length() >= width, "{} columns cannot show {} ns", width,
+               range.length());
+  const std::int64_t quotient = range.length() / width;
+  const std::int64_t remainder = range.length() % width;
+  edges_.resize(static_cast<std::size_t>(width) + 1);
+  for (std::int64_t x = 0; x <= width; ++x) {
+    edges_[static_cast<std::size_t>(x)] = range.begin + quotient * x + remainder * x / width;
+  }
+  set_scale();
+}
+
+PixelAxis::PixelAxis(const PixelAxis& outer, std::int64_t offset, TimeRange range) {
+  const TimeRange shown{std::max(outer.range().begin - offset, range.begin),
+                        std::min(outer.range().end - offset, range.end)};
+  if (shown.length() <= 0) {
+    edges_ = {0};
+    return;
+  }
+  first_column_ = outer.at(shown.begin + offset);
+  const int last = outer.at(shown.end + offset - 1);
+  edges_.clear();
+  for (int x = first_column_; x <= last + 1; ++x) {
+    edges_.push_back(std::clamp(outer.edge(x) - offset, shown.begin, shown.end));
+  }
+  set_scale();
+  scale_ = outer.scale_;
+  pixel_ = outer.pixel_;
+}
+
+void PixelAxis::set_scale() {
+  const double length = static_cast<double>(range().length());
+  scale_ = static_cast<double>(width()) / length;
+  pixel_ = std::max<std::int64_t>(range().length() / width(), 1);
+}
+
+int PixelAxis::at(std::int64_t time) const {
+  const double guess = static_cast<double>(time - edges_.front()) * scale_;
+  int column = std::clamp(static_cast<int>(guess), 0, width() - 1);
+  while (column > 0 && time < edge(column)) {
+    --column;
+  }
+  while (column < width() - 1 && time >= edge(column + 1)) {
+    ++column;
+  }
+  return column;
+}
+
+double PixelAxis::position(std::int64_t time) const {
+  constexpr double kFar = 1'000'000.0;
+  // Exact to a fraction of a column even when both are far from the origin.
+  const double distance = static_cast<double>(time - edges_.front());
+  return std::clamp(distance * scale_, -kFar, kFar);
+}
 
 namespace {
 
@@ -25,7 +82,7 @@ RowBin bin_of(Category category, bool abnormal, std::uint8_t busy) {
 class RowWriter {
  public:
   explicit RowWriter(std::span<RowBin> columns) : columns_(columns) {
-    std::fill(columns.begin(), columns.end(), RowBin{});
+    std::ranges::fill(columns, RowBin{});
   }
 
   void column(int x, RowBin bin) {
@@ -181,15 +238,12 @@ double slices_in(const Store& store, const PixelAxis& axis) {
   return seen * static_cast<double>(every);
 }
 
-Summariser::Summariser(const Store& store, const PixelAxis& axis)
-    : Summariser(store, axis, slices_in(store, axis)) {}
-
-Summariser::Summariser(const Store& store, const PixelAxis& axis, double in_window)
+Summariser::Summariser(const Store& store, const PixelAxis& axis, std::optional<double> in_window)
     : store_(store),
       axis_(axis),
       row_(static_cast<std::size_t>(axis.width())),
       first_bins_(kShifts),
-      in_window_(in_window) {}
+      in_window_(in_window ? *in_window : slices_in(store, axis)) {}
 
 std::span<const std::uint32_t> Summariser::first_bins(int shift) const {
   std::vector<std::uint32_t>& bins = first_bins_[static_cast<std::size_t>(shift)];
@@ -234,7 +288,7 @@ void Summariser::track(TrackId track, std::span<RowBin> columns) const {
   const BinLevel<RowBin> level = store_.pyramid().track_level(track, axis_.pixel());
   const std::span<const std::uint32_t> first = first_bins(level.shift);
   const std::size_t end = level.bins.size();
-  std::fill(columns.begin(), columns.end(), RowBin{});
+  std::ranges::fill(columns, RowBin{});
   const Columns inside = columns_inside();
   for (std::size_t x = inside.first; x < inside.last; ++x) {
     // Only the coarsest level has more than two bins in a column.
@@ -265,7 +319,7 @@ void Summariser::blocks(int v, std::size_t first_block, std::size_t last_block,
     bins = merged_;
   }
   const std::span<const std::uint32_t> first = first_bins(level.shift);
-  std::fill(columns.begin(), columns.end(), block_of({}));
+  std::ranges::fill(columns, block_of({}));
   const Columns inside = columns_inside();
   for (std::size_t x = inside.first; x < inside.last; ++x) {
     std::size_t i = first[x];
@@ -289,7 +343,7 @@ void Summariser::tracks(TrackId first, TrackId last, bool by_blocks, std::span<B
     v = std::clamp(log, v, pyramid.end_of_blocks() - 1);
   }
   if (first == last) {
-    std::fill(columns.begin(), columns.end(), block_of({}));
+    std::ranges::fill(columns, block_of({}));
   } else if (has_blocks && blocks_are_fine(v)) {
     const TrackId size = TrackId{1} << v;
     std::size_t begin = (first + size - 1) >> v;
@@ -302,7 +356,7 @@ void Summariser::tracks(TrackId first, TrackId last, bool by_blocks, std::span<B
 }
 
 void Summariser::merge_tracks(TrackId first, TrackId last, std::span<BlockBin> columns) {
-  std::fill(columns.begin(), columns.end(), BlockBin{});
+  std::ranges::fill(columns, BlockBin{});
   for (TrackId i = first; i < last; ++i) {
     if (!track_has_bins(i)) {
       write_slices(store_, axis_, i, BlockWriter(columns));

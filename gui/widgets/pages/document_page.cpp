@@ -1,19 +1,16 @@
 #include "gui/widgets/pages/document_page.hpp"
 
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QShortcut>
 #include <QTabWidget>
-#include <QVBoxLayout>
 #include <chrono>
 #include <utility>
 
-#include "gui/models/recovery.hpp"
-#include "gui/widgets/code_editor.hpp"
+#include "gui/models/scenario_document.hpp"
 #include "gui/widgets/form_view.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/plan_panel.hpp"
 
 namespace orrery::gui {
@@ -48,12 +45,7 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   disk_bar_ = new QWidget(this);
   build_find_bar(find_bar_);
   build_disk_bar(disk_bar_);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addWidget(disk_bar_);
-  column->addWidget(sides_, 1);
-  column->addWidget(find_bar_);
+  column({disk_bar_, {sides_, 1}, find_bar_}, this, QMargins{}, 0);
 
   pause_.setSingleShot(true);
   connect(&pause_, &QTimer::timeout, this, &DocumentPage::evaluate);
@@ -87,16 +79,10 @@ void DocumentPage::build_find_bar(QWidget* bar) {
   find_text_ = new QLineEdit(bar);
   find_text_->setPlaceholderText("Find in the text");
   find_text_->setAccessibleName("Find in the text");
-  auto* next = new QPushButton("&Next", bar);
-  auto* previous = new QPushButton("&Previous", bar);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(6, 4, 6, 4);
-  row->addWidget(find_text_, 1);
-  row->addWidget(previous);
-  row->addWidget(next);
+  auto* next = button(bar, "&Next", [this] { find_next(false); });
+  auto* previous = button(bar, "&Previous", [this] { find_next(true); });
+  row({{find_text_, 1}, previous, next}, bar, QMargins{6, 4, 6, 4});
   connect(find_text_, &QLineEdit::returnPressed, this, [this] { find_next(false); });
-  connect(next, &QPushButton::clicked, this, [this] { find_next(false); });
-  connect(previous, &QPushButton::clicked, this, [this] { find_next(true); });
   auto* close = new QShortcut(QKeySequence(Qt::Key_Escape), bar);
   close->setContext(Qt::WidgetWithChildrenShortcut);
   connect(close, &QShortcut::activated, this, [this] {
@@ -112,19 +98,13 @@ void DocumentPage::build_disk_bar(QWidget* bar) {
   disk_text_ = new QLabel(bar);
   disk_text_->setWordWrap(true);
   disk_text_->setForegroundRole(QPalette::ToolTipText);
-  auto* reload = new QPushButton("&Reload", bar);
-  auto* keep = new QPushButton("&Keep mine", bar);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(8, 4, 8, 4);
-  row->addWidget(disk_text_, 1);
-  row->addWidget(reload);
-  row->addWidget(keep);
-  connect(reload, &QPushButton::clicked, this, [this] {
+  auto* reload = button(bar, "&Reload", [this] {
     const QString problem = document_->reload();
     disk_text_->setText(problem);
     disk_bar_->setVisible(!problem.isEmpty());
   });
-  connect(keep, &QPushButton::clicked, bar, &QWidget::hide);
+  auto* keep = button(bar, "&Keep mine", [bar] { bar->hide(); });
+  row({{disk_text_, 1}, reload, keep}, bar, QMargins{8, 4, 8, 4});
   connect(document_, &ScenarioDocument::changed_on_disk, this, [this, reload](bool deleted) {
     disk_text_->setText(deleted ? document_->path() +
                                       " is gone from the disk. The text here is still complete: "

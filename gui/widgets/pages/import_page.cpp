@@ -1,23 +1,19 @@
-#include "gui/widgets/pages/import_page.hpp"
-
 #include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFontDatabase>
 #include <QFormLayout>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QSplitter>
 #include <QTabWidget>
 #include <QToolButton>
-#include <QVBoxLayout>
 #include <algorithm>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/layouts.hpp"
+#include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/window/theme.hpp"
 
@@ -48,9 +44,7 @@ QPlainTextEdit* text_view(const QString& name, QWidget* parent) {
 }  // namespace
 
 ImportPage::ImportPage(QWidget* parent) : QWidget(parent) {
-  verdict_ = new QLabel(this);
-  verdict_->setWordWrap(true);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = words_label(this);
   tables_ = new QTabWidget(this);
   tables_->setDocumentMode(true);
   tables_->setAccessibleName("What the files say");
@@ -58,15 +52,8 @@ ImportPage::ImportPage(QWidget* parent) : QWidget(parent) {
   report_ = text_view("Report of the import", this);
   text_->hide();  // until they are tabs
   report_->hide();
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(build_left());
-  splitter->addWidget(tables_);
-  splitter->setStretchFactor(1, 1);
-  splitter->setSizes({460, 900});
-  splitter->setChildrenCollapsible(false);
-  auto* column = new QVBoxLayout(this);
-  column->addWidget(verdict_);
-  column->addWidget(splitter, 1);
+  column({verdict_, {split(Qt::Horizontal, {build_left(), tables_}, {460, 900}, {1}, this), 1}},
+         this);
   connect(&task_, &LatestTask::failed, this,
           [this](const QString& sentence) { verdict_->setText(sentence); });
   // What is opened belongs to what is stated now.
@@ -80,39 +67,29 @@ ImportPage::~ImportPage() { task_.disconnect(this); }
 
 QWidget* ImportPage::build_left() {
   auto* inside = new QWidget(this);
-  auto* column = new QVBoxLayout(inside);
-  column->addWidget(heading("Files of one training", inside));
   files_ = new QVBoxLayout;
-  column->addLayout(files_);
-  auto* add = new QPushButton("&Add files...", inside);
-  connect(add, &QPushButton::clicked, this, [this] { add_files(ask_for_configurations(this)); });
-  column->addWidget(add, 0, Qt::AlignLeft);
-  column->addSpacing(fontMetrics().height());
-  column->addWidget(heading("What you state, before what the files say", inside));
+  auto* add = button(inside, "&Add files...", [this] { add_files(ask_for_configurations(this)); });
   keys_ = new QFormLayout;
   keys_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-  column->addLayout(keys_);
-  column->addStretch(1);
+  column({heading("Files of one training", inside),
+          files_,
+          {add, 0, Qt::AlignLeft},
+          Laid::gap(fontMetrics().height()),
+          heading("What you state, before what the files say", inside),
+          keys_,
+          Laid::rest()},
+         inside);
   auto* scroll = new QScrollArea(this);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidget(inside);
 
-  open_ = new QPushButton("&Open as a scenario", this);
+  open_ = button(this, "&Open as a scenario",
+                 [this] { emit open_wanted(qt(answer_->result.scenario), answer_->title); });
   open_->setAutoDefault(true);
-  connect(open_, &QPushButton::clicked, this,
-          [this] { emit open_wanted(qt(answer_->result.scenario), answer_->title); });
-  auto* close = new QPushButton("&Close", this);
-  connect(close, &QPushButton::clicked, this, &ImportPage::close_wanted);
-  auto* buttons = new QHBoxLayout;
-  buttons->addWidget(open_);
-  buttons->addWidget(close);
-  buttons->addStretch(1);
+  auto* close = button(this, "&Close", [this] { emit close_wanted(); });
   auto* left = new QWidget(this);
-  auto* all = new QVBoxLayout(left);
-  all->setContentsMargins(0, 0, 0, 0);
-  all->addWidget(scroll, 1);
-  all->addLayout(buttons);
+  column({{scroll, 1}, row({open_, close, Laid::rest()})}, left, QMargins{});
   return left;
 }
 
@@ -120,7 +97,7 @@ void ImportPage::add_files(const QStringList& paths) {
   for (const QString& path : paths) {
     const ImportSource source{QFileInfo(path).absoluteFilePath(), std::nullopt};
     const auto same = [&](const ImportSource& other) { return other.path == source.path; };
-    if (std::none_of(question_.files.begin(), question_.files.end(), same)) {
+    if (std::ranges::none_of(question_.files, same)) {
       question_.files.push_back(source);
     }
   }
@@ -146,7 +123,7 @@ void ImportPage::state(const QString& key, const QString& value) {
   const std::string text = value.trimmed().toStdString();
   auto& stated = question_.stated;
   const auto same = [&](const import_config::GivenKey& given) { return given.key == path; };
-  const auto known = std::find_if(stated.begin(), stated.end(), same);
+  const auto known = std::ranges::find_if(stated, same);
   if (text.empty()) {
     std::erase_if(stated, same);
   } else if (known != stated.end()) {
@@ -187,10 +164,8 @@ QLineEdit* ImportPage::editor_of(const QString& key) const {
 }
 
 void ImportPage::ask() {
-  task_.start([this, question = question_](const std::stop_token&, const LatestTask::Report&) {
-    ImportAnswerPtr answer = import_answer(question);
-    return LatestTask::Delivery([this, answer] { take(answer); });
-  });
+  task_.run([question = question_](const auto&...) { return import_answer(question); },
+            [this](const ImportAnswerPtr& answer) { take(answer); });
 }
 
 void ImportPage::take(const ImportAnswerPtr& answer) {
@@ -237,11 +212,7 @@ void ImportPage::fill_files() {
     // Queued: the line ends with its file.
     connect(
         away, &QToolButton::clicked, this, [this, i] { remove_file(i); }, Qt::QueuedConnection);
-    auto* row = new QHBoxLayout(line);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->addWidget(label, 1);
-    row->addWidget(format);
-    row->addWidget(away);
+    row({{label, 1}, format, away}, line, QMargins{});
     files_->addWidget(line);
   }
 }
@@ -290,8 +261,8 @@ void ImportPage::fill_keys() {
     return;
   }
   for (auto known = editors_.begin(); known != editors_.end();) {
-    const bool wanted = std::any_of(answer_->keys.begin(), answer_->keys.end(),
-                                    [&](const auto& k) { return k.path == known->first; });
+    const bool wanted =
+        std::ranges::any_of(answer_->keys, [&](const auto& k) { return k.path == known->first; });
     if (!wanted && !known->second.line->hasFocus()) {
       keys_->removeRow(known->second.field);
       known = editors_.erase(known);

@@ -2,18 +2,16 @@
 
 #include <QComboBox>
 #include <QFileInfo>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QSplitter>
 #include <QStackedWidget>
 #include <QTabWidget>
-#include <QVBoxLayout>
+#include <functional>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/theme.hpp"
@@ -25,16 +23,14 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
   beside_ = new QComboBox(this);
   steps_ = new QComboBox(this);
   view_ = new QComboBox(this);
-  verdict_ = new QLabel(this);
-  verdict_->setWordWrap(true);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = words_label(this);
   timeline_ = new TimelineView(this);
   tables_ = new QTabWidget(this);
   tables_->setDocumentMode(true);
   tables_->setAccessibleName("Measured and predicted");
 
   auto* shown = new QWidget(this);
-  auto* choices = new QHBoxLayout;
+  auto* choices = row({});
   for (const auto& [text, box] :
        {std::pair{"&Beside", beside_}, {"&Step", steps_}, {"Sho&w", view_}}) {
     auto* label = new QLabel(text, this);
@@ -48,32 +44,20 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
   beside_->setAccessibleName("Scenario beside the trace");
   steps_->setAccessibleName("Step of the trace");
   view_->setAccessibleName("What the timeline shows");
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->addWidget(timeline_);
-  splitter->addWidget(tables_);
-  splitter->setStretchFactor(0, 1);
-  splitter->setStretchFactor(1, 1);
-  splitter->setSizes({420, 320});
-  splitter->setChildrenCollapsible(false);
-  auto* column = new QVBoxLayout(shown);
-  column->addLayout(choices);
-  column->addWidget(verdict_);
-  column->addWidget(splitter, 1);
+  column(
+      {choices, verdict_, {split(Qt::Vertical, {timeline_, tables_}, {420, 320}, {0, 1}, this), 1}},
+      shown);
 
   waiting_ = new QWidget(this);
   build_waiting(waiting_);
   pages_ = new QStackedWidget(this);
   pages_->addWidget(waiting_);
   pages_->addWidget(shown);
-  auto* all = new QVBoxLayout(this);
-  all->setContentsMargins(0, 0, 0, 0);
-  all->addWidget(pages_);
+  column({pages_}, this, QMargins{});
 
   connect(&task_, &LatestTask::running_changed, this, &TracePage::running_changed);
-  connect(&task_, &LatestTask::progressed, this, [this](qint64 done, qint64 whole) {
-    progress_->setRange(0, static_cast<int>(whole));
-    progress_->setValue(static_cast<int>(done));
-  });
+  connect(&task_, &LatestTask::progressed, this,
+          [this](qint64 done, qint64 all) { show_progress(*progress_, done, all); });
   connect(&task_, &LatestTask::failed, this, &TracePage::fail);
   connect(&task_, &LatestTask::cancelled, this, [this] {
     if (!files_) {
@@ -102,21 +86,11 @@ void TracePage::build_waiting(QWidget* page) {
   waiting_text_->setAlignment(Qt::AlignCenter);
   progress_ = new QProgressBar(page);
   progress_->setAccessibleName("Reading the trace");
-  stop_ = new QPushButton("&Cancel", page);
-  again_ = new QPushButton("Read &again", page);
-  connect(stop_, &QPushButton::clicked, this, &TracePage::cancel);
-  connect(again_, &QPushButton::clicked, this, &TracePage::load);
-  auto* column = new QVBoxLayout(page);
-  column->addStretch(2);
-  column->addWidget(waiting_text_);
-  auto* row = new QHBoxLayout;
-  row->addStretch(1);
-  row->addWidget(progress_, 2);
-  row->addWidget(stop_);
-  row->addWidget(again_);
-  row->addStretch(1);
-  column->addLayout(row);
-  column->addStretch(3);
+  stop_ = button(page, "&Cancel", [this] { cancel(); });
+  again_ = button(page, "Read &again", [this] { load(); });
+  column({Laid::rest(2), waiting_text_,
+          row({Laid::rest(), {progress_, 2}, stop_, again_, Laid::rest()}), Laid::rest(3)},
+         page);
 }
 
 QString TracePage::title() const {
@@ -139,11 +113,8 @@ void TracePage::load() {
   stop_->show();
   again_->hide();
   pages_->setCurrentWidget(waiting_);
-  task_.start(
-      [this, paths = paths_](const std::stop_token& stop, const LatestTask::Report& report) {
-        TraceFilesPtr files = read_trace_files(paths, stop, report);
-        return LatestTask::Delivery([this, files] { take_files(files); });
-      });
+  task_.run(std::bind_front(read_trace_files, paths_),
+            [this](const TraceFilesPtr& files) { take_files(files); });
 }
 
 void TracePage::fail(const QString& sentence) {
@@ -208,10 +179,8 @@ void TracePage::ask() {
   if (steps_->currentIndex() > 0) {
     question.step = steps_->currentText().toStdString();
   }
-  task_.start([this, question](const std::stop_token&, const LatestTask::Report&) {
-    TraceAnswerPtr answer = trace_answer(question);
-    return LatestTask::Delivery([this, answer] { take_answer(answer); });
-  });
+  task_.run([question](const auto&...) { return trace_answer(question); },
+            [this](const TraceAnswerPtr& answer) { take_answer(answer); });
 }
 
 void TracePage::take_answer(const TraceAnswerPtr& answer) {

@@ -1,20 +1,70 @@
 #include "gui/widgets/pages/welcome_page.hpp"
 
 #include <QApplication>
+#include <QFile>
 #include <QFileInfo>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPainter>
 #include <QPushButton>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
 
-#include "gui/models/shipped_scenarios.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
 
 namespace orrery::gui {
+
+namespace {
+
+struct Question {
+  const char* text;
+  const char* section;  // of the scenarios that answer it; null: of all others
+};
+
+// In the order in which they are asked. A measured run or a plan has failures too.
+constexpr std::array kQuestions = {
+    Question{"What will a run take, and what do failures cost?", "failures"},
+    Question{"What fits, and where does a step lose its time?", nullptr},
+    Question{"Which layout and which cluster are best?", "plan"},
+    Question{"How near is a prediction to what was measured?", "measured"},
+};
+
+std::size_t question_of(const QString& path) {
+  QFile file(path);
+  const QByteArray text = file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  std::size_t found = 1;
+  for (std::size_t i = 0; i < kQuestions.size(); ++i) {
+    const char* section = kQuestions[i].section;
+    if (section != nullptr && text.contains(QByteArray("\n") + section + ":")) {
+      found = i;  // the last is the most particular
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<ShippedScenario> shipped_scenarios() {
+  std::array<std::vector<ShippedScenario>, kQuestions.size()> groups;
+  for (const evaluate::ShippedScenario& one : evaluate::shipped_scenarios()) {
+    const QString path = QString::fromStdString(one.path.string());
+    const std::size_t question = question_of(path);
+    groups[question].push_back({path, QString::fromStdString(one.title),
+                                QString::fromStdString(one.summary), kQuestions[question].text});
+  }
+  std::vector<ShippedScenario> found;
+  for (const std::vector<ShippedScenario>& group : groups) {
+    found.insert(found.end(), group.begin(), group.end());
+  }
+  // The scenario that the documentation walks through comes first.
+  std::stable_partition(found.begin(), found.end(), [](const ShippedScenario& scenario) {
+    return scenario.path.endsWith("/llama3-405b-16k.yaml");
+  });
+  return found;
+}
 
 namespace {
 
@@ -129,36 +179,23 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   recent_ = new QListWidget(this);
   recent_->setAccessibleName("Recent files");
   recent_->setItemDelegate(new TwoLines(recent_));
-  auto* open = new QPushButton("&Open a file...", this);
-  auto* fresh = new QPushButton("&New scenario", this);
-  auto* imports = new QPushButton("&Import...", this);
-  imports->setToolTip(
+  auto* open = button(this, "&Open a file...", [this] { emit open_wanted(); });
+  auto* fresh = button(this, "&New scenario", [this] { emit new_wanted(); });
+  auto* imports = button(
+      this, "&Import...", [this] { emit import_wanted(); },
       "Configuration files of Hugging Face, DeepSpeed, Megatron-LM, NeMo, torchtitan");
 
-  auto* left = new QVBoxLayout;
-  left->addWidget(heading("Start from a shipped scenario", kHead, this));
-  left->addWidget(questions);
-  left->addWidget(search_);
-  left->addWidget(examples_, 1);
-  auto* right = new QVBoxLayout;
-  right->addWidget(heading("Recent files", kHead, this));
-  right->addWidget(recent_, 1);
-  right->addWidget(open);
-  right->addWidget(imports);
-  right->addWidget(fresh);
-  auto* row = new QHBoxLayout;
-  row->setSpacing(24);
-  row->addLayout(left, 3);
-  row->addLayout(right, 2);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(32, 24, 32, 24);
-  column->addWidget(heading("Orrery", kTitle, this));
+  auto* left = column(
+      {heading("Start from a shipped scenario", kHead, this), questions, search_, {examples_, 1}});
+  auto* right = column({heading("Recent files", kHead, this), {recent_, 1}, open, imports, fresh});
   auto* line = new QLabel(kPurpose, this);
   line->setWordWrap(true);
   line->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-  column->addWidget(line);
-  column->addSpacing(12);
-  column->addLayout(row, 1);
+  column({heading("Orrery", kTitle, this),
+          line,
+          Laid::gap(12),
+          {row({{left, 3}, {right, 2}}, nullptr, {}, 24), 1}},
+         this, QMargins{32, 24, 32, 24});
 
   connect(search_, &QLineEdit::textChanged, this, &WelcomePage::filter);
   connect(questions, &QLabel::linkActivated, this, [this](const QString& row) {
@@ -177,9 +214,6 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
           [this, open_example] { open_example(examples_->currentItem()); });
   connect(recent_, &QListWidget::itemActivated, this,
           [this](QListWidgetItem* item) { emit file_chosen(item->data(Qt::UserRole).toString()); });
-  connect(open, &QPushButton::clicked, this, &WelcomePage::open_wanted);
-  connect(imports, &QPushButton::clicked, this, &WelcomePage::import_wanted);
-  connect(fresh, &QPushButton::clicked, this, &WelcomePage::new_wanted);
   setFocusProxy(examples_);
 }
 

@@ -3,14 +3,28 @@
 // The welcome page: shipped scenarios with a line each, and recently opened files.
 
 #include <QSettings>
+#include <QString>
 #include <QStringList>
 #include <QWidget>
+#include <vector>
 
 class QLineEdit;
 class QListWidget;
 class QListWidgetItem;
 
 namespace orrery::gui {
+
+// The shipped scenarios of evaluate/shipped_scenarios.hpp in the order of the window: grouped by
+// the question that they answer, the main one first.
+
+struct ShippedScenario {
+  QString path;
+  QString name;      // what the file says after `name:`, else the file's name
+  QString summary;   // one line
+  QString question;  // that its sections answer
+};
+
+[[nodiscard]] std::vector<ShippedScenario> shipped_scenarios();
 
 inline constexpr int kMostRecentFiles = 10;
 

@@ -2,15 +2,19 @@
 
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPainter>
 #include <QScrollBar>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "gui/timeline/finding.hpp"
-#include "gui/widgets/timeline/timeline_painter.hpp"
-#include "gui/widgets/timeline/timeline_search.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/theme.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
 
@@ -35,126 +39,76 @@ void mark_selection(timeline::View& view) {
 
 }  // namespace
 
-bool TimelineView::zoom_key(int key) {
-  const double columns = view_.columns();
-  switch (key) {
-    case Qt::Key_W:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      zoom_in();
+// What a key does to the view, which is painted again afterwards.
+bool TimelineView::view_key(int key) {
+  timeline::RowLayout& rows = view_.rows();
+  const double pan = kPanShare * view_.columns();
+  const double page = regions_.rows.height() - rows.pinned_height();
+  const auto pin = [&] {
+    if (hover_.row != timeline::kNoRow) {
+      rows.set_pinned(hover_.row, !rows.is_pinned(hover_.row));
+    }
+  };
+  const std::pair<std::vector<int>, std::function<void()>> keys[] = {
+      {{Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, [&] { zoom_in(); }},
+      {{Qt::Key_S, Qt::Key_Minus}, [&] { zoom_out(); }},
+      {{Qt::Key_A, Qt::Key_Left}, [&] { view_.pan(-pan); }},
+      {{Qt::Key_D, Qt::Key_Right}, [&] { view_.pan(pan); }},
+      {{Qt::Key_F}, [&] { view_.frame_selection(); }},
+      {{Qt::Key_Home}, [&] { view_.frame_all(); }},
+      {{Qt::Key_M}, [&] { mark_selection(view_); }},
+      {{Qt::Key_1}, [&] { view_.go_to_level(0); }},
+      {{Qt::Key_2}, [&] { view_.go_to_level(1); }},
+      {{Qt::Key_3}, [&] { view_.go_to_level(2); }},
+      {{Qt::Key_Up}, [&] { rows.scroll_by(-rows.row_height()); }},
+      {{Qt::Key_Down}, [&] { rows.scroll_by(rows.row_height()); }},
+      {{Qt::Key_PageUp}, [&] { rows.scroll_by(-page); }},
+      {{Qt::Key_PageDown}, [&] { rows.scroll_by(page); }},
+      {{Qt::Key_Z}, [&] { toggle_fit_rows(); }},
+      {{Qt::Key_P}, pin},
+      {{Qt::Key_Return, Qt::Key_Enter},
+       [&] { view_.selected() ? Q_EMIT selection_entered() : rows.toggle(hover_.place()); }}};
+  for (const auto& [names, act] : keys) {
+    if (std::ranges::find(names, key) != names.end()) {
+      act();
+      changed();
       return true;
-    case Qt::Key_S:
-    case Qt::Key_Minus:
-      zoom_out();
-      return true;
-    case Qt::Key_A:
-    case Qt::Key_Left:
-      view_.pan(-kPanShare * columns);
-      break;
-    case Qt::Key_D:
-    case Qt::Key_Right:
-      view_.pan(kPanShare * columns);
-      break;
-    case Qt::Key_F:
-      view_.frame_selection();
-      break;
-    case Qt::Key_Home:
-      view_.frame_all();
-      break;
-    case Qt::Key_M:
-      mark_selection(view_);
-      break;
-    case Qt::Key_1:
-    case Qt::Key_2:
-    case Qt::Key_3:
-      view_.go_to_level(static_cast<std::size_t>(key - Qt::Key_1));
-      break;
-    default:
-      return false;
+    }
   }
-  changed();
-  return true;
+  return false;
 }
 
-bool TimelineView::row_key(int key) {
-  timeline::RowLayout& rows = view_.rows();
-  const double page = regions_.rows.height() - rows.pinned_height();
-  switch (key) {
-    case Qt::Key_Up:
-      rows.scroll_by(-rows.row_height());
-      break;
-    case Qt::Key_Down:
-      rows.scroll_by(rows.row_height());
-      break;
-    case Qt::Key_PageUp:
-      rows.scroll_by(-page);
-      break;
-    case Qt::Key_PageDown:
-      rows.scroll_by(page);
-      break;
-    case Qt::Key_Z:
-      toggle_fit_rows();
-      return true;
-    case Qt::Key_P:
-      if (hover_.row != timeline::kNoRow) {
-        rows.set_pinned(hover_.row, !rows.is_pinned(hover_.row));
-      }
-      break;
-    case Qt::Key_Return:
-    case Qt::Key_Enter:
-      if (view_.selected()) {
-        Q_EMIT selection_entered();
-        return true;
-      }
-      rows.toggle(hover_.place());
-      break;
-    default:
-      return false;
+// The longest of what is lit, then shorter ones; back with Shift.
+void TimelineView::choose_by_length(bool shorter) {
+  const timeline::CategorySet wanted =
+      lit_.categories != 0 ? lit_.categories : ~timeline::CategorySet{0};
+  std::optional<timeline::SliceId> from = view_.selected();
+  if (from && (set_of(view_.store().slices()[*from].category()) & wanted) == 0) {
+    from.reset();
   }
-  changed();
-  return true;
+  choose(next_by_length(view_.store(), wanted, from, shorter));
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   constexpr Qt::KeyboardModifiers kForeign =
       Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier;
-  if (!view_.empty() && event->key() == Qt::Key_Slash) {
+  const int key = event->key();
+  if (!view_.empty() && key == Qt::Key_Slash) {
     search_->start();
-    return;
-  }
-  if (view_.empty() || (event->modifiers() & kForeign) != Qt::NoModifier) {
+  } else if (view_.empty() || (event->modifiers() & kForeign) != Qt::NoModifier) {
     QWidget::keyPressEvent(event);
-    return;
-  }
-  if (zoom_key(event->key()) || row_key(event->key())) {
-    return;
-  }
-  switch (event->key()) {
-    case Qt::Key_G:
-      search_->start(QStringLiteral("rank "));
-      break;
-    case Qt::Key_Comma:
-      previous_slice();
-      break;
-    case Qt::Key_Period:
-      next_slice();
-      break;
-    case Qt::Key_N: {
-      const timeline::CategorySet wanted =
-          lit_.categories != 0 ? lit_.categories : ~timeline::CategorySet{0};
-      std::optional<timeline::SliceId> from = view_.selected();
-      if (from && (set_of(view_.store().slices()[*from].category()) & wanted) == 0) {
-        from.reset();
-      }
-      choose(next_by_length(view_.store(), wanted, from,
-                            (event->modifiers() & Qt::ShiftModifier) == 0));
-      break;
-    }
-    case Qt::Key_Escape:
-      clear_selection();
-      break;
-    default:
-      QWidget::keyPressEvent(event);
+  } else if (key == Qt::Key_G) {
+    search_->start(QStringLiteral("rank "));
+  } else if (key == Qt::Key_Comma) {
+    previous_slice();
+  } else if (key == Qt::Key_Period) {
+    next_slice();
+  } else if (key == Qt::Key_N) {
+    choose_by_length((event->modifiers() & Qt::ShiftModifier) == 0);
+  } else if (key == Qt::Key_Escape) {
+    clear_selection();
+  } else if (!view_key(key)) {
+    QWidget::keyPressEvent(event);
   }
 }
 
@@ -359,6 +313,128 @@ bool TimelineView::click_names(QPoint position) {
     changed();
   }
   return true;
+}
+
+TimelineSearch::TimelineSearch(QWidget* parent) : QLineEdit(parent) {
+  setPlaceholderText(tr("Find a name  (/)"));
+  setAccessibleName(tr("Find in the timeline"));
+  setToolTip(
+      tr("Part of a name: \"layer 12\", \"wgrad\", \"all_gather\"; or \"rank 17\". "
+         "Enter: the next"));
+  setFocusPolicy(Qt::ClickFocus);  // the keys of the timeline are the timeline's
+  connect(this, &QLineEdit::textEdited, this, [this] { show_outcome(true, {}); });
+}
+
+void TimelineSearch::start(const QString& words) {
+  setFocus(Qt::ShortcutFocusReason);
+  if (words.isEmpty()) {
+    selectAll();
+  } else {
+    setText(words);
+    show_outcome(true, {});
+  }
+}
+
+void TimelineSearch::find(const timeline::Levels& levels, timeline::FindRequest request) {
+  task_.run([request = std::move(request), levels](
+                const auto& stop, const auto&) { return find_in_levels(levels, request, stop); },
+            [this](const auto& finding) { report(finding); });
+}
+
+void TimelineSearch::report(const std::optional<timeline::Finding>& finding) {
+  if (finding) {
+    const auto number = [](std::uint64_t count) {
+      return QString::fromStdString(format_integer(static_cast<std::int64_t>(count)));
+    };
+    show_outcome(true, tr("%1 of %2").arg(number(finding->place), number(finding->found)));
+    Q_EMIT found(*finding);
+  } else {
+    show_outcome(false, tr("none"));
+  }
+  Q_EMIT finished(finding.has_value());
+}
+
+void TimelineSearch::show_outcome(bool found, const QString& note) {
+  QPalette colors = parentWidget()->palette();
+  if (!found) {
+    const timeline::Palette used =
+        is_dark(colors) ? timeline::dark_palette() : timeline::light_palette();
+    colors.setColor(QPalette::Text, QColor::fromRgba(used.abnormal));
+  }
+  setPalette(colors);
+  note_ = note;
+  constexpr int kGap = 12;
+  setTextMargins(0, 0, note.isEmpty() ? 0 : fontMetrics().horizontalAdvance(note) + kGap, 0);
+  setAccessibleDescription(note);
+  update();
+}
+
+void TimelineSearch::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    Q_EMIT left();
+    return;
+  }
+  QLineEdit::keyPressEvent(event);
+}
+
+void TimelineSearch::paintEvent(QPaintEvent* event) {
+  QLineEdit::paintEvent(event);
+  QPainter painter(this);
+  painter.setPen(palette().color(QPalette::PlaceholderText));
+  painter.drawText(rect().adjusted(0, 0, -8, 0), Qt::AlignVCenter | Qt::AlignRight, note_);
+}
+
+// The timeline's part of it.
+
+void TimelineView::place_search() {
+  constexpr int kWidth = 240;
+  const QRect header = regions_.header;
+  const int width = std::min(kWidth, header.width() / 3);
+  regions_.search =
+      QRect(header.right() - width - 4, header.top() + 2, width, std::max(header.height() - 4, 1));
+  search_->setGeometry(regions_.search);
+  search_->setVisible(!view_.empty());
+}
+
+void TimelineView::find_next(const QString& text) {
+  search_->cancel();
+  const QStringList words = text.simplified().split(QLatin1Char(' '));
+  bool is_number = false;
+  const int rank = words.last().toInt(&is_number);
+  if (view_.empty() || text.isEmpty()) {
+    Q_EMIT search_finished(text.isEmpty());
+  } else if (words.size() == 2 && words.first().toLower() == u"rank" && is_number) {
+    Q_EMIT search_finished(go_to_rank(rank));
+  } else {
+    search_->find(view_.levels(), {text.toStdString(), view_.level(), view_.selected()});
+  }
+}
+
+// Of the level that is shown, else of the next one that has rows of this rank, else of its stage.
+bool TimelineView::go_to_rank(int rank) {
+  const std::size_t count = view_.levels().size();
+  const timeline::Row* found = nullptr;
+  timeline::RowPlace place;
+  std::size_t level = 0;
+  for (std::size_t i = 0; i < count && (found == nullptr || found->mean); ++i) {
+    const std::size_t at = (view_.level() + i) % count;
+    const timeline::Store& store = *view_.levels()[at].store;
+    const timeline::RowPlace here = place_of_rank(store, rank);
+    if (here.row != timeline::kNoRow && (found == nullptr || !store.rows()[here.row].mean)) {
+      found = &store.rows()[here.row];
+      place = here;
+      level = at;
+    }
+  }
+  if (found != nullptr) {
+    view_.go_to_level(level);
+    view_.rows().reveal(place);
+    changed();
+  }
+  search_->show_outcome(found != nullptr, found == nullptr ? tr("none")
+                                          : found->mean    ? tr("mean of its stage")
+                                                           : QString::fromStdString(found->name));
+  return found != nullptr;
 }
 
 }  // namespace orrery::gui

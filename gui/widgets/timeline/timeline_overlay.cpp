@@ -1,14 +1,11 @@
 // What lies over the rows: labels, arrows, selection, area, ruler; and the legend below.
 
-#include <QFontMetricsF>
-#include <QHash>
 #include <QPainterPath>
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "gui/timeline/time_text.hpp"
-#include "gui/widgets/timeline/timeline_painter.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
 
 namespace orrery::gui {
 
@@ -209,7 +206,7 @@ QRectF TimelinePainter::area_place() const {
   double bottom = at_.rows.top();
   for (const LaidLine& line : visible_rows()) {
     const auto& rows = view_.area()->rows;
-    if (std::find(rows.begin(), rows.end(), line.row->row) != rows.end()) {
+    if (std::ranges::find(rows, line.row->row) != rows.end()) {
       top = std::min(top, line.top);
       bottom = std::max(bottom, line.top + view_.rows().height_of(*line.row));
     }

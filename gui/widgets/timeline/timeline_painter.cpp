@@ -1,6 +1,3 @@
-#include "gui/widgets/timeline/timeline_painter.hpp"
-
-#include <QFontMetricsF>
 #include <QPainterPath>
 #include <algorithm>
 #include <array>
@@ -8,6 +5,7 @@
 #include <span>
 
 #include "gui/timeline/time_text.hpp"
+#include "gui/widgets/timeline/timeline_view.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
@@ -26,16 +24,10 @@ using timeline::Store;
 constexpr double kMostLines = 400.0;  // of marks across the rows
 
 Rgb color_of(MarkKind kind, const timeline::Palette& palette) {
-  switch (kind) {
-    case MarkKind::failure:
-      return palette.of(Category::lost);
-    case MarkKind::checkpoint:
-      return palette.of(Category::checkpoint);
-    case MarkKind::restart:
-      return palette.of(Category::scheduling);
-    default:
-      return palette.faint_text;
-  }
+  return kind == MarkKind::failure      ? palette.of(Category::lost)
+         : kind == MarkKind::checkpoint ? palette.of(Category::checkpoint)
+         : kind == MarkKind::restart    ? palette.of(Category::scheduling)
+                                        : palette.faint_text;
 }
 
 // Of a store whose clock is `origin` behind.
@@ -69,6 +61,14 @@ QColor TimelinePainter::color(Rgb rgb, int alpha) const {
   QColor out = QColor::fromRgb(rgb);
   out.setAlpha(alpha);
   return out;
+}
+
+void TimelinePainter::write(const QRectF& place, Qt::Alignment side, const QString& words,
+                            Rgb ink) {
+  painter_.setPen(color(ink));
+  painter_.drawText(
+      place, static_cast<int>(side.toInt()),
+      painter_.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(place.width())));
 }
 
 double TimelinePainter::x_of(std::int64_t time) const {
@@ -121,9 +121,8 @@ std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
   // The longest gives way where the search field begins.
   const int over = x - 8 - widget.regions_.search.left();
   if (over > 0 && !tabs.empty()) {
-    const auto longest =
-        std::max_element(tabs.begin(), tabs.end(),
-                         [](const QRect& a, const QRect& b) { return a.width() < b.width(); });
+    const auto longest = std::ranges::max_element(
+        tabs, [](const QRect& a, const QRect& b) { return a.width() < b.width(); });
     constexpr int kLeast = 40;
     const int less = std::min(over, std::max(longest->width() - kLeast, 0));
     longest->setWidth(longest->width() - less);
@@ -146,10 +145,8 @@ void TimelinePainter::paint_header() {
     painter_.setPen(color(shown ? palette_.selection : palette_.line));
     painter_.setBrush(color(shown ? palette_.background : palette_.panel));
     painter_.drawRoundedRect(QRectF(tabs[i]).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
-    painter_.setPen(color(i <= view_.level() ? palette_.text : palette_.faint_text));
-    painter_.drawText(tabs[i], Qt::AlignCenter,
-                      painter_.fontMetrics().elidedText(QString::fromStdString(text),
-                                                        Qt::ElideRight, tabs[i].width() - 8));
+    write(tabs[i].adjusted(4, 0, -4, 0), Qt::AlignCenter, QString::fromStdString(text),
+          i <= view_.level() ? palette_.text : palette_.faint_text);
     if (i > 0) {
       painter_.drawText(QRect(tabs[i - 1].right(), tabs[i].top(), 18, tabs[i].height()),
                         Qt::AlignCenter, "›");
@@ -157,13 +154,11 @@ void TimelinePainter::paint_header() {
   }
   const int from = tabs.back().right() + 14;
   const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
-  painter_.setPen(color(palette_.faint_text));
   const QString note =
       widget_.lit_.categories != 0
           ? TimelineView::tr("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
           : QString::fromStdString(view_.levels()[view_.level()].note);
-  painter_.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
-                    painter_.fontMetrics().elidedText(note, Qt::ElideRight, rest.width()));
+  write(rest, Qt::AlignVCenter | Qt::AlignRight, note, palette_.faint_text);
   painter_.restore();
 }
 
@@ -387,12 +382,9 @@ void TimelinePainter::paint_some_names() {
     QFont font = painter_.font();
     font.setBold(head);
     painter_.setFont(font);
-    painter_.setPen(color(head ? palette_.text : palette_.faint_text));
-    const double room = at_.names.right() - x - 4.0;
-    painter_.drawText(
-        QRectF(x, top - 1.0, room, line), Qt::AlignVCenter | Qt::AlignLeft,
-        painter_.fontMetrics().elidedText(QString::fromStdString(row_name(view_.store(), place)),
-                                          Qt::ElideRight, static_cast<int>(room)));
+    write(QRectF(x, top - 1.0, at_.names.right() - x - 4.0, line), Qt::AlignVCenter | Qt::AlignLeft,
+          QString::fromStdString(row_name(view_.store(), place)),
+          head ? palette_.text : palette_.faint_text);
     free_from = top + line;
   }
 }
@@ -426,20 +418,16 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   QFont font = painter_.font();
   font.setBold(group && own);
   painter_.setFont(font);
-  painter_.setPen(color(palette_.text));
   const bool with_pin = (hovered && own) || line.pinned;
   const double room = at_.names.right() - (with_pin ? kPinWidth : 4) - x;
   QString name = QString::fromStdString(row_name(view_.store(), place));
   const double half = view_.rows().row_height();
-  const auto write = [&](double top, double tall, const QString& words) {
-    painter_.drawText(
-        QRectF(x, top, room, tall), Qt::AlignVCenter | Qt::AlignLeft,
-        painter_.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(room)));
+  const auto write_line = [&](double top, double tall, Rgb ink) {
+    write(QRectF(x, top, room, tall), Qt::AlignVCenter | Qt::AlignLeft, name, ink);
   };
   if (row.kind == RowKind::counter) {
     const timeline::Counter& counter = view_.store().counters()[row.counter];
-    write(line.top, half, name);
-    painter_.setPen(color(palette_.faint_text));
+    write_line(line.top, half, palette_.text);
     const double most = counter.extremes().greatest;
     const auto figure = [](double value) {
       return QString::fromStdString(std::abs(value) < kWholeFigure
@@ -450,9 +438,9 @@ void TimelinePainter::paint_name(const LaidLine& line) {
                ? TimelineView::tr("%1, limit %2").arg(figure(most), figure(counter.limit()))
                : TimelineView::tr("up to %1").arg(figure(most));
     name += ' ' + QString::fromStdString(counter.unit());
-    write(line.top + half, half, name);
+    write_line(line.top + half, half, palette_.faint_text);
   } else {
-    write(line.top, std::min(height, 2.0 * half), name);
+    write_line(line.top, std::min(height, 2.0 * half), palette_.text);
   }
   if (with_pin) {
     const QPointF pin(at_.names.right() - kPinWidth / 2.0,

@@ -12,8 +12,6 @@
 #include "gui/timeline/finding.hpp"
 #include "gui/timeline/raster.hpp"
 #include "gui/timeline/time_text.hpp"
-#include "gui/widgets/timeline/timeline_painter.hpp"
-#include "gui/widgets/timeline/timeline_search.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
@@ -175,7 +173,7 @@ void TimelineView::light(timeline::CategorySet categories, const QString& name) 
   const auto has = [categories](const timeline::Level& level) {
     return (level.store->categories() & categories) != 0;
   };
-  const auto found = std::find_if(levels.begin(), levels.end(), has);
+  const auto found = std::ranges::find_if(levels, has);
   lit_ = {again || found == levels.end() ? 0 : categories, name};
   dress();
   if (lit_.categories != 0 && !has(levels[view_.level()])) {
@@ -211,16 +209,15 @@ void TimelineView::layout_regions() {
   regions_.minimap = strip(kMinimapHeight);
   regions_.axis = strip(kAxisHeight);
   regions_.marks = strip(kMarksHeight);
-  const bool waits =
-      std::any_of(view_.levels().begin(), view_.levels().end(), [](const timeline::Level& level) {
-        for (std::size_t kind = 0; kind < timeline::kCategories; ++kind) {
-          if ((level.store->categories() >> kind & 1U) != 0 &&
-              timeline::is_wait(static_cast<timeline::Category>(kind))) {
-            return true;
-          }
-        }
-        return false;
-      });
+  const bool waits = std::ranges::any_of(view_.levels(), [](const timeline::Level& level) {
+    for (std::size_t kind = 0; kind < timeline::kCategories; ++kind) {
+      if ((level.store->categories() >> kind & 1U) != 0 &&
+          timeline::is_wait(static_cast<timeline::Category>(kind))) {
+        return true;
+      }
+    }
+    return false;
+  });
   constexpr int kLow = 320;  // rows come first
   const int legend = waits && height() > kLow ? 2 * kLegendLine : kLegendHeight;
   regions_.rows = strip(std::max(height() - y - legend, 1));
@@ -352,12 +349,12 @@ void TimelineView::zoom_out() {
 }
 
 void TimelineView::next_slice() {
-  view_.select_next();
+  view_.step_selection(true);
   report_selection();
 }
 
 void TimelineView::previous_slice() {
-  view_.select_previous();
+  view_.step_selection(false);
   report_selection();
 }
 

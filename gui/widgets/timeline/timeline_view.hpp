@@ -1,25 +1,64 @@
 #pragma once
 
 // The timeline widget: it paints timeline::View and passes input on to it. Its keys are those of
-// gui/widgets/window/keys.cpp.
+// gui/widgets/window/command_palette.cpp.
 //
 // The raster is kept until the view changes: moving the mouse repaints text and lines only.
 // Searches run on another thread; the widget stays alive meanwhile.
 
 #include <QImage>
+#include <QLineEdit>
+#include <QPainter>
+#include <QRect>
+#include <QStringList>
 #include <QWidget>
-#include <functional>
-#include <memory>
 #include <optional>
+#include <vector>
 
-#include "gui/timeline/palette.hpp"
+#include "gui/models/jobs/evaluation_job.hpp"
+#include "gui/timeline/finding.hpp"
+#include "gui/timeline/raster.hpp"
 #include "gui/timeline/view.hpp"
 
 class QScrollBar;
 
 namespace orrery::gui {
 
-class TimelineSearch;
+// The search box of the timeline: looks for slices by name through all levels on another thread,
+// and shows how many there are and which one is selected.
+
+class TimelineSearch : public QLineEdit {
+  Q_OBJECT
+
+ public:
+  explicit TimelineSearch(QWidget* parent);
+
+  // Takes the focus, with these words to go on from; none: those of the last search.
+  void start(const QString& words = {});
+
+  // Reported by found() and finished(), unless another search begins before.
+  void find(const timeline::Levels& levels, timeline::FindRequest request);
+
+  void cancel() { task_.cancel(); }
+
+  // At the right of what was typed; in the colour of what is wrong when nothing was found.
+  void show_outcome(bool found, const QString& note);
+
+ Q_SIGNALS:
+  void found(const orrery::timeline::Finding& finding);
+  void finished(bool found);
+  void left();
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void report(const std::optional<timeline::Finding>& finding);
+
+  QString note_;
+  LatestTask task_;
+};
 
 // Where the parts of the widget stand.
 struct TimelineRegions {
@@ -126,8 +165,8 @@ class TimelineView : public QWidget {
   void report_selection();
   void place_search();
   bool go_to_rank(int rank);
-  bool zoom_key(int key);
-  bool row_key(int key);
+  bool view_key(int key);
+  void choose_by_length(bool shorter);
   [[nodiscard]] double column_of(QPoint position) const;
   [[nodiscard]] double row_y_of(QPoint position) const;
   [[nodiscard]] double zoom_column() const;
@@ -160,6 +199,73 @@ class TimelineView : public QWidget {
 
   std::optional<timeline::AreaStatistics> statistics_;
   TimelineSearch* search_;
+};
+
+// Paints the parts of the timeline that are not scanlines, with a QPainter: names, axis, marks,
+// labels, selection, arrows, legend. Used by TimelineView only.
+
+// Pixels of a row from which on its text can be read.
+inline constexpr int kLegendLine = 19;
+inline constexpr double kLegibleHeight = 11.0;
+inline constexpr double kWholeFigure = 1000.0;  // from here on digits after the point say nothing
+
+class TimelinePainter {
+ public:
+  static constexpr int kPinWidth = 22;
+
+  TimelinePainter(const TimelineView& widget, QPainter& painter);
+
+  void paint();
+
+  // One per level, in the header.
+  [[nodiscard]] static std::vector<QRect> level_tabs(const TimelineView& widget);
+
+  // What the marks near a column are, for the cursor.
+  [[nodiscard]] static QStringList marks_near(const TimelineView& widget, int column);
+
+ private:
+  struct LaidLine {
+    const timeline::LaidRow* row;
+    double top;
+    bool pinned;
+  };
+
+  void paint_empty();
+  void paint_header();
+  void paint_minimap();
+  void paint_axis();
+  void paint_grid();
+  void paint_marks();
+  void paint_names();
+  void paint_some_names();
+  void paint_name(const LaidLine& line);
+  void paint_labels();
+  void paint_track_labels(timeline::TrackId track, const timeline::Copy& copy, QRectF lane);
+  void paint_copies();
+  void paint_flows();
+  void paint_flow(const timeline::Flow& flow);
+  void paint_selection();
+  void paint_area();
+  void paint_ruler();
+  void paint_legend();
+  void paint_hover();
+  void paint_statistics();
+
+  [[nodiscard]] QColor color(timeline::Rgb rgb, int alpha = 255) const;
+  void write(const QRectF& place, Qt::Alignment side, const QString& words, timeline::Rgb ink);
+  [[nodiscard]] std::vector<LaidLine> visible_rows() const;
+  [[nodiscard]] std::optional<QRectF> place_of(timeline::SliceId slice) const;
+  [[nodiscard]] double x_of(std::int64_t time) const;
+  [[nodiscard]] QRectF area_place() const;
+  void box_of_text(const QStringList& lines, QPoint near, std::optional<int> top = {});
+
+  const TimelineView& widget_;
+  const timeline::View& view_;
+  const timeline::Palette& palette_;
+  const TimelineRegions& at_;
+  QPainter& painter_;
+  timeline::PixelAxis axis_;
+  std::vector<timeline::Copy> copies_;
 };
 
 }  // namespace orrery::gui

@@ -13,25 +13,23 @@
 #include <QStatusBar>
 #include <QTabWidget>
 #include <algorithm>
+#include <memory>
 #include <utility>
 
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "gui/widgets/charts_panel.hpp"
-#include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/form_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/pages/document_page.hpp"
-#include "gui/widgets/pages/saved_page.hpp"
 #include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/plan_panel.hpp"
-#include "gui/widgets/problems_view.hpp"
 #include "gui/widgets/table_view.hpp"
-#include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/details_drawer.hpp"
-#include "gui/widgets/window/dock_layout.hpp"
 #include "sim/answer/report/text/text_report.hpp"
 
 namespace orrery::gui {
@@ -118,42 +116,37 @@ DocumentPage* MainWindow::current_page() const {
 
 std::vector<DocumentPage*> MainWindow::pages() const { return pages_of<DocumentPage>(); }
 
-DocumentPage* MainWindow::open_file(const QString& path) {
-  const QString absolute = QFileInfo(path).absoluteFilePath();
-  for (DocumentPage* page : pages()) {
-    if (page->document().path() == absolute) {
-      tabs_->setCurrentWidget(page);
-      return page;
-    }
+DocumentPage* MainWindow::open_as(QString (ScenarioDocument::*open)(const QString&),
+                                  const QString& path, const OpenAlready& is_open) {
+  const auto is = [&is_open](DocumentPage& page) { return is_open(page.document()); };
+  if (auto* page = bring_up<DocumentPage>(is)) {
+    return page;
   }
-  auto* document = new ScenarioDocument;
-  const QString problem = document->open(absolute);
+  auto document = std::make_unique<ScenarioDocument>();
+  const QString problem = (document.get()->*open)(path);
   if (!problem.isEmpty()) {
-    delete document;
     tell(problem);
     return nullptr;
   }
-  add_recent_file(settings_, absolute);
-  welcome_->set_recent(recent_files(settings_));
-  return add_page(document);
+  return add_page(document.release());
+}
+
+DocumentPage* MainWindow::open_file(const QString& path) {
+  const QString absolute = QFileInfo(path).absoluteFilePath();
+  DocumentPage* page = open_as(&ScenarioDocument::open, absolute,
+                               [&](const auto& document) { return document.path() == absolute; });
+  if (page != nullptr) {
+    add_recent_file(settings_, absolute);
+    welcome_->set_recent(recent_files(settings_));
+  }
+  return page;
 }
 
 DocumentPage* MainWindow::open_example(const QString& path) {
-  for (DocumentPage* page : pages()) {
-    const DocumentState state = page->document().state();
-    if (state.origin == path && state.path.isEmpty() && !page->document().modified()) {
-      tabs_->setCurrentWidget(page);
-      return page;
-    }
-  }
-  auto* document = new ScenarioDocument;
-  const QString problem = document->open_example(path);
-  if (!problem.isEmpty()) {
-    delete document;
-    tell(problem);
-    return nullptr;
-  }
-  return add_page(document);
+  return open_as(&ScenarioDocument::open_example, path, [&](const auto& document) {
+    const DocumentState state = document.state();
+    return state.origin == path && state.path.isEmpty() && !document.modified();
+  });
 }
 
 DocumentPage* MainWindow::new_document() {
@@ -161,7 +154,7 @@ DocumentPage* MainWindow::new_document() {
   QString title = "new scenario";
   const auto taken = [&title](DocumentPage* page) { return page->document().title() == title; };
   const std::vector<DocumentPage*> open = pages();
-  for (int number = 2; std::any_of(open.begin(), open.end(), taken); ++number) {
+  for (int number = 2; std::ranges::any_of(open, taken); ++number) {
     title = QString("new scenario %1").arg(number);
   }
   document->start_new(kNewScenario, title);
@@ -186,8 +179,7 @@ DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
   connect(page, &DocumentPage::running_changed, this, [this] { update_actions(); });
   connect(page, &DocumentPage::progressed, this, [this, page](qint64 done, qint64 all) {
     if (page == current_page()) {
-      progress_->setRange(0, static_cast<int>(all));
-      progress_->setValue(static_cast<int>(done));
+      show_progress(*progress_, done, all);
     }
   });
   connect(page, &DocumentPage::sentence, this, [this](const QString& text) {

@@ -2,41 +2,98 @@
 
 // The window of orrery-gui: documents as tabs in the middle, their answer in docks around them.
 //
-// dock     | shows, for the document in front
-// ---------|--------------------------------------------------------------------------------------
-// Answer   | the knobs, and the dashboard with what changed against the baseline
-// Charts   | ledgers, memory, spreads, progress by date, checkpoint interval, sensitivity
-// Tables   | metrics, ledgers, memory by stage, causes, levers, expectations, trust
-// Report   | the page that `orrery run` prints
-// Timeline | run, step and operations of one trial, drawn to scale
-// Details  | what is selected in the timeline; there while something is
-// Problems | what the reader and the evaluation object to; choosing a line goes there
-//
 // Geometry, docks, theme and recent files are kept in QSettings.
 
+#include <QByteArray>
 #include <QMainWindow>
+#include <QObject>
 #include <QSettings>
+#include <QTabBar>
+#include <QTabWidget>
 #include <functional>
 
 #include "gui/models/jobs/evaluation_job.hpp"
-#include "gui/models/jobs/latest_task.hpp"
 #include "gui/models/tables/comparison.hpp"
-#include "gui/widgets/window/document_tabs.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 class QAction;
 class QActionGroup;
+class QDockWidget;
 class QLabel;
+class QMainWindow;
 class QPlainTextEdit;
 class QProgressBar;
 class QToolBar;
 
 namespace orrery::gui {
 
+// Distributes the room of the window over its docks, at any size.
+//
+// The answer above keeps its share of the height, timeline and charts beside the text theirs of the
+// width when the window grows or shrinks, which QMainWindow leaves to its centre; a small window,
+// where docks are at their minimum, does not change the shares. Dragging a border does.
+
+// The pages of the window; their tabs stand in a bar of their own, above the docks as well.
+
+class DocumentTabs : public QTabWidget {
+  Q_OBJECT
+
+ public:
+  explicit DocumentTabs(QWidget* parent = nullptr);
+
+  [[nodiscard]] QTabBar* bar() { return bar_; }
+
+  // Holds the bar, for a window to place.
+  [[nodiscard]] QToolBar* tool_bar();
+
+  [[nodiscard]] QSize minimumSizeHint() const override;
+  void setTabText(int index, const QString& text);
+  void setTabToolTip(int index, const QString& text);
+
+ protected:
+  void tabInserted(int index) override;
+  void tabRemoved(int index) override;
+
+ private:
+  QTabBar* bar_;
+};
+
+class DockLayout : public QObject {
+  Q_OBJECT
+
+ public:
+  // Takes the docks as they stand now for the first layout.
+  explicit DockLayout(QMainWindow* window);
+
+  void reset();
+  void restore(const QByteArray& state);  // resets where the state cannot be read
+  void apply_soon();                      // what is shown has changed
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  struct Shares {
+    double answer = 0.0;     // of the height: knobs, verdict, cards; 0: what they need
+    double timeline = 0.46;  // of the width; the text has what is left
+    double charts = 0.27;
+  };
+
+  void keep(bool all);
+  void apply();
+
+  QMainWindow* window_;
+  QDockWidget* answer_;
+  QDockWidget* charts_;
+  QDockWidget* timeline_;
+  QByteArray first_;
+  bool of_last_time_ = true;  // the state to restore has sizes that a user left
+  Shares shares_;
+};
+
 class ChartsPanel;
 class CompareView;
 class DashboardView;
-class DockLayout;
 class DocumentPage;
 class ImportPage;
 class KnobStrip;
@@ -136,7 +193,25 @@ class MainWindow : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
 
  private:
+  template <typename Page, typename Is>
+  Page* bring_up(const Is& is) {
+    for (Page* page : pages_of<Page>()) {
+      if (is(*page)) {
+        tabs_->setCurrentWidget(page);
+        return page;
+      }
+    }
+    return nullptr;
+  }
+
+  // The page whose document is that already, else a new one; null, with a message, on a problem.
+  using OpenAlready = std::function<bool(const ScenarioDocument& document)>;
+  DocumentPage* open_as(QString (ScenarioDocument::*open)(const QString&), const QString& path,
+                        const OpenAlready& is_open);
+
   // main_window_menus.cpp
+  QAction* add_for_documents(QMenu* menu, const QString& text, const QKeySequence& keys,
+                             const std::function<void()>& act);
   void build_menus();
   void build_file_menu();
   void build_edit_menu();
@@ -153,7 +228,7 @@ class MainWindow : public QMainWindow {
   void ask_for_import();
   void open_imported(ImportPage* page, const QString& text, const QString& title);
 
-  // main_window_export.cpp
+  // main_window_files.cpp
   void export_trace();
   void save_report();
   void save_answer(bool slides);  // as JSON, or as slides

@@ -1,25 +1,29 @@
 // Where the docks of the main window stand, and its colours.
 
 #include <QAction>
-#include <QActionGroup>
 #include <QDockWidget>
+#include <QEvent>
 #include <QFontDatabase>
-#include <QLabel>
+#include <QGuiApplication>
+#include <QLayout>
+#include <QMainWindow>
 #include <QPlainTextEdit>
 #include <QProgressBar>
+#include <QSignalBlocker>
 #include <QStatusBar>
-#include <QVBoxLayout>
+#include <QTimer>
+#include <QToolBar>
 #include <algorithm>
+#include <utility>
 
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/pages/document_page.hpp"
-#include "gui/widgets/problems_view.hpp"
-#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/details_drawer.hpp"
-#include "gui/widgets/window/dock_layout.hpp"
 #include "gui/widgets/window/main_window.hpp"
 
 namespace orrery::gui {
@@ -50,11 +54,7 @@ void MainWindow::build_docks() {
     }
   });
   auto* top = new QWidget(this);
-  auto* column = new QVBoxLayout(top);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  column->addWidget(knobs_);
-  column->addWidget(dashboard_, 1);
+  column({knobs_, {dashboard_, 1}}, top, QMargins{}, 0);
   addToolBar(Qt::TopToolBarArea, tabs_->tool_bar());
   // Each corner goes to the side that needs the length: the answer the width, the rest the height.
   dock("Answer", top, Qt::TopDockWidgetArea);
@@ -135,6 +135,147 @@ void MainWindow::set_theme(Theme theme) {
     shown_.outcome.reset();  // cards and charts are painted again in the new colours
     show_page();
   }
+}
+
+DocumentTabs::DocumentTabs(QWidget* parent) : QTabWidget(parent), bar_(new QTabBar(parent)) {
+  tabBar()->hide();
+  setFocusPolicy(Qt::NoFocus);  // else the focus goes to the bar that is hidden
+  setFocusProxy(nullptr);
+  setDocumentMode(true);
+  bar_->setDocumentMode(true);
+  bar_->setDrawBase(false);
+  bar_->setExpanding(false);
+  bar_->setTabsClosable(true);
+  bar_->setMovable(true);
+  bar_->setElideMode(Qt::ElideMiddle);
+  bar_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);  // all of its line
+  bar_->setAccessibleName("Open pages");
+  connect(this, &QTabWidget::currentChanged, bar_, &QTabBar::setCurrentIndex);
+  connect(bar_, &QTabBar::currentChanged, this, &QTabWidget::setCurrentIndex);
+  connect(bar_, &QTabBar::tabCloseRequested, this, &QTabWidget::tabCloseRequested);
+  connect(bar_, &QTabBar::tabMoved, this,
+          [this](int from, int to) { tabBar()->moveTab(from, to); });
+}
+
+// That of the page that is shown: the others do not keep the window large.
+QSize DocumentTabs::minimumSizeHint() const {
+  constexpr int kLeastWidth = 160;
+  return {kLeastWidth, count() > 0 ? currentWidget()->minimumSizeHint().height() : 0};
+}
+
+QToolBar* DocumentTabs::tool_bar() {
+  auto* holder = new QToolBar("Pages", parentWidget());
+  holder->setObjectName("Pages");
+  holder->setMovable(false);
+  holder->toggleViewAction()->setVisible(false);
+  holder->addWidget(bar_);
+  return holder;
+}
+
+void DocumentTabs::setTabText(int index, const QString& text) {
+  QTabWidget::setTabText(index, text);
+  bar_->setTabText(index, text);
+}
+
+void DocumentTabs::setTabToolTip(int index, const QString& text) {
+  QTabWidget::setTabToolTip(index, text);
+  bar_->setTabToolTip(index, text);
+}
+
+void DocumentTabs::tabInserted(int index) {
+  QTabWidget::tabInserted(index);
+  const QSignalBlocker silent(bar_);
+  bar_->insertTab(index, tabText(index));
+  bar_->setCurrentIndex(currentIndex());
+}
+
+void DocumentTabs::tabRemoved(int index) {
+  QTabWidget::tabRemoved(index);
+  const QSignalBlocker silent(bar_);
+  bar_->removeTab(index);
+  bar_->setCurrentIndex(currentIndex());
+}
+
+namespace {
+
+bool stands(const QDockWidget* dock) { return dock->isVisible() && !dock->isFloating(); }
+
+}  // namespace
+
+DockLayout::DockLayout(QMainWindow* window)
+    : QObject(window),
+      window_(window),
+      answer_(window->findChild<QDockWidget*>("Answer")),
+      charts_(window->findChild<QDockWidget*>("Charts")),
+      timeline_(window->findChild<QDockWidget*>("Timeline")),
+      first_(window->saveState()) {
+  window->installEventFilter(this);
+  answer_->installEventFilter(this);
+  timeline_->installEventFilter(this);
+}
+
+void DockLayout::reset() {
+  of_last_time_ = false;
+  window_->restoreState(first_);
+  shares_ = {};
+  apply_soon();
+}
+
+void DockLayout::restore(const QByteArray& state) {
+  if (!window_->restoreState(state)) {
+    reset();
+  } else if (std::exchange(of_last_time_, false)) {
+    QTimer::singleShot(0, this, [this] { keep(true); });
+  } else {
+    apply_soon();
+  }
+}
+
+// Sizes hold once the window has laid itself out.
+void DockLayout::apply_soon() {
+  apply();
+  QTimer::singleShot(0, this, &DockLayout::apply);
+}
+
+// Of borders that are dragged; `all`: as they are.
+void DockLayout::keep(bool all) {
+  const Qt::CursorShape shape = window_->cursor().shape();
+  if (stands(answer_) && shape == Qt::SplitVCursor) {
+    shares_.answer = static_cast<double>(answer_->height()) / window_->height();
+  }
+  if (stands(timeline_) && stands(charts_) && (all || shape == Qt::SplitHCursor)) {
+    shares_.timeline = static_cast<double>(timeline_->width()) / window_->width();
+    shares_.charts = static_cast<double>(charts_->width()) / window_->width();
+  }
+}
+
+void DockLayout::apply() {
+  const auto part = [](double share, int whole) { return static_cast<int>(share * whole); };
+  if (stands(answer_)) {
+    // As tall as its cards, unless somebody has chosen otherwise.
+    constexpr double kMost = 0.4;
+    const int height = part(shares_.answer > 0.0 ? shares_.answer : kMost, window_->height());
+    const int wanted = answer_->widget()->layout()->sizeHint().height();
+    window_->resizeDocks({answer_}, {shares_.answer > 0.0 ? height : std::min(wanted, height)},
+                         Qt::Vertical);
+  }
+  if (stands(timeline_) && stands(charts_)) {
+    const int width = window_->width();
+    window_->resizeDocks({timeline_, charts_},
+                         {part(shares_.timeline, width), part(shares_.charts, width)},
+                         Qt::Horizontal);
+  }
+}
+
+bool DockLayout::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) {
+    if (watched == window_) {
+      QTimer::singleShot(0, this, &DockLayout::apply);
+    } else if (QGuiApplication::mouseButtons().testFlag(Qt::LeftButton)) {
+      keep(false);
+    }
+  }
+  return false;
 }
 
 }  // namespace orrery::gui

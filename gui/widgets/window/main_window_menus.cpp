@@ -4,8 +4,6 @@
 #include <QActionGroup>
 #include <QApplication>
 #include <QDockWidget>
-#include <QFileDialog>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMenuBar>
@@ -15,24 +13,21 @@
 #include <QToolButton>
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "gui/widgets/charts_panel.hpp"
-#include "gui/widgets/code_editor.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
+#include "gui/widgets/layouts.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/plan_panel.hpp"
-#include "gui/widgets/plan_result_view.hpp"
-#include "gui/widgets/problems_view.hpp"
-#include "gui/widgets/tables_panel.hpp"
+#include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/command_palette.hpp"
 #include "gui/widgets/window/details_drawer.hpp"
-#include "gui/widgets/window/dock_layout.hpp"
-#include "gui/widgets/window/keys.hpp"
 #include "gui/widgets/window/main_window.hpp"
 
 namespace orrery::gui {
@@ -90,7 +85,7 @@ class FocusRing : public QWidget {
       const auto has = [now](const QWidget* pane) {
         return now != nullptr && (pane == now || pane->isAncestorOf(now));
       };
-      const auto pane = std::find_if(panes_.begin(), panes_.end(), has);
+      const auto pane = std::ranges::find_if(panes_, has);
       pane_ = pane == panes_.end() ? nullptr : *pane;
       place();
     });
@@ -99,7 +94,7 @@ class FocusRing : public QWidget {
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override {
     constexpr std::array kPlaced = {QEvent::Resize, QEvent::Move, QEvent::Show, QEvent::Hide};
-    if (watched == pane_ && std::count(kPlaced.begin(), kPlaced.end(), event->type()) > 0) {
+    if (watched == pane_ && std::ranges::count(kPlaced, event->type()) > 0) {
       place();
     }
     return false;
@@ -195,9 +190,7 @@ void add_tool_bar(QMainWindow* window) {
       {"Save slides", "view-presentation", "Slides"},
       {"Find or do anything", "edit-find", "Find"}};
   auto* bar = new QWidget(window);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(0, 0, 8, 0);
-  row->setSpacing(0);
+  QBoxLayout* buttons = row({}, bar, QMargins{0, 0, 8, 0}, 0);
   const QList<QAction*> actions = window->findChildren<QAction*>();
   for (const auto& [name, icon, word] : icons) {
     for (QAction* action : actions) {
@@ -213,7 +206,7 @@ void add_tool_bar(QMainWindow* window) {
           }
           button->setAutoRaise(true);
           button->setFocusPolicy(Qt::NoFocus);
-          row->addWidget(button);
+          buttons->addWidget(button);
         }
       }
     }
@@ -232,6 +225,11 @@ void MainWindow::build_menus() {
   add_tool_bar(this);
 }
 
+QAction* MainWindow::add_for_documents(QMenu* menu, const QString& text, const QKeySequence& keys,
+                                       const std::function<void()>& act) {
+  return for_documents_.emplace_back(menu->addAction(text, keys, this, act));
+}
+
 void MainWindow::build_file_menu() {
   QMenu* menu = menuBar()->addMenu("&File");
   menu->addAction("&New scenario", QKeySequence::New, this, [this] { new_document(); });
@@ -243,9 +241,7 @@ void MainWindow::build_file_menu() {
   menu->addAction("Open sa&ved answer...", this, &MainWindow::ask_for_saved);
   menu->addAction("&Import...", QKeySequence("Ctrl+I"), this, &MainWindow::ask_for_import);
   menu->addSeparator();
-  const auto add = [&](const QString& text, const QKeySequence& keys, auto&& action) {
-    for_documents_.push_back(menu->addAction(text, keys, this, action));
-  };
+  const auto add = std::bind_front(&MainWindow::add_for_documents, this, menu);
   add("&Save", QKeySequence::Save, [this] { save(current_page()); });
   add("Save &as...", QKeySequence("Ctrl+Shift+S"), [this] { save_as(current_page()); });
   add("&Duplicate", QKeySequence("Ctrl+D"), [this] { duplicate_document(); });
@@ -254,10 +250,10 @@ void MainWindow::build_file_menu() {
     current_page()->plan_shown() ? current_page()->plan().result().save_chart()
                                  : charts_->save_chart();
   });
-  add("Save answer as &JSON...", {}, [this] { save_answer(false); });
+  add("Save answer as &JSON...", QKeySequence(), [this] { save_answer(false); });
   add("Save re&port...", QKeySequence("Ctrl+Shift+P"), [this] { save_report(); });
-  add("Save sli&des...", {}, [this] { save_answer(true); });
-  add("E&xport trace...", {}, [this] { export_trace(); });
+  add("Save sli&des...", QKeySequence(), [this] { save_answer(true); });
+  add("E&xport trace...", QKeySequence(), [this] { export_trace(); });
   menu->addSeparator();
   menu->addAction("&Close tab", QKeySequence("Ctrl+W"), this,
                   [this] { close_tab(tabs_->currentIndex()); });
@@ -276,15 +272,13 @@ void MainWindow::fill_recent_menu() {
 
 void MainWindow::build_edit_menu() {
   QMenu* menu = menuBar()->addMenu("&Edit");
-  const auto add = [&](const QString& text, const QKeySequence& keys, auto&& action) {
-    for_documents_.push_back(menu->addAction(text, keys, this, action));
-  };
+  const auto add = std::bind_front(&MainWindow::add_for_documents, this, menu);
   const auto text = [this] { return current_page()->document().text_document(); };
   add("&Undo", QKeySequence::Undo, [text] { text()->undo(); });
   add("&Redo", QKeySequence("Ctrl+Shift+Z"), [text] { text()->redo(); });
   menu->addSeparator();
   add("Cu&t", QKeySequence::Cut, [this] { current_page()->editor().cut(); });
-  add("&Copy", {}, [this] { current_page()->editor().copy(); });
+  add("&Copy", QKeySequence(), [this] { current_page()->editor().copy(); });
   add("&Paste", QKeySequence::Paste, [this] { current_page()->editor().paste(); });
   menu->addSeparator();
   add("&Find...", QKeySequence::Find, [this] { current_page()->find(); });
@@ -292,8 +286,8 @@ void MainWindow::build_edit_menu() {
 
 void MainWindow::build_run_menu() {
   QMenu* menu = menuBar()->addMenu("&Run");
-  for_documents_.push_back(menu->addAction("&Evaluate", QKeySequence(Qt::Key_F5), this,
-                                           [this] { current_page()->evaluate(); }));
+  const auto add = std::bind_front(&MainWindow::add_for_documents, this, menu);
+  add("&Evaluate", Qt::Key_F5, [this] { current_page()->evaluate(); });
   cancel_ = menu->addAction("&Cancel", QKeySequence(Qt::Key_Escape), this, [this] {
     if (auto* trace = qobject_cast<TracePage*>(tabs_->currentWidget())) {
       trace->cancel();
@@ -312,30 +306,27 @@ void MainWindow::build_run_menu() {
     }
   });
   menu->addSeparator();
-  for_documents_.push_back(menu->addAction("Plan &layouts...", QKeySequence("Ctrl+L"), this,
-                                           [this] { current_page()->show_plan(); }));
+  add("Plan &layouts...", QKeySequence("Ctrl+L"), [this] { current_page()->show_plan(); });
   menu->addSeparator();
-  for_documents_.push_back(menu->addAction("Take as &baseline", QKeySequence("Ctrl+B"), this,
-                                           [this] { current_page()->set_baseline(); }));
-  QAction* flip = menu->addAction("&Flip to A and back\tB", this, [this] {
+  add("Take as &baseline", QKeySequence("Ctrl+B"), [this] { current_page()->set_baseline(); });
+  add("&Flip to A and back\tB", QKeySequence(), [this] {
     flipped_ = !flipped_ && current_page()->baseline() != nullptr;
     show_page();
-  });
-  QAction* swap =
-      menu->addAction("S&wap A and B\tX", this, [this] { current_page()->swap_baseline(); });
-  flip->setObjectName("B");
-  swap->setObjectName("X");
-  for_documents_.insert(for_documents_.end(), {flip, swap});
+  })->setObjectName("B");
+  add("S&wap A and B\tX", QKeySequence(), [this] {
+    current_page()->swap_baseline();
+  })->setObjectName("X");
   menu->addAction("C&ompare open scenarios", QKeySequence("Ctrl+K"), this,
                   &MainWindow::show_compare);
 }
 
-// B and X where they are no letters of a text; an open menu has them before.
+// B, X and J where they are no letters of a text; an open menu has them before.
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   const QWidget* focus = focusWidget();
-  const bool seen = current_page() != nullptr && event->modifiers() == Qt::NoModifier &&
-                    (timeline_->hasFocus() || dashboard_->hasFocus() ||
-                     (focus != nullptr && charts_->isAncestorOf(focus)));
+  const bool seen =
+      current_page() != nullptr && event->modifiers() == Qt::NoModifier &&
+      (timeline_->hasFocus() || dashboard_->hasFocus() ||
+       (focus != nullptr && (charts_->isAncestorOf(focus) || tables_->isAncestorOf(focus))));
   const QString letter = event->text().toUpper();
   if (auto* action = findChild<QAction*>(letter); seen && action && !letter.isEmpty()) {
     action->trigger();
@@ -346,9 +337,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 
 void MainWindow::build_view_menu() {
   QMenu* menu = menuBar()->addMenu("&View");
-  for_documents_.push_back(menu->addAction("&Text or form", QKeySequence("Ctrl+T"), this, [this] {
-    current_page()->show_form(!current_page()->form_shown());
-  }));
+  add_for_documents(menu, "&Text or form", QKeySequence("Ctrl+T"),
+                    [this] { current_page()->show_form(!current_page()->form_shown()); });
   menu->addAction("&Welcome page", this, [this] {
     if (tabs_->indexOf(welcome_) < 0) {
       tabs_->insertTab(0, welcome_, "Welcome");
@@ -377,17 +367,11 @@ void MainWindow::build_view_menu() {
                                  {"&Charts, tables, report", {charts_, tables_, report_}},
                                  {"&Details", {panes.back()}}});
   for_documents_.insert(for_documents_.end(), places.begin(), places.end());
-  QAction* worst = menu->addAction("&Jump to the worst stop", this, [this] {
+  add_for_documents(menu, "&Jump to the worst stop\tJ", QKeySequence(), [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
     tables_->go_to_worst_event();
-  });
-  worst->setShortcut(QKeySequence(Qt::Key_J));
-  worst->setShortcutContext(Qt::WidgetWithChildrenShortcut);  // elsewhere it is a letter
-  for (QWidget* pane : std::initializer_list<QWidget*>{timeline_, charts_, tables_}) {
-    pane->addAction(worst);
-  }
-  for_documents_.push_back(worst);
+  })->setObjectName("J");
   menu->addSeparator();
   for (QDockWidget* dock : findChildren<QDockWidget*>()) {
     menu->addAction(dock->toggleViewAction());

@@ -3,9 +3,7 @@
 #include <QApplication>
 #include <QIcon>
 #include <QPainter>
-#include <QPalette>
 #include <QProxyStyle>
-#include <QStyle>
 #include <QStyleFactory>
 #include <QStyleOption>
 
@@ -16,53 +14,42 @@ namespace {
 constexpr auto kFaint = "#57626e";
 constexpr auto kFaintInDark = "#a0abb7";
 
-QPalette dark_palette() {
-  const QColor window("#26282b");
-  const QColor base("#1c1e20");
-  const QColor text("#e6e6e6");
-  const QColor faint(kFaintInDark);
-  QPalette palette;
-  palette.setColor(QPalette::Window, window);
-  palette.setColor(QPalette::WindowText, text);
-  palette.setColor(QPalette::Base, base);
-  palette.setColor(QPalette::AlternateBase, QColor("#232527"));
-  palette.setColor(QPalette::ToolTipBase, QColor("#3a3d41"));
-  palette.setColor(QPalette::ToolTipText, text);
-  palette.setColor(QPalette::Text, text);
-  palette.setColor(QPalette::PlaceholderText, faint);
-  palette.setColor(QPalette::Button, QColor("#33363a"));
-  palette.setColor(QPalette::ButtonText, text);
-  palette.setColor(QPalette::BrightText, Qt::white);
-  palette.setColor(QPalette::Link, QColor("#7cb7ff"));
-  palette.setColor(QPalette::Highlight, QColor("#2f6fad"));
-  palette.setColor(QPalette::HighlightedText, Qt::white);
-  palette.setColor(QPalette::Light, QColor("#44484d"));
-  palette.setColor(QPalette::Midlight, QColor("#3a3d41"));
-  palette.setColor(QPalette::Mid, QColor("#1a1b1d"));
-  palette.setColor(QPalette::Dark, QColor("#141517"));
-  palette.setColor(QPalette::Shadow, Qt::black);
-  for (const QPalette::ColorRole role :
-       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
-    palette.setColor(QPalette::Disabled, role, QColor("#75797f"));
-  }
-  return palette;
-}
+struct Ground {
+  QPalette::ColorRole role;
+  const char* light;
+  const char* dark;
+};
 
-QPalette light_palette() {
-  QPalette palette(QColor("#f2f3f4"));
-  palette.setColor(QPalette::Base, Qt::white);
-  palette.setColor(QPalette::AlternateBase, QColor("#f6f7f8"));
-  palette.setColor(QPalette::WindowText, QColor("#1b1d1f"));
-  palette.setColor(QPalette::Text, QColor("#1b1d1f"));
-  palette.setColor(QPalette::ButtonText, QColor("#1b1d1f"));
-  palette.setColor(QPalette::PlaceholderText, QColor(kFaint));
-  palette.setColor(QPalette::Highlight, QColor("#0067b0"));
-  palette.setColor(QPalette::HighlightedText, Qt::white);
-  palette.setColor(QPalette::ToolTipBase, QColor("#fff6da"));
-  palette.setColor(QPalette::ToolTipText, QColor("#1b1d1f"));
-  for (const QPalette::ColorRole role :
-       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
-    palette.setColor(QPalette::Disabled, role, QColor("#9a9fa6"));
+// Where the light ground has none of its own, that of the style holds.
+constexpr Ground kGrounds[] = {{QPalette::Window, "#f2f3f4", "#26282b"},
+                               {QPalette::WindowText, "#1b1d1f", "#e6e6e6"},
+                               {QPalette::Base, "#ffffff", "#1c1e20"},
+                               {QPalette::AlternateBase, "#f6f7f8", "#232527"},
+                               {QPalette::ToolTipBase, "#fff6da", "#3a3d41"},
+                               {QPalette::ToolTipText, "#1b1d1f", "#e6e6e6"},
+                               {QPalette::Text, "#1b1d1f", "#e6e6e6"},
+                               {QPalette::PlaceholderText, kFaint, kFaintInDark},
+                               {QPalette::Button, nullptr, "#33363a"},
+                               {QPalette::ButtonText, "#1b1d1f", "#e6e6e6"},
+                               {QPalette::BrightText, nullptr, "#ffffff"},
+                               {QPalette::Link, nullptr, "#7cb7ff"},
+                               {QPalette::Highlight, "#0067b0", "#2f6fad"},
+                               {QPalette::HighlightedText, "#ffffff", "#ffffff"},
+                               {QPalette::Light, nullptr, "#44484d"},
+                               {QPalette::Midlight, nullptr, "#3a3d41"},
+                               {QPalette::Mid, nullptr, "#1a1b1d"},
+                               {QPalette::Dark, nullptr, "#141517"},
+                               {QPalette::Shadow, nullptr, "#000000"}};
+
+QPalette palette_of(bool dark) {
+  QPalette palette = dark ? QPalette() : QPalette(QColor("#f2f3f4"));
+  for (const Ground& ground : kGrounds) {
+    if (const char* color = dark ? ground.dark : ground.light) {
+      palette.setColor(ground.role, QColor(color));
+    }
+  }
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
+    palette.setColor(QPalette::Disabled, role, QColor(dark ? "#75797f" : "#9a9fa6"));
   }
   return palette;
 }
@@ -108,7 +95,7 @@ void apply_theme(Theme theme) {
     return;
   }
   QApplication::setStyle(theme == Theme::dark ? new DarkFusion : QStyleFactory::create("Fusion"));
-  QApplication::setPalette(theme == Theme::dark ? dark_palette() : light_palette());
+  QApplication::setPalette(palette_of(theme == Theme::dark));
 }
 
 bool is_dark(const QPalette& palette) {
@@ -118,20 +105,11 @@ bool is_dark(const QPalette& palette) {
 
 QColor tone_color(Tone tone, const QPalette& palette) {
   const bool dark = is_dark(palette);
-  switch (tone) {
-    case Tone::good:
-      return dark ? "#6fd39b" : "#00703c";
-    case Tone::bad:
-      return dark ? "#ff8a7a" : "#b3170b";
-    case Tone::warning:
-      return dark ? "#f0c05a" : "#8a5a00";
-    case Tone::faint:
-      return palette.color(QPalette::PlaceholderText);
-    case Tone::plain:
-    case Tone::strong:
-      break;
-  }
-  return palette.color(QPalette::Text);
+  return tone == Tone::good      ? QColor(dark ? "#6fd39b" : "#00703c")
+         : tone == Tone::bad     ? QColor(dark ? "#ff8a7a" : "#b3170b")
+         : tone == Tone::warning ? QColor(dark ? "#f0c05a" : "#8a5a00")
+         : tone == Tone::faint   ? palette.color(QPalette::PlaceholderText)
+                                 : palette.color(QPalette::Text);
 }
 
 QString badge_style(Tone tone, const QPalette& palette, bool filled) {

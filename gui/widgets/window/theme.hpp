@@ -7,7 +7,7 @@
 #include <QPalette>
 #include <QString>
 
-#include "gui/charts/chart_colors.hpp"
+#include "gui/charts/chart_parts.hpp"
 #include "gui/models/tables/table.hpp"
 
 namespace orrery::gui {

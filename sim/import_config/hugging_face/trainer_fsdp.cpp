@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "sim/base/text/text.hpp"
 #include "sim/base/units.hpp"
@@ -69,9 +70,27 @@ void read_offload(Import& import, bool optional) {
   }
 }
 
+// Of a section over those of `fsdp`; of two the one that says no.
+std::pair<std::string, const SourceItem*> named_strategy(SourceKeys& keys,
+                                                         const std::string& options) {
+  std::string strategy = options;
+  const SourceItem* from = keys.find("fsdp");
+  for (const std::string_view name :
+       {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
+        "fsdp_config.fsdp_reshard_after_forward", "fsdp_config.reshard_after_forward"}) {
+    const auto text = keys.text(name);
+    if (text && (strategy == options || lower_case(*text) == "false")) {
+      strategy = lower_case(*text);
+      from = keys.find(name);
+    }
+  }
+  return {strategy, from};
+}
+
 }  // namespace
 
-// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4; of FSDP2 true and false.
+// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4, HYBRID_SHARD_ZERO2 or 5,
+// which keeps the gathered weights; of FSDP2 true and false.
 void read_fsdp(Import& import) {
   SourceKeys& keys = import.keys;
   const auto type = keys.text("distributed_type");
@@ -87,36 +106,35 @@ void read_fsdp(Import& import) {
     options.clear();
   }
   const auto second = first_of(import, {"fsdp_config.fsdp_version", "fsdp_version"});
-  std::string strategy = options;
-  const SourceItem* from = keys.find("fsdp");
-  for (const std::string_view name :
-       {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
-        "fsdp_config.fsdp_reshard_after_forward", "fsdp_config.reshard_after_forward"}) {
-    const auto text = keys.text(name);
-    if (text && (strategy == options || lower_case(*text) == "false")) {
-      strategy = lower_case(*text);
-      from = keys.find(name);
-    }
-  }
-  const auto is = [&strategy](std::string_view word, std::string_view digit) {
+  const auto [strategy, from] = named_strategy(keys, options);
+  const auto is = [&strategy = strategy](std::string_view word, std::string_view digit) {
     return strategy.find(word) != std::string::npos || strategy == digit;
   };
-  const bool kept = strategy == "false";
-  const bool new_one = keys.count(second).value_or(1) == 2 || kept || strategy == "true";
+  const bool half = is("hybrid_shard_zero2", "5");
+  const bool hybrid = half || is("hybrid_shard", "4");
+  const bool kept = strategy == "false" || half;
+  const bool new_one =
+      keys.count(second).value_or(1) == 2 || strategy == "false" || strategy == "true";
   const auto& items = keys.items();
   const bool section = std::any_of(items.begin(), items.end(), [](const SourceItem& item) {
     return item.path.starts_with("fsdp_config.") && item.path != "fsdp_config.fsdp_version";
   });
   const bool asked = import.on("use_fsdp");
-  const bool fsdp = asked || is("hybrid_shard", "4") || (type && *type == "FSDP") ||
-                    !strategy.empty() || (!type && section);
+  const bool fsdp =
+      asked || hybrid || (type && *type == "FSDP") || !strategy.empty() || (!type && section);
   const bool shards = read_copies(import, fsdp) || fsdp;
+  if (!strategy.empty() && from != nullptr && !new_one && !hybrid && !is("full_shard", "1") &&
+      !is("shard_grad_op", "2") && !is("no_shard", "3")) {
+    keys.error(*from, fmt::format("{} is no strategy of FSDP", yaml::display(strategy)),
+               "FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2");
+    return;
+  }
   if (shards && kept) {
     import.draft.set("overlap.fsdp.reshard", false, read_from(*from));
   }
   if (import.pending.replicate) {
     read_prefetch(import, new_one);
-  } else if (is("hybrid_shard", "4")) {
+  } else if (hybrid) {
     import.pending.fsdp = true;
     import.pending.per_host = derived_from(*from, "the ranks of a host share them");
     read_prefetch(import, new_one);

@@ -56,10 +56,19 @@ void read_deepspeed_parts(Import& import) {
     if (file == nullptr || file->value.text == "false") {
       continue;
     }
-    const std::string& text = file->value.text;
+    std::string_view text = file->value.text;
     constexpr std::string_view kStage = "zero";
+    const bool offloads = text.ends_with("_offload");
+    text = text.substr(0, text.find("_offload"));
     if (text.starts_with(kStage) && text.size() == kStage.size() + 1) {  // a preset of ms-swift
-      import.draft.set("layout.sharding", text == "zero0" ? "none" : text, read_from(*file));
+      import.draft.set("layout.sharding", std::string(text == "zero0" ? "none" : text),
+                       read_from(*file));
+      if (offloads) {
+        import.draft.set("offload.optimizer", "cpu", read_from(*file));
+      }
+      if (offloads && text == "zero3") {
+        import.draft.set("offload.parameters", "cpu", read_from(*file));
+      }
     } else {
       import.draft.leave_open("layout.sharding", *file, "give that file as a further one");
     }
@@ -331,10 +340,24 @@ void read_trainer_yaml(Import& import) {
   if (steps != nullptr && steps->value.text != "-1") {
     copy_count(import, "max_steps", "training.steps");
   }
+  bool packed = false;
   for (const std::string_view name : {"sample_packing", "packing", "neat_packing"}) {
-    if (import.on(name)) {
+    const bool on = import.on(name);
+    packed = packed || on;
+    if (on) {
       leave_out(import, name, Effect::small, "which documents share a sequence: state documents");
     }
+  }
+  const SourceItem* stage = keys.find("stage");
+  const bool fills = program == TrainerProgram::transformers ||
+                     program == TrainerProgram::accelerate ||
+                     (stage != nullptr && stage->value.text == "pt");
+  if (!packed && !fills) {
+    import.draft.note(
+        "without packing a batch is as long as its longest document: the scenario takes all of "
+        "them "
+        "at the full length, which is the most that a step costs; model.sequence_length states the "
+        "usual one");
   }
 }
 

@@ -2,20 +2,39 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <optional>
+#include <utility>
 
+#include "sim/base/text/text.hpp"
+#include "sim/base/units.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/logs/training_log.hpp"
+#include "sim/scenario/presets/preset_library.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::import_config {
 
 namespace {
 
+// Of figures with two digits behind the point: a percentage, as a share, and GiB.
+constexpr double kHalfDigit = 0.00005;
+constexpr double kHalfCent = 0.005;
+
 struct Slot {
   std::string_view key;
   std::optional<PendingCount> Pending::*place;
 };
+
+constexpr std::array<std::pair<std::string_view, CountOf>, 5> kCounts = {
+    {{fact::kParameters, CountOf::model},
+     {fact::kRankParameters, CountOf::rank},
+     {fact::kByFormula, CountOf::formula},
+     {fact::kOfEmbeddings, CountOf::embeddings},
+     {fact::kOfFullestRank, CountOf::fullest_rank}}};
 
 constexpr std::array<Slot, 5> kSlots = {{{fact::kRanks, &Pending::ranks},
                                          {fact::kData, &Pending::data},
@@ -39,14 +58,28 @@ SourceItem item_of(const ScannedFact& fact, const std::string& file) {
 void read_fact(const ScannedFact& fact, const std::string& file, Draft& draft, Pending& pending) {
   const SourceItem item = item_of(fact, file);
   if (fact.key == fact::kGpu) {
-    draft.leave_open("cluster.gpu", item, fmt::format("the log says `{}`", fact.value));
+    draft.leave_open(
+        "cluster.gpu", item,
+        fmt::format("the log says `{}`", fact.value.substr(0, fact.value.find(" with "))));
+    pending.cards.push_back(
+        {fact.value, number_behind(fact.value, " with ").value_or(0.0), 0.0, read_from(item)});
+    return;
+  }
+  if (fact.key == fact::kTask) {
+    pending.task = item;
+    pending.task->value.text = fact.value;
+    return;
+  }
+  if (fact.key == fact::kOlderFormula) {
+    pending.older_formula = true;
     return;
   }
   const bool about = fact.rounding > 0.0;
   const auto count = static_cast<std::int64_t>(number_behind(fact.value, "").value_or(0.0));
-  if (fact.key == fact::kParameters || fact.key == fact::kRankParameters) {
-    pending.printed.push_back(
-        {count, fact.rounding, fact.key == fact::kRankParameters, read_from(item)});
+  const auto* counted = std::find_if(kCounts.begin(), kCounts.end(),
+                                     [&fact](const auto& one) { return one.first == fact.key; });
+  if (counted != kCounts.end()) {
+    pending.printed.push_back({count, fact.rounding, counted->second, read_from(item)});
     return;
   }
   const auto* slot = std::find_if(kSlots.begin(), kSlots.end(),
@@ -88,6 +121,14 @@ void read_log_facts(const ScannedLog& log, const std::string& file, bool alone, 
   }
   for (const ScannedFact* fact : last) {
     read_fact(*fact, file, draft, pending);
+  }
+  if (log.memory.share > 0.0) {
+    SourceItem item;
+    item.shown = "memory";
+    item.where = {file, log.memory.line, 1};
+    pending.cards.push_back({"", log.memory.gib,
+                             (kHalfDigit + kHalfCent / log.memory.gib) / log.memory.share,
+                             read_from(item)});
   }
   const double batch = batch_of_steps(log);
   if (batch >= 1.0) {
@@ -207,61 +248,243 @@ bool unties_embedding(const Pending& pending, const ImportedModel& model, Draft&
   return true;
 }
 
+namespace {
+
+// The counts that a log prints, beside those of the model.
+class PrintedCounts {
+ public:
+  PrintedCounts(const Pending& pending, const ImportedModel& model, const Draft& draft)
+      : pending_(pending),
+        draft_(draft),
+        width_(count("model.hidden_size")),
+        all_(static_cast<double>(model.parameters)),
+        modules_(static_cast<double>(model.prediction_modules)),
+        positions_(width_ * count("model.sequence_length")),
+        head_(width_ * count("model.vocab_size")),
+        tensor_(degree("layout.tensor")),
+        pipeline_(degree("layout.pipeline")),
+        expert_(degree("layout.expert")) {}
+
+  [[nodiscard]] bool is_right(const PrintedCount& printed) const {
+    const auto value = static_cast<double>(printed.value);
+    const double slack = kSame + printed.rounding;
+    switch (printed.what) {
+      case CountOf::model:
+        return is_whole(value, slack);
+      case CountOf::rank:
+        return is_of_rank(value, slack, printed.rounding);
+      case CountOf::formula:
+        // Without biases, which are 9 of 12 x width + 9; of a prediction module without its joint.
+        return !counts_experts() ||
+               is_whole(value, slack + 1.0 / width_ + (modules_ > 0.0 ? kModule : 0.0));
+      case CountOf::embeddings:
+        return head_ <= 0.0 || (may_be_tied(true) && near(value, head_, slack)) ||
+               (may_be_tied(false) && near(value, 2.0 * head_, slack));
+      default:
+        return is_of_fullest_rank(value, slack + 1.0 / width_ + kMore);
+    }
+  }
+
+  // The ranks of one copy of the model, where the log has a line of each, hold all of it: tensor
+  // ranks norms and biases each, the last stage of a pipeline a copy of the embedding.
+  [[nodiscard]] std::optional<double> wrong_sum() const {
+    double sum = 0.0;
+    double ranks = 0.0;
+    for (const PrintedCount& printed : pending_.printed) {
+      const bool of_rank = printed.what == CountOf::rank;
+      sum += of_rank ? static_cast<double>(printed.value) : 0.0;
+      ranks += of_rank ? 1.0 : 0.0;
+    }
+    const bool wrong = ranks == shards() && shards() > 1.0 && expert_ == 1.0 &&
+                       (sum < all_ * (1.0 - kSame) || sum > (all_ + head_) * (1.0 + kMore));
+    return wrong ? std::optional(sum) : std::nullopt;
+  }
+
+  [[nodiscard]] double shards() const { return tensor_ * pipeline_; }
+
+ private:
+  static constexpr double kSame = 0.002;
+  static constexpr double kMore = 0.03;
+  static constexpr double kModule = 0.02;
+
+  [[nodiscard]] double count(std::string_view path) const {
+    return static_cast<double>(draft_.count(path).value_or(0));
+  }
+
+  [[nodiscard]] double degree(std::string_view path) const {
+    return static_cast<double>(draft_.count(path).value_or(1));
+  }
+
+  [[nodiscard]] bool may_be_tied(bool tied) const {
+    return draft_.find("model.tie_embeddings") == nullptr ||
+           draft_.is("model.tie_embeddings", "true") == tied;
+  }
+
+  [[nodiscard]] bool is_whole(double value, double slack) const {
+    return near(value, all_, slack) || near(value, all_ + modules_, slack) ||
+           near(value, all_ - positions_, slack);
+  }
+
+  // Norms and biases are on every tensor rank. Stages of a pipeline are unequal, the first and the
+  // last hold an embedding, experts may be most of a rank: it is known within a factor.
+  [[nodiscard]] bool is_of_rank(double value, double slack, double rounding) const {
+    constexpr double kUneven = 2.0;
+    if (pipeline_ > 1.0 || expert_ > 1.0) {
+      return value >= (all_ - 2.0 * head_) / shards() / expert_ / kUneven &&
+             value <= kUneven * all_ / shards() + head_ / tensor_;
+    }
+    const double share = all_ / tensor_;
+    return near(value, all_, slack) || (tensor_ > 1.0 && value > share * (1.0 - slack) &&
+                                        value < share * (1.0 + kMore + rounding));
+  }
+
+  [[nodiscard]] bool has_experts() const { return draft_.has_below("model.moe."); }
+
+  // Whether the formula holds for the layers of this model.
+  [[nodiscard]] bool counts_experts() const {
+    return !pending_.older_formula || (!has_experts() && !draft_.has_below("model.mla."));
+  }
+
+  // An even share of the layers, an embedding, and without a pipeline the output layer.
+  [[nodiscard]] bool is_of_fullest_rank(double value, double slack) const {
+    if (has_experts() || modules_ > 0.0 || draft_.find("layout.tensor") == nullptr ||
+        draft_.find("layout.pipeline") == nullptr ||
+        draft_.find("model.tie_embeddings") == nullptr) {
+      return true;
+    }
+    const double heads = draft_.is("model.tie_embeddings", "true") ? 1.0 : 2.0;
+    const double layers =
+        all_ - heads * head_ - (draft_.is("model.position", "learned") ? positions_ : 0.0);
+    return near(value, (layers / pipeline_ + (pipeline_ > 1.0 ? 1.0 : heads) * head_) / tensor_,
+                slack);
+  }
+
+  const Pending& pending_;
+  const Draft& draft_;
+  double width_;
+  double all_;
+  double modules_;
+  double positions_;
+  double head_;
+  double tensor_;
+  double pipeline_;
+  double expert_;
+};
+
+}  // namespace
+
 void check_printed_counts(const Pending& pending, const ImportedModel& model, const Draft& draft,
                           Diagnostics& diagnostics) {
   if (pending.trainable) {
     check_trained(pending, model, diagnostics);
   }
-  constexpr double kSame = 0.002;
-  const auto width = static_cast<double>(draft.count("model.hidden_size").value_or(0));
-  const auto all = static_cast<double>(model.parameters);
-  const double positions =
-      width * static_cast<double>(draft.count("model.sequence_length").value_or(0));
-  const double head = width * static_cast<double>(draft.count("model.vocab_size").value_or(0));
-  const auto degree = [&draft](std::string_view path) {
-    return static_cast<double>(draft.count(path).value_or(1));
-  };
-  const double shards = degree("layout.tensor") * degree("layout.pipeline");
-  double sum = 0.0;
-  double ranks = 0.0;
+  const PrintedCounts counts(pending, model, draft);
   for (const PrintedCount& printed : pending.printed) {
-    const auto count = static_cast<double>(printed.value);
-    const double slack = kSame + printed.rounding;
-    const auto is = [&](double expected) { return near(count, expected, slack); };
-    sum += printed.of_rank ? count : 0.0;
-    ranks += printed.of_rank ? 1.0 : 0.0;
-    // Norms and biases are on every tensor rank. Stages of a pipeline are unequal, the first and
-    // the last hold an embedding, experts may be most of a rank: it is known within a factor.
-    constexpr double kMore = 0.03;
-    constexpr double kUneven = 2.0;
-    const double share = all / degree("layout.tensor");
-    const bool parts = degree("layout.pipeline") > 1.0 || degree("layout.expert") > 1.0;
-    const double least = (all - 2.0 * head) / shards / degree("layout.expert") / kUneven;
-    const double most = kUneven * all / shards + head / degree("layout.tensor");
-    const bool right = !printed.of_rank
-                           ? is(all) || is(all + static_cast<double>(model.prediction_modules)) ||
-                                 is(all - positions)
-                       : parts ? count >= least && count <= most
-                               : is(all) || (count > share * (1.0 - slack) && shards > 1.0 &&
-                                             count < share * (1.0 + kMore + printed.rounding));
-    if (!right) {
-      diagnostics.error(
-          printed.origin.where, printed.origin.key,
-          fmt::format("the log prints {} parameters{}, but the model of these files "
-                      "has {}: it is another model",
-                      printed.value, printed.of_rank && shards > 1.0 ? " on a rank" : "",
-                      model.parameters));
-      return;
+    if (counts.is_right(printed)) {
+      continue;
     }
+    const bool of_rank = printed.what == CountOf::rank || printed.what == CountOf::fullest_rank;
+    const bool embeddings = printed.what == CountOf::embeddings;
+    const std::string known =
+        embeddings ? fmt::format("{} rows of {}", draft.count("model.vocab_size").value_or(0),
+                                 draft.count("model.hidden_size").value_or(0))
+                   : std::to_string(model.parameters);
+    diagnostics.error(
+        printed.origin.where, printed.origin.key,
+        fmt::format("the log prints {} parameters{}, but the model of these files "
+                    "has {}: it is another {}",
+                    printed.value,
+                    embeddings                         ? " of embeddings"
+                    : of_rank && counts.shards() > 1.0 ? " on a rank"
+                                                       : "",
+                    known, printed.what == CountOf::fullest_rank ? "model or layout" : "model"));
+    return;
   }
-  // Tensor ranks hold norms and biases each, the last stage of a pipeline a copy of the embedding.
-  constexpr double kMore = 0.03;
-  if (ranks == shards && shards > 1.0 && degree("layout.expert") == 1.0 &&
-      (sum < all * (1.0 - kSame) || sum > (all + head) * (1.0 + kMore))) {
+  if (const auto sum = counts.wrong_sum()) {
     diagnostics.error(pending.printed.back().origin.where, pending.printed.back().origin.key,
                       fmt::format("the ranks of the log hold {:.0f} parameters together, but the "
                                   "model of these files has {}: it is another model",
-                                  sum, model.parameters));
+                                  *sum, model.parameters));
+  }
+}
+
+namespace {
+
+// Letters, then a digit: h100, mi300x.
+bool is_card(std::string_view word) {
+  const std::size_t digit = word.find_first_of("0123456789");
+  return digit != std::string_view::npos && digit > 0;
+}
+
+// H100 of `NVIDIA H100 80GB HBM3`, A100 of `NVIDIA A100-SXM4-80GB`: letters, then digits.
+std::string card_word(std::string_view name) {
+  std::string word;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      word += lower_case(c);
+      continue;
+    }
+    if (is_card(word)) {
+      break;
+    }
+    word.clear();
+  }
+  return is_card(word) ? word : std::string();
+}
+
+}  // namespace
+
+void check_task(const Pending& pending, bool told, const Draft& draft, Diagnostics& diagnostics) {
+  if (!pending.task) {
+    return;
+  }
+  const SourceItem& task = *pending.task;
+  if (task.value.text == "generation") {
+    diagnostics.error(task.where, task.shown,
+                      "is printed by reinforcement, which generates text between steps: a scenario "
+                      "cannot express it");
+  } else if (!told && draft.find("model.reference") == nullptr) {
+    diagnostics.error(
+        task.where, task.shown,
+        "is printed by preference tuning, whose batch is of pairs, mostly beside a "
+        "reference model",
+        "the arguments of the run as a further file, or --set model.reference=true|false "
+        "and --set batch.global=SEQUENCES");
+  }
+}
+
+void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics) {
+  const ImportedSetting* gpu = draft.find("cluster.gpu");
+  Diagnostics unsaid;  // of a profile that cannot be read others speak
+  const auto profile =
+      gpu == nullptr || pending.cards.empty()
+          ? std::nullopt
+          : hardware::load_gpu_profile(gpu->value, scenario::PresetLibrary::standard().search(), {},
+                                       "cluster.gpu", unsaid);
+  if (!profile) {
+    return;
+  }
+  const double gib = in_gibibytes(profile->memory.value());
+  for (const PrintedCard& card : pending.cards) {
+    constexpr double kKept = 0.03;  // by the driver, and by the card for itself
+    const std::string word = card_word(card.name);
+    const std::string known = card_word(profile->name);
+    if (card.gib > 0.0 && std::abs(card.gib - gib) > (kKept + card.slack) * gib) {
+      diagnostics.error(card.origin.where, card.origin.key,
+                        fmt::format("the log says a GPU with {:.1f} GiB, but {} has {:.1f} GiB: it "
+                                    "ran on another one",
+                                    card.gib, profile->name, gib),
+                        "the GPU of the log by --gpu NAME");
+      return;
+    }
+    if (!word.empty() && !known.empty() && word != known) {
+      diagnostics.error(
+          card.origin.where, card.origin.key,
+          fmt::format("the log says `{}`, not {}: it ran on another GPU", card.name, profile->name),
+          "the GPU of the log by --gpu NAME");
+      return;
+    }
   }
 }
 

@@ -79,4 +79,11 @@ void ask_for_arguments(const std::string& file, Draft& draft, const Pending& pen
 void check_printed_counts(const Pending& pending, const ImportedModel& model, const Draft& draft,
                           Diagnostics& diagnostics);
 
+// An error where the log tells of another task than to continue texts, and no file of its arguments
+// says which (`told`).
+void check_task(const Pending& pending, bool told, const Draft& draft, Diagnostics& diagnostics);
+
+// An error where the GPU that the log describes is not that of the scenario.
+void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics);
+
 }  // namespace orrery::import_config

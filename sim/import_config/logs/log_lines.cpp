@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/base/units.hpp"
@@ -193,6 +194,24 @@ std::string without_colours(std::string_view text) {
     }
   }
   return plain;
+}
+
+std::optional<KeptLine> kept_line(std::string_view line) {
+  if (!line.starts_with("{\"log\":")) {
+    return std::nullopt;
+  }
+  const auto object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object() || !object["log"].is_string()) {
+    return std::nullopt;
+  }
+  KeptLine kept;
+  kept.text = object["log"].get<std::string>();
+  kept.time = object.value("time", nlohmann::json()).is_string() ? object["time"] : "";
+  kept.whole = kept.text.ends_with('\n');
+  if (kept.whole) {
+    kept.text.pop_back();
+  }
+  return kept;
 }
 
 std::optional<std::string_view> without_prefix(std::string_view line, std::string_view prefix) {

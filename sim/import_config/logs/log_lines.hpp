@@ -50,6 +50,15 @@ struct LogNumber {
 // Without the sequences of a terminal: colours (ESC [ ... m), links (ESC ] 8 ; ; ...).
 [[nodiscard]] std::string without_colours(std::string_view text);
 
+// A line of `docker logs` as the engine keeps it, {"log": "...\n", "stream": ..., "time": ...}.
+struct KeptLine {
+  std::string text;  // without the end of the line
+  std::string time;
+  bool whole = true;  // long lines are cut into several
+};
+
+[[nodiscard]] std::optional<KeptLine> kept_line(std::string_view line);
+
 // Part of a log as a text of its own. What is read of it has the lines of the log.
 class LogExcerpt {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,6 +56,42 @@ std::vector<DatedStep> dated_steps(const ScannedLog& log, const std::string& fil
     anew = false;
   }
   return steps;
+}
+
+// Steps that are done again, of each writer by itself.
+std::size_t descents_of(const std::vector<DatedStep>& steps) {
+  std::map<std::size_t, std::int64_t> last;
+  std::size_t descents = 0;
+  for (const DatedStep& step : steps) {
+    const auto [place, added] = last.emplace(step.writer, step.number);
+    descents += !added && step.number < place->second ? 1 : 0;
+    place->second = step.number;
+  }
+  return descents;
+}
+
+// Collectors of logs, and `sort`, mix lines. Where the dates say an order in which fewer steps are
+// done again, it is that of the run. A restart that was printed stays where all lines before it are
+// older than all behind it.
+void put_in_order(std::vector<DatedStep>& steps) {
+  double newest = -std::numeric_limits<double>::infinity();
+  std::vector<DatedStep> sorted = steps;
+  for (DatedStep& step : sorted) {
+    step.anew = step.anew && step.date >= newest;
+    newest = std::max(newest, step.date);
+  }
+  double oldest = std::numeric_limits<double>::infinity();
+  for (auto step = sorted.rbegin(); step != sorted.rend(); ++step) {
+    oldest = std::min(oldest, step->date);
+    step->anew = step->anew && step->date <= oldest;
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const DatedStep& a, const DatedStep& b) {
+    return std::pair(a.date, a.number) < std::pair(b.date, b.number);
+  });
+  if (descents_of(sorted) >= descents_of(steps)) {
+    return;
+  }
+  steps = std::move(sorted);
 }
 
 // Steps that go on without a pause, as one rank has printed them.
@@ -239,6 +276,7 @@ LoggedOutages outages_of_logs(std::span<const ConfigFile> files) {
     if (const auto log = log_of(file)) {
       interval = std::max(interval, log->interval);
       logs.push_back(dated_steps(*log, file.name, writers));
+      put_in_order(logs.back());
       found.dated_steps += logs.back().size();
       for (const DatedStep& step : logs.back()) {
         numbers.insert(step.number);

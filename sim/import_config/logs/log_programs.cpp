@@ -232,7 +232,7 @@ struct Field {
   double unit = 1.0;
 };
 
-constexpr std::array<Field, 15> kFields = {{{"", Says::heading},
+constexpr std::array<Field, 16> kFields = {{{"", Says::heading},
                                             {"step", Says::number},
                                             {"s", Says::seconds},
                                             {"ms", Says::seconds, kMilli},
@@ -246,7 +246,8 @@ constexpr std::array<Field, 15> kFields = {{{"", Says::heading},
                                             {"sequences", Says::sequences},
                                             {"sequences so far", Says::sequences_so_far},
                                             {"units/s", Says::units_per_second},
-                                            {"tflops", Says::tflops}}};
+                                            {"tflops", Says::tflops},
+                                            {"memory", Says::memory}}};
 
 std::string field_names() {
   std::string names;

@@ -27,7 +27,8 @@ enum class Says : std::uint8_t {
   sequences,  // of the step
   sequences_so_far,
   units_per_second,  // sequences or tokens, whichever `number` counts
-  tflops             // of one GPU, as the program counts them
+  tflops,            // of one GPU, as the program counts them
+  memory             // of one GPU that is used, and behind the words the percentage
 };
 
 // A number behind words, and before others where they are given.
@@ -56,6 +57,13 @@ inline constexpr std::string_view kStepTokens = "tokens of a step";
 inline constexpr std::string_view kAccumulation = "micro-batches of a rank";
 inline constexpr std::string_view kParameters = "parameters";
 inline constexpr std::string_view kRankParameters = "parameters of a rank";
+// What Megatron-LM works out of its arguments, without biases, positions and routers; before 2025
+// it counted experts as if every layer had them, with the width of a dense layer.
+inline constexpr std::string_view kByFormula = "parameters by formula";
+inline constexpr std::string_view kOfEmbeddings = "parameters of embeddings";
+inline constexpr std::string_view kOfFullestRank = "parameters of the fullest rank";
+inline constexpr std::string_view kOlderFormula = "experts counted";
+inline constexpr std::string_view kTask = "task";  // other than to continue texts
 inline constexpr std::string_view kGpu = "GPU";
 inline constexpr std::string_view kMesh = "mesh";  // its product is the ranks
 }  // namespace fact
@@ -82,7 +90,8 @@ struct LogProgram {
 //
 // Words and the numbers behind them; a star stands for what lies between. The words behind a number
 // must follow it. Fields: step; s, ms or min, of a step; s so far, ms so far; steps/s, sequences/s,
-// tokens/s, tokens/s/gpu; sequences, of a step; tflops. The text must live as long.
+// tokens/s, tokens/s/gpu; sequences, of a step; tflops; memory, before GiB(%. The text must live
+// as long.
 [[nodiscard]] std::vector<Figure> figures_of(std::string_view text, Diagnostics& diagnostics);
 
 // Of a log whose lines the pattern describes: it says a time. An empty pattern is no error.

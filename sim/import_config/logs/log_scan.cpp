@@ -5,7 +5,10 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <utility>
 
+#include "sim/base/percent.hpp"
 #include "sim/base/units.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 
@@ -59,6 +62,19 @@ double product_of_mesh(std::string_view mesh) {
   return product;
 }
 
+// `in billions: 8.03` says what `8.03 billion` does, and as exactly.
+std::optional<LogNumber> number_of(const Fact& fact, std::string_view line, std::size_t at) {
+  const auto number = number_at(line, at);
+  if (!number || !fact.before.ends_with("in billions:")) {
+    return number;
+  }
+  auto scaled = number_at(std::string(line.substr(at, number->end - at)) + " billion", 0);
+  if (scaled) {
+    scaled->end = number->end;
+  }
+  return scaled;
+}
+
 }  // namespace
 
 std::int64_t interval_of(std::set<std::int64_t> numbers) {
@@ -109,6 +125,16 @@ ScannedLog LogScan::take() {
 
 void LogScan::read_line(std::string_view line) {
   ++line_;
+  std::optional<KeptLine> kept = kept_line(line);
+  if (kept) {
+    kept_ += kept->text;
+    if (!kept->whole) {
+      return;
+    }
+    kept->text = std::exchange(kept_, {});
+    line = kept->text;
+    time_ = kept->time;
+  }
   std::string plain;
   if (line.find('\x1B') != std::string_view::npos) {
     plain = without_colours(line);
@@ -203,6 +229,12 @@ void LogScan::read_figure(const Figure& figure, std::size_t place, std::string_v
     open_.batch = number->rounding == 0.0 ? value : -value;  // about as many
   } else if (figure.says == Says::sequences_so_far) {
     open_.so_far = value;
+  } else if (figure.says == Says::memory) {
+    const auto percent = number_at(line, number->end + figure.after.size());
+    const double share = percent ? percent->value / kPercent : 0.0;
+    if (share > log_.memory.share && share <= 1.0) {
+      log_.memory = {value / share, share, line_};
+    }
   } else {
     open_.tflops = static_cast<float>(value);
   }
@@ -223,7 +255,8 @@ bool LogScan::finish_step(std::string_view line) {
       last->value == step.value) {
     return true;  // a bar that is drawn again
   }
-  step.date = date_of(line).value_or(kNoDate);
+  const auto date = date_of(line);
+  step.date = (date ? date : date_of(time_)).value_or(kNoDate);
   step.writer = writer(line);
   step.anew = anew_;
   anew_ = false;
@@ -294,9 +327,9 @@ void LogScan::read_fact(const Fact& fact, std::string_view line, std::size_t at)
     found.value = std::to_string(static_cast<std::int64_t>(ranks));
   } else if (fact.key == fact::kGpu) {
     const std::string_view rest = line.substr(at);
-    found.value = trimmed(rest.substr(0, std::min(rest.find(" with "), rest.find('|'))));
+    found.value = trimmed(rest.substr(0, rest.find('|')));
   } else if (found.value.empty()) {
-    const auto number = number_at(line, at);
+    const auto number = number_of(fact, line, at);
     if (!number || !trimmed(line.substr(number->end)).starts_with(fact.after) ||
         std::abs(number->value - std::round(number->value)) > kNano * number->value ||
         number->value >= kPeta) {

@@ -87,6 +87,13 @@ struct ScannedRun {
   std::size_t offset = 0;  // of the text
 };
 
+// What one GPU has, by the line that says its use with the most digits; 0: none says it.
+struct ScannedMemory {
+  double gib = 0.0;
+  double share = 0.0;  // of it that is used
+  int line = 0;
+};
+
 struct ScannedLog {
   ConfigFormat format = ConfigFormat::megatron_log;
   std::string text;  // what may hold settings; a line of kGap and a number where lines are left out
@@ -94,6 +101,7 @@ struct ScannedLog {
   std::vector<ScannedFact> facts;
   std::vector<ScannedRun> runs;  // the first begins the log
   std::vector<std::string> writers;
+  ScannedMemory memory;
   std::int64_t interval =
       0;  // steps that a line stood for before lines were left out; 0: none were
 };
@@ -125,6 +133,8 @@ class LogScan {
   WordSearch search_;
   std::vector<WordSearch::Hit> hits_;
   std::string rest_;  // of a line that goes on in the next part
+  std::string kept_;  // of a line that docker has cut
+  std::string time_;  // when it wrote the line
   ScannedLog log_;
   ScannedStep open_;
   std::size_t taken_ = 0;  // the figure that says the time of the open step, and one

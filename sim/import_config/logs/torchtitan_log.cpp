@@ -83,7 +83,7 @@ void read_recompute(const LogLine& line, LogSettings& settings) {
                                   : mode,
                line.number);
   if (selective) {
-    settings.put("activation_checkpoint.selective_ac_option", "not printed", line.number);
+    settings.put("activation_checkpoint.selective_ac_option", kNotPrinted, line.number);
   }
 }
 

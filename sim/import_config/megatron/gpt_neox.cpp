@@ -108,7 +108,11 @@ void read_gpt_neox(Import& import) {
     import.set("layout.pipeline", pipeline, "pipeline_model_parallel_size");
   }
   const auto precision = keys.text("precision");
-  if (precision && (*precision == "bfloat16" || *precision == "fp16")) {
+  const auto type = keys.text("fp16.type");  // counts over the name of its section
+  if (type && *type == "bfloat16") {
+    import.set("precision.compute", "bf16", "fp16.type");
+    static_cast<void>(keys.flag("fp16.enabled"));
+  } else if (precision && (*precision == "bfloat16" || *precision == "fp16")) {
     import.set("precision.compute", *precision == "fp16" ? "fp16" : "bf16", "precision");
   }
   for (const std::string_view name : {"bf16", "fp16"}) {

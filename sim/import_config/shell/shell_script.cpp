@@ -6,9 +6,11 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include "sim/base/text/text.hpp"
 #include "sim/base/yaml/text_check.hpp"
+#include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
@@ -72,6 +74,61 @@ std::string_view task_of(std::string_view word, std::string_view before) {
   return known && (script || before == "trl") ? name : std::string_view();
 }
 
+std::string_view file_name(std::string_view word) { return word.substr(word.rfind('/') + 1); }
+
+bool names_program(const ShellWord& word) {
+  const std::string_view name = file_name(word.text);
+  return name.ends_with(".py") || name.starts_with("python") ||
+         is_among(name, {"torchrun", "deepspeed", "srun", "mpirun", "accelerate", "sbatch", "trl"});
+}
+
+bool is_mpi(std::string_view name) { return is_among(name, {"mpirun", "mpiexec", "orterun"}); }
+
+bool is_starter(std::string_view name) {
+  return is_mpi(name) || is_among(name, {"srun", "docker", "podman", "nerdctl", "singularity",
+                                         "apptainer", "enroot", "kubectl", "conda", "uv", "numactl",
+                                         "nsys", "ncu", "timeout", "sudo", "ray"});
+}
+
+// From a starter of programs (srun, mpirun, a container) to what it starts: the options between are
+// none of the program's. Twice the end where nothing is started so.
+std::pair<std::size_t, std::size_t> starter_of(const std::vector<ShellWord>& words) {
+  std::size_t starter = words.size();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view name = file_name(words[i].text);
+    const bool argument = i > 0 && words[i - 1].text.starts_with("-");
+    const bool here = words[i].text.starts_with("./") && !argument &&
+                      words[i].text.find(':') == std::string::npos;
+    if (starter == words.size() && !argument && is_starter(name)) {
+      starter = i;
+    } else if (here || is_among(name, {"bash", "sh"}) ||
+               (names_program(words[i]) && !is_starter(name))) {
+      return starter < i ? std::pair(starter, i) : std::pair(words.size(), words.size());
+    }
+  }
+  return {words.size(), words.size()};
+}
+
+// mpirun's counts, with one dash as a rule: of processes, and of those on a host.
+std::string_view mpi_count(std::string_view name) {
+  return is_among(name, {"-np", "-n", "--np", "--n"})                ? "np"
+         : is_among(name, {"-N", "-npernode", "--npernode", "-ppn"}) ? "npernode"
+                                                                     : "";
+}
+
+// Of an option of a starter what tables know it by: those of launchers.keys keep their names.
+std::string starter_option(std::string_view name) {
+  const std::string key = normalised_key(name);
+  for (const TableRow& row : table_rows(shipped_text("launchers.keys"))) {
+    const bool sets = row.fate == "sets" || row.fate == "takes";
+    if (sets && std::any_of(row.keys.begin(), row.keys.end(),
+                            [&key](std::string_view known) { return cut(known, '=') == key; })) {
+      return std::string(name);
+    }
+  }
+  return "started." + key;
+}
+
 class Arguments {
  public:
   Arguments(std::string_view text, const std::string& file) : file_(file), lines_(text) {
@@ -80,19 +137,31 @@ class Arguments {
   }
 
   void add(const std::vector<ShellWord>& words, std::string_view prefix) {
+    const auto [starter, program] = starter_of(words);
+    const bool mpi = starter < program && is_mpi(file_name(words[starter].text));
+    // One process a host, which starts the others.
+    const bool per_host = starter < program && is_among(file_name(words[program].text),
+                                                        {"torchrun", "deepspeed", "accelerate"});
     for (std::size_t i = 0; i < words.size() && !is_redirection(words[i].text);) {
       const auto& [word, offset] = words[i++];
-      const std::string_view task = task_of(word, i > 1 ? words[i - 2].text : std::string());
+      const std::string task(task_of(word, i > 1 ? words[i - 2].text : std::string()));
       if (!task.empty()) {
-        put("rl", offset, {{std::string(task), offset}});
+        put("rl", offset, {{task, offset}});
       }
-      const bool nodes = word == "-N" && i < words.size();
-      if (!is_option(word) && !nodes) {
+      const bool started = i > starter && i <= program;
+      const bool nodes = word == "-N" && !(started && mpi) && i < words.size();
+      const std::string_view count = started && mpi ? mpi_count(word) : std::string_view();
+      if (!is_option(word) && !nodes && count.empty()) {
         continue;
       }
-      const std::size_t equals = nodes ? std::string::npos : word.find('=');
+      const std::size_t equals = is_option(word) ? word.find('=') : std::string::npos;
       std::string name = nodes ? "--nodes" : word.substr(0, equals);
       name.erase(0, prefix.empty() ? 0 : name.find_first_not_of('-'));
+      if (!count.empty()) {
+        name = fmt::format("{}.{}", per_host ? "started" : "mpirun", count);
+      } else if (started) {
+        name = starter_option(name);
+      }
       std::vector<ShellWord> values;
       if (equals != std::string::npos) {
         values.push_back({word.substr(equals + 1), offset});
@@ -127,8 +196,8 @@ class Arguments {
 
   // Of another argument, a program, or a switch of the launcher: `-m module`, `-u`.
   static bool is_value(std::string_view word) {
-    const bool short_switch = word.size() == 2 && word[0] == '-' &&
-                              std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+    const bool short_switch =
+        word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
     return !is_option(word) && !is_redirection(word) && !word.ends_with(".py") && !short_switch;
   }
 
@@ -160,14 +229,6 @@ class Arguments {
   yaml::LineIndex lines_;
   Value result_;
 };
-
-bool names_program(const ShellWord& word) {
-  constexpr std::array<std::string_view, 7> kLaunchers = {
-      "torchrun", "deepspeed", "srun", "mpirun", "accelerate", "sbatch", "trl"};
-  const std::string_view name = std::string_view(word.text).substr(word.text.rfind('/') + 1);
-  return name.ends_with(".py") || name.starts_with("python") ||
-         std::find(kLaunchers.begin(), kLaunchers.end(), name) != kLaunchers.end();
-}
 
 // The program that a command starts, and what it gives the options behind it, the last of each.
 struct Start {

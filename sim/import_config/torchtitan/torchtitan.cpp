@@ -352,7 +352,7 @@ class Torchtitan {
       import_.draft.leave_open(
           "recompute", *item,
           fmt::format("{} is a mode that a scenario does not have", yaml::display(*mode)));
-    } else if (option && *option == "not printed") {
+    } else if (option && *option == kNotPrinted) {
       import_.draft.leave_open("recompute", *item,
                                "the log does not say what is recomputed; selective_operations with "
                                "the option `op`");

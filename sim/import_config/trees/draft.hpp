@@ -90,11 +90,22 @@ struct PendingCount {
   Origin origin;
 };
 
-// Parameters that a log counts: of the model, or of what one rank holds of it.
+// Parameters that a log counts: of the model, of what one rank holds of it, or as its program works
+// them out (log_programs.hpp).
+enum class CountOf { model, rank, formula, embeddings, fullest_rank };
+
 struct PrintedCount {
   std::int64_t value = 0;
   double rounding = 0.0;  // by which it may be wrong, as a share
-  bool of_rank = false;
+  CountOf what = CountOf::model;
+  Origin origin;
+};
+
+// A GPU as a log describes it: by its name, or by its memory, which is known but for `slack`.
+struct PrintedCard {
+  std::string name;
+  double gib = 0.0;
+  double slack = 0.0;
   Origin origin;
 };
 
@@ -116,6 +127,9 @@ struct Pending {
   std::optional<PendingCount> trainable;      // parameters that are trained
   std::optional<PendingCount> step_batch;     // sequences of a step, as a log prints them beside it
   std::vector<PrintedCount> printed;          // to be compared with the model
+  bool older_formula = false;                 // by which Megatron-LM counted experts before 2025
+  std::vector<PrintedCard> cards;             // to be compared with the GPU
+  std::optional<SourceItem> task;             // that a log tells, other than to continue texts
   bool silent_log = false;                    // no file holds the settings of its run
   bool fsdp = false;                          // shard and replicate say the sharding
   std::optional<Origin>

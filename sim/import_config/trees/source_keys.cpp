@@ -139,6 +139,9 @@ void SourceKeys::add_below(const Value& value, const std::string& path, const st
     items_.push_back(std::move(item));
     return;
   }
+  if (value.text == kNotPrinted) {
+    return;
+  }
   SourceItem& before = items_[found->second];
   const std::string text = value_text(value);
   if (again_ == Again::agrees && before.where.file != where.file &&

@@ -24,6 +24,9 @@
 
 namespace orrery::import_config {
 
+// Of a log that says that there is a value, and not which: a file beside it says that.
+inline constexpr std::string_view kNotPrinted = "not printed";
+
 struct SourceItem {
   std::string path;   // laid flat and normalised
   std::string shown;  // as the file writes it

@@ -24,6 +24,7 @@ struct Tile {
 constexpr std::array<Tile, 4> kTiles = {
     {{256.0, 128.0}, {128.0, 256.0}, {192.0, 128.0}, {128.0, 192.0}}};
 constexpr std::size_t kTilesOfAll = 2;  // the others are Hopper's
+constexpr std::array<Tile, 2> kTilesWithoutTensorCores = {{{128.0, 128.0}, {128.0, 64.0}}};
 constexpr double kSplitDepth = 8192.0;  // shortest part of a reduction that is split
 constexpr double kMostParts = 16.0;
 constexpr double kMostWaste = 2.0;  // of a product with fewer tiles than SMs
@@ -171,6 +172,18 @@ double alignment_penalty(const model::GemmOp& op, const hardware::GpuProfile& gp
   return kMisalignedBatched[width];
 }
 
+namespace {
+
+std::span<const Tile> tiles_of(Dtype dtype, hardware::GpuArch arch) {
+  if (dtype == Dtype::fp32) {
+    return kTilesWithoutTensorCores;
+  }
+  const bool hopper = arch == hardware::GpuArch::hopper;
+  return std::span(kTiles).first(hopper ? kTiles.size() : kTilesOfAll);
+}
+
+}  // namespace
+
 double wave_ratio(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   const double m = as_double(op.m);
   const double n = as_double(op.n);
@@ -178,9 +191,8 @@ double wave_ratio(const model::GemmOp& op, const hardware::GpuProfile& gpu) {
   const double sms = as_double(std::max<std::int64_t>(gpu.sm_count, 1));
   const double parts = std::clamp(std::floor(as_double(op.k) / kSplitDepth), 1.0, kMostParts);
   const double deviation = op.row_spread * m;
-  const bool hopper = gpu.arch == hardware::GpuArch::hopper;
   double best = 0.0;
-  for (const Tile& tile : std::span(kTiles).first(hopper ? kTiles.size() : kTilesOfAll)) {
+  for (const Tile& tile : tiles_of(op.dtype, gpu.arch)) {
     const double columns = std::ceil(n / tile.n);
     const double tiles = batch * expected_ceil(m / tile.m, deviation / tile.m) * columns;
     const double tiles_deviation = std::sqrt(batch) * (deviation / tile.m) * columns;

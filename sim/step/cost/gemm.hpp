@@ -20,7 +20,8 @@
 // k0         | half_depth: depth that filling and draining a tile costs      | -      | profile
 // short      | products whose operands stay in the L2 run above sustained    | 1      | profile
 // waves      | whole waves of tiles / what is needed, at most 2; tiles of    | 1      | computed
-//            | 256 x 128, on Hopper also of 192 x 128                        |        |
+//            | 256 x 128, on Hopper also of 192 x 128; of fp32 operands,     |        |
+//            | without tensor cores, 128 x 128 and 128 x 64                  |        |
 // alignment  | rows that do not start at a multiple of 16 bytes, see below   | 1      | GPU
 // bytes      | operands read, result written; a gradient that accumulates is | byte   | operation
 //            | read too (8 per sum in fp32, 4 in 16 bit)                     |        |
@@ -43,10 +44,10 @@
 // large tile would: fitted 0.76 on the A100 points, where 4096 x 1024 x 4096 (128 tiles on 108 SMs)
 // runs at 60 % of the rate of 4096 x 1536 x 4096. cuBLAS on Hopper has tiles of 192, too, as in
 // nvjet_hsh_192x192 (NVIDIA/Fuser, issue 3137): with them the best shapes published for GH200, H100
-// and H200 are met to 3.5 %, without to 7.3 %. A deep product may be split along K into parts of at
-// least 8,192. The two products of unfused attention (attention_scores, attention_context) take
-// attention_efficiency instead of the GEMM one and are bound by compute or by the traffic of the
-// scores.
+// and H200 are met to 3.5 %, without to 7.3 %. Its kernels of fp32 are volta_sgemm_128x128 and
+// volta_sgemm_128x64. A deep product may be split along K into parts of at least 8,192. The two
+// products of unfused attention (attention_scores, attention_context) take attention_efficiency
+// instead of the GEMM one and are bound by compute or by the traffic of the scores.
 //
 // Scales of blocks, one rule for every GPU:
 //

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/import/formats.hpp"
-#include "calibrate/import/rig_facts.hpp"
+#include "calibrate/import/import_report.hpp"
 
 namespace orrery::calibration_import::testing {
 

@@ -1,4 +1,4 @@
-#include "calibrate/import/trace_samples.hpp"
+#include "calibrate/import/import_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,13 +11,12 @@
 #include <map>
 
 #include "gui/charts/chart_view.hpp"
-#include "gui/models/jobs/answer_job.hpp"
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/answer_tables.hpp"
 #include "gui/models/tables/comparison.hpp"
 #include "gui/models/tables/dashboard.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "gui/report/report_page.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"

@@ -6,13 +6,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "gui/models/plots/hues.hpp"
+#include "gui/models/plots/plot.hpp"
 #include "gui/report/report_page.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
-#include "gui/widgets/details_view.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/details_drawer.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "sim/answer/report/text/slides.hpp"
 #include "tests/gui/program/samples.hpp"

@@ -7,7 +7,6 @@
 
 #include "gui/models/form_model.hpp"
 #include "gui/models/scenario_document.hpp"
-#include "gui/models/shipped_scenarios.hpp"
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "tests/gui/program/samples.hpp"
 

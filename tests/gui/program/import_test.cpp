@@ -18,9 +18,9 @@
 #include <algorithm>
 
 #include "gui/models/config_import.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "gui/widgets/pages/document_page.hpp"
-#include "gui/widgets/pages/import_page.hpp"
+#include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"

@@ -8,7 +8,7 @@
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/report/text/stops.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 #include "sim/step/simulate/shared_links/step_network.hpp"

@@ -12,11 +12,9 @@
 
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/jobs/plan_job.hpp"
-#include "gui/models/plan_options.hpp"
-#include "gui/models/plots/plan_plot.hpp"
 #include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/plan_tables.hpp"
-#include "gui/models/tables/text.hpp"
+#include "gui/models/tables/table.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
 #include "sim/answer/report/metrics.hpp"
 #include "tests/checkout.hpp"

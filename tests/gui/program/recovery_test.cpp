@@ -1,6 +1,6 @@
 // Unsaved scenarios outlive a program that is killed, and only then.
 
-#include "gui/models/recovery.hpp"
+#include "gui/models/scenario_document.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,6 @@
 
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/pages/document_page.hpp"
-#include "gui/widgets/pages/saved_page.hpp"
 #include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"

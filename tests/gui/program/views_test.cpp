@@ -9,12 +9,12 @@
 #include <set>
 #include <utility>
 
-#include "gui/charts/chart_colors.hpp"
+#include "gui/charts/chart_parts.hpp"
 #include "gui/charts/chart_view.hpp"
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
-#include "gui/models/plots/hues.hpp"
-#include "gui/timeline/palette.hpp"
+#include "gui/models/plots/plot.hpp"
+#include "gui/timeline/raster.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "tests/gui/program/samples.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/program.hpp"

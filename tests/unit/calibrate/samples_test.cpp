@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "calibrate/samples/sample_journal.hpp"
+#include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"

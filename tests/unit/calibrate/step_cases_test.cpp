@@ -1,11 +1,10 @@
-#include "calibrate/plan/step_cases.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <map>
 #include <string>
 
+#include "calibrate/plan/sweep_cases.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"

@@ -1,4 +1,4 @@
-#include "calibrate/sweep/sweep_notes.hpp"
+#include "calibrate/sweep/sweep_runner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -61,6 +61,18 @@ TEST(Gemm, WaveRatioIsWholeWavesOverNeededTiles) {
   EXPECT_NEAR(wave_ratio(gemm(1024, 9216, 4096), h100), 3.0 * 132.0 / 288.0, 1e-12);
 }
 
+// Products of fp32 operands run without tensor cores, in tiles of at most 128 x 128: 1024 x 1024
+// has 64 of them for 108 SMs, where 32 of 256 x 128 would leave more than half of them idle.
+TEST(Gemm, WithoutTensorCoresTilesAreSmaller) {
+  const auto a100 = testing::gpu_profile("a100-sxm-80gb");
+  model::GemmOp op = gemm(1024, 1024, 4096);
+  EXPECT_DOUBLE_EQ(wave_ratio(op, a100), 2.0);
+  op.dtype = Dtype::tf32;
+  EXPECT_DOUBLE_EQ(wave_ratio(op, a100), 2.0);
+  op.dtype = Dtype::fp32;
+  EXPECT_NEAR(wave_ratio(op, a100), 108.0 / 64.0, 1e-12);
+}
+
 // 8 experts of 512 rows each: 512 tiles of 128 x 256, 5 waves of 108 SMs. When their rows differ by
 // 23 (the square root), half of the experts need one row of tiles more: 576 tiles, 6 waves. When
 // they differ by much, the last wave is half full on average.

@@ -36,17 +36,17 @@ StepKind with(const char* gpu, const char* arch, const char* model) {
 
 TEST(StepBand, WhereNothingIsAlikeTheErrorIsThatOfNewStacks) {
   const report::StepBand band = band_of({}, kAsked, 10.0);
-  EXPECT_DOUBLE_EQ(band.error, drifting(0.13));
+  EXPECT_DOUBLE_EQ(band.error, drifting(0.10));
   EXPECT_EQ(band.novelty, Novelty::stack);
-  EXPECT_DOUBLE_EQ(band.low, 10.0 * std::exp(-1.6 * drifting(0.13)));
-  EXPECT_DOUBLE_EQ(band.high, 10.0 * std::exp(1.6 * drifting(0.13)));
+  EXPECT_DOUBLE_EQ(band.low, 10.0 * std::exp(-1.6 * drifting(0.10)));
+  EXPECT_DOUBLE_EQ(band.high, 10.0 * std::exp(1.6 * drifting(0.10)));
   EXPECT_TRUE(band.nearest.empty());
 }
 
 TEST(StepBand, EachLevelIsPulledToTheWiderOne) {
   std::vector<MeasuredStep> steps = {
       measured("other-gpu", -0.04, with("h200-sxm", "hopper", "32x4096"))};
-  const double of_arch = (3.0 * 0.13 + 0.04) / 4.0;
+  const double of_arch = (3.0 * 0.10 + 0.04) / 4.0;
   EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting(of_arch));
   EXPECT_EQ(band_of(steps, kAsked).novelty, Novelty::gpu);
   steps.push_back(measured("other-model", 0.03, with("h100-sxm-80gb", "hopper", "80x8192")));
@@ -72,19 +72,19 @@ TEST(StepBand, OtherArchitecturesAndKindsOfModelsSayNothing) {
   const std::vector<MeasuredStep> steps = {
       measured("ampere", 0.01, with("a100-sxm-80gb", "ampere", "32x4096")),
       measured("mixture", 0.01, mixture)};
-  EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting(0.13));
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked).error, drifting(0.10));
 }
 
 TEST(StepBand, NoStepVouchesForItself) {
   const std::vector<MeasuredStep> steps = {measured("own", 0.0, kAsked)};
-  EXPECT_DOUBLE_EQ(band_of(steps, kAsked, 1.0, "own").error, drifting(0.13));
+  EXPECT_DOUBLE_EQ(band_of(steps, kAsked, 1.0, "own").error, drifting(0.10));
   EXPECT_TRUE(band_of(steps, kAsked, 1.0, "own").nearest.empty());
 }
 
 TEST(StepBand, SwitchesThatNobodyStatesWidenIt) {
   const PredictedStep step = {
       .kind = kAsked, .time = 1.0, .open = open_choice(seconds(1.0), seconds(2.0))};
-  EXPECT_NEAR(step_band({}, step).error, std::hypot(drifting(0.13), 12.0 / 49.0 * std::log(2.0)),
+  EXPECT_NEAR(step_band({}, step).error, std::hypot(drifting(0.10), 12.0 / 49.0 * std::log(2.0)),
               1e-12);
 }
 

@@ -28,8 +28,16 @@ std::string grouped(std::int64_t count) {
   return text;
 }
 
+// Two logs of torchtitan say by their use of memory on which other GPU they ran.
+Given gpu_of(const std::string& name) {
+  const std::string gpu = name == "torchtitan-llama3-8b-8gpu.log" ? "h200-sxm"
+                          : name == "torchtitan-ranks.log"        ? "b200-sxm"
+                                                                  : "h100-sxm-80gb";
+  return {{"cluster.gpu", gpu, "--gpu"}};
+}
+
 std::string accepted_row(const std::string& name) {
-  const Imported imported = import_named({name}, {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}});
+  const Imported imported = import_named({name}, gpu_of(name));
   EXPECT_EQ(imported.problems(), "") << name;
   const ImportResult& result = imported.result;
   std::string parameters = "-";
@@ -89,8 +97,7 @@ std::vector<Stranger> strangers() {
 }
 
 std::string stranger_row(const Stranger& stranger) {
-  const Imported imported =
-      import_texts({{stranger.name, stranger.text}}, {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}});
+  const Imported imported = import_texts({{stranger.name, stranger.text}}, gpu_of(stranger.name));
   std::string now;
   for (const AskedKey& key : imported.result.asked) {
     now += (now.empty() ? "asks for " : ", ") + key.path;
@@ -135,8 +142,8 @@ std::string page() {
       "Made by `import_config_test` from [its "
       "files](../tests/unit/import_config/configs/SOURCES.md)"
       ",\nwhich hold the facts of public configurations and logs. Each is imported with\n"
-      "`--gpu h100-sxm-80gb`. Where a file does not hold the model or the batch, a second one "
-      "does.\n"
+      "`--gpu h100-sxm-80gb`, or with the GPU that the log tells. Where a file does not hold the "
+      "model or\nthe batch, a second one does.\n"
       "\n| File | Format | Parameters | Measured step | Still to be stated |\n"
       "|---|---|---|---|---|\n";
   for (const std::string& name : config_names()) {

@@ -1,6 +1,7 @@
 // Tables of metrics as Weights & Biases, TensorBoard and others export them.
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "sim/import_config/logs/log_scan.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"

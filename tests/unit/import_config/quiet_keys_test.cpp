@@ -363,5 +363,22 @@ TEST(Swift, DegreesOfDeepspeedAreRead) {
   EXPECT_EQ(imported.value("layout.tensor"), "2");
 }
 
+TEST(Swift, NamesOfDeepspeedFilesSayWhatTheyOffload) {
+  const auto deepspeed = [](const std::string& name) {
+    return import_texts(
+        {{"config.json", config_text("llama-3.1-8b.json")},
+         {"run.sh",
+          "swift sft --model a/b --train_type full --torch_dtype bfloat16 --max_length 4096 "
+          "--per_device_train_batch_size 1 --deepspeed " +
+              name + "\n"}},
+        machines(1));
+  };
+  EXPECT_EQ(deepspeed("zero3_offload").value("layout.sharding"), "zero3");
+  EXPECT_EQ(deepspeed("zero3_offload").value("offload.parameters"), "cpu");
+  EXPECT_EQ(deepspeed("zero2_offload").value("offload.optimizer"), "cpu");
+  EXPECT_EQ(deepspeed("zero2_offload").value("offload.parameters"), "");
+  EXPECT_EQ(deepspeed("zero3").value("offload.optimizer"), "");
+}
+
 }  // namespace
 }  // namespace orrery::import_config::testing

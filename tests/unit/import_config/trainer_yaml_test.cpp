@@ -23,6 +23,51 @@ TEST(GptNeox, StatesModelBatchAndSharding) {
   EXPECT_EQ(imported.value("model.position"), "rotary");
 }
 
+// fp16 is the name of the section; its type counts (megatron/neox_arguments/arguments.py).
+TEST(GptNeox, ComputesInTheTypeOfItsSection) {
+  const std::string text =
+      "{\"pipe_parallel_size\": 1, \"num_layers\": 2, \"hidden_size\": 64, \"seq_length\": 64,\n"
+      "\"num_attention_heads\": 2, \"fp16\": {\"enabled\": true";
+  EXPECT_EQ(
+      import_texts({{"a.yml", text + ", \"type\": \"bfloat16\"}}"}}).value("precision.compute"),
+      "bf16");
+  EXPECT_EQ(import_texts({{"a.yml", text + "}}"}}).value("precision.compute"), "fp16");
+}
+
+Imported accelerated(const std::string& more) {
+  return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                       {"a.yaml",
+                        "compute_environment: LOCAL_MACHINE\nmixed_precision: bf16\n"
+                        "num_machines: 2\nnum_processes: 16\n" +
+                            more}},
+                      machines(2));
+}
+
+TEST(Accelerate, KnowsEveryStrategyByItsNameAndNumber) {
+  const auto fsdp = [](const std::string& strategy) {
+    return accelerated(
+        "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: " + strategy + "\n");
+  };
+  for (const char* half : {"HYBRID_SHARD_ZERO2", "5"}) {
+    EXPECT_EQ(fsdp(half).value("layout.sharding"), "hsdp") << half;
+    EXPECT_EQ(fsdp(half).value("overlap.fsdp.reshard"), "false") << half;
+  }
+  EXPECT_EQ(fsdp("4").value("layout.sharding"), "hsdp");
+  EXPECT_EQ(fsdp("4").value("overlap.fsdp.reshard"), "");
+  EXPECT_EQ(fsdp("3").value("layout.sharding"), "none");
+  EXPECT_NE(fsdp("SHARD_ALL").problems().find("no strategy of FSDP"), std::string::npos);
+}
+
+TEST(Accelerate, CompilesWithInductor) {
+  const auto dynamo = [](const std::string& backend) {
+    return accelerated("distributed_type: MULTI_GPU\ndynamo_config:\n  dynamo_backend: " + backend +
+                       "\n");
+  };
+  EXPECT_EQ(dynamo("INDUCTOR").value("compile"), "true");
+  EXPECT_EQ(dynamo("'NO'").value("compile"), "");
+  EXPECT_NE(dynamo("EAGER").problems().find("dynamo_backend"), std::string::npos);
+}
+
 TEST(Accelerate, StatesFsdpAndMachines) {
   const Imported imported = import_texts(
       {{"config.json", config_text("llama-3.1-8b.json")},
@@ -96,6 +141,19 @@ TEST(Axolotl, StatesTheBatchAndFsdp) {
   EXPECT_EQ(imported.value("layout.sharding"), "zero3");
   EXPECT_EQ(imported.value("offload.parameters"), "cpu");
   EXPECT_EQ(imported.effect("sample_packing"), "small");
+}
+
+TEST(Axolotl, SaysThatDocumentsWithoutPackingAreShorter) {
+  const auto packing = [](const std::string& on) {
+    return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                         {"a.yaml",
+                          "base_model: a/b\nsequence_len: 4096\nmicro_batch_size: 2\n"
+                          "bf16: true\nsample_packing: " +
+                              on + "\n"}},
+                        machines(1));
+  };
+  EXPECT_TRUE(packing("false").notes("as long as its longest document"));
+  EXPECT_FALSE(packing("true").notes("as long as its longest document"));
 }
 
 TEST(Axolotl, TrainsAdaptersOfFourBitWeights) {

@@ -94,7 +94,8 @@ TEST(TorchtitanLog, StatesModelMeshAndBatch) {
            "step:  1  loss:  4.9925  grad_norm:  2.6422  memory: 60.00GiB(63.16%)  tps: " + tps +
            "  tflops: 390.15  mfu: 39.45%\n";
   }
-  const Imported imported = import_texts({{"titan.log", log}}, kMachine);
+  const Imported imported =
+      import_texts({{"titan.log", log}}, {{"cluster.gpu", "h100-sxm-96gb-500w", "--gpu"}});
   EXPECT_EQ(imported.problems(), "");
   EXPECT_EQ(imported.result.model->parameters, 70'553'706'496);
   EXPECT_EQ(imported.value("layout.tensor"), "8");
@@ -112,12 +113,13 @@ TEST(TorchtitanLog, StatesModelMeshAndBatch) {
 // Since 2026 recomputation has other names; what a selective one recomputes is never printed.
 TEST(TorchtitanLog, SaysWhatItDoesNotKnow) {
   const std::string log = config_text("torchtitan-llama3-8b-8gpu.log");
-  const auto with = [&log](const std::string& old, const std::string& now) {
+  const Given given = {{"cluster.gpu", "h200-sxm", "--gpu"}};
+  const auto with = [&](const std::string& old, const std::string& now) {
     std::string text = log;
     text.replace(text.find(old), old.size(), now);
-    return import_texts({{"a.log", text}}, kMachine);
+    return import_texts({{"a.log", text}}, given);
   };
-  EXPECT_TRUE(import_texts({{"a.log", log}}, kMachine).asks("recompute"));
+  EXPECT_TRUE(import_texts({{"a.log", log}}, given).asks("recompute"));
   EXPECT_TRUE(with("Applied selective", "Applied SelectiveAC").asks("recompute"));
   EXPECT_EQ(with("Applied selective", "Applied FullAC").value("recompute"), "full");
   EXPECT_TRUE(with("Applied selective", "Applied MemoryBudgetAC").asks("recompute"));

@@ -9,7 +9,7 @@
 
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/device/random.hpp"
-#include "kernels/reference/attention.hpp"
+#include "kernels/reference/operations.hpp"
 #include "kernels/reference/number_format.hpp"
 
 namespace orrery::kernels {

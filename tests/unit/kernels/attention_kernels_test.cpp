@@ -10,7 +10,7 @@
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/attention/attention_kernels.cuh"
 #include "kernels/device/random.hpp"
-#include "kernels/reference/attention.hpp"
+#include "kernels/reference/operations.hpp"
 
 namespace orrery::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/reference/attention.hpp"
+#include "kernels/reference/operations.hpp"
 #include "tests/unit/kernels/finite_difference.hpp"
 
 namespace orrery::kernels::reference {

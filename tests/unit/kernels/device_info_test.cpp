@@ -5,7 +5,6 @@
 
 #include "kernels/device/runnable.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/device/status.hpp"
 #include "sim/base/error.hpp"
 #include "tests/unit/kernels/has_gpu.hpp"
 

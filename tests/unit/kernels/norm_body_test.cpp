@@ -8,7 +8,6 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/own/cross_entropy_body.hpp"
 #include "kernels/reference/number_format.hpp"
 #include "kernels/reference/operations.hpp"
 #include "tests/unit/kernels/host_team.hpp"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/nvml/nvml_library.hpp"
 
 namespace orrery::kernels {
 namespace {

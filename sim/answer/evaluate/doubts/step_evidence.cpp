@@ -211,7 +211,7 @@ report::StepBand step_band(const std::vector<MeasuredStep>& evidence,
   constexpr double kDenseDrift = 0.03;
   constexpr double kMixtureDrift = 0.06;
   const StepKind& kind = predicted.kind;
-  constexpr double kNothingAlike = 0.13;
+  constexpr double kNothingAlike = 0.10;
   constexpr double kArchWeight = 3.0;
   constexpr double kGpuWeight = 4.0;
   Groups other_gpus;

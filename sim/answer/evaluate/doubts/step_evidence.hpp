@@ -5,7 +5,7 @@
 //
 //   e(i) = ln(predicted i / measured i)          a(S) = sum over S of the mean |e| of a group
 //
-//   b0 = 0.13                                    nothing alike was measured
+//   b0 = 0.10                                    nothing alike was measured
 //   b1 = (3 b0 + a(A)) / (3 + n(A))              A: the stack on other GPUs of the architecture
 //   b2 = (4 b1 + a(G)) / (4 + n(G))              G: the stack on this GPU, other models
 //   b3 = (b2 + sum of |e| of R) / (1 + n(R))     R: the stack, this GPU, this model
@@ -16,7 +16,8 @@
 // group is one model on one GPU, so that a model measured fifty times weighs as one measured once.
 // Each level is pulled to the wider one: few measured steps say little. b0, the weights 3, 4, 1 and
 // the factor 1.6 of the band were chosen by the interval score on 821 measured steps, of which a
-// third or a whole source was left out at a time (docs/generalisation.md). r is what equal recipes
+// third or a whole source was left out at a time; b0 again, by whole sources, on 862
+// (docs/generalisation.md). r is what equal recipes
 // move by where nothing else is new: over one to three releases of Megatron-Bridge's performance
 // pages dense models by 1.9 to 4.2 % in the median, 2 % times the root of the releases apart, of
 // which a scenario leaves two or so open; mixtures by 1.5 to 5.7 % with a tail of 25 %; between

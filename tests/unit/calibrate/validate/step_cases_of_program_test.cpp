@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "calibrate/plan/step_cases.hpp"
+#include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/validate/step_program.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/load.hpp"
