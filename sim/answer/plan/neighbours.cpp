@@ -29,13 +29,12 @@ double per_sequence(double step_time, const Candidate& candidate) {
   return step_time / static_cast<double>(candidate.global_batch);
 }
 
-std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss,
-                                             const std::vector<Candidate>& layouts,
+std::optional<Neighbour::Remedy> find_remedy(const Candidate& miss, const Space& space,
                                              const Workbench& bench, Estimator& estimator,
                                              const Finalist& winner, const std::stop_token& stop) {
   std::optional<Neighbour::Remedy> best;
   std::size_t tried = 0;
-  for (const Candidate& candidate : layouts) {
+  for (const Candidate& candidate : layouts_near(miss, space, bench)) {
     const auto change = single_difference(miss, candidate, bench);
     if (!change || ++tried > kMostTrials) {
       continue;
@@ -110,11 +109,11 @@ std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster, const Spac
                                         const std::stop_token& stop) {
   const Candidate& own = winner.proposal.candidate;
   std::vector<std::pair<Trait, Candidate>> near;
-  for_each_layout(of_cluster(space, cluster), bench, [&](const Candidate& candidate) {
+  for (const Candidate& candidate : layouts_near(own, of_cluster(space, cluster), bench)) {
     if (const auto change = single_difference(own, candidate, bench)) {
       near.emplace_back(*change, candidate);
     }
-  });
+  }
   keep_adjacent(winner.proposal.traits, near);
   Estimator estimator(bench);
   const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)), own);
@@ -151,7 +150,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster, const Space
   if (cluster.found.misses.empty() || most == 0) {
     return neighbours;
   }
-  const std::vector<Candidate> all = layouts(of_cluster(space, cluster), bench);
+  const Space here = of_cluster(space, cluster);
   Estimator estimator(bench);
   const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)),
                                    winner.proposal.candidate);
@@ -166,7 +165,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster, const Space
         in_bytes(bench.machines[miss.candidate.gpu].headroom) - in_bytes(miss.estimate.headroom);
     neighbour.stage = miss.estimate.worst_stage;
     neighbour.gain = 1.0 - per_sequence(neighbour.step_time, miss.candidate) / best;
-    neighbour.remedy = find_remedy(miss.candidate, all, bench, estimator, winner, stop);
+    neighbour.remedy = find_remedy(miss.candidate, here, bench, estimator, winner, stop);
     neighbours.push_back(std::move(neighbour));
   }
   return neighbours;

@@ -1,7 +1,6 @@
-#include "calibrate/import/import_report.hpp"
-
 #include <gtest/gtest.h>
 
+#include "calibrate/import/import_report.hpp"
 #include "tests/cli/cli_fixture.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 

@@ -1,7 +1,5 @@
 // Unsaved scenarios outlive a program that is killed, and only then.
 
-#include "gui/models/scenario_document.hpp"
-
 #include <gtest/gtest.h>
 
 #include <QDir>
@@ -10,6 +8,7 @@
 #include <QToolBar>
 #include <csignal>
 
+#include "gui/models/scenario_document.hpp"
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "tests/gui/program/samples.hpp"

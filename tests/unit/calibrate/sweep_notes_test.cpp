@@ -1,6 +1,6 @@
-#include "calibrate/sweep/sweep_runner.hpp"
-
 #include <gtest/gtest.h>
+
+#include "calibrate/sweep/sweep_runner.hpp"
 
 namespace orrery::calibrate {
 

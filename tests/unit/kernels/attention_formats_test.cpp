@@ -9,8 +9,8 @@
 
 #include "kernels/attention/attention_case.hpp"
 #include "kernels/device/random.hpp"
-#include "kernels/reference/operations.hpp"
 #include "kernels/reference/number_format.hpp"
+#include "kernels/reference/operations.hpp"
 
 namespace orrery::kernels {
 namespace {

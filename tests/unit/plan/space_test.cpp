@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <variant>
 
@@ -158,6 +160,26 @@ TEST(Space, OfAutomaticAxesHoldsTheScenario) {
     const auto own = candidate_of(bench.bench.base, bench.bench);
     EXPECT_NE(std::find(all.begin(), all.end(), *own), all.end());
     EXPECT_GE(bench.space.grid(), static_cast<double>(all.size()));
+  }
+}
+
+template <typename Counts>
+std::vector<Candidate> those_of(const std::vector<Candidate>& all, Counts counts) {
+  std::vector<Candidate> some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some), counts);
+  return some;
+}
+
+TEST(Space, NearALayoutHasThoseThatDifferInOneAxis) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    const Bench bench = make_bench(text);
+    const auto all = layouts(bench.space, bench.bench);
+    for (std::size_t i = 0; i < all.size(); i += 1 + all.size() / 20) {
+      const auto near = those_of(all, [&own = all[i]](const Candidate& one) {
+        return one == own || difference(own, one).axes <= 1;
+      });
+      EXPECT_EQ(layouts_near(all[i], bench.space, bench.bench), near) << tag(all[i], bench.bench);
+    }
   }
 }
 

@@ -1,17 +1,18 @@
 #include "sim/answer/plan/search/first_answer.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
-#include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "sim/base/random.hpp"
+
 namespace orrery::plan {
 
 namespace {
-
-using Indices = std::vector<std::size_t>;
 
 // What makes one layout better than another.
 struct Merit {
@@ -38,145 +39,152 @@ bool is_as_published(Candidate candidate, const Candidate& known) {
 
 class Climber {
  public:
-  Climber(const std::vector<Candidate>& candidates, const Scoring& scoring, SharedWork& work)
-      : candidates_(candidates), scoring_(scoring), work_(work) {}
+  Climber(const Space& space, const Scoring& scoring, SharedWork& work)
+      : space_(space), scoring_(scoring), work_(work) {}
 
-  std::vector<Estimated> run() {
+  std::vector<Ranked> run() {
     estimate(promising(sample(), kFromSample));
-    for (const std::size_t start : starts()) {
+    for (const Ranked& start : starts()) {
       climb(start);
     }
-    std::vector<Estimated> all;
-    for (auto& [index, ranked] : known_) {
-      all.push_back({index, std::move(ranked)});
-    }
-    return all;
+    return std::move(known_);
   }
 
  private:
-  static constexpr std::size_t kSample = 1024;
-  static constexpr std::size_t kFromSample = 64;
+  static constexpr std::uint32_t kSample = 256;
+  static constexpr std::size_t kFromSample = 32;
   static constexpr std::size_t kFromNeighbours = 16;
   static constexpr int kMostMoves = 16;
 
-  [[nodiscard]] Indices sample() const {
-    Indices indices;
-    const std::size_t all = candidates_.size();
-    for (std::size_t i = 0; i < std::min(kSample, all); ++i) {
-      indices.push_back(i * all / std::min(kSample, all));
+  // From all over the space, as sweeps choose points at random.
+  [[nodiscard]] std::vector<Candidate> sample() const {
+    std::vector<Candidate> sample;
+    for (std::uint32_t i = 0; i < kSample; ++i) {
+      RandomStream stream(0, i, Purpose::sweep_point);
+      const auto one = some_layout(space_, scoring_.bench, [&stream](std::size_t values) {
+        return static_cast<std::size_t>(stream.uniform01() * static_cast<double>(values));
+      });
+      if (one && std::find(sample.begin(), sample.end(), *one) == sample.end()) {
+        sample.push_back(*one);
+      }
     }
-    return indices;
+    return sample;
   }
 
-  // Of those the `most` that may be the best by their bounds, in the order of the space.
-  Indices promising(const Indices& indices, std::size_t most) {
-    const auto bounds = work_.share<Bound>(indices.size(), {},
+  // Of those the `most` that may be the best by their bounds, in the same order.
+  std::vector<Candidate> promising(const std::vector<Candidate>& layouts, std::size_t most) {
+    const auto bounds = work_.share<Bound>(layouts.size(), {},
                                            [&](Estimator& estimator, std::size_t i, Bound* bound) {
-                                             *bound = estimator.bound(candidates_[indices[i]]);
+                                             *bound = estimator.bound(layouts[i]);
                                            });
     std::vector<std::pair<Merit, std::size_t>> merits;
-    for (std::size_t i = 0; i < indices.size(); ++i) {
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
       const Bound& bound = bounds.results[i];
       const bool fits = bound.verdict == Verdict::fits || bound.undecided;
       if (fits || bound.verdict == Verdict::over_memory) {
-        Ranked least{candidates_[indices[i]], {}};
+        Ranked least{layouts[i], {}};
         least.estimate.step_time = bound.least;
-        merits.emplace_back(Merit{fits, scoring_.score(least), bound.headroom}, indices[i]);
+        merits.emplace_back(Merit{fits, scoring_.score(least), bound.headroom}, i);
       }
     }
     std::stable_sort(merits.begin(), merits.end(),
                      [](const auto& a, const auto& b) { return b.first < a.first; });
     merits.resize(std::min(merits.size(), most));
-    Indices chosen;
+    std::sort(merits.begin(), merits.end(),
+              [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::vector<Candidate> chosen;
     for (const auto& [merit, index] : merits) {
-      chosen.push_back(index);
+      chosen.push_back(layouts[index]);
     }
-    std::sort(chosen.begin(), chosen.end());
     return chosen;
   }
 
-  void estimate(Indices indices) {
-    std::erase_if(indices, [this](std::size_t index) { return known_.contains(index); });
-    for (Estimated& one : estimate_layouts(indices, candidates_, scoring_, work_)) {
-      known_.emplace(one.index, std::move(one.ranked));
+  void estimate(std::vector<Candidate> layouts) {
+    std::erase_if(layouts, [this](const Candidate& one) { return find(one) != nullptr; });
+    std::vector<std::size_t> all(layouts.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    for (Estimated& one : estimate_layouts(std::move(all), layouts, scoring_, work_)) {
+      known_.push_back(std::move(one.ranked));
     }
   }
 
-  [[nodiscard]] Merit merit(std::size_t index) const {
-    const auto known = known_.find(index);
-    if (known == known_.end()) {
-      return {};
-    }
-    const Ranked& ranked = known->second;
+  [[nodiscard]] const Ranked* find(const Candidate& layout) const {
+    const auto known = std::find_if(known_.begin(), known_.end(), [&layout](const Ranked& one) {
+      return one.candidate == layout;
+    });
+    return known != known_.end() ? &*known : nullptr;
+  }
+
+  [[nodiscard]] static Merit merit(const Ranked& ranked) {
     return {ranked.estimate.verdict == Verdict::fits, ranked.score, ranked.estimate.headroom};
   }
 
-  // Of the sample, among those that `counts`.
+  // Of the known ones, among those that `counts`.
   template <typename Counts>
-  [[nodiscard]] std::optional<std::size_t> best(Counts counts) const {
-    std::optional<std::size_t> best;
-    for (const auto& [index, ranked] : known_) {
-      if (counts(ranked.candidate) && (!best || merit(*best) < merit(index))) {
-        best = index;
+  [[nodiscard]] std::optional<Ranked> best(Counts counts) const {
+    std::optional<Ranked> best;
+    for (const Ranked& ranked : known_) {
+      if (counts(ranked.candidate) && (!best || merit(*best) < merit(ranked))) {
+        best = ranked;
       }
     }
     return best;
   }
 
-  Indices starts() {
-    Indices starts;
-    const auto add = [&starts](const std::optional<std::size_t>& index) {
-      if (index && std::find(starts.begin(), starts.end(), *index) == starts.end()) {
-        starts.push_back(*index);
+  // The published layout and the stated one, the best of the sample and the best of another shape.
+  std::vector<Ranked> starts() {
+    std::vector<Ranked> starts;
+    const auto add = [&starts](const Ranked* start) {
+      if (start != nullptr && std::none_of(starts.begin(), starts.end(), [&](const Ranked& known) {
+            return known.candidate == start->candidate;
+          })) {
+        starts.push_back(*start);
       }
     };
     const auto first = best([](const Candidate&) { return true; });
     const Workbench& bench = scoring_.bench;
-    for (const auto& known : {published_candidate(bench), candidate_of(bench.base, bench)}) {
-      const auto at = std::find_if(candidates_.begin(), candidates_.end(),
-                                   [&known](const Candidate& candidate) {
-                                     return known && is_as_published(candidate, *known);
-                                   });
-      if (at != candidates_.end()) {
-        add(static_cast<std::size_t>(at - candidates_.begin()));
-        estimate(starts);
+    for (const auto& stated : {published_candidate(bench), candidate_of(bench.base, bench)}) {
+      const auto near = stated ? layouts_near(*stated, space_, bench) : std::vector<Candidate>();
+      const auto at = std::find_if(near.begin(), near.end(), [&stated](const Candidate& one) {
+        return is_as_published(one, *stated);
+      });
+      if (at != near.end()) {
+        estimate({*at});
+        add(find(*at));
       }
     }
     if (first) {
-      const Candidate& shape = candidates_[*first];
-      add(first);
-      add(best([&shape](const Candidate& other) {
-        return other.tensor != shape.tensor && other.pipeline != shape.pipeline;
-      }));
+      add(&*first);
+      const auto other = best([&shape = first->candidate](const Candidate& one) {
+        return one.tensor != shape.tensor && one.pipeline != shape.pipeline;
+      });
+      add(other ? &*other : nullptr);
     }
     return starts;
   }
 
-  void climb(std::size_t from) {
+  void climb(Ranked from) {
     for (int move = 0; move < kMostMoves; ++move) {
-      Indices near;
-      for (std::size_t i = 0; i < candidates_.size(); ++i) {
-        if (!only_difference(candidates_[from], candidates_[i]).empty()) {
-          near.push_back(i);
-        }
-      }
+      std::vector<Candidate> near = layouts_near(from.candidate, space_, scoring_.bench);
+      std::erase(near, from.candidate);
       near = promising(near, kFromNeighbours);
       estimate(near);
-      std::size_t better = from;
-      for (const std::size_t index : near) {
-        better = merit(better) < merit(index) ? index : better;
+      Ranked better = from;
+      for (const Candidate& one : near) {
+        const Ranked* known = find(one);
+        better = known != nullptr && merit(better) < merit(*known) ? *known : better;
       }
-      if (better == from) {
+      if (better.candidate == from.candidate) {
         return;
       }
       from = better;
     }
   }
 
-  const std::vector<Candidate>& candidates_;
+  const Space& space_;
   const Scoring& scoring_;
   SharedWork& work_;
-  std::map<std::size_t, Ranked> known_;
+  std::vector<Ranked> known_;
 };
 
 }  // namespace
@@ -208,10 +216,9 @@ std::vector<Estimated> estimate_layouts(std::vector<std::size_t> indices,
   return done;
 }
 
-std::vector<Estimated> first_answer(const std::vector<Candidate>& candidates,
-                                    const Scoring& scoring, SharedWork& work) {
+std::vector<Ranked> first_answer(const Space& space, const Scoring& scoring, SharedWork& work) {
   work.heed_stops(false);
-  std::vector<Estimated> found = Climber(candidates, scoring, work).run();
+  std::vector<Ranked> found = Climber(space, scoring, work).run();
   work.heed_stops(true);
   return found;
 }

@@ -29,8 +29,8 @@ struct Estimated {
                                                       const std::vector<Candidate>& candidates,
                                                       const Scoring& scoring, SharedWork& work);
 
-// All that was estimated, also what does not fit.
-[[nodiscard]] std::vector<Estimated> first_answer(const std::vector<Candidate>& candidates,
-                                                  const Scoring& scoring, SharedWork& work);
+// All that was estimated, also what does not fit. It needs no list of the space.
+[[nodiscard]] std::vector<Ranked> first_answer(const Space& space, const Scoring& scoring,
+                                               SharedWork& work);
 
 }  // namespace orrery::plan

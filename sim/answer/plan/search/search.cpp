@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -27,14 +26,14 @@ class Searcher {
       : bench_(bench),
         options_(options),
         scoring_{bench, spec, options},
-        candidates_(layouts(space, bench)),
-        work_(bench, options, fmt::format("{} {} layouts", bench.base.sha256, candidates_.size())) {
+        space_(space),
+        work_(bench, options, fmt::format("{} {} combinations", bench.base.sha256, space.grid())) {
     result_.counts.grid = space.grid();
-    result_.counts.layouts = static_cast<std::int64_t>(candidates_.size());
   }
 
   SearchResult run() {
     if (!options_.prune) {
+      list();
       estimate_all();
     } else if (search_families()) {
       const auto winner = std::min_element(
@@ -51,32 +50,46 @@ class Searcher {
  private:
   using Indices = std::vector<std::size_t>;
 
+  // All layouts. False after a stop request, which members of a team heed later: they all have to
+  // know the same ones.
+  bool list() {
+    const bool alone = options_.team == nullptr || options_.team->members() == 1;
+    const std::stop_token stop = alone ? options_.stop : std::stop_token();
+    candidates_ = layouts(space_, bench_, stop);
+    result_.counts.layouts = static_cast<std::int64_t>(candidates_.size());
+    return !stop.stop_requested();
+  }
+
   // False after a stop request.
   bool search_families() {
-    std::vector<Estimated> first = first_answer(candidates_, scoring_, work_);
-    if (bound_clans()) {
+    std::vector<Ranked> first = first_answer(space_, scoring_, work_);
+    result_.complete = list() && bound_clans();
+    if (result_.complete) {
       for (auto& [key, members] : groups()) {
         search_group(members);
       }
+      result_.complete = !work_.stopped();
     }
-    result_.complete = !work_.stopped();
     if (!result_.complete) {
       add(std::move(first));
     }
     return result_.complete;
   }
 
-  // What the search itself has not come to.
-  void add(std::vector<Estimated> first) {
-    std::set<std::size_t> known;
-    for (const auto* list : {&fitting_, &misses_}) {
-      for (const Estimated& one : *list) {
-        known.insert(one.index);
+  // What the search itself has not come to, behind what it has.
+  void add(std::vector<Ranked> first) {
+    std::vector<Estimated> more;
+    for (Ranked& ranked : first) {
+      const auto is_it = [&ranked](const Estimated& one) {
+        return one.ranked.candidate == ranked.candidate;
+      };
+      if (std::none_of(fitting_.begin(), fitting_.end(), is_it) &&
+          std::none_of(misses_.begin(), misses_.end(), is_it)) {
+        more.push_back({candidates_.size() + more.size(), std::move(ranked)});
       }
     }
-    std::erase_if(first, [&known](const Estimated& one) { return known.contains(one.index); });
     const SearchCounts counts = result_.counts;
-    take(std::move(first));
+    take(std::move(more));
     // Of layouts that were bounded as well the search has counted the fates.
     const std::int64_t estimated = result_.counts.estimated;
     const std::int64_t fits = result_.counts.fits;
@@ -114,7 +127,7 @@ class Searcher {
   bool bound_clans() {
     const auto none = recomputes_nothing();
     clans_ = clans(candidates_, none);
-    const std::vector<std::size_t> order = scattered(clans_.size());
+    const std::vector<std::size_t> order = scattered(by_shape());
     const auto found = work_.share<SimTime>(
         clans_.size(), {},
         [&](Estimator& estimator, std::size_t i, SimTime* least) {
@@ -149,18 +162,33 @@ class Searcher {
     return std::nullopt;
   }
 
-  // Blocks of neighbours, which share passes, from all over the space: a search that is stopped has
-  // seen something of every depth of pipeline.
-  static std::vector<std::size_t> scattered(std::size_t items) {
+  // Clans of one shape of the passes side by side, whatever their pipeline: their costs are the
+  // same, and an estimator keeps those of few shapes.
+  [[nodiscard]] std::vector<std::size_t> by_shape() const {
+    std::vector<std::size_t> order(clans_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto shape_of = [this](std::size_t clan) {
+      const Candidate& one = candidates_[clans_[clan].first];
+      return std::tuple(one.gpu, one.tensor, one.context, one.expert, one.expert_tensor,
+                        one.dispatcher, one.sequence_parallel, one.micro, one.hides_exchange);
+    };
+    std::stable_sort(order.begin(), order.end(), [&shape_of](std::size_t a, std::size_t b) {
+      return shape_of(a) < shape_of(b);
+    });
+    return order;
+  }
+
+  // Blocks of neighbours from all over the list: a search that is stopped has seen something of
+  // every shape.
+  static std::vector<std::size_t> scattered(const std::vector<std::size_t>& items) {
     constexpr std::size_t kBlock = 256;
     constexpr std::size_t kStride = 4099;  // a prime: every block once
-    const std::size_t whole = items / kBlock;
-    std::vector<std::size_t> order(items);
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t whole = items.size() / kBlock;
+    std::vector<std::size_t> order = items;
     for (std::size_t block = 0; whole % kStride != 0 && block < whole; ++block) {
-      const std::size_t from = block * kStride % whole * kBlock;
-      std::iota(order.begin() + static_cast<std::ptrdiff_t>(block * kBlock),
-                order.begin() + static_cast<std::ptrdiff_t>((block + 1) * kBlock), from);
+      const auto from = static_cast<std::ptrdiff_t>(block * kStride % whole * kBlock);
+      std::copy_n(items.begin() + from, kBlock,
+                  order.begin() + static_cast<std::ptrdiff_t>(block * kBlock));
     }
     return order;
   }
@@ -445,6 +473,7 @@ class Searcher {
   const Workbench& bench_;
   const SearchOptions& options_;
   Scoring scoring_;
+  const Space& space_;
   std::vector<Candidate> candidates_;
   SharedWork work_;
   std::vector<Family> clans_;

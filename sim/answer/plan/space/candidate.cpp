@@ -204,10 +204,8 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const Workbench&
                                       [&again](const auto& known) { return known.spec == again; });
   const step::OffloadSpec& away = scenario.step.offload;
   const auto offload =
-      std::find_if(bench.offloads.begin(), bench.offloads.end(), [&away](const auto& known) {
-        return known.spec.optimizer == away.optimizer && known.spec.parameters == away.parameters &&
-               known.spec.activations == away.activations && known.spec.modules == away.modules;
-      });
+      std::find_if(bench.offloads.begin(), bench.offloads.end(),
+                   [&away](const auto& known) { return same_offload(known.spec, away); });
   if (machine == bench.machines.end() || recompute == bench.recomputes.end() ||
       offload == bench.offloads.end() || gpus % replica != 0) {
     return std::nullopt;
@@ -288,40 +286,51 @@ std::string tag(const Candidate& candidate, const Workbench& bench) {
   return text;
 }
 
-std::string_view only_difference(const Candidate& one, const Candidate& other) {
-  const bool same_cluster =
-      one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
-  if (!same_cluster) {
-    return {};
-  }
-  int differences = 0;
-  std::string_view name;
-  const auto note = [&differences, &name](bool differs, std::string_view trait) {
-    differences += differs ? 1 : 0;
-    name = differs ? trait : name;
+Difference difference(const Candidate& one, const Candidate& other, Axis last) {
+  Difference found;
+  const auto note = [&found, last](Axis axis, bool differs, std::string_view trait) {
+    if (axis <= last && differs) {
+      ++found.axes;
+      found.name = trait;
+    }
   };
   const bool depth = one.pipeline != other.pipeline;
   const bool width = one.tensor != other.tensor;
   const bool chunks = one.virtual_stages != other.virtual_stages;
   const bool same_group = one.data == other.data && one.context == other.context;
-  note(depth, "pp");
-  note(width, "tp");
-  note(!width && one.sequence_parallel != other.sequence_parallel, "sp");
-  note(one.context != other.context, "cp");
-  note(one.expert != other.expert || (!width && one.expert_tensor != other.expert_tensor), "ep");
+  note(Axis::gpu, one.gpu != other.gpu, "gpu");
+  note(Axis::nodes, one.nodes != other.nodes, "nodes");
+  note(Axis::global_batch, one.global_batch != other.global_batch, "batch");
+  note(Axis::pipeline, depth, "pp");
+  note(Axis::tensor, width, "tp");
+  note(Axis::sequence_parallel, !width && one.sequence_parallel != other.sequence_parallel, "sp");
+  note(Axis::context, one.context != other.context, "cp");
+  const bool experts = one.expert != other.expert;
+  note(Axis::expert, experts, "ep");
+  note(Axis::expert_tensor, !experts && !width && one.expert_tensor != other.expert_tensor, "ep");
   const bool exchanges = one.expert > 1 && other.expert > 1;
-  note(exchanges && one.dispatcher != other.dispatcher, "exchange");
-  note(exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
+  note(Axis::expert_dispatcher, exchanges && one.dispatcher != other.dispatcher, "exchange");
+  note(Axis::expert_overlap,
+       exchanges && one.schedule == other.schedule && one.hides_exchange != other.hides_exchange,
        "hidden");
-  note(one.micro != other.micro, "micro");
-  note(one.recompute != other.recompute, "recompute");
-  note(one.offload != other.offload, "offload");
-  note(one.sharding != other.sharding, "sharding");
-  note(one.sharding == other.sharding && same_group && one.shard_group != other.shard_group,
+  note(Axis::micro, one.micro != other.micro, "micro");
+  note(Axis::recompute, one.recompute != other.recompute, "recompute");
+  note(Axis::offload, one.offload != other.offload, "offload");
+  note(Axis::sharding, one.sharding != other.sharding, "sharding");
+  note(Axis::shard_group,
+       one.sharding == other.sharding && same_group && one.shard_group != other.shard_group,
        "group");
   // Chunks and schedule follow the depth; alone they are an axis of their own.
-  note(!depth && (chunks || one.schedule != other.schedule), chunks ? "vpp" : "schedule");
-  return differences == 1 ? name : std::string_view();
+  note(Axis::virtual_stages, !depth && (chunks || one.schedule != other.schedule),
+       chunks ? "vpp" : "schedule");
+  return found;
+}
+
+std::string_view only_difference(const Candidate& one, const Candidate& other) {
+  const bool same_cluster =
+      one.gpu == other.gpu && one.nodes == other.nodes && one.global_batch == other.global_batch;
+  const Difference found = difference(one, other);
+  return same_cluster && found.axes == 1 ? found.name : std::string_view();
 }
 
 }  // namespace orrery::plan

@@ -88,6 +88,16 @@ void apply(const Candidate& candidate, const Workbench& bench, scenario::Scenari
 
 [[nodiscard]] std::string tag(const Candidate& candidate, const Workbench& bench);
 
+// The axes in which two candidates differ, of those up to `last`, and the name of one of them. What
+// follows from another axis is none of its own.
+struct Difference {
+  int axes = 0;
+  std::string_view name = {};
+};
+
+[[nodiscard]] Difference difference(const Candidate& one, const Candidate& other,
+                                    Axis last = Axis::offload);
+
 // The name of the only axis in which two candidates of one cluster differ; empty without one.
 [[nodiscard]] std::string_view only_difference(const Candidate& one, const Candidate& other);
 

@@ -45,13 +45,15 @@ std::int64_t Rules::gpus(const Candidate& candidate) const { return gpus_of(cand
 
 bool Rules::automatic(Axis axis) const { return space_.automatic[static_cast<std::size_t>(axis)]; }
 
-void Rules::values(Axis axis, const Candidate& so_far, AxisValues& out) const {
+const AxisValues& Rules::values(Axis axis, const Candidate& so_far, AxisValues& own) const {
   const AxisValues& all = space_[axis];
-  out = all;
   // Every part of the group that shares more than nothing and less than all.
-  if (axis == Axis::shard_group && so_far.sharding == Sharding::hsdp && all == AxisValues{0}) {
-    add_parts(whole_group(so_far), out);
+  if (axis == Axis::shard_group && so_far.sharding == Sharding::hsdp && all.size() == 1 &&
+      all.front() == 0) {
+    add_parts(whole_group(so_far), own);
+    return own;
   }
+  return all;
 }
 
 bool Rules::set(Axis axis, std::int64_t value, Candidate& candidate) const {

@@ -22,8 +22,8 @@ class Rules {
  public:
   Rules(const Space& space, const Workbench& bench);
 
-  // The values to try on the axis.
-  void values(Axis axis, const Candidate& so_far, AxisValues& out) const;
+  // The values to try on the axis; `own` holds those that follow from the axes before it.
+  [[nodiscard]] const AxisValues& values(Axis axis, const Candidate& so_far, AxisValues& own) const;
 
   // Takes the value; false when no valid layout has it.
   [[nodiscard]] bool set(Axis axis, std::int64_t value, Candidate& candidate) const;

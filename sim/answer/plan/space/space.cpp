@@ -319,33 +319,61 @@ class Values {
 // the axes before them are known.
 class Walk {
  public:
+  // Whether to look below a value that the rules take.
+  using Below = std::function<bool(Axis axis, const Candidate& candidate)>;
+
   Walk(const Space& space, const Workbench& bench, const LayoutVisitor& visit)
       : rules_(space, bench), visit_(visit) {}
 
-  void run() { descend(0); }
+  void run(const std::stop_token& stop) {
+    stop_ = stop;
+    descend(0);
+  }
+
+  // Only where `goes_on`.
+  void run(const Below& goes_on) {
+    goes_on_ = &goes_on;
+    descend(0);
+  }
+
+  // The first one only, from values that `choose` names.
+  void run(const std::function<std::size_t(std::size_t)>& choose) {
+    choose_ = &choose;
+    descend(0);
+  }
 
  private:
-  void descend(std::size_t axis) {
+  // True at the end of the walk.
+  bool descend(std::size_t axis) {
     if (axis == kAxes) {
       visit_(candidate_);
-      return;
+      return choose_ != nullptr;
     }
-    // Values that follow from others are made for each combination.
-    AxisValues& values = scratch_[axis];
-    rules_.values(static_cast<Axis>(axis), candidate_, values);
-    for (const auto value : values) {
-      const Candidate before = candidate_;
-      if (rules_.set(static_cast<Axis>(axis), value, candidate_)) {
-        descend(axis + 1);
+    if (axis == static_cast<std::size_t>(Axis::micro) && stop_.stop_requested()) {
+      return true;
+    }
+    const AxisValues& values = rules_.values(static_cast<Axis>(axis), candidate_, scratch_[axis]);
+    const std::size_t first = choose_ != nullptr && !values.empty() ? (*choose_)(values.size()) : 0;
+    const Candidate before = candidate_;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::int64_t value = values[(first + i) % values.size()];
+      const bool goes = rules_.set(static_cast<Axis>(axis), value, candidate_) &&
+                        (goes_on_ == nullptr || (*goes_on_)(static_cast<Axis>(axis), candidate_));
+      if (goes && descend(axis + 1)) {
+        return true;
       }
       candidate_ = before;
     }
+    return false;
   }
 
   Rules rules_;
   const LayoutVisitor& visit_;
+  const Below* goes_on_ = nullptr;
+  const std::function<std::size_t(std::size_t)>* choose_ = nullptr;
+  std::stop_token stop_;
   Candidate candidate_;
-  std::array<AxisValues, kAxes> scratch_;
+  std::array<AxisValues, kAxes> scratch_;  // of values that follow from others
 };
 
 }  // namespace
@@ -363,14 +391,35 @@ std::optional<Space> make_space(const Workbench& bench, const PlanSpec& spec,
   return Values(bench, spec, diagnostics).make();
 }
 
-void for_each_layout(const Space& space, const Workbench& bench, const LayoutVisitor& visit) {
-  Walk(space, bench, visit).run();
+void for_each_layout(const Space& space, const Workbench& bench, const LayoutVisitor& visit,
+                     const std::stop_token& stop) {
+  Walk(space, bench, visit).run(stop);
 }
 
-std::vector<Candidate> layouts(const Space& space, const Workbench& bench) {
+std::vector<Candidate> layouts(const Space& space, const Workbench& bench,
+                               const std::stop_token& stop) {
   std::vector<Candidate> all;
-  for_each_layout(space, bench, [&all](const Candidate& candidate) { all.push_back(candidate); });
+  for_each_layout(
+      space, bench, [&all](const Candidate& candidate) { all.push_back(candidate); }, stop);
   return all;
+}
+
+std::vector<Candidate> layouts_near(const Candidate& own, const Space& space,
+                                    const Workbench& bench) {
+  std::vector<Candidate> near;
+  const LayoutVisitor visit = [&near](const Candidate& one) { near.push_back(one); };
+  Walk(space, bench, visit).run([&own](Axis axis, const Candidate& so_far) {
+    return difference(own, so_far, axis).axes <= 1;
+  });
+  return near;
+}
+
+std::optional<Candidate> some_layout(const Space& space, const Workbench& bench,
+                                     const std::function<std::size_t(std::size_t)>& choose) {
+  std::optional<Candidate> found;
+  const LayoutVisitor visit = [&found](const Candidate& one) { found = one; };
+  Walk(space, bench, visit).run(choose);
+  return found;
 }
 
 bool allows(const Space& space, const Candidate& candidate) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,22 @@ struct Space {
 
 using LayoutVisitor = std::function<void(const Candidate&)>;
 
-// All layouts, in order.
-void for_each_layout(const Space& space, const Workbench& bench, const LayoutVisitor& visit);
-[[nodiscard]] std::vector<Candidate> layouts(const Space& space, const Workbench& bench);
+// All layouts, in order; after a stop request those before it.
+void for_each_layout(const Space& space, const Workbench& bench, const LayoutVisitor& visit,
+                     const std::stop_token& stop = {});
+[[nodiscard]] std::vector<Candidate> layouts(const Space& space, const Workbench& bench,
+                                             const std::stop_token& stop = {});
+
+// The layouts that differ from `own` in one axis at most (difference), in order; itself among them,
+// where it is in the space.
+[[nodiscard]] std::vector<Candidate> layouts_near(const Candidate& own, const Space& space,
+                                                  const Workbench& bench);
+
+// The layout that is met first on the way down from every axis, whose values are tried in a cycle
+// from one that `choose(number of values)` names; nothing in an empty space.
+[[nodiscard]] std::optional<Candidate> some_layout(
+    const Space& space, const Workbench& bench,
+    const std::function<std::size_t(std::size_t)>& choose);
 
 // Whether it has only values that the user lists, on the axes where values are listed.
 [[nodiscard]] bool allows(const Space& space, const Candidate& candidate);
