@@ -124,7 +124,8 @@ void add_fabric(Rows& keys) {
       "How an all-to-all reaches NICs of another number: leaf (one switch holds all NICs of a "
       "node), pxn (rails; over NVLink to the GPU on that rail) or spine (rails; through the next "
       "level of switches).",
-      "pxn", named_choices(hardware::kCrossRailNames), ORRERY_AT(scenario.cluster.network.cross_rail),
+      "pxn", named_choices(hardware::kCrossRailNames),
+      ORRERY_AT(scenario.cluster.network.cross_rail),
       {.fallback = "leaf",
        .idle = {kOneNode, ORRERY_WHEN(is_one_switch(d) && d.scenario.cluster.network.cross_rail ==
                                                               hardware::CrossRail::spine,

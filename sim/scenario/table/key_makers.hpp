@@ -290,7 +290,7 @@ class Rows {
     return key;
   }
 
-  // A duration: a time, or the mapping of a law. Adds the key and one row per parameter of the laws.
+  // A duration: a time, or the mapping of a law. Adds the key and one row per parameter of a law.
   void duration(std::string_view path, std::string_view meaning, std::string_view example,
                 const Lens<run::Duration>& lens, KeyNotes notes = {});
 
