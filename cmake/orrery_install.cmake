@@ -113,7 +113,7 @@ function(orrery_install_development)
   install(DIRECTORY sim DESTINATION include/orrery COMPONENT dev
     FILES_MATCHING PATTERN *.hpp PATTERN cli EXCLUDE PATTERN validate EXCLUDE)
   install(EXPORT OrreryTargets NAMESPACE orrery:: DESTINATION ${ORRERY_PACKAGE_DIR} COMPONENT dev)
-  orrery_used(zlib LINK ORRERY_ZLIB)  # empty where sim/trace is built without it
+  orrery_used(zlib LINK ORRERY_ZLIB)  # empty where sim/answer/trace is built without it
   configure_package_config_file(cmake/OrreryConfig.cmake.in ${ORRERY_SHARED}/OrreryConfig.cmake
     INSTALL_DESTINATION ${ORRERY_PACKAGE_DIR} NO_SET_AND_CHECK_MACRO)
   write_basic_package_version_file(${ORRERY_SHARED}/OrreryConfigVersion.cmake

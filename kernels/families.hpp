@@ -9,7 +9,7 @@
 #include "kernels/device/runnable.hpp"
 #include "kernels/reference/number_format.hpp"
 #include "sim/base/check.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "mpi/mpi_mail.hpp"
+#include "sim/answer/sweep/team.hpp"
 #include "sim/cli/cli.hpp"
-#include "sim/sweep/team.hpp"
 
 int main(int argc, char** argv) {
   orrery::sweep::Team team(std::make_unique<orrery::mpi::MpiMail>());

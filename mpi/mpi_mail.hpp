@@ -3,7 +3,7 @@
 // The mail of processes under mpirun or srun. Compiled into `orrery-mpi` only, which is the only
 // program that needs libmpi.
 
-#include "sim/sweep/mail.hpp"
+#include "sim/answer/sweep/mail.hpp"
 
 namespace orrery::mpi {
 

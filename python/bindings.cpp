@@ -17,19 +17,19 @@
 
 #include "python/attended.hpp"
 #include "python/scenario.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
+#include "sim/answer/plan/make_plan.hpp"
+#include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/text_report.hpp"
+#include "sim/answer/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/sweep_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cli/frame/build_info.hpp"
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/training_log.hpp"
-#include "sim/plan/make_plan.hpp"
-#include "sim/plan/result/plan_report.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/text_report.hpp"
-#include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/sweep_report.hpp"
 
 namespace orrery::python {
 
@@ -38,11 +38,8 @@ namespace {
 // Work beside the interpreter has a copy of the scenario, made under the interpreter's lock:
 // another thread may set keys of the scenario meanwhile.
 
-report::Evaluation run(Scenario asked,
-                       int threads,
-                       std::optional<std::int64_t> trials,
-                       std::optional<std::uint64_t> seed,
-                       const nb::object& callback) {
+report::Evaluation run(Scenario asked, int threads, std::optional<std::int64_t> trials,
+                       std::optional<std::uint64_t> seed, const nb::object& callback) {
   return attended(callback, [&](const std::stop_token& stop, Progress& progress) {
     Diagnostics diagnostics;
     const scenario::Scenario scenario = asked.read(diagnostics);
@@ -64,10 +61,8 @@ report::Evaluation run(Scenario asked,
 
 using Axes = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-sweep::Sweep make_sweep(const Scenario& asked,
-                        const Axes& axes,
-                        const std::vector<std::string>& metrics,
-                        bool zip,
+sweep::Sweep make_sweep(const Scenario& asked, const Axes& axes,
+                        const std::vector<std::string>& metrics, bool zip,
                         std::optional<std::int64_t> trials) {
   Diagnostics diagnostics;
   sweep::Sweep sweep{.base = asked.base_with_changes(),
@@ -100,12 +95,8 @@ sweep::Sweep make_sweep(const Scenario& asked,
   return sweep;
 }
 
-std::string run_sweep(Scenario asked,
-                      const nb::list& vary,
-                      const std::vector<std::string>& metrics,
-                      bool zip,
-                      int threads,
-                      std::optional<std::int64_t> trials,
+std::string run_sweep(Scenario asked, const nb::list& vary, const std::vector<std::string>& metrics,
+                      bool zip, int threads, std::optional<std::int64_t> trials,
                       const nb::object& callback) {
   Axes axes;
   for (const nb::handle item : vary) {
@@ -123,11 +114,8 @@ std::string run_sweep(Scenario asked,
   });
 }
 
-std::string run_plan(Scenario asked,
-                     const Settings& settings,
-                     int threads,
-                     std::optional<std::int64_t> trials,
-                     const nb::object& callback) {
+std::string run_plan(Scenario asked, const Settings& settings, int threads,
+                     std::optional<std::int64_t> trials, const nb::object& callback) {
   return attended(callback, [&](const std::stop_token& stop, Progress& progress) {
     Diagnostics diagnostics;
     std::vector<scenario::KeyValue> changes;
@@ -174,21 +162,14 @@ import_config::LoggedSteps read_log(const std::string& name, const std::stop_tok
 nb::tuple logged_steps(const std::string& name) {
   const import_config::LoggedSteps steps = attended(
       nb::none(), [&](const std::stop_token& stop, Progress&) { return read_log(name, stop); });
-  return nb::make_tuple(steps.count,
-                        in_seconds(steps.median),
-                        in_seconds(steps.tenth),
-                        in_seconds(steps.ninetieth),
-                        steps.tflops,
-                        steps.tokens_per_second,
+  return nb::make_tuple(steps.count, in_seconds(steps.median), in_seconds(steps.tenth),
+                        in_seconds(steps.ninetieth), steps.tflops, steps.tokens_per_second,
                         steps.slower ? std::optional(steps.slower->from) : std::nullopt);
 }
 
-Scenario imported(const std::vector<std::string>& names,
-                  const Settings& settings,
-                  const std::vector<std::string>& profiles,
-                  const std::string& model_class,
-                  const std::vector<std::string>& ignored,
-                  const std::string& pattern,
+Scenario imported(const std::vector<std::string>& names, const Settings& settings,
+                  const std::vector<std::string>& profiles, const std::string& model_class,
+                  const std::vector<std::string>& ignored, const std::string& pattern,
                   const std::string& failures) {
   return attended(nb::none(), [&](const std::stop_token& stop, Progress&) {
     return Scenario::imported({names, settings, profiles, model_class, ignored, pattern, failures},
@@ -202,12 +183,8 @@ nb::list compare(const report::Evaluation& a, const report::Evaluation& b) {
   const report::Figures both[] = {report::figures_of(a), report::figures_of(b)};
   for (const report::DifferenceRow& row : report::differences(both)) {
     const report::Compared& second = row.values[1];
-    rows.append(nb::make_tuple(std::string(row.group),
-                               std::string(row.name),
-                               row.values[0].value,
-                               second.value,
-                               second.change,
-                               second.relative));
+    rows.append(nb::make_tuple(std::string(row.group), std::string(row.name), row.values[0].value,
+                               second.value, second.change, second.relative));
   }
   return rows;
 }
@@ -215,11 +192,8 @@ nb::list compare(const report::Evaluation& a, const report::Evaluation& b) {
 // In the order of orrery.Estimate.
 nb::tuple estimate_of(Scenario& scenario) {
   const plan::Estimate estimate = scenario.estimate();
-  return nb::make_tuple(in_seconds(to_seconds(estimate.step_time)),
-                        estimate.tokens_per_second,
-                        estimate.mfu,
-                        in_bytes(estimate.peak_memory),
-                        in_bytes(estimate.headroom),
+  return nb::make_tuple(in_seconds(to_seconds(estimate.step_time)), estimate.tokens_per_second,
+                        estimate.mfu, in_bytes(estimate.peak_memory), in_bytes(estimate.headroom),
                         estimate.verdict == plan::Verdict::fits);
 }
 
@@ -229,14 +203,8 @@ nb::list rows_of(const Diagnostics& diagnostics) {
     const char* severity = d.severity == Severity::error     ? "error"
                            : d.severity == Severity::warning ? "warning"
                                                              : "note";
-    rows.append(nb::make_tuple(severity,
-                               d.where.file,
-                               d.where.line,
-                               d.where.column,
-                               d.key,
-                               d.message,
-                               d.allowed,
-                               to_string(d)));
+    rows.append(nb::make_tuple(severity, d.where.file, d.where.line, d.where.column, d.key,
+                               d.message, d.allowed, to_string(d)));
   }
   return rows;
 }
@@ -286,29 +254,12 @@ NB_MODULE(_core, m) {
   nb::class_<report::Evaluation>(m, "Evaluation")
       .def("json", [](const report::Evaluation& e) { return report::to_json(e); })
       .def("text", [](const report::Evaluation& e) { return report::to_text(e, {}); });
-  m.def("run",
-        &run,
-        nb::arg("scenario"),
-        nb::arg("threads"),
-        nb::arg("trials").none(),
-        nb::arg("seed").none(),
-        nb::arg("progress").none());
-  m.def("sweep",
-        &run_sweep,
-        nb::arg("scenario"),
-        nb::arg("vary"),
-        nb::arg("metrics"),
-        nb::arg("zip"),
-        nb::arg("threads"),
-        nb::arg("trials").none(),
-        nb::arg("progress").none());
-  m.def("plan",
-        &run_plan,
-        nb::arg("scenario"),
-        nb::arg("settings"),
-        nb::arg("threads"),
-        nb::arg("trials").none(),
-        nb::arg("progress").none());
+  m.def("run", &run, nb::arg("scenario"), nb::arg("threads"), nb::arg("trials").none(),
+        nb::arg("seed").none(), nb::arg("progress").none());
+  m.def("sweep", &run_sweep, nb::arg("scenario"), nb::arg("vary"), nb::arg("metrics"),
+        nb::arg("zip"), nb::arg("threads"), nb::arg("trials").none(), nb::arg("progress").none());
+  m.def("plan", &run_plan, nb::arg("scenario"), nb::arg("settings"), nb::arg("threads"),
+        nb::arg("trials").none(), nb::arg("progress").none());
   m.def("compare", &compare);
   m.def("logged_steps", &logged_steps);
 }

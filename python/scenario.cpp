@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/shipped_scenarios.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/log_outages.hpp"
 #include "sim/scenario/edit_text.hpp"
@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
 
-scenario::ScenarioTemplate read_base(const std::string& text,
-                                     const std::string& file,
+scenario::ScenarioTemplate read_base(const std::string& text, const std::string& file,
                                      const hardware::ProfileSearch& search) {
   Diagnostics diagnostics;
   auto base = scenario::ScenarioTemplate::from_text(text, file, diagnostics, search);
@@ -53,8 +52,7 @@ Scenario Scenario::named(const std::string& word, const std::vector<std::string>
   return of_text(read_file(found.path, kMostBytes), found.path.string(), profiles);
 }
 
-Scenario Scenario::of_text(const std::string& text,
-                           const std::string& file,
+Scenario Scenario::of_text(const std::string& text, const std::string& file,
                            const std::vector<std::string>& profiles) {
   hardware::ProfileSearch search =
       evaluate::profile_search(file, {profiles.begin(), profiles.end()});
@@ -66,8 +64,8 @@ Scenario Scenario::imported(const Importing& asked, const std::stop_token& stop)
   Diagnostics diagnostics;
   std::vector<import_config::ConfigFile> files;
   for (const std::string& name : asked.names) {
-    if (auto file = import_config::read_config_file(
-            name, diagnostics, {std::nullopt, asked.pattern, stop})) {
+    if (auto file = import_config::read_config_file(name, diagnostics,
+                                                    {std::nullopt, asked.pattern, stop})) {
       files.push_back(*std::move(file));
     }
   }
@@ -86,8 +84,8 @@ Scenario Scenario::imported(const Importing& asked, const std::stop_token& stop)
     result = import_config::import_configs(files, options, diagnostics);
   }
   for (const import_config::AskedKey& key : result.asked) {
-    diagnostics.error(
-        {}, key.path, key.why.empty() ? "stands in none of the files" : key.why, key.what);
+    diagnostics.error({}, key.path, key.why.empty() ? "stands in none of the files" : key.why,
+                      key.what);
   }
   if (diagnostics.has_errors()) {
     throw Problems{diagnostics};

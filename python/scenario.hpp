@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/answer/plan/search/step_estimator.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/profile_search.hpp"
-#include "sim/plan/search/step_estimator.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 
 namespace orrery::python {
 
@@ -39,8 +39,7 @@ class Scenario {
  public:
   // `profiles`: folders that are searched before the usual ones.
   static Scenario named(const std::string& word, const std::vector<std::string>& profiles);
-  static Scenario of_text(const std::string& text,
-                          const std::string& file,
+  static Scenario of_text(const std::string& text, const std::string& file,
                           const std::vector<std::string>& profiles);
   // Files and logs of other programs; what none of them says is an error.
   static Scenario imported(const Importing& asked, const std::stop_token& stop);
@@ -57,23 +56,15 @@ class Scenario {
   // The text with what was set in it, for what varies more keys.
   [[nodiscard]] scenario::ScenarioTemplate base_with_changes() const;
 
-  [[nodiscard]] const std::string& file() const {
-    return base_.file();
-  }
+  [[nodiscard]] const std::string& file() const { return base_.file(); }
 
   // As a file would state it; nothing of what was set since.
-  [[nodiscard]] const std::string& text() const {
-    return text_;
-  }
+  [[nodiscard]] const std::string& text() const { return text_; }
 
   // orrery-config-import/1, where it was imported: what was read, assumed, left out.
-  [[nodiscard]] const std::string& import_report() const {
-    return import_report_;
-  }
+  [[nodiscard]] const std::string& import_report() const { return import_report_; }
 
-  [[nodiscard]] const hardware::ProfileSearch& search() const {
-    return search_;
-  }
+  [[nodiscard]] const hardware::ProfileSearch& search() const { return search_; }
 
  private:
   Scenario(std::string text, scenario::ScenarioTemplate base, hardware::ProfileSearch search)

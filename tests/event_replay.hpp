@@ -1,6 +1,6 @@
 #pragma once
 
-// Replay of a TaskGraph event by event, to compare the linear pass with (sim/engine/replay.hpp).
+// Replay of a TaskGraph event by event, to compare the linear pass with (engine/replay.hpp).
 //
 // Each end of a task and each arrival of a delayed edge is an event of the queue. Both give the
 // same nanoseconds on every graph (integers: no rounding, no dependence on the order of sums).
@@ -13,9 +13,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/sim_time.hpp"
-#include "sim/engine/event_queue.hpp"
-#include "sim/engine/replay.hpp"
-#include "sim/engine/task_graph.hpp"
+#include "sim/step/engine/event_queue.hpp"
+#include "sim/step/engine/replay.hpp"
+#include "sim/step/engine/task_graph.hpp"
 
 namespace orrery::engine {
 

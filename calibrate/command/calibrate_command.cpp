@@ -23,6 +23,8 @@
 #include "calibrate/sweep/sweep_runner.hpp"
 #include "calibrate/sweep/timing_protocol.hpp"
 #include "calibrate/validate/step_program.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/interrupt.hpp"
@@ -30,10 +32,8 @@
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
-#include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 
 namespace orrery::calibrate {
 

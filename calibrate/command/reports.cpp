@@ -17,7 +17,7 @@
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {
 

@@ -17,6 +17,7 @@
 
 #include "calibrate/fit/generalisation.hpp"
 #include "calibrate/fit/profile_text.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/json_text.hpp"
@@ -24,7 +25,6 @@
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/catalog.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::fit {

@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "calibrate/fit/stack_fit.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
-#include "sim/yaml/scalar.hpp"
 
 namespace orrery::fit {
 

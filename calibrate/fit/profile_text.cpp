@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/text/text.hpp"
-#include "sim/yaml/flow_text.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 
 namespace orrery::fit {
 

@@ -25,9 +25,9 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/provenance.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/software_profile.hpp"
-#include "sim/hardware/stack_coefficients.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/hardware/stack_coefficients.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"

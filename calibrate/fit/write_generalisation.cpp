@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "calibrate/fit/generalisation.hpp"
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/report/table.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::fit {

@@ -7,7 +7,7 @@
 #include "calibrate/import/import_report.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/cost/collective.hpp"
+#include "sim/step/cost/collective.hpp"
 
 namespace orrery::calibration_import {
 

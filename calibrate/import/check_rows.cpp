@@ -5,7 +5,7 @@
 #include <set>
 
 #include "calibrate/import/import_report.hpp"
-#include "sim/cost/collective.hpp"
+#include "sim/step/cost/collective.hpp"
 
 namespace orrery::calibration_import {
 

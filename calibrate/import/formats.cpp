@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/text/text.hpp"
-#include "sim/cost/nccl_model.hpp"
+#include "sim/step/cost/nccl_model.hpp"
 
 namespace orrery::calibration_import {
 

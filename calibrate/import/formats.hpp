@@ -21,8 +21,8 @@
 
 #include "calibrate/import/log_text.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/model/op.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/model/op.hpp"
 
 namespace orrery::calibration_import {
 

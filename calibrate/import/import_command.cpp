@@ -17,19 +17,19 @@
 
 #include "calibrate/import/import_report.hpp"
 #include "calibrate/import/trace_samples.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/compare/compare_measured.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/yaml/kinds.hpp"
 #include "sim/cli/compare/compare_traces.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/exit_code.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/compare/compare_measured.hpp"
-#include "sim/trace/event_reader.hpp"
-#include "sim/yaml/kinds.hpp"
 
 namespace orrery::calibration_import {
 

@@ -11,7 +11,7 @@
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/base/text/text.hpp"
-#include "sim/yaml/flow_text.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 
 namespace orrery::calibration_import {
 

@@ -10,7 +10,7 @@
 
 #include "calibrate/import/formats.hpp"
 #include "calibrate/import/rig_facts.hpp"
-#include "sim/hardware/collective_tables.hpp"
+#include "sim/step/hardware/collective_tables.hpp"
 
 namespace orrery::calibration_import {
 
@@ -43,7 +43,7 @@ namespace orrery::calibration_import {
 //
 // symbol   | meaning                                                        | unit   | origin
 // ---------|----------------------------------------------------------------|--------|---------
-// expected | bus bandwidth that sim/cost gives this group on these wires,   | byte/s | computed
+// expected | bus bandwidth that step/cost gives this group on these wires,      | byte/s | computed
 //          | from NCCL's model and the shipped tables, without this log     |        |
 // 0.6      | healthy logs of one kind of machine agree within 40 %; the     | 1      | published
 //          | published misconfigured two-node H100 (155 of 444 GB/s,        |        |

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/base/text/text.hpp"
-#include "sim/yaml/kinds.hpp"
+#include "sim/base/yaml/kinds.hpp"
 
 namespace orrery::calibration_import {
 

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "calibrate/import/formats.hpp"
-#include "sim/hardware/collective_tables.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/collective_tables.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::calibration_import {
 

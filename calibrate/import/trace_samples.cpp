@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/trace/event_reader.hpp"
-#include "sim/trace/gpu_activity.hpp"
+#include "sim/answer/trace/event_reader.hpp"
+#include "sim/answer/trace/gpu_activity.hpp"
 
 namespace orrery::calibration_import {
 

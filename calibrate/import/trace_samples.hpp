@@ -27,9 +27,9 @@
 #include <vector>
 
 #include "calibrate/samples/sample_journal.hpp"
+#include "sim/answer/trace/trace_event.hpp"
 #include "sim/base/units.hpp"
-#include "sim/kernels/kernel_case.hpp"
-#include "sim/trace/trace_event.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibration_import {
 

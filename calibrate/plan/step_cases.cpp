@@ -5,9 +5,9 @@
 #include <optional>
 #include <variant>
 
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/step/operations/step_operations.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/simulate/operations/step_operations.hpp"
 
 namespace orrery::calibrate {
 

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/cost/cost_model.hpp"
-#include "sim/kernels/kernel_case.hpp"
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/cost/cost_model.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 
 namespace orrery::calibrate {
 

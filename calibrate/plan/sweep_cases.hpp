@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -6,8 +6,8 @@
 
 #include "calibrate/fit/least_squares.hpp"
 #include "calibrate/profile/line_fit.hpp"
-#include "sim/cost/attention.hpp"
-#include "sim/cost/measured_kernels.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
 
 namespace orrery::calibrate {
 

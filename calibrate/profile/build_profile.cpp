@@ -13,8 +13,8 @@
 #include "calibrate/profile/kernel_points.hpp"
 #include "calibrate/profile/line_fit.hpp"
 #include "calibrate/samples/sample.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/hardware/calibration_profile.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 
 namespace orrery::calibrate {
 

@@ -22,8 +22,8 @@
 #include "calibrate/samples/sample.hpp"
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/fingerprint.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/fingerprint.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {
 
@@ -77,7 +77,7 @@ struct BuiltProfile {
                                                        Diagnostics& diagnostics);
 
 // The machine of a journal under the keys of a profile: the same facts, and one id for both, that
-// of sim/hardware/fingerprint.hpp.
+// of sim/step/hardware/fingerprint.hpp.
 
 // What a run only sees (clocks under load, throttling) stays unknown.
 [[nodiscard]] hardware::Fingerprint machine_fields(const Fingerprint& fingerprint);

@@ -10,9 +10,9 @@
 #include <tuple>
 
 #include "calibrate/samples/sample.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/hardware/calibration_profile.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 
 namespace orrery::calibrate {
 

@@ -16,12 +16,12 @@
 //
 // symbol | meaning                                                         | unit | origin
 // -------|-----------------------------------------------------------------|------|----------------
-// F      | of products effective_work of sim/cost/gemm.hpp, of attention   | FLOP | computed
-//        | as the step counts them (sim/model)                             |      |
+// F      | of products effective_work of sim/step/cost/gemm.hpp, of attention   | FLOP | computed
+//        | as the step counts them (sim/step/model)                             |      |
 // B      | bytes that cross the memory interface: of products as in        | byte | computed
-//        | sim/cost/gemm.hpp, of all others as in sim/kernels              |      |
+//        | sim/step/cost/gemm.hpp, of all others as in sim/step/kernels              |      |
 // time   | median of the times; of products and attention at the clock of  | s    | measured
-//        | a step (below; sim/hardware/calibration_profile.hpp)                      |      |
+//        | a step (below; sim/step/hardware/calibration_profile.hpp)                      |      |
 
 #include <map>
 #include <optional>
@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "calibrate/samples/sample.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/kernel_tables.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/kernel_tables.hpp"
 
 namespace orrery::calibrate {
 
@@ -121,7 +121,7 @@ using DerivedFigures = std::vector<std::pair<std::string_view, double>>;
 // symbol   | meaning                                                        | unit | origin
 // ---------|----------------------------------------------------------------|------|--------------
 // f        | clock of the step, at most the highest that was sustained      | MHz  | computed
-// c, m     | kernels that follow the clock (products, attention); the rest  | -    | sim/hardware
+// c, m     | kernels that follow the clock (products, attention); the rest  | -    | hardware
 // t        | time of a kernel's calls in the step, alone, at its own clock  | s    | base profile
 // P_c, P_m | power while a kernel of the kind ran alone: median of samples  | W    | measured
 // f_c      | clock while it ran alone: median of samples                    | MHz  | measured

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "sim/base/check.hpp"
-#include "sim/cost/measured_kernels.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
 
 namespace orrery::calibrate {
 

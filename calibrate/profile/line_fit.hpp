@@ -20,7 +20,7 @@
 //
 // Iteratively reweighted least squares; each round solves the non-negative problem exactly by going
 // through the sets of coefficients that may be above 0. Predictions are those of
-// sim/cost/measured_kernels.hpp. With fewer than four products only b is fitted,
+// sim/step/cost/measured_kernels.hpp. With fewer than four products only b is fitted,
 // with fewer than two other points only c.
 // Source: C. Lawson, R. Hanson, Solving Least Squares Problems, chapter 23.
 
@@ -32,8 +32,8 @@
 #include <vector>
 
 #include "calibrate/profile/kernel_points.hpp"
-#include "sim/hardware/calibration_profile.hpp"
-#include "sim/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
 
 namespace orrery::calibrate {
 
@@ -81,7 +81,7 @@ template <typename Error>
 
 // Fits the asymptotes, half length and ratios of this machine's fused attention.
 //
-//   the law of sim/cost/attention.hpp, fitted to log(time) of forward and backward together
+//   the law of sim/step/cost/attention.hpp, fitted to log(time) of forward and backward together
 //
 // symbol         | meaning                                   | fitted when
 // ---------------|-------------------------------------------|--------------------------------

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "calibrate/profile/build_profile.hpp"
-#include "sim/yaml/flow_text.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 
 namespace orrery::calibrate {
 

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -17,7 +17,7 @@
 #include "calibrate/samples/sample_journal.hpp"
 #include "kernels/device/runnable.hpp"
 #include "sim/base/units.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -18,7 +18,7 @@
 #include "kernels/device/runnable.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 
@@ -27,7 +27,7 @@ namespace {
 // Log of the cases during which earlier processes crashed: a file beside the journal that names the
 // case in progress. A kernel or a library that takes the process with it leaves its name there.
 //
-//   line = a case (sim/kernels); the last is in progress, those before it ended a process
+//   line = a case (sim/step/kernels); the last is in progress, those before it ended a process
 //
 // A process that is killed from outside leaves a line too, so that one line proves nothing.
 //

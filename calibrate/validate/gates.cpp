@@ -8,7 +8,7 @@
 
 #include "calibrate/validate/step_comparison.hpp"
 #include "sim/base/quantile.hpp"
-#include "sim/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
 
 namespace orrery::calibrate {
 

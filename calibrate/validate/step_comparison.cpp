@@ -4,12 +4,12 @@
 #include <cmath>
 #include <map>
 
-#include "sim/cost/attention.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
-#include "sim/hardware/calibration_profile.hpp"
-#include "sim/hardware/software_profile.hpp"
-#include "sim/step/step_simulator.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 
 namespace orrery::calibrate {
 

@@ -11,7 +11,7 @@
 //   PyTorch       = our kernel measured alone / PyTorch's of the same case - 1
 //
 // Kernels alone and a step run at different clocks: times of products and attention are compared at
-// one (sim/hardware/calibration_profile.hpp), where the record has both clocks.
+// one (sim/step/hardware/calibration_profile.hpp), where the record has both clocks.
 //
 // gate       | what                                                         | limit
 // -----------|--------------------------------------------------------------|----------------------
@@ -39,10 +39,10 @@
 #include "calibrate/validate/step_program.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "sim/base/units.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/hardware/calibration_profile.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 
@@ -176,14 +176,14 @@ struct StepValidation {
 //
 // rule     | time
 // ---------|--------------------------------------------------------------------------------------
-// profile  | sim/cost/measured_kernels.hpp: exact hit, interpolation, flagged extrapolation
+// profile  | sim/step/cost/measured_kernels.hpp: exact hit, interpolation, flagged extrapolation
 // roofline | max(F / peak, B / bandwidth) of the datasheet
 // mfu      | F / (0.45 peak) of the type that the linear layers multiply in; the rest takes no time
 // burst    | F / burst rate; calls without FLOP: B / (bandwidth x share that streams get)
 //
 // symbol | meaning                                                        | unit | origin
 // -------|----------------------------------------------------------------|------|----------------
-// F, B   | of the call, sim/kernels                                       |      | computed
+// F, B   | of the call, sim/step/kernels                                       |      | computed
 // burst  | rate before power limits the clock; where the profile has none | FLOP/s | profile
 //        | the sustained one                                              |      |
 

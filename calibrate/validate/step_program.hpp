@@ -45,7 +45,7 @@
 // FP8 per tensor: inputs, weights and output gradients of the linear layers of a layer are cast
 // with a transposed copy: fprop and dgrad read the codes of tokens and gradients, wgrad the
 // transposed ones, dgrad the transposed weights. Logits and attention stay in bf16, as in
-// sim/model. Two cases stand for what has none of its own: the pass that rotates queries and
+// sim/step/model. Two cases stand for what has none of its own: the pass that rotates queries and
 // keys and splits off the values is a rotary of heads + 2 groups heads (it moves the same bytes);
 // clearing B bytes is a copy of B / 2. The norm is not applied as a clip, so that no step waits for
 // the host.
@@ -56,8 +56,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/kernels/kernel_case.hpp"
-#include "sim/model/model_spec.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
+#include "sim/step/model/model_spec.hpp"
 
 namespace orrery::calibrate {
 

@@ -16,6 +16,7 @@
 
 #include "calibrate/profile/build_profile.hpp"
 #include "calibrate/validate/step_comparison.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/interrupt.hpp"
@@ -23,9 +24,8 @@
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/hardware/calibration_profile.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::calibrate {
 

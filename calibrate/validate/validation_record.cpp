@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "sim/base/text/untrusted_json.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/flow_text.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 
 namespace orrery::calibrate {
 

@@ -23,7 +23,7 @@
 #include "calibrate/sweep/bench.hpp"
 #include "calibrate/validate/step_program.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::calibrate {
 

@@ -8,14 +8,14 @@
 #include "gui/models/form_model.hpp"
 #include "gui/models/tables/answer_tables.hpp"
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
-#include "sim/hardware/profile_search.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/table/fields.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 
 namespace orrery::gui {
 

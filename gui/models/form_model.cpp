@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/hardware/profile_search.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 
 namespace orrery::gui {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
-#include "sim/plan/search/objective.hpp"
-#include "sim/plan/space/plan_spec.hpp"
+#include "sim/answer/plan/search/objective.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {

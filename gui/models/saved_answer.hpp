@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gui/models/tables/table.hpp"
-#include "sim/report/files/saved_evaluation.hpp"
+#include "sim/answer/report/files/saved_evaluation.hpp"
 
 namespace orrery::gui {
 

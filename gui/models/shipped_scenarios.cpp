@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
 
 namespace orrery::gui {
 

@@ -15,7 +15,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/interrupt.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 
 namespace orrery::gui {

@@ -51,7 +51,7 @@ void write_report(const ReportContent& content, const QString& path);
     const std::function<void(QCPPainter& painter, QPdfWriter& pdf)>& paint);
 
 // Three slides, 16:9: the verdict with its bands, where the money goes, what to change and what
-// that saves. Words and figures are those of sim/report/text/slides.hpp.
+// that saves. Words and figures are those of sim/answer/report/text/slides.hpp.
 [[nodiscard]] QByteArray slides_pdf(const report::Evaluation& evaluation);
 
 // Black on white.

@@ -1,4 +1,4 @@
-#include "sim/report/text/slides.hpp"
+#include "sim/answer/report/text/slides.hpp"
 
 #include <QFontMetricsF>
 #include <QPainter>

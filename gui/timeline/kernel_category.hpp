@@ -3,8 +3,8 @@
 // Categories of measured work, the same as those of the simulated work it is compared with.
 
 #include "gui/timeline/category.hpp"
-#include "sim/trace/group_rules.hpp"
-#include "sim/trace/kernel_rules.hpp"
+#include "sim/answer/trace/group_rules.hpp"
+#include "sim/answer/trace/kernel_rules.hpp"
 
 namespace orrery::timeline {
 

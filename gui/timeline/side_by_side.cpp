@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "gui/timeline/kernel_category.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
 

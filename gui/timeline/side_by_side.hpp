@@ -22,8 +22,8 @@
 #include <string>
 
 #include "gui/timeline/store/store_builder.hpp"
-#include "sim/trace/gpu_activity.hpp"
-#include "sim/trace/group_rules.hpp"
+#include "sim/answer/trace/gpu_activity.hpp"
+#include "sim/answer/trace/group_rules.hpp"
 
 namespace orrery::timeline {
 

@@ -5,7 +5,7 @@
 
 #include <QTextBrowser>
 
-#include "sim/report/text/details.hpp"
+#include "sim/answer/report/text/details.hpp"
 
 namespace orrery::gui {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gui/models/jobs/evaluation_job.hpp"
-#include "sim/plan/search/followers.hpp"
+#include "sim/answer/plan/search/followers.hpp"
 
 class QFrame;
 class QHBoxLayout;

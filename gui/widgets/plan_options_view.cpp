@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "gui/models/tables/text.hpp"
-#include "sim/plan/fronts.hpp"
+#include "sim/answer/plan/fronts.hpp"
 
 namespace orrery::gui {
 

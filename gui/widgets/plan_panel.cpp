@@ -13,7 +13,7 @@
 #include "gui/models/tables/text.hpp"
 #include "gui/widgets/plan_options_view.hpp"
 #include "gui/widgets/plan_result_view.hpp"
-#include "sim/report/text/verdict.hpp"
+#include "sim/answer/report/text/verdict.hpp"
 
 namespace orrery::gui {
 

@@ -20,7 +20,7 @@
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/window/theme.hpp"
-#include "sim/plan/result/plan_words.hpp"
+#include "sim/answer/plan/result/plan_words.hpp"
 
 namespace orrery::gui {
 

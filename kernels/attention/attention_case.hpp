@@ -23,7 +23,7 @@
 #include "kernels/device/runnable.hpp"
 #include "kernels/device/runtime.hpp"
 #include "kernels/reference/number_format.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

@@ -33,7 +33,7 @@
 #include "kernels/device/element.hpp"
 #include "kernels/device/launcher.hpp"
 #include "kernels/device/runnable.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 struct ncclComm;
 

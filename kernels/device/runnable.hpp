@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 struct CUstream_st;  // cudaStream_t, so that plain C++ can include this header
 

@@ -28,7 +28,7 @@
 #include "kernels/device/element.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/products/scale_layout.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

@@ -31,7 +31,7 @@
 #include "kernels/device/runtime.hpp"
 #include "kernels/products/product.hpp"
 #include "sim/base/units.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/sweep/team.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/import_command.hpp"
 #include "sim/cli/frame/external_command.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/sweep/team.hpp"
 
 namespace orrery::cli {
 
@@ -60,7 +60,7 @@ void check_command_word(const CLI::App& app, int argc, const char* const* argv) 
   std::vector<std::string> storage;
   const auto names = command_names(app, storage);
   const std::string_view word = argv[1];
-  if (std::find(names.begin(), names.end(), word) != names.end()) {
+  if (std::ranges::find(names, word) != names.end()) {
     return;
   }
   const std::string near = suggestion(word, names);

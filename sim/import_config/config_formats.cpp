@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/text.hpp"
+#include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_programs.hpp"
@@ -20,7 +21,6 @@
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
-#include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {
 

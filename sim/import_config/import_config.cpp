@@ -6,14 +6,14 @@
 #include <array>
 #include <tuple>
 
+#include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/training_log.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/model/parameters.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/yaml/text_check.hpp"
+#include "sim/step/model/parameters.hpp"
 
 namespace orrery::import_config {
 

@@ -10,8 +10,8 @@
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/base/text/text.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::import_config {
 

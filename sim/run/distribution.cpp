@@ -68,13 +68,12 @@ Distribution::Distribution(std::vector<double> values) : values_(std::move(value
     squares += (value - mean_) * (value - mean_);
   }
   standard_deviation_ = values_.size() > 1 ? std::sqrt(squares / (n - 1.0)) : 0.0;
-  std::sort(values_.begin(), values_.end());
+  std::ranges::sort(values_);
 }
 
 Distribution::Distribution(std::vector<CountedValue> values, const Moments& moments)
     : mean_(moments.mean) {
-  std::sort(values.begin(), values.end(),
-            [](const CountedValue& a, const CountedValue& b) { return a.value < b.value; });
+  std::ranges::sort(values, {}, &CountedValue::value);
   std::int64_t before = 0;
   for (const CountedValue& counted : values) {
     before += counted.count;

@@ -248,9 +248,8 @@ void plan_target(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
   }
   double steps = static_cast<double>(spec.steps.value_or(0));
   if (spec.tokens) {
-    const bool positive =
-        std::all_of(plan.phases.begin(), plan.phases.end(),
-                    [](const PlannedPhase& phase) { return phase.tokens_per_step > Tokens{}; });
+    const bool positive = std::ranges::all_of(
+        plan.phases, [](const PlannedPhase& phase) { return phase.tokens_per_step > Tokens{}; });
     if (!findings.require(positive && *spec.tokens > Tokens{}, "training.tokens",
                           "the tokens of the run and of a step must be positive")) {
       return;

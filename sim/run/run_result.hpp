@@ -6,13 +6,6 @@
 //   ettr    = productive GPU time / (GPUs of the job * wall - evaluation - planned maintenance)
 //   cost    = bill of the held nodes and of what they used (billing.hpp)
 //
-// symbol  | meaning                                                        | unit | origin
-// --------|----------------------------------------------------------------|------|---------
-// wall    | from the first step to the end of the run                      | ns   | simulated
-// goodput | share of the job's GPU time that trained and was kept          | 1    | computed
-// ettr    | effective training time ratio: what failures, recovery and     | 1    | computed
-//         | checkpoints leave of the time that was meant for training      |      |
-//
 // GPUs of the job: those that its phases ask for, so a job that shrank is charged for the nodes
 // that it misses. Spares are in neither ratio; they are in the ledger and, if billed, in the cost.
 // Work after the last checkpoint counts as productive when the run ends: no failure took it. A run
@@ -24,11 +17,60 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/ledger.hpp"
 #include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
-#include "sim/run/run_category.hpp"
 
 namespace orrery::run {
+
+// The accounts to which a whole run books its GPU time.
+
+// What each counts is the GPU time that ...
+enum class RunCategory {
+  productive,            // trained, and was not lost later
+  checkpoint_stall,      // stood still for a save, aborted saves included
+  lost_work,             // trained, but lay after the last durable checkpoint when a failure struck
+  rework,                // trained, but was discarded (loss spike, corruption, wrong data)
+  detection,             // waited until the failure was noticed
+  diagnosis,             // waited until its cause and node were known
+  restart_scheduling,    // stopped, was placed and launched again
+  restart_communicator,  // built communicators
+  restart_load,          // read the checkpoint
+  restart_warm_up,       // ran the slow first steps
+  waiting_for_capacity,  // stood ready while nodes were missing and no spare was left
+  degraded,              // was lost to running smaller or slower than planned
+  evaluation,            // evaluated the model
+  planned_maintenance,   // stood still for a planned stop
+  spare_idle,            // was held as spare
+  repair,                // belonged to nodes out for repair
+  unitemised,            // stood still for reasons that nobody listed
+  count_
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(RunCategory::count_)>
+    kRunCategoryNames = {"productive",
+                         "checkpoint_stall",
+                         "lost_work",
+                         "rework",
+                         "detection",
+                         "diagnosis",
+                         "restart_scheduling",
+                         "restart_communicator",
+                         "restart_load",
+                         "restart_warm_up",
+                         "waiting_for_capacity",
+                         "degraded",
+                         "evaluation",
+                         "planned_maintenance",
+                         "spare_idle",
+                         "repair",
+                         "unitemised"};
+
+[[nodiscard]] constexpr std::string_view to_string(RunCategory category) {
+  return kRunCategoryNames[static_cast<std::size_t>(category)];
+}
+
+using RunLedger = Ledger<RunCategory>;
 
 // The bill of a run: dollars by category of cost, and energy and carbon.
 
@@ -124,7 +166,7 @@ struct RunCounts {
 };
 
 struct RunResult : RunCounts {
-  SimTime wall;
+  SimTime wall;                      // from the first step to the end of the run
   std::int64_t steps_done = 0;       // completed and kept
   Tokens tokens;                     // of these steps
   std::int64_t failures = 0;         // that struck the job or took a node
@@ -133,8 +175,10 @@ struct RunResult : RunCounts {
   std::int64_t restarts = 0;         // begun, after failures or to change the size of the job
   Seconds held;                      // GPU time of all nodes held
   RunLedger ledger;
-  Bill bill;  // 0 without a price
-  double goodput = 0.0;
+  Bill bill;             // 0 without a price
+  double goodput = 0.0;  // share of the job's GPU time that trained and was kept
+  // Effective training time ratio: what failures, recovery and checkpoints leave of the time that
+  // was meant for training
   double ettr = 0.0;
   StopReason stop = StopReason::target_reached;
   std::vector<std::int64_t> failures_by_cause;  // by index into RunPlan::causes

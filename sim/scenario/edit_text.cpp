@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/table/fields.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

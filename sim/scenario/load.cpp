@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "sim/base/files/file.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/recipes/follow_recipe.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

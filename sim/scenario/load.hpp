@@ -14,9 +14,10 @@
 #include <string_view>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 
 namespace orrery::scenario {
 
@@ -35,6 +36,9 @@ namespace orrery::scenario {
                                                     const std::string& file_name,
                                                     std::shared_ptr<const PresetLibrary> presets,
                                                     Diagnostics& diagnostics);
+
+// What a layout does wrong in this scenario; without a stated layout also how to find one.
+[[nodiscard]] std::string words_of(const layout::LayoutProblem& problem, const Scenario& scenario);
 
 // JSON Schema (draft 7) of the format, and its reference in Markdown; both from the key table, with
 // the names of the presets.

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/layout/layout_spec.hpp"
-#include "sim/model/model_spec.hpp"
-#include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/hours_spec.hpp"
 #include "sim/run/rollout/rollout_spec.hpp"
 #include "sim/run/run_spec.hpp"
-#include "sim/step/step_spec.hpp"
+#include "sim/scenario/plan_spec.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/layout/layout_spec.hpp"
+#include "sim/step/model/model_spec.hpp"
+#include "sim/step/simulate/step_spec.hpp"
 
 namespace orrery::scenario {
 
@@ -59,6 +59,8 @@ struct RecipeSetting {
 struct SilentSpecs {
   model::ModelSpec model;
   step::StepSpec step;
+  layout::Sharding sharding = layout::Sharding::none;
+  bool sequence_parallel = false;
 };
 
 // How the stack is run, and what its recipes set (recipes/follow_recipe.hpp).

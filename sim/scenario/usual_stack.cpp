@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/software_profile.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 
 namespace orrery::scenario {
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/profile_search.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 
 namespace orrery::yaml {
 struct Value;

@@ -19,13 +19,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/answer/report/trust.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/cost/cost.hpp"
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/report/trust.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/step/cost/cost.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "sim/validate/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::validate {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/profile_reader.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::validate {
 

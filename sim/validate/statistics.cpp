@@ -32,24 +32,23 @@ std::vector<GroupRows> by_group(const std::vector<ValidationRow>& rows) {
   std::vector<GroupRows> groups;
   std::vector<std::string> formats;
   for (const ValidationRow& row : rows) {
-    const auto found = std::find_if(groups.begin(), groups.end(), [&row](const GroupRows& group) {
-      return same_group(*group.first, row);
-    });
+    const auto found = std::ranges::find_if(
+        groups, [&row](const GroupRows& group) { return same_group(*group.first, row); });
     if (found == groups.end()) {
       groups.push_back({&row, {&row}});
     } else {
       found->rows.push_back(&row);
     }
-    if (std::find(formats.begin(), formats.end(), row.format) == formats.end()) {
+    if (std::ranges::find(formats, row.format) == formats.end()) {
       formats.push_back(row.format);
     }
   }
   const auto rank = [&formats](const GroupRows& group) {
-    const auto at = std::find(formats.begin(), formats.end(), group.first->format);
+    const auto at = std::ranges::find(formats, group.first->format);
     return std::pair(at - formats.begin(), group.first->secondary);
   };
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&rank](const GroupRows& a, const GroupRows& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(
+      groups, [&rank](const GroupRows& a, const GroupRows& b) { return rank(a) < rank(b); });
   return groups;
 }
 
@@ -127,7 +126,7 @@ Statistics statistics_of(const Rows& rows) {
   for (const double size : sizes) {
     result.mape += size / static_cast<double>(sizes.size());
   }
-  std::sort(sizes.begin(), sizes.end());
+  std::ranges::sort(sizes);
   constexpr double kMedian = 0.5;
   constexpr double kP90 = 0.9;
   result.median = quantile_of_sorted(sizes, kMedian);

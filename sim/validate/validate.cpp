@@ -7,12 +7,11 @@
 #include <array>
 #include <utility>
 
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
 
 namespace orrery::validate {
 
@@ -31,8 +30,7 @@ constexpr std::array<DataFormat, 7> kFormats = {{
 }};
 
 const DataFormat* find_format(std::string_view name) {
-  const auto found = std::find_if(kFormats.begin(), kFormats.end(),
-                                  [name](const DataFormat& f) { return f.name == name; });
+  const auto found = std::ranges::find(kFormats, name, &DataFormat::name);
   return found == kFormats.end() ? nullptr : &*found;
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "sim/validate/validation.hpp"
 
 namespace orrery::validate {

@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/evaluate/doubts/step_evidence.hpp"
-#include "sim/report/trust.hpp"
+#include "sim/answer/evaluate/doubts/step_evidence.hpp"
+#include "sim/answer/report/trust.hpp"
 
 namespace orrery::validate {
 

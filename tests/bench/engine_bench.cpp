@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/engine/event_queue.hpp"
-#include "sim/engine/replay.hpp"
-#include "sim/engine/task_graph.hpp"
+#include "sim/step/engine/event_queue.hpp"
+#include "sim/step/engine/replay.hpp"
+#include "sim/step/engine/task_graph.hpp"
 #include "tests/bench/limits.hpp"
 #include "tests/event_replay.hpp"
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/fabric/fluid_flows.hpp"
-#include "sim/fabric/progressive_filling.hpp"
+#include "sim/step/fabric/fluid_flows.hpp"
 #include "tests/bench/fabric_traffic.hpp"
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::bench {
 namespace {

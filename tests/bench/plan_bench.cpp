@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/plan/search/search.hpp"
+#include "sim/answer/plan/search/step_estimator.hpp"
 #include "sim/base/check.hpp"
-#include "sim/plan/search/search.hpp"
-#include "sim/plan/search/step_estimator.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

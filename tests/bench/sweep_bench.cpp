@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/run_sweep.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::sweep {

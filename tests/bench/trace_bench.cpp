@@ -12,11 +12,11 @@
 #include <string>
 #include <utility>
 
-#include "sim/report/export/chrome_trace.hpp"
-#include "sim/report/export/perfetto_trace.hpp"
-#include "sim/report/export/trace.hpp"
-#include "sim/report/export/trace_choice.hpp"
-#include "sim/report/files/json_lines.hpp"
+#include "sim/answer/report/export/chrome_trace.hpp"
+#include "sim/answer/report/export/perfetto_trace.hpp"
+#include "sim/answer/report/export/trace.hpp"
+#include "sim/answer/report/export/trace_choice.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
 #include "tests/bench/limits.hpp"
 
 namespace orrery::bench {

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "sim/base/files/file.hpp"
-#include "sim/cost/attention.hpp"
-#include "sim/cost/measured_kernels.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 
 namespace orrery::calibrate {

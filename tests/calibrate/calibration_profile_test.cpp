@@ -8,18 +8,18 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/profile/build_profile.hpp"
+#include "sim/answer/evaluate/compare/compare_calibrations.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/report/files/json_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/cli.hpp"
-#include "sim/cost/attention.hpp"
-#include "sim/cost/cost_model.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/evaluate/compare/compare_calibrations.hpp"
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/hardware/software_profile.hpp"
-#include "sim/report/files/json_report.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/cost_model.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 #include "tests/calibrate/calibration_file.hpp"
 
 namespace orrery::calibrate {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "sim/cost/cost_model.hpp"
+#include "sim/step/cost/cost_model.hpp"
 #include "tests/calibrate/calibration_file.hpp"
 
 namespace orrery::calibrate {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/evaluate/catalog.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::fit::testing {

@@ -10,10 +10,10 @@
 
 #include "calibrate/plan/sweep_cases.hpp"
 #include "calibrate/profile/line_fit.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/measured_kernels.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/yaml/document.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 #include "tests/checkout.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cost/measured_kernels.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 
 namespace orrery::calibrate {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/measured_kernels.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/measured_kernels.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 #include "tests/calibrate/planted_machine.hpp"
 
 namespace orrery::calibrate {
@@ -143,7 +143,7 @@ TEST(LineFit, NeighboursAreAskedWhereTheyPredictBetterThanTheLine) {
   EXPECT_FALSE(choose_trust(easy, true));
 }
 
-// Bytes of products are counted by the same rule in sim/kernels and sim/cost.
+// Bytes of products are counted by the same rule in sim/step/kernels and sim/step/cost.
 TEST(KernelWork, ProductsMoveTheSameBytesInCasesAndInTheStep) {
   for (const std::string role : {"fprop", "dgrad", "wgrad", "wgrad_accumulate"}) {
     for (const std::string precision : {"bf16", "fp16", "tf32", "fp32", "fp8_tensor"}) {

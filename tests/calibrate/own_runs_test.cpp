@@ -7,9 +7,9 @@
 
 #include "calibrate/fit/profile_text.hpp"
 #include "calibrate/fit/stack_fit.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/calibrate/fit_fixture.hpp"
 #include "tests/checkout.hpp"

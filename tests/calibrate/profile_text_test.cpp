@@ -6,8 +6,8 @@
 
 #include "calibrate/fit/stack_fit.hpp"
 #include "sim/base/files/file.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/yaml/document.hpp"
 #include "tests/calibrate/fit_fixture.hpp"
 
 namespace orrery::fit {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/files/file.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 

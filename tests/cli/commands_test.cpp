@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/answer/report/metrics.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/report/metrics.hpp"
 #include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 

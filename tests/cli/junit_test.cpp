@@ -1,9 +1,8 @@
 // JUnit from odd names, and the progress line, without running anything.
 
-#include "sim/cli/check/junit.hpp"
-
 #include <gtest/gtest.h>
 
+#include "sim/cli/check/check_reports.hpp"
 #include "sim/cli/frame/progress.hpp"
 #include "tests/cli/cli_fixture.hpp"
 

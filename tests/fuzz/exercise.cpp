@@ -7,8 +7,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/reader.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/reader.hpp"
 
 namespace orrery::yaml {
 

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <string>
 
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/text_report.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/base/text/untrusted_json.hpp"
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/text_report.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

@@ -3,18 +3,18 @@
 #include <cmath>
 #include <string>
 
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/files/saved_evaluation.hpp"
+#include "sim/answer/sweep/journal.hpp"
+#include "sim/answer/trace/measured_trace.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/journal_file.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/import_config.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/files/saved_evaluation.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/logs/failure_log.hpp"
 #include "sim/scenario/logs/spot_trace_file.hpp"
-#include "sim/sweep/journal.hpp"
-#include "sim/trace/measured_trace.hpp"
 #include "tests/fuzz/promises.hpp"
 #include "tests/unit/base/disk_model.hpp"
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "sim/base/check.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

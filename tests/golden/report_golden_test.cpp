@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/report/files/csv_report.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/text_report.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/text_report.hpp"
 #include "tests/golden/golden.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 

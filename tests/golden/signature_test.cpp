@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
+#include "sim/answer/report/files/behaviour.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/report/files/behaviour.hpp"
 #include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"
 

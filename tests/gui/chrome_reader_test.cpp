@@ -11,10 +11,10 @@
 
 #include "gui/timeline/chrome/chrome_events.hpp"
 #include "gui/timeline/store/evaluation_levels.hpp"
+#include "sim/answer/report/export/chrome_trace.hpp"
+#include "sim/answer/report/export/step_trace.hpp"
+#include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/error.hpp"
-#include "sim/report/export/chrome_trace.hpp"
-#include "sim/report/export/step_trace.hpp"
-#include "sim/report/export/trace_words.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::timeline {

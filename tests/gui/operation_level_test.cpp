@@ -10,9 +10,9 @@
 #include "gui/timeline/finding.hpp"
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "gui/timeline/view.hpp"
-#include "sim/layout/layout_spec.hpp"
-#include "sim/report/export/step_counters.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/answer/report/export/step_counters.hpp"
+#include "sim/step/layout/layout_spec.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::gui {

@@ -13,8 +13,8 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/files/file.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/yaml/document.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery {

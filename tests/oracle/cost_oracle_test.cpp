@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "sim/cost/collective.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/cost/collective.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::cost {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "sim/base/random.hpp"
-#include "sim/model/flops.hpp"
-#include "sim/model/memory.hpp"
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/flops.hpp"
+#include "sim/step/model/memory.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/shipped_presets.hpp"
 
 namespace orrery::model {

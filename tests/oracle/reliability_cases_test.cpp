@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/run/recovery/recovery_spec.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "sim/run/theory/time_law.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/validate/rows/run_case.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/scalar.hpp"
 #include "tests/checkout.hpp"
 #include "tests/oracle/reliability/fleet_case.hpp"
 #include "tests/oracle/reliability/renewal_case.hpp"

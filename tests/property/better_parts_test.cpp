@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/checkout.hpp"
 #include "tests/property/random_steps.hpp"
 

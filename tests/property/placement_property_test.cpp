@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/layout/placement.hpp"
-#include "sim/layout/sharding.hpp"
+#include "sim/step/layout/placement.hpp"
+#include "sim/step/layout/sharding.hpp"
 
 namespace orrery::layout {
 namespace {

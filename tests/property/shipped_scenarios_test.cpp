@@ -1,6 +1,6 @@
 // What holds for the step of every shipped scenario.
 
-#include "sim/evaluate/shipped_scenarios.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/report/metrics.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

@@ -9,15 +9,15 @@
 #include <variant>
 #include <vector>
 
-#include "sim/engine/replay.hpp"
-#include "sim/layout/sharding.hpp"
-#include "sim/model/parameters.hpp"
-#include "sim/schedule/schedule.hpp"
-#include "sim/schedule/step_graph.hpp"
-#include "sim/step/costs/stage_costs.hpp"
-#include "sim/step/replay/attribution.hpp"
-#include "sim/step/replay/paced_replay.hpp"
-#include "sim/step/replay/task_times.hpp"
+#include "sim/step/engine/replay.hpp"
+#include "sim/step/layout/sharding.hpp"
+#include "sim/step/model/parameters.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/schedule/step_graph.hpp"
+#include "sim/step/simulate/replay/attribution.hpp"
+#include "sim/step/simulate/replay/paced_replay.hpp"
+#include "sim/step/simulate/replay/task_times.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/event_replay.hpp"
 #include "tests/property/random_steps.hpp"
 

@@ -10,14 +10,13 @@
 #include <string>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/model/parameters.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/run/failures/failure_spec.hpp"
 #include "sim/run/theory/scaling_law.hpp"
 #include "sim/run/theory/theory.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/validate/rows/remarks.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/scalar.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/plan/search/search.hpp"
+#include "sim/answer/plan/search/search.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

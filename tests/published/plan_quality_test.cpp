@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/plan/search/search.hpp"
+#include "sim/answer/plan/search/search.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
 #include "tests/checkout.hpp"

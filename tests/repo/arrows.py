@@ -1,6 +1,29 @@
-"""Which folder may include which. Arrows never point up."""
+"""Which layer may include which. Arrows never point up."""
 
-# Folder of sim/ -> what it may include: a whole folder ("base"), one header ("model/op.hpp"), or the
+# Room of sim/ -> the layers in it that have a folder, a library and a namespace of their own. A room that is
+# not named here is one layer.
+ROOMS = {
+    "base": ("yaml",),
+    "step": ("engine", "fabric", "kernels", "model", "layout", "hardware", "cost", "schedule", "simulate"),
+    "answer": ("trace", "report", "evaluate", "sweep", "jobs", "plan"),
+}
+
+# Room -> rooms below it: what its layers include lies in these, or in the room itself.
+ROOM_ARROWS = {
+    "base": (),
+    "step": ("base",),
+    "run": ("base", "step"),
+    "scenario": ("base", "step", "run"),
+    "import_config": ("base", "step", "scenario"),
+    "answer": ("base", "step", "run", "scenario"),
+    "validate": ("base", "step", "run", "scenario", "answer"),
+    "cli": ("base", "step", "run", "scenario", "import_config", "answer", "validate"),
+}
+
+# The namespace of a layer is its folder's name, but for these.
+NAMESPACES = {"simulate": "step"}
+
+# Layer of sim/ -> what it may include: a whole folder ("base"), one header ("model/op.hpp"), or the
 # headers of all stages with this ending ("*_spec.hpp").
 ARROWS = {
     "base": (),
@@ -15,32 +38,32 @@ ARROWS = {
     "cost": ("base", "kernels", "model", "layout", "hardware"),
     # A step graph is a task graph with roles; durations and replay stay out of reach.
     "schedule": ("base", "engine/task_graph.hpp", "model", "layout"),
-    "step": ("base", "engine", "fabric", "model", "layout", "hardware", "cost", "schedule"),
+    "simulate": ("base", "engine", "fabric", "model", "layout", "hardware", "cost", "schedule"),
     "run": ("base", "engine", "hardware", "*_result.hpp"),
     # Expectations read values with units by the same parser as scenarios.
-    "report": ("base", "engine", "yaml/scalar.hpp", "model", "hardware", "layout", "schedule", "step", "run"),
+    "report": ("base", "engine", "yaml/scalar.hpp", "model", "hardware", "layout", "schedule", "simulate", "run"),
     # A measured step is booked in the categories of the predicted one.
-    "trace": ("base", "step/step_result.hpp"),
+    "trace": ("base", "simulate/step_result.hpp"),
     # What the recipes of a stack's profile set, by the architecture of a GPU's.
     "scenario": ("base", "yaml", "hardware/gpu_profile.hpp", "hardware/profile_reader.hpp",
                  "hardware/profile_search.hpp", "hardware/software_profile.hpp", "*_spec.hpp", "*presets.hpp"),
     # Other stacks' configurations become the text of a scenario; parameters are counted by it.
     "import_config": ("base", "yaml", "model", "scenario"),
-    "evaluate": ("base", "engine", "yaml", "kernels", "model", "layout", "hardware", "cost", "schedule", "step",
+    "evaluate": ("base", "engine", "yaml", "kernels", "model", "layout", "hardware", "cost", "schedule", "simulate",
                  "run", "report", "trace", "scenario"),
     "sweep": ("base", "hardware", "run", "report", "scenario", "evaluate", "yaml"),
     # What share_jobs.hpp takes and gives is the product of a step.
-    "jobs": ("base", "yaml", "hardware", "step", "report", "scenario", "evaluate"),
-    "plan": ("base", "yaml", "model", "layout", "hardware", "cost", "schedule", "step", "scenario", "evaluate",
+    "jobs": ("base", "yaml", "hardware", "simulate", "report", "scenario", "evaluate"),
+    "plan": ("base", "yaml", "model", "layout", "hardware", "cost", "schedule", "simulate", "scenario", "evaluate",
              "report", "run", "sweep"),
-    "validate": ("base", "engine", "fabric", "yaml", "model", "layout", "hardware", "cost", "schedule", "step",
+    "validate": ("base", "engine", "fabric", "yaml", "model", "layout", "hardware", "cost", "schedule", "simulate",
                  "run", "report", "scenario", "evaluate", "plan"),
     "cli": ("base", "scenario", "import_config", "evaluate", "sweep", "jobs", "plan", "validate", "report",
             "trace", "*yaml/scalar.hpp", "*_spec.hpp", "*_result.hpp"),
 }
 
 # The order of the data flow: links go from a later component to an earlier one.
-ORDER = ("base", "engine", "fabric", "yaml", "kernels", "model", "layout", "hardware", "cost", "schedule", "step",
+ORDER = ("base", "engine", "fabric", "yaml", "kernels", "model", "layout", "hardware", "cost", "schedule", "simulate",
          "run", "report", "trace", "scenario", "import_config", "evaluate", "sweep", "jobs", "plan", "validate",
          "cli")
 
@@ -53,16 +76,16 @@ CIRCULAR = ("gui", "sim/scenario")
 # Folder outside sim/ -> folders that it may include. No arrow points from sim/ to any of them. The rooms
 # of a folder may include what it may, and each other.
 PROGRAM_ARROWS = {
-    "kernels/reference": ("sim/kernels", "sim/base"),
+    "kernels/reference": ("sim/step/kernels", "sim/base"),
     "kernels/nvml": ("sim/base",),
-    "kernels/device": ("sim/kernels", "kernels/nvml", "sim/base"),
-    "kernels": ("sim/kernels", "kernels/device", "kernels/reference", "sim/base"),
-    "calibrate/samples": ("sim/kernels", "sim/base"),
-    "calibrate/plan": ("calibrate/samples", "sim/kernels", "sim"),
+    "kernels/device": ("sim/step/kernels", "kernels/nvml", "sim/base"),
+    "kernels": ("sim/step/kernels", "kernels/device", "kernels/reference", "sim/base"),
+    "calibrate/samples": ("sim/step/kernels", "sim/base"),
+    "calibrate/plan": ("calibrate/samples", "sim/step/kernels", "sim"),
     # The protocol knows the word Unsupported, but no device.
-    "calibrate/sweep": ("calibrate/samples", "calibrate/plan", "sim/kernels", "kernels/device", "kernels/nvml",
+    "calibrate/sweep": ("calibrate/samples", "calibrate/plan", "sim/step/kernels", "kernels/device", "kernels/nvml",
                         "sim/base"),
-    "calibrate/profile": ("calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/kernels", "sim"),
+    "calibrate/profile": ("calibrate/samples", "calibrate/plan", "calibrate/fit", "sim/step/kernels", "sim"),
     "calibrate/import": ("calibrate/samples", "sim"),
     "calibrate/measure": ("calibrate", "kernels", "sim/base"),
     "calibrate/validate": ("calibrate", "kernels", "sim"),
@@ -79,7 +102,7 @@ PROGRAM_ARROWS = {
 }
 
 # Stages that the window may not look into: it shows an Evaluation and recomputes nothing.
-HIDDEN_FROM_GUI = ("sim/cost/", "sim/engine/", "sim/schedule/", "sim/yaml/")
+HIDDEN_FROM_GUI = ("sim/step/cost/", "sim/step/engine/", "sim/step/schedule/", "sim/base/yaml/")
 
 # What sim/ includes of no other project.
 FOREIGN = ("Eigen/", "Q", "cuda", "cublas", "cub/", "cudnn", "cutlass/", "mpi.h", "nccl", "nvml", "nvtx", "thrust/",

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
 
 namespace orrery::gui {
 

@@ -1,14 +1,14 @@
 #pragma once
 
-// An answer of sim/sweep, which takes many evaluations: work for a thread of its own.
+// An answer of sim/answer/sweep, which takes many evaluations: work for a thread of its own.
 
 #include <QString>
 #include <memory>
 #include <string>
 
 #include "gui/models/jobs/latest_task.hpp"
+#include "sim/answer/sweep/answer.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/sweep/answer.hpp"
 
 namespace orrery::gui {
 

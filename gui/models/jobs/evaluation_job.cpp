@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "gui/timeline/store/evaluation_levels.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::gui {

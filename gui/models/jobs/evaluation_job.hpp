@@ -14,8 +14,8 @@
 
 #include "gui/models/jobs/latest_task.hpp"
 #include "gui/timeline/store/levels.hpp"
+#include "sim/answer/report/evaluation.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace orrery::gui {

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/hardware/profile_search.hpp"
-#include "sim/plan/result/plan_report.hpp"
-#include "sim/plan/result/winner_file.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 
 namespace orrery::gui {
 

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "gui/models/jobs/latest_task.hpp"
+#include "sim/answer/plan/make_plan.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/units.hpp"
-#include "sim/plan/make_plan.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {

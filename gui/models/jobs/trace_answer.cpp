@@ -8,10 +8,10 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {
 

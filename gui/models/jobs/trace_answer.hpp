@@ -4,8 +4,8 @@
 // TraceFiles -> TraceAnswer.
 //
 // Reading is done once and can be cancelled; the answer is recomputed whenever the scenario,
-// its answer or the chosen step changes. Numbers are those of `orrery compare`: sim/trace measures,
-// sim/evaluate compares.
+// its answer or the chosen step changes. Numbers are those of `orrery compare`: sim/answer/trace
+// measures, sim/answer/evaluate compares.
 
 #include <QStringList>
 #include <memory>
@@ -16,8 +16,8 @@
 #include "gui/models/jobs/latest_task.hpp"
 #include "gui/models/tables/table.hpp"
 #include "gui/timeline/chrome/chrome_reader.hpp"
-#include "sim/evaluate/compare/compare_measured.hpp"
-#include "sim/trace/measured_trace.hpp"
+#include "sim/answer/evaluate/compare/compare_measured.hpp"
+#include "sim/answer/trace/measured_trace.hpp"
 
 namespace orrery::gui {
 

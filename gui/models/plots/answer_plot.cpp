@@ -1,4 +1,4 @@
-// Charts of the answers of sim/sweep: fan, checkpoint interval, tornado.
+// Charts of the answers of sim/answer/sweep: fan, checkpoint interval, tornado.
 
 #include <algorithm>
 #include <cmath>

@@ -5,11 +5,11 @@
 
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/report/export/step_counters.hpp"
+#include "sim/answer/report/picture/histogram.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/utilisation_losses.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/export/step_counters.hpp"
-#include "sim/report/picture/histogram.hpp"
-#include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/utilisation_losses.hpp"
 
 namespace orrery::gui {
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "gui/models/plots/plot.hpp"
-#include "sim/report/evaluation.hpp"
-#include "sim/sweep/answer.hpp"
+#include "sim/answer/report/evaluation.hpp"
+#include "sim/answer/sweep/answer.hpp"
 
 namespace orrery::gui {
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "gui/timeline/category.hpp"
-#include "sim/run/run_category.hpp"
-#include "sim/step/step_result.hpp"
+#include "sim/run/run_result.hpp"
+#include "sim/step/simulate/step_result.hpp"
 
 namespace orrery::gui {
 

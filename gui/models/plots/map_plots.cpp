@@ -6,12 +6,12 @@
 
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/stops.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/layout/placement.hpp"
-#include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/stops.hpp"
-#include "sim/step/fabric/step_network.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/step/layout/placement.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
+#include "sim/step/simulate/shared_links/step_network.hpp"
 
 namespace orrery::gui {
 

@@ -5,10 +5,10 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/report/picture/roofline.hpp"
+#include "sim/answer/report/picture/step_flame.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/picture/roofline.hpp"
-#include "sim/report/picture/step_flame.hpp"
-#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {
 

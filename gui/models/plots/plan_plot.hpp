@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gui/models/plots/plot.hpp"
-#include "sim/plan/result/plan.hpp"
+#include "sim/answer/plan/result/plan.hpp"
 
 namespace orrery::gui {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
-#include "sim/report/table.hpp"
+#include "sim/answer/report/table.hpp"
 
 namespace orrery::gui {
 

@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/report/evaluation.hpp"
+#include "sim/answer/report/evaluation.hpp"
 
 namespace orrery::gui {
 

@@ -5,11 +5,11 @@
 
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/stops.hpp"
+#include "sim/answer/report/trust.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/stops.hpp"
-#include "sim/report/trust.hpp"
 
 namespace orrery::gui {
 

@@ -4,8 +4,8 @@
 // figures.
 
 #include "gui/models/tables/table.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/report/files/figures.hpp"
 
 namespace orrery::gui {
 

@@ -6,8 +6,8 @@
 
 #include "gui/models/tables/text.hpp"
 #include "gui/timeline/side_by_side.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/text/ledger_rows.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/scenario/table/fields.hpp"
 
 namespace orrery::gui {

@@ -11,7 +11,7 @@
 
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/tables/table.hpp"
-#include "sim/report/files/figures.hpp"
+#include "sim/answer/report/files/figures.hpp"
 
 namespace orrery::gui {
 

@@ -7,12 +7,11 @@
 
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/report/metric_band.hpp"
+#include "sim/answer/report/picture/histogram.hpp"
+#include "sim/answer/report/text/verdict.hpp"
+#include "sim/answer/report/trust.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/metric_band.hpp"
-#include "sim/report/picture/histogram.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
-#include "sim/report/text/verdict.hpp"
-#include "sim/report/trust.hpp"
 
 namespace orrery::gui {
 

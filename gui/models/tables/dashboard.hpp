@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gui/models/tables/table.hpp"
-#include "sim/report/evaluation.hpp"
+#include "sim/answer/report/evaluation.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "gui/models/tables/text.hpp"
+#include "sim/answer/plan/result/plan_words.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/plan/result/plan_words.hpp"
 
 namespace orrery::gui {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gui/models/tables/table.hpp"
-#include "sim/plan/result/plan.hpp"
+#include "sim/answer/plan/result/plan.hpp"
 
 namespace orrery::gui {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/report/metrics.hpp"
+#include "sim/answer/report/metrics.hpp"
 
 namespace orrery::gui {
 

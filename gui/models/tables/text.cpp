@@ -1,6 +1,6 @@
 #include "gui/models/tables/text.hpp"
 
-#include "sim/report/files/difference.hpp"
+#include "sim/answer/report/files/figures.hpp"
 
 namespace orrery::gui {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/report/metrics.hpp"
+#include "sim/answer/report/metrics.hpp"
 
 namespace orrery::gui {
 

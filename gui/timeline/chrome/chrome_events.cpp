@@ -10,9 +10,9 @@
 
 #include "gui/timeline/kernel_category.hpp"
 #include "gui/timeline/store/evaluation_levels.hpp"
+#include "sim/answer/report/export/trace_words.hpp"
+#include "sim/answer/trace/gpu_activity.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/export/trace_words.hpp"
-#include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "gui/timeline/chrome/chrome_events.hpp"
+#include "sim/answer/trace/activity_collector.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/trace/activity_collector.hpp"
-#include "sim/trace/event_reader.hpp"
 
 namespace orrery::timeline {
 

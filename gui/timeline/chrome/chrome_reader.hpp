@@ -12,8 +12,9 @@
 // s, t, f     | flows between the innermost slices at their times
 // M           | names and order of processes (groups) and threads (rows)
 //
-// The events are those of sim/trace, from the same reader as `orrery compare`: packed or not, exact
-// times, counted here from the first event. A file that is malformed, cut off, too large or no
+// The events are those of sim/answer/trace, from the same reader as `orrery compare`: packed or
+// not, exact times, counted here from the first event. A file that is malformed, cut off, too
+// large or no
 // trace gives one sentence that says where and why; one that cannot be opened throws Error(io).
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 #include <vector>
 
 #include "gui/timeline/store/levels.hpp"
-#include "sim/trace/gpu_activity.hpp"
+#include "sim/answer/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
 

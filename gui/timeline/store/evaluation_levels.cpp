@@ -11,11 +11,10 @@
 #include "gui/timeline/store/operation_level.hpp"
 #include "gui/timeline/store/store_builder.hpp"
 #include "gui/timeline/time_text.hpp"
-#include "sim/report/export/run_counters.hpp"
-#include "sim/report/export/run_trace.hpp"
-#include "sim/report/export/step_trace.hpp"
-#include "sim/report/export/trace_words.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
+#include "sim/answer/report/export/step_trace.hpp"
+#include "sim/answer/report/export/trace_words.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
 

@@ -20,7 +20,7 @@
 
 #include "gui/timeline/category.hpp"
 #include "gui/timeline/store/levels.hpp"
-#include "sim/report/evaluation.hpp"
+#include "sim/answer/report/evaluation.hpp"
 #include "sim/run/run_timeline.hpp"
 
 namespace orrery::timeline {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "gui/timeline/time_text.hpp"
+#include "sim/answer/report/export/step_counters.hpp"
+#include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/layout/placement.hpp"
-#include "sim/report/export/step_counters.hpp"
-#include "sim/report/text/operation_words.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/step/layout/placement.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {
 

@@ -24,7 +24,7 @@
 
 #include "gui/timeline/store/levels.hpp"
 #include "gui/timeline/store/store_builder.hpp"
-#include "sim/report/evaluation.hpp"
+#include "sim/answer/report/evaluation.hpp"
 
 namespace orrery::timeline {
 

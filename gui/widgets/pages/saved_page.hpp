@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "sim/report/files/figures.hpp"
+#include "sim/answer/report/files/figures.hpp"
 
 class QTabWidget;
 

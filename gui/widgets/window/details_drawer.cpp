@@ -12,8 +12,8 @@
 #include "gui/widgets/tables_panel.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
-#include "sim/report/export/trace_words.hpp"
-#include "sim/report/text/ledger_rows.hpp"
+#include "sim/answer/report/export/trace_words.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 
 namespace orrery::gui {
 

@@ -32,7 +32,7 @@
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/details_drawer.hpp"
 #include "gui/widgets/window/dock_layout.hpp"
-#include "sim/report/text/text_report.hpp"
+#include "sim/answer/report/text/text_report.hpp"
 
 namespace orrery::gui {
 

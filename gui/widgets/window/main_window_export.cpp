@@ -11,16 +11,16 @@
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
+#include "sim/answer/report/export/chrome_trace.hpp"
+#include "sim/answer/report/export/operation_trace.hpp"
+#include "sim/answer/report/export/perfetto_trace.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
+#include "sim/answer/report/export/step_trace.hpp"
+#include "sim/answer/report/export/trace_choice.hpp"
+#include "sim/answer/report/files/json_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/export/chrome_trace.hpp"
-#include "sim/report/export/operation_trace.hpp"
-#include "sim/report/export/perfetto_trace.hpp"
-#include "sim/report/export/run_trace.hpp"
-#include "sim/report/export/step_trace.hpp"
-#include "sim/report/export/trace_choice.hpp"
-#include "sim/report/files/json_report.hpp"
 
 namespace orrery::gui {
 

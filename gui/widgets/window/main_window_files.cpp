@@ -15,8 +15,8 @@
 #include "gui/widgets/pages/trace_page.hpp"
 #include "gui/widgets/pages/welcome_page.hpp"
 #include "gui/widgets/window/main_window.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/error.hpp"
-#include "sim/trace/event_reader.hpp"
 
 namespace orrery::gui {
 

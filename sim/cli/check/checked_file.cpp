@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/answer/report/files/behaviour.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/report/files/behaviour.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/text_page.hpp"
 
 namespace orrery::cli {
 
@@ -90,8 +90,8 @@ Tally tally_of(const CheckedFile& file) {
   if (file.evaluation) {
     const auto& results = file.evaluation->expectations;
     tally.all = results.size();
-    tally.met = static_cast<std::size_t>(std::count_if(
-        results.begin(), results.end(), [](const auto& result) { return result.passed(); }));
+    tally.met = static_cast<std::size_t>(
+        std::ranges::count_if(results, [](const auto& result) { return result.passed(); }));
   }
   return tally;
 }

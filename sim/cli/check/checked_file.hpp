@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/report/evaluation.hpp"
+#include "sim/answer/report/files/baseline.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/cli/frame/exit_code.hpp"
-#include "sim/report/evaluation.hpp"
-#include "sim/report/files/baseline.hpp"
 
 namespace orrery::cli {
 

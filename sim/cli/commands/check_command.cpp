@@ -16,19 +16,17 @@
 #include <variant>
 #include <vector>
 
+#include "sim/answer/evaluate/compare/baseline_file.hpp"
+#include "sim/answer/report/text/text_report.hpp"
+#include "sim/answer/report/text/verdict.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/text.hpp"
-#include "sim/cli/check/check_markdown.hpp"
+#include "sim/cli/check/check_reports.hpp"
 #include "sim/cli/check/checked_file.hpp"
-#include "sim/cli/check/junit.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/compare/baseline_file.hpp"
-#include "sim/report/text/text_report.hpp"
-#include "sim/report/text/verdict.hpp"
 
 namespace orrery::cli {
 
@@ -48,7 +46,7 @@ fs::path whole(const fs::path& path) {
 }
 
 bool is_checked(const CheckReport& report, const std::string& name) {
-  return std::any_of(report.files.begin(), report.files.end(), [&name](const CheckedFile& file) {
+  return std::ranges::any_of(report.files, [&name](const CheckedFile& file) {
     return file.answer && file.answer->file == name;
   });
 }
@@ -81,7 +79,7 @@ void compare_with_baseline(const report::Baseline& baseline, const fs::path& pat
     file.change = report::compare_with(baseline, *file.answer);
   }
   for (const report::BaselineScenario& scenario : baseline.scenarios) {
-    const bool said = std::find(broken.begin(), broken.end(), scenario.file) != broken.end();
+    const bool said = std::ranges::find(broken, scenario.file) != broken.end();
     if (!said && !is_checked(report, scenario.file)) {
       report.missing.push_back(scenario.file);
     }
@@ -98,9 +96,8 @@ report::Baseline updated_baseline(report::Baseline baseline, const fs::path& pat
     }
     report::BaselineScenario answer =
         report::baseline_of(*file.evaluation, baseline_name(path, file.file));
-    const auto before = std::find_if(kept.begin(), kept.end(), [&answer](const auto& scenario) {
-      return scenario.file == answer.file;
-    });
+    const auto before = std::ranges::find_if(
+        kept, [&answer](const auto& scenario) { return scenario.file == answer.file; });
     if (before == kept.end()) {
       kept.push_back(std::move(answer));
     } else {
@@ -115,7 +112,7 @@ report::Baseline updated_baseline(report::Baseline baseline, const fs::path& pat
                               return !fs::exists(folder / scenario.file, error);
                             }),
              kept.end());
-  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+  std::ranges::sort(kept, [](const auto& a, const auto& b) { return a.file < b.file; });
   return baseline;
 }
 
@@ -251,7 +248,7 @@ struct CheckOptions {
 
 bool speaks_of_memory(const report::Evaluation& evaluation) {
   const auto& results = evaluation.expectations;
-  return std::any_of(results.begin(), results.end(), [](const report::ExpectationResult& result) {
+  return std::ranges::any_of(results, [](const report::ExpectationResult& result) {
     const auto parsed = report::parse_expectation(result.text);
     const auto* node = std::get_if<report::ExpectNode>(&parsed);
     return node != nullptr && report::mentions_memory(*node);

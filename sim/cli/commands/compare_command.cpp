@@ -11,6 +11,12 @@
 #include <fstream>
 #include <memory>
 
+#include "sim/answer/evaluate/compare/compare_calibrations.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/files/saved_evaluation.hpp"
+#include "sim/answer/report/metrics.hpp"
+#include "sim/answer/report/text/text_page.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
@@ -20,14 +26,8 @@
 #include "sim/cli/compare/compare_log.hpp"
 #include "sim/cli/compare/compare_traces.hpp"
 #include "sim/cli/frame/number_option.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/compare/compare_calibrations.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/files/saved_evaluation.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/text/text_page.hpp"
-#include "sim/trace/event_reader.hpp"
 
 namespace orrery::cli {
 
@@ -292,9 +292,9 @@ ExitCode compare_files(CompareOptions& options, const InterruptWatch& watch) {
     other = scenario_file(other, options.evaluation.quiet);
   }
   options.second = options.others.front();
-  const auto traces = std::count_if(
-      options.others.begin(), options.others.end(),
-      [](const std::string& file) { return file != "-" && trace::is_trace_file(file); });
+  const auto traces = std::ranges::count_if(options.others, [](const std::string& file) {
+    return file != "-" && trace::is_trace_file(file);
+  });
   if (traces > 0) {
     if (static_cast<std::size_t>(traces) < options.others.size()) {
       throw UsageError("compare: beside the scenario all files must be traces");

@@ -6,15 +6,15 @@
 #include <CLI/Option.hpp>
 #include <memory>
 
+#include "sim/answer/report/metrics.hpp"
+#include "sim/answer/report/picture/roofline.hpp"
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/picture/roofline.hpp"
-#include "sim/report/text/text_page.hpp"
 
 namespace orrery::cli {
 

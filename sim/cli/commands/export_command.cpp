@@ -13,25 +13,23 @@
 #include <string>
 #include <string_view>
 
+#include "sim/answer/report/export/chrome_trace.hpp"
+#include "sim/answer/report/export/operation_trace.hpp"
+#include "sim/answer/report/export/perfetto_trace.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
+#include "sim/answer/report/export/step_trace.hpp"
+#include "sim/answer/report/export/trace_choice.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/picture/step_picture.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/number_option.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/import_config/launch/launch_file.hpp"
-#include "sim/report/export/chrome_trace.hpp"
-#include "sim/report/export/operation_trace.hpp"
-#include "sim/report/export/perfetto_trace.hpp"
-#include "sim/report/export/run_trace.hpp"
-#include "sim/report/export/step_trace.hpp"
-#include "sim/report/export/trace_choice.hpp"
-#include "sim/report/files/csv_report.hpp"
-#include "sim/report/files/json_lines.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/files/prometheus.hpp"
-#include "sim/report/picture/step_picture.hpp"
-#include "sim/yaml/scalar.hpp"
 
 namespace orrery::cli {
 

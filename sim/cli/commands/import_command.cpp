@@ -12,12 +12,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/log_outages.hpp"
 #include "sim/scenario/load.hpp"

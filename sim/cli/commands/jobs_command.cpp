@@ -5,10 +5,10 @@
 #include <CLI/Validators.hpp>
 #include <memory>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/jobs/jobs_report.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/jobs/jobs_report.hpp"
 
 namespace orrery::cli {
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/evaluate/catalog.hpp"
 
 namespace orrery::cli {
 

@@ -14,6 +14,11 @@
 #include <stop_token>
 #include <thread>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/plan/make_plan.hpp"
+#include "sim/answer/plan/result/cluster_plans.hpp"
+#include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
@@ -21,14 +26,9 @@
 #include "sim/cli/commands/plan_options.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/evaluating.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/plan/make_plan.hpp"
-#include "sim/plan/result/cluster_plans.hpp"
-#include "sim/plan/result/plan_report.hpp"
-#include "sim/plan/result/winner_file.hpp"
 
 namespace orrery::cli {
 

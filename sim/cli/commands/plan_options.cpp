@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/answer/plan/fronts.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/plan/fronts.hpp"
-#include "sim/yaml/scalar.hpp"
 
 namespace orrery::cli {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/plan/make_plan.hpp"
 #include "sim/cli/frame/evaluating.hpp"
-#include "sim/plan/make_plan.hpp"
 
 namespace orrery::cli {
 

@@ -4,12 +4,12 @@
 #include <CLI/Option.hpp>
 #include <memory>
 
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/text_report.hpp"
+#include "sim/answer/report/text/verdict.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/cli/frame/output_files.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/text_report.hpp"
-#include "sim/report/text/verdict.hpp"
+#include "sim/cli/frame/output.hpp"
 
 namespace orrery::cli {
 

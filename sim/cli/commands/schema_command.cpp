@@ -4,9 +4,9 @@
 #include <CLI/Option.hpp>
 #include <memory>
 
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
-#include "sim/evaluate/catalog.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {

@@ -9,6 +9,11 @@
 #include <filesystem>
 #include <memory>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/sweep/answer.hpp"
+#include "sim/answer/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/sweep_file.hpp"
+#include "sim/answer/sweep/sweep_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/commands/commands.hpp"
@@ -16,14 +21,9 @@
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/number_option.hpp"
-#include "sim/cli/frame/output_files.hpp"
+#include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/sweep/answer.hpp"
-#include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/sweep_file.hpp"
-#include "sim/sweep/sweep_report.hpp"
 
 namespace orrery::cli {
 

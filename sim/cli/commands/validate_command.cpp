@@ -5,15 +5,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "sim/answer/report/metrics.hpp"
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/text/text_page.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
-#include "sim/validate/measured/tuned_layouts.hpp"
 #include "sim/validate/output/write_validation.hpp"
 #include "sim/validate/validate.hpp"
 

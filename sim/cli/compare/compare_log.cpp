@@ -7,17 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sim/answer/report/evaluation.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/metrics.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/training_log.hpp"
-#include "sim/report/files/difference.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/step_band.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::cli {
@@ -180,7 +179,7 @@ std::vector<Difference> differences_of(const Said& log, const scenario::Scenario
       "batch.global",     "precision.compute"};
   std::vector<Difference> found;
   for (const import_config::ImportedSetting& said : log) {
-    const bool known = std::find(kKeys.begin(), kKeys.end(), said.path) != kKeys.end();
+    const bool known = std::ranges::find(kKeys, said.path) != kKeys.end();
     if (said.path == "cluster.gpus" && said.value != std::to_string(gpus)) {
       found.push_back({"GPUs", said.value, std::to_string(gpus)});
     } else if (const auto stated = known ? scenario::value_of(scenario, said.path) : std::nullopt;
@@ -194,8 +193,8 @@ std::vector<Difference> differences_of(const Said& log, const scenario::Scenario
 // Of a step, as the log says them.
 double logged_tokens(const Said& log) {
   const auto count = [&log](std::string_view path) {
-    const auto said = std::find_if(log.begin(), log.end(),
-                                   [path](const auto& setting) { return setting.path == path; });
+    const auto said =
+        std::ranges::find_if(log, [path](const auto& setting) { return setting.path == path; });
     return said == log.end() ? 0.0 : std::strtod(said->value.c_str(), nullptr);
   };
   return count("batch.global") * count("model.sequence_length");

@@ -6,14 +6,13 @@
 #include <CLI/Option.hpp>
 #include <cmath>
 
+#include "sim/answer/evaluate/compare/compare_measured.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/compare/project_measured.hpp"
 
 namespace orrery::cli {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/trace/measured_trace.hpp"
 #include "sim/cli/frame/evaluating.hpp"
-#include "sim/trace/measured_trace.hpp"
 
 namespace CLI {
 class App;

@@ -147,14 +147,13 @@ std::optional<CommandInfo> read_command(std::string_view json) {
 }
 
 const CommandInfo* find_command(const CommandInfo& parent, std::string_view name) {
-  const auto at = std::find_if(parent.commands.begin(), parent.commands.end(),
-                               [name](const CommandInfo& command) { return command.name == name; });
+  const auto at = std::ranges::find(parent.commands, name, &CommandInfo::name);
   return at == parent.commands.end() ? nullptr : &*at;
 }
 
 const ArgumentInfo* find_option(const CommandInfo& command, std::string_view name) {
   for (const ArgumentInfo& option : command.options) {
-    if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) {
+    if (std::ranges::find(option.names, name) != option.names.end()) {
       return &option;
     }
   }

@@ -9,15 +9,15 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/shipped_scenarios.hpp"
+#include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/cli/frame/output.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/cli/frame/progress.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/shipped_scenarios.hpp"
-#include "sim/plan/result/winner_file.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/load.hpp"
 

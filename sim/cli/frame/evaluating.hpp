@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/report/evaluation.hpp"
 #include "sim/cli/frame/exit_code.hpp"
 #include "sim/cli/frame/interrupt.hpp"
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/report/evaluation.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/variant.hpp"
 

@@ -44,7 +44,7 @@ std::vector<std::string> hardware_validation(int argc, const char* const* argv) 
     return {};
   }
   words.erase(words.begin());
-  const auto asked = std::find_if(words.begin(), words.end(), [kAsked](const std::string& word) {
+  const auto asked = std::ranges::find_if(words, [kAsked](const std::string& word) {
     return word == kAsked || word.starts_with(std::string(kAsked) + "=");
   });
   if (asked == words.end()) {
@@ -69,10 +69,10 @@ Content content_of(const std::string& name) {
   if (import_config::recognise(text) || import_config::is_python(text)) {
     return Content::configuration;
   }
-  const bool benchmark =
-      name.ends_with(".json.gz") ||
-      std::any_of(kBenchmarks.begin(), kBenchmarks.end(),
-                  [&text](std::string_view word) { return text.find(word) != std::string::npos; });
+  const bool benchmark = name.ends_with(".json.gz") ||
+                         std::ranges::any_of(kBenchmarks, [&text](std::string_view word) {
+                           return text.find(word) != std::string::npos;
+                         });
   return benchmark ? Content::benchmark : Content::neither;
 }
 
@@ -97,8 +97,7 @@ std::optional<std::vector<std::string>> log_import(std::vector<std::string> word
       words.erase(at, at + (joined ? 1 : 2));
       return words;
     }
-    const bool value =
-        i > 0 && std::find(kTakeFiles.begin(), kTakeFiles.end(), words[i - 1]) != kTakeFiles.end();
+    const bool value = i > 0 && std::ranges::find(kTakeFiles, words[i - 1]) != kTakeFiles.end();
     const Content content = value || word.starts_with("-") ? Content::neither : content_of(word);
     if (word == "-" || content == Content::configuration) {
       return std::nullopt;
@@ -137,8 +136,7 @@ void start_external_command(int argc, const char* const* argv) {
     become("orrery-calibrate", validation, "validate --hardware: {} is not there");
   }
   const std::string_view word = argv[1];
-  const auto* command = std::find_if(kCommands.begin(), kCommands.end(),
-                                     [word](const ExternalCommand& c) { return c.name == word; });
+  const auto* command = std::ranges::find(kCommands, word, &ExternalCommand::name);
   if (command == kCommands.end()) {
     return;
   }

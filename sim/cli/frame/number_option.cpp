@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/yaml/scalar.hpp"
+#include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::cli {
 

@@ -9,9 +9,15 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "sim/report/text/text_page.hpp"
+#include "sim/answer/report/text/text_page.hpp"
+#include "sim/scenario/scenario.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace orrery::cli {
 
@@ -48,5 +54,19 @@ void prepare_streams();
 // Threads get such a stack, whatever the limit of the shell.
 inline constexpr std::size_t kStackBytes = std::size_t{8} << 20U;
 void prepare_threads();
+
+// Checks of output paths, before the work and again before writing.
+//
+// A file that the command reads is never its output, by whatever name (links, `..`, the name of a
+// profile): the answer would replace the question. Nor is a profile of this program. A folder that
+// is not there is found before hours of simulation.
+
+// Looks at what was parsed: outputs (-o, --junit, --markdown, --write-baseline, --fragment,
+// --failures, --journal) against each other and against every other word that names a file. Throws
+// UsageError, led by the name of the command, or Error(io) where nothing can be written.
+void check_outputs(const CLI::App& command, std::string_view name);
+
+// The same for the files that a scenario names, and for all profiles beside it: it may name any.
+void check_not_read(const std::optional<std::string>& output, const scenario::Scenario& scenario);
 
 }  // namespace orrery::cli

@@ -19,7 +19,6 @@
 #include "sim/cli/frame/command_table.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/output_files.hpp"
 
 namespace orrery::cli {
 

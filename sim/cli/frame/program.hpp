@@ -32,7 +32,7 @@ using Action = std::function<ExitCode(InterruptWatch&)>;
 // Runs the body of a program: what leaves it as an exception becomes a message and an exit code.
 [[nodiscard]] int run_guarded(const std::function<ExitCode()>& body);
 
-// Looks at the outputs that `command` was told of (output_files.hpp), then acts under the watch.
+// Looks at the outputs that `command` was told of (output.hpp), then acts under the watch.
 [[nodiscard]] ExitCode act(const CLI::App& command, std::string_view name, const Action& action);
 
 // For programs of their own: parses, then acts. --help and --describe-command (command_table.hpp)

@@ -11,12 +11,12 @@
 #include <system_error>
 #include <thread>
 
+#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/untrusted_json.hpp"
 #include "sim/cli/frame/child_process.hpp"
 #include "sim/cli/frame/external_command.hpp"
-#include "sim/evaluate/catalog.hpp"
 
 namespace orrery::cli {
 
@@ -53,9 +53,7 @@ std::vector<ProgramState> find_programs() {
   std::vector<ProgramState> programs;
   for (const ExternalCommand& command : external_commands()) {
     const std::string name = program_name(command);
-    const auto known =
-        std::find_if(programs.begin(), programs.end(),
-                     [&name](const ProgramState& program) { return program.name == name; });
+    const auto known = std::ranges::find(programs, name, &ProgramState::name);
     if (known != programs.end()) {
       known->commands += fmt::format(", {}", command.name);
       continue;
@@ -90,8 +88,7 @@ std::size_t count_presets(const fs::path& folder) {
 // `orrery list` calls the kinds of presets by their folders.
 bool is_from_profiles(const evaluate::CatalogKindInfo& info) {
   return info.kind == evaluate::CatalogKind::gpus || info.kind == evaluate::CatalogKind::software ||
-         std::find(hardware::kPresetFolders.begin(), hardware::kPresetFolders.end(), info.name) !=
-             hardware::kPresetFolders.end();
+         std::ranges::find(hardware::kPresetFolders, info.name) != hardware::kPresetFolders.end();
 }
 
 std::vector<ProfileFolder> find_profiles() {
@@ -219,10 +216,7 @@ void judge_machine(const MachineState& machine, std::vector<Finding>& findings) 
 
 }  // namespace
 
-bool DoctorReport::healthy() const {
-  return std::none_of(findings.begin(), findings.end(),
-                      [](const Finding& finding) { return finding.problem; });
-}
+bool DoctorReport::healthy() const { return std::ranges::none_of(findings, &Finding::problem); }
 
 MachineState read_machine(const std::string& json) {
   MachineState state;

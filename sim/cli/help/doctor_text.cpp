@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/help/doctor.hpp"
-#include "sim/report/text/text_page.hpp"
 
 namespace orrery::cli {
 

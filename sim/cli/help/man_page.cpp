@@ -73,10 +73,9 @@ std::string names_of(const ArgumentInfo& option) {
 // The choices, unless the meaning has named them all.
 std::string notes_of(const ArgumentInfo& argument) {
   std::string text;
-  const bool named = std::all_of(argument.choices.begin(), argument.choices.end(),
-                                 [&argument](const std::string& choice) {
-                                   return argument.meaning.find(choice) != std::string::npos;
-                                 });
+  const bool named = std::ranges::all_of(argument.choices, [&argument](const std::string& choice) {
+    return argument.meaning.find(choice) != std::string::npos;
+  });
   if (!named) {
     text += ".br\nOne of";
     for (const std::string& choice : argument.choices) {
@@ -133,7 +132,7 @@ std::string option_sections(const CommandInfo& command) {
   std::string out;
   std::vector<std::string> groups;
   for (const ArgumentInfo& option : command.options) {
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) {
+    if (std::ranges::find(groups, option.group) == groups.end()) {
       groups.push_back(option.group);
     }
   }
@@ -216,7 +215,7 @@ constexpr std::string_view kEnvironment =
 // What man -k shows: the first sentence, without its full stop.
 std::string one_line(const std::string& summary) {
   std::string text = summary;
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   const std::size_t end = text.find(". ");
   text = text.substr(0, end);
   while (!text.empty() && text.back() == '.') {

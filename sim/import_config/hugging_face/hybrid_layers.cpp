@@ -7,7 +7,7 @@
 #include <array>
 
 #include "sim/import_config/hugging_face/model_classes.hpp"
-#include "sim/model/model_spec.hpp"
+#include "sim/step/model/model_spec.hpp"
 
 namespace orrery::import_config {
 

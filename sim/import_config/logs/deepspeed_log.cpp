@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "sim/base/units.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {
 

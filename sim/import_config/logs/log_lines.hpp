@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 
 namespace orrery::import_config {
 

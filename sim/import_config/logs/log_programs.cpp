@@ -13,9 +13,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/units.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {
 

@@ -6,8 +6,8 @@
 #include <cctype>
 #include <set>
 
+#include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/shell/shell_script.hpp"
-#include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {
 

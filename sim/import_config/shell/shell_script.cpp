@@ -8,8 +8,8 @@
 #include <map>
 
 #include "sim/base/text/text.hpp"
+#include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
-#include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {
 

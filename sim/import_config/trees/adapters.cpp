@@ -6,7 +6,7 @@
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/trees/key_fates.hpp"
 #include "sim/import_config/trees/readers.hpp"
-#include "sim/model/model_spec.hpp"
+#include "sim/step/model/model_spec.hpp"
 
 namespace orrery::import_config {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sim/base/text/untrusted_json.hpp"
+#include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
-#include "sim/yaml/text_check.hpp"
 
 namespace orrery::import_config {
 

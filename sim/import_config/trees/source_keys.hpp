@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/import_config/imported.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::import_config {
 

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/text_check.hpp"
 #include "sim/import_config/trees/source_keys.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/text_check.hpp"
 
 #ifdef ORRERY_TOML
 #include <exception>

@@ -1,7 +1,7 @@
 #pragma once
 
 // The capacity of a trial: nodes, spares, repairs, sizes and spot supply. CapacitySpec resolved
-// into whole nodes and nanoseconds. Assumptions: see capacity_spec.hpp and spot_trace.hpp.
+// into whole nodes and nanoseconds. Assumptions: see capacity_spec.hpp.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,6 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/run/capacity/capacity_spec.hpp"
-#include "sim/run/capacity/spot_trace.hpp"
 #include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {

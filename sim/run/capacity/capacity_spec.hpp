@@ -19,11 +19,36 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/sim_time.hpp"
 #include "sim/base/units.hpp"
-#include "sim/run/capacity/spot_trace.hpp"
 #include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
+
+// A recorded trace of the spot nodes that could be had in a zone over time, and of their price.
+//
+//   available(t) = available of the last row at or before t;  a trace repeats after its length
+
+struct SpotRow {
+  SimTime from;
+  std::int64_t available = 0;             // nodes that can be held at the same time
+  std::optional<DollarsPerSecond> price;  // of one GPU
+
+  friend bool operator==(const SpotRow&, const SpotRow&) = default;
+};
+
+struct SpotTrace {
+  std::string name;
+  std::vector<SpotRow> rows;  // neighbours differ; the first begins at 0
+  SimTime length;             // time of the last row, whose other fields are not looked at
+
+  friend bool operator==(const SpotTrace&, const SpotTrace&) = default;
+};
+
+// When row `row` ends: the next one begins, or the trace is over.
+[[nodiscard]] inline SimTime end_of(const SpotTrace& trace, std::size_t row) {
+  return row + 1 < trace.rows.size() ? trace.rows[row + 1].from : trace.length;
+}
 
 struct SpareSpec {
   std::int64_t nodes = 0;

@@ -85,8 +85,7 @@ FailureSources::FailureSources(const RunPlan& plan)
     }
   }
   for (Merged* process : {&plain, &modulated}) {
-    if (std::any_of(process->shares.begin(), process->shares.end(),
-                    [](const Share& share) { return share.rate > 0.0; })) {
+    if (std::ranges::any_of(process->shares, [](const Share& share) { return share.rate > 0.0; })) {
       merged_.push_back(std::move(*process));
     }
   }
@@ -142,7 +141,7 @@ void FailureSources::add_population(std::int32_t cause) {
   const auto same = [&](const Clocks& clocks) {
     return clocks.modulated == modulated && clocks.by_nodes == by_nodes;
   };
-  auto group = std::find_if(clocks_.begin(), clocks_.end(), same);
+  auto group = std::ranges::find_if(clocks_, same);
   if (group == clocks_.end()) {
     const double growth =
         by_nodes

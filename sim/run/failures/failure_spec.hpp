@@ -158,8 +158,9 @@ struct FactorLaw {
 // Links somewhere on the cluster that run at a share of their rate: NICs of a node, or the uplinks
 // of a switch. What that makes of a step is the step stage's to say (evaluate/inputs/fault_steps).
 struct LinkFault {
-  std::optional<std::int64_t> nics;  // of one node; absent, without a tier: all of them
-  std::string tier;                  // of the switch, where its uplinks are meant
+  std::optional<std::int64_t> nics;     // of one node; absent, without a tier: all of them
+  std::string tier;                     // of the switch, where its uplinks are meant
+  std::optional<std::int64_t> uplinks;  // so many of them; absent: all
   double share = 1.0;
 };
 

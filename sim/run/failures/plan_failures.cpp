@@ -255,8 +255,8 @@ void plan_modulation(const FailureSpec& spec, std::optional<std::int64_t> start,
   const auto is_factor = [](double value) { return std::isfinite(value) && value >= 0.0; };
   findings.require(spec.by_hour.empty() || spec.by_hour.size() == kHoursPerDay, "failures.diurnal",
                    "needs a multiplier for each of the 24 hours");
-  findings.require(std::all_of(spec.by_hour.begin(), spec.by_hour.end(), is_factor),
-                   "failures.diurnal", "a multiplier must not be negative");
+  findings.require(std::ranges::all_of(spec.by_hour, is_factor), "failures.diurnal",
+                   "a multiplier must not be negative");
   modulation.by_hour = spec.by_hour;
   constexpr std::int64_t kDay = 86'400;
   const std::int64_t of_day = ((start.value_or(0) % kDay) + kDay) % kDay;
@@ -322,8 +322,8 @@ void plan_log(const std::vector<LoggedFailure>& lines, CausePlanner& planner, Ru
               Findings& findings) {
   std::vector<LoggedStrike> log;
   for (const LoggedFailure& line : lines) {
-    const auto known = std::find_if(plan.causes.begin(), plan.causes.end(),
-                                    [&](const auto& cause) { return cause.name == line.cause; });
+    const auto known = std::ranges::find_if(
+        plan.causes, [&](const auto& cause) { return cause.name == line.cause; });
     auto index = static_cast<std::int32_t>(known - plan.causes.begin());
     if (known == plan.causes.end()) {
       planner.add(failure_cause(line.cause, FailureCategory::unknown), "failures.log");
@@ -340,8 +340,7 @@ void plan_log(const std::vector<LoggedFailure>& lines, CausePlanner& planner, Ru
     }
     log.push_back(strike);
   }
-  std::stable_sort(log.begin(), log.end(),
-                   [](const auto& a, const auto& b) { return a.at < b.at; });
+  std::ranges::stable_sort(log, [](const auto& a, const auto& b) { return a.at < b.at; });
   std::vector<double> counts(plan.causes.size(), 0.0);
   for (const LoggedStrike& strike : log) {
     counts[static_cast<std::size_t>(strike.cause)] += 1.0;

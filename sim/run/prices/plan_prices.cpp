@@ -117,9 +117,8 @@ void plan_spot_price(const PriceSpec& spec, RunPlan& plan, Findings& findings) {
   const auto per_node = static_cast<double>(plan.step.gpus_per_node);
   if (plan.capacity.spot) {
     const std::vector<SpotTrace>& traces = plan.capacity.spot->traces;
-    plan.pricing.traced_spot =
-        std::any_of(traces.begin(), traces.end(),
-                    [](const SpotTrace& trace) { return trace.rows.front().price.has_value(); });
+    plan.pricing.traced_spot = std::ranges::any_of(
+        traces, [](const SpotTrace& trace) { return trace.rows.front().price.has_value(); });
   }
   if (!spec.spot_gpu_hour) {
     return;

@@ -99,8 +99,8 @@ bool load_is_computed(const RecoverySpec& spec, const PlannedCause& cause) {
 
 Seconds value_at(const GpuCurve& curve, double gpus) {
   ORRERY_CHECK(!curve.empty(), "a curve without points has no value at {} GPUs", gpus);
-  const auto above = std::find_if(curve.begin(), curve.end(),
-                                  [&](const GpuPoint& point) { return point.gpus >= gpus; });
+  const auto above =
+      std::ranges::find_if(curve, [&](const GpuPoint& point) { return point.gpus >= gpus; });
   if (above == curve.begin()) {
     return curve.front().time;
   }

@@ -132,7 +132,7 @@ struct DurationProblemOf {
     if (law.values.empty()) {
       return "the list of values is empty";
     }
-    return problem_unless(std::all_of(law.values.begin(), law.values.end(), is_time),
+    return problem_unless(std::ranges::all_of(law.values, is_time),
                           "the values must not be negative");
   }
 };
@@ -159,9 +159,8 @@ struct LifeProblemOf {
   }
 
   Problem operator()(const EmpiricalLaw& law) const {
-    return problem_unless(
-        !law.values.empty() && std::all_of(law.values.begin(), law.values.end(), is_positive_time),
-        "the list needs times above 0");
+    return problem_unless(!law.values.empty() && std::ranges::all_of(law.values, is_positive_time),
+                          "the list needs times above 0");
   }
 };
 
@@ -180,8 +179,7 @@ struct ProbabilityOf {
   }
 
   double operator()(const EmpiricalLaw& law) const {
-    const auto over =
-        std::count_if(law.values.begin(), law.values.end(), [&](Seconds t) { return t <= x; });
+    const auto over = std::ranges::count_if(law.values, [&](Seconds t) { return t <= x; });
     return static_cast<double>(over) / static_cast<double>(law.values.size());
   }
 };
@@ -322,7 +320,7 @@ std::optional<std::string> problem_of(const LifeLaw& law, const InitialAge& age)
 RemainingLife::RemainingLife(LifeLaw law, InitialAge age)
     : law_(std::move(law)), age_(age), mean_(run::mean(law_)) {
   if (auto* list = std::get_if<EmpiricalLaw>(&law_)) {
-    std::sort(list->values.begin(), list->values.end());
+    std::ranges::sort(list->values);
   }
   if (age_.kind == AgeKind::fresh || std::holds_alternative<ExponentialLaw>(law_)) {
     age_ = {AgeKind::given, Seconds{}};  // an exponential life does not remember its age

@@ -18,8 +18,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/random.hpp"
-#include "sim/engine/event_queue.hpp"
 #include "sim/run/run_plan.hpp"
+#include "sim/step/engine/event_queue.hpp"
 
 namespace orrery::run {
 

@@ -199,9 +199,9 @@ Saves::Cycles Saves::skip_tiers(const Stretch& stretch) {
       continue;
     }
     const PlannedSave& save = plan_.save(newest);
-    const auto copy = std::find_if(
-        save.copies.begin(), save.copies.end(),
-        [tier](const SavedCopy& one) { return static_cast<std::size_t>(one.tier) == tier; });
+    const auto copy = std::ranges::find_if(save.copies, [tier](const SavedCopy& one) {
+      return static_cast<std::size_t>(one.tier) == tier;
+    });
     const SimTime begun = stretch.begin + wall(newest - first) - save.stall;
     const bool flies = copy->durable > save.stall && begun + copy->durable > end;
     const std::int64_t complete = flies ? newest - every : newest;

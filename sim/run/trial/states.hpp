@@ -19,7 +19,7 @@
 #include <variant>
 
 #include "sim/base/sim_time.hpp"
-#include "sim/run/run_category.hpp"
+#include "sim/run/run_result.hpp"
 #include "sim/run/run_timeline.hpp"
 
 namespace orrery::run {

@@ -1,10 +1,10 @@
 // Keys of `cluster`: GPUs, nodes and the network between them.
 
-#include "sim/hardware/cluster_spec.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 
 namespace orrery::scenario {
 
@@ -192,6 +192,13 @@ void add_faults(Rows& keys) {
             ORRERY_FAULT(tier), {.note = "a node is meant"});
   keys.count("cluster.network.faults[].block", "Number of the switch block on its level, from 0.",
              "2", {0, kMostNodes}, ORRERY_FAULT(block), {.fallback = "0"});
+  keys.count("cluster.network.faults[].rail",
+             "Rail or plane whose switch is meant, from 0, where each has one (cross_rail: pxn or "
+             "spine).",
+             "3", {0, kMostGpusPerNode}, ORRERY_FAULT(rail), {.note = "all rails"});
+  keys.count("cluster.network.faults[].uplinks",
+             "Uplinks of the switch that are slow: one cable, or some.", "1", {1, kMostNodes},
+             ORRERY_FAULT(uplinks), {.note = "all uplinks of the switch"});
   keys.choice<hardware::FaultyPart>(
       "cluster.network.faults[].part",
       "What of the switch is slow: its uplinks to the next level, or all its links (switch).",

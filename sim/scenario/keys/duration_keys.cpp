@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 #include "sim/scenario/keys/cause_keys.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 

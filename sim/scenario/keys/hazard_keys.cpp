@@ -189,6 +189,9 @@ void add_fault_keys(Rows& keys, const std::string& path,
             "Level of the switch whose uplinks are slow, by its name in cluster.network.tiers.",
             "leaf", [last](Draft & draft) -> auto& { return last(draft).fault->tier; },
             {.note = "none: the NICs of a node"});
+  keys.count(path + ".uplinks", "Uplinks of the switch that are slow: one cable, or some.", "1",
+             {1, 1'000'000}, [last](Draft & draft) -> auto& { return last(draft).fault->uplinks; },
+             {.note = "all uplinks of the switch"});
   keys.value<kind::Number>(
       path + ".share", "Share of its rate that a link still has.", "0.5", yaml::between(0.001, 1.0),
       [last](Draft & draft) -> auto& { return last(draft).fault->share; }, {.required = true});

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/yaml/scalar.hpp"
 
 namespace orrery::scenario {
 

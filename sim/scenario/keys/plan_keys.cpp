@@ -6,10 +6,10 @@
 #include <array>
 #include <optional>
 
-#include "sim/plan/space/plan_spec.hpp"
+#include "sim/base/yaml/flow_text.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 

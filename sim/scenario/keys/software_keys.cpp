@@ -11,7 +11,7 @@
 #include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/step/step_spec.hpp"
+#include "sim/step/simulate/step_spec.hpp"
 
 namespace orrery::scenario {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sim/base/text/text.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/kinds.hpp"
-#include "sim/yaml/scalar.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/kinds.hpp"
+#include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::scenario {
 

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "sim/base/text/text.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

@@ -12,13 +12,13 @@
 #include <tuple>
 
 #include "sim/base/files/file.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/scenario/usual_stack.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::scenario {
 

@@ -24,11 +24,11 @@
 #include <vector>
 
 #include "sim/base/diagnostics.hpp"
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/profile_search.hpp"
-#include "sim/model/model_spec.hpp"
 #include "sim/run/run_spec.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/profile_search.hpp"
+#include "sim/step/model/model_spec.hpp"
 
 namespace orrery::scenario {
 

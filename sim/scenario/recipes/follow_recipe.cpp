@@ -8,13 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include "sim/hardware/gpu_profile.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
 
 namespace orrery::scenario {
 
@@ -220,6 +220,8 @@ void forget(Scenario& scenario) {
   if (scenario.recipe.silent) {
     scenario.step = scenario.recipe.silent->step;
     scenario.model = scenario.recipe.silent->model;
+    scenario.layout.sharding = scenario.recipe.silent->sharding;
+    scenario.layout.sequence_parallel = scenario.recipe.silent->sequence_parallel;
   }
   scenario.recipe.silent = nullptr;
   scenario.recipe.settings.clear();
@@ -254,7 +256,8 @@ void follow_recipe(Reading& reading) {
   if (use.plain || recipes->entries.empty() || reading.diagnostics.has_errors()) {
     return;
   }
-  use.silent = std::make_shared<const SilentSpecs>(SilentSpecs{scenario.model, scenario.step});
+  use.silent = std::make_shared<const SilentSpecs>(SilentSpecs{
+      scenario.model, scenario.step, scenario.layout.sharding, scenario.layout.sequence_parallel});
   Follower follower(draft, *recipes, reading.diagnostics);
   follower.follow();
   use.combines_expert_overlap = recipes->combines_expert_overlap;
@@ -319,7 +322,8 @@ std::vector<OfferedValue> offered_values(const Scenario& scenario) {
       const bool known = std::ranges::any_of(values, [&set](const auto& value) {
         return value.key == set.key && value.value == set.text;
       });
-      if (!known && !set.key.starts_with("model.") && follower.is_for_such_models(entry)) {
+      if (!known && !set.key.starts_with("model.") && !set.key.starts_with("layout.") &&
+          follower.is_for_such_models(entry)) {
         values.push_back({set.key, set.text});
       }
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
-#include "sim/schedule/schedule_spec.hpp"
+#include "sim/step/schedule/schedule_spec.hpp"
 
 namespace orrery::scenario {
 

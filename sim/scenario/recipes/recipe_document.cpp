@@ -7,10 +7,10 @@
 #include <charconv>
 #include <optional>
 
+#include "sim/base/yaml/flow_text.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/variant.hpp"
-#include "sim/yaml/flow_text.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 
@@ -52,6 +52,11 @@ RecipeCondition read_condition(const yaml::Entry& entry, StackRecipes& recipes,
   return condition;
 }
 
+// What programs switch on beside the degrees that a person states.
+bool is_switch_of_layouts(std::string_view key) {
+  return key == "layout.sharding" || key == "layout.sequence_parallel";
+}
+
 RecipeEntry read_entry(const Value& item, const std::string& path, StackRecipes& recipes,
                        Diagnostics& diagnostics) {
   RecipeEntry entry;
@@ -63,9 +68,9 @@ RecipeEntry read_entry(const Value& item, const std::string& path, StackRecipes&
   }
   if (auto sets = reader.require_mapping("sets")) {
     for (const yaml::Entry& set : sets->value().entries) {
-      if (set.key.starts_with("layout")) {
+      if (set.key.starts_with("layout") && !is_switch_of_layouts(set.key)) {
         yaml::report(diagnostics, set.key_where, set.key, "the layout is the scenario's own",
-                     "a key of another section");
+                     "layout.sharding, layout.sequence_parallel, or a key of another section");
       } else if (find_key(set.key, set.key_where, diagnostics)) {
         entry.sets.push_back({set.key, yaml::flow_text(set.value), set.value});
       }

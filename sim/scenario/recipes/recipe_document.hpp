@@ -27,9 +27,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/hardware/software_profile.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/step/hardware/software_profile.hpp"
 
 namespace orrery::scenario {
 

@@ -10,13 +10,14 @@
 #include <variant>
 #include <vector>
 
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/layout/layout_spec.hpp"
+#include "sim/base/yaml/reader.hpp"
+#include "sim/scenario/load.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/rules/rules.hpp"
-#include "sim/schedule/schedule_spec.hpp"
-#include "sim/yaml/reader.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/layout/layout_spec.hpp"
+#include "sim/step/schedule/schedule_spec.hpp"
 
 namespace orrery::scenario {
 
@@ -309,6 +310,15 @@ void finish_model(Reading& reading) {
   model = model::resolve(model);
 }
 
+std::string words_of(const layout::LayoutProblem& problem, const Scenario& scenario) {
+  const auto layout = scenario.locations.lower_bound("layout");
+  const bool stated = layout != scenario.locations.end() && layout->first.starts_with("layout");
+  return stated ? problem.message
+                : problem.message +
+                      "; no layout is stated, which is data parallelism over all GPUs: `orrery "
+                      "plan` finds a better one";
+}
+
 void report_later_errors(Reading& reading) {
   const Scenario& scenario = reading.draft.scenario;
   const auto is_right = [&reading](std::string_view section) {
@@ -338,7 +348,8 @@ void report_later_errors(Reading& reading) {
                                schedule::traits_of(scenario.step.schedule).placement);
     if (const auto* problems = std::get_if<std::vector<layout::LayoutProblem>>(&resolved)) {
       for (const layout::LayoutProblem& problem : *problems) {
-        later.error(scenario.where(problem.key), problem.key, problem.message, problem.allowed);
+        later.error(scenario.where(problem.key), problem.key, words_of(problem, scenario),
+                    problem.allowed);
       }
     }
   }

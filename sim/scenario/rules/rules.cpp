@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/hardware/cluster_spec.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/usual_stack.hpp"
-#include "sim/yaml/reader.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 
 namespace orrery::scenario {
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

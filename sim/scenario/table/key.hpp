@@ -14,11 +14,11 @@
 
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/units.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/kinds.hpp"
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/kinds.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::scenario {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/yaml/flow_text.hpp"
 
 namespace orrery::scenario {
 

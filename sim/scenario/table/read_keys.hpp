@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "sim/base/diagnostics.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 

@@ -10,16 +10,54 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/plan/pool.hpp"
+#include "sim/answer/plan/search/search.hpp"
+#include "sim/answer/plan/space/workbench.hpp"
+#include "sim/answer/report/table.hpp"
 #include "sim/base/parallel.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/base/quantile.hpp"
-#include "sim/evaluate/catalog.hpp"
-#include "sim/plan/space/workbench.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
-#include "sim/validate/rows/remarks.hpp"
+#include "sim/validate/rows/data_row.hpp"
 
 namespace orrery::validate {
 
 namespace {
+
+namespace fs = std::filesystem;
+
+double seconds_of(const plan::Estimate& estimate) {
+  return in_seconds(to_seconds(estimate.step_time));
+}
+
+// The row as the scenario of a plan; its candidate may be none of those that a plan can say.
+std::optional<TunedLayout> search_row(const MeasuredRun& run, const hardware::ProfileSearch& search,
+                                      int threads, Diagnostics& diagnostics) {
+  const plan::PlanSpec spec;
+  const auto bench = plan::make_workbench(run.run.scenario, spec, search, diagnostics);
+  const auto space = bench ? plan::make_space(*bench, spec, diagnostics) : std::nullopt;
+  const auto own = bench ? plan::candidate_of(bench->base, *bench) : std::nullopt;
+  if (!space || !own) {
+    return std::nullopt;
+  }
+  const plan::Estimate published = plan::Estimator(*bench).estimate(*own);
+  const plan::SearchResult found =
+      plan::search(*bench, *space, spec, {.threads = threads, .keep = 1, .misses = 0});
+  if (found.best.empty() || published.verdict == plan::Verdict::breaks_rule) {
+    return std::nullopt;
+  }
+  const plan::Ranked& best = found.best.front();
+  scenario::Scenario chosen = bench->base;
+  plan::apply(best.candidate, *bench, chosen);
+  return TunedLayout{.id = run.id,
+                     .measured = in_seconds(*run.step_time),
+                     .published = seconds_of(published),
+                     .best = seconds_of(best.estimate),
+                     .roomy = published.verdict == plan::Verdict::fits,
+                     .differs = plan::differences(bench->base, chosen),
+                     .words = plan::words_of(best.candidate, *bench)};
+}
 
 namespace fs = std::filesystem;
 
@@ -63,10 +101,9 @@ std::vector<LayoutWork> work_of(const fs::path& file, std::vector<MeasuredRun> r
 
 // A reading of a layout that is known is one more of it.
 void add_layout(MeasuredLayout layout, LayoutGroup& group) {
-  const auto known =
-      std::find_if(group.layouts.begin(), group.layouts.end(), [&layout](const auto& other) {
-        return plan::differences(layout.scenario, other.scenario).none();
-      });
+  const auto known = std::ranges::find_if(group.layouts, [&layout](const auto& other) {
+    return plan::differences(layout.scenario, other.scenario).none();
+  });
   if (known == group.layouts.end()) {
     group.layouts.push_back(std::move(layout));
   } else {
@@ -77,8 +114,8 @@ void add_layout(MeasuredLayout layout, LayoutGroup& group) {
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order,
+                    [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> result(values.size());
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i;
@@ -117,8 +154,7 @@ struct WeightedError {
 
 // Below it lies the share of the weights.
 double weighted_quantile(std::vector<WeightedError> errors, double share) {
-  std::sort(errors.begin(), errors.end(),
-            [](const WeightedError& a, const WeightedError& b) { return a.error < b.error; });
+  std::ranges::sort(errors, {}, &WeightedError::error);
   double all = 0.0;
   for (const WeightedError& one : errors) {
     all += one.weight;
@@ -138,6 +174,56 @@ double log_error(const MeasuredLayout& layout) {
 }
 
 }  // namespace
+
+std::optional<std::vector<TunedLayout>> tuned_layouts(const std::vector<fs::path>& files,
+                                                      const ValidateOptions& options,
+                                                      Diagnostics& diagnostics) {
+  std::vector<TunedLayout> layouts;
+  for (const fs::path& file : files) {
+    Remarks remarks;
+    const auto document = yaml::parse_file(file, data_limits(), diagnostics);
+    if (!document) {
+      return std::nullopt;
+    }
+    if (is_older_form(*document, diagnostics) || !holds_measured_runs(*document)) {
+      continue;
+    }
+    read_remarks_beside(file, remarks, diagnostics);
+    const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
+    ProfileShelf profiles(search);
+    for (const MeasuredRun& run :
+         read_measured_runs(*document, file, options.unstated, profiles, diagnostics)) {
+      const bool tuned = std::ranges::find(remarks.tuned, run.id) != remarks.tuned.end();
+      auto one = tuned && run.step_time ? search_row(run, search, options.threads, diagnostics)
+                                        : std::nullopt;
+      if (one) {
+        layouts.push_back(*std::move(one));
+      }
+    }
+  }
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(layouts));
+}
+
+std::string to_markdown(const std::vector<TunedLayout>& layouts) {
+  if (layouts.empty()) {
+    return {};
+  }
+  std::vector<double> gaps;
+  report::Table table =
+      report::table_of({"run", "measured", "predicted", "plan", "gap", "the plan's", "differ in"});
+  for (const TunedLayout& one : layouts) {
+    gaps.push_back(one.gap());
+    table.add(one.id, fmt::format("{:.2f}", one.measured),
+              fmt::format("{:.2f}{}", one.published, one.roomy ? "" : " (full)"),
+              fmt::format("{:.2f}", one.best), signed_percent_cell(one.gap()), one.words,
+              plan::words_of(one.differs));
+  }
+  std::ranges::sort(gaps);
+  return fmt::format(
+      "\nThe plan beside {} published layouts that a team tuned, step times in s; (full): leaves\n"
+      "less memory free than a plan does. Median gap {}.\n\n{}",
+      layouts.size(), signed_percent_cell(gaps[gaps.size() / 2]), to_markdown(table));
+}
 
 double MeasuredLayout::measured() const {
   return std::accumulate(readings.begin(), readings.end(), 0.0) /
@@ -206,9 +292,8 @@ double rank_correlation(const std::vector<double>& one, const std::vector<double
 GroupVerdict judge(const LayoutGroup& group) {
   const std::vector<MeasuredLayout>& all = group.layouts;
   const auto least = [&all](const auto& figure) {
-    const auto found =
-        std::min_element(all.begin(), all.end(),
-                         [&figure](const auto& a, const auto& b) { return figure(a) < figure(b); });
+    const auto found = std::ranges::min_element(
+        all, [&figure](const auto& a, const auto& b) { return figure(a) < figure(b); });
     return static_cast<std::size_t>(found - all.begin());
   };
   GroupVerdict verdict;

@@ -26,8 +26,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/evaluate/inputs/resolve.hpp"
-#include "sim/step/step_result.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
+#include "sim/step/simulate/step_result.hpp"
 #include "sim/validate/data_sets.hpp"
 
 namespace orrery::validate {

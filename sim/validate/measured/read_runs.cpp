@@ -6,10 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/yaml/reader.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/yaml/reader.hpp"
 
 namespace orrery::validate {
 
@@ -38,9 +38,9 @@ void drop(Value& mapping, std::string_view key) {
 // the chunks are interleaved.
 void use_plain_schedule(Value& layout) {
   constexpr std::string_view kCombined = "interleaved_combined";
-  const bool piped = std::any_of(
-      layout.entries.begin(), layout.entries.end(),
-      [](const yaml::Entry& entry) { return entry.key == "pipeline" && entry.value.text != "1"; });
+  const bool piped = std::ranges::any_of(layout.entries, [](const yaml::Entry& entry) {
+    return entry.key == "pipeline" && entry.value.text != "1";
+  });
   for (yaml::Entry& entry : layout.entries) {
     if (entry.key == "schedule" && entry.value.text == kCombined) {
       entry.value.text = piped ? "interleaved" : "none";
@@ -50,7 +50,7 @@ void use_plain_schedule(Value& layout) {
 
 Value without_switches(Value scenario) {
   std::erase_if(scenario.entries, [](const yaml::Entry& entry) {
-    return std::find(kSaid.begin(), kSaid.end(), entry.key) == kSaid.end();
+    return std::ranges::find(kSaid, entry.key) == kSaid.end();
   });
   for (yaml::Entry& entry : scenario.entries) {
     if (entry.key == "precision") {

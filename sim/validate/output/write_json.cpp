@@ -1,5 +1,5 @@
+#include "sim/answer/report/files/json_report.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/report/files/json_report.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::validate {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/layout/layout_spec.hpp"
-#include "sim/report/table.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 #include "sim/validate/measured/layout_groups.hpp"
 
 namespace orrery::validate {
@@ -94,8 +94,8 @@ std::string standings(const std::vector<LayoutGroup>& groups) {
     }
     const GroupVerdict verdict = judge(group);
     const MeasuredLayout& fastest = group.layouts[verdict.fastest];
-    const auto better = std::count_if(
-        group.layouts.begin(), group.layouts.end(),
+    const auto better = std::ranges::count_if(
+        group.layouts,
         [&fastest](const MeasuredLayout& other) { return other.predicted < fastest.predicted; });
     table.add(fastest.id, group.layouts.size(), better + 1,
               verdict.correlation ? fmt::format("{:.2f}", *verdict.correlation) : "-");

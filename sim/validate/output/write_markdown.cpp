@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/report/table.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
@@ -133,7 +133,7 @@ std::string miss_table(const Validation& validation) {
     std::erase_if(rows, [](const ValidationRow* row) {
       return !row->skipped.empty() || std::abs(row->relative_error()) < kMiss;
     });
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+    std::ranges::stable_sort(rows, [](const auto* a, const auto* b) {
       return std::abs(a->relative_error()) > std::abs(b->relative_error());
     });
     for (std::size_t i = 0; i < std::min(rows.size(), kWorstRows); ++i) {
@@ -242,11 +242,11 @@ std::string band_tables(const Validation& validation) {
   }
   line("**all**", band_count(validation.rows));
   return below(
-      fmt::format(
-          "\n## Bands of step times\n\nThe band of a step rests on the other measured "
-          "steps alone ([formula](../sim/evaluate/doubts/step_evidence.hpp)) and is\nmeant to hold "
-          "{:.0f} % of them.\n\n",
-          kPercent * report::StepBand::kLevel),
+      fmt::format("\n## Bands of step times\n\nThe band of a step rests on the other measured "
+                  "steps alone ([formula](../sim/answer/evaluate/doubts/step_evidence.hpp)) and "
+                  "is\nmeant to hold "
+                  "{:.0f} % of them.\n\n",
+                  kPercent * report::StepBand::kLevel),
       table);
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/report/text/text_page.hpp"
 #include "sim/validate/output/write_validation.hpp"
 
 namespace orrery::validate {
@@ -20,8 +20,8 @@ std::string cut(const std::string& text, std::size_t width) {
 }
 
 bool has_suspicious(const Validation& validation) {
-  return std::any_of(validation.rows.begin(), validation.rows.end(),
-                     [](const ValidationRow& row) { return !row.suspicious.empty(); });
+  return std::ranges::any_of(validation.rows,
+                             [](const ValidationRow& row) { return !row.suspicious.empty(); });
 }
 
 std::string group_tables(const Validation& validation) {

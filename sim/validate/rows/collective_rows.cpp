@@ -23,14 +23,14 @@
 #include <variant>
 #include <vector>
 
-#include "sim/cost/collective.hpp"
-#include "sim/cost/cost.hpp"
-#include "sim/cost/transfer.hpp"
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/hardware/collective_tables.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/software_profile.hpp"
-#include "sim/layout/placement.hpp"
+#include "sim/step/cost/collective.hpp"
+#include "sim/step/cost/cost.hpp"
+#include "sim/step/cost/transfer.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/collective_tables.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/layout/placement.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 
@@ -110,8 +110,7 @@ constexpr std::array<OperationWords, 9> kOperations = {
      {"scatter", CollectiveKind::all_to_all, false}}};
 
 const OperationWords* operation_of(const std::string& op) {
-  const auto found = std::find_if(kOperations.begin(), kOperations.end(),
-                                  [&op](const OperationWords& entry) { return entry.name == op; });
+  const auto found = std::ranges::find(kOperations, op, &OperationWords::name);
   return found == kOperations.end() ? nullptr : &*found;
 }
 
@@ -138,9 +137,8 @@ layout::GroupPlacement placement_of(const DataRow& row, std::int64_t ranks, std:
 }
 
 hardware::ClusterSpec cluster_of(const DataRow& row, const layout::GroupPlacement& group) {
-  const auto found =
-      std::find_if(kNetworks.begin(), kNetworks.end(),
-                   [&row](const NicWords& entry) { return row.mentions("nic", entry.words); });
+  const auto found = std::ranges::find_if(
+      kNetworks, [&row](const NicWords& entry) { return row.mentions("nic", entry.words); });
   const NicWords& words = found == kNetworks.end() ? kOtherNetwork : *found;
   hardware::ClusterSpec cluster;
   cluster.nodes = group.nodes;
@@ -344,7 +342,7 @@ bool is_held_out(const CollectiveTables& all, const CollectiveQuestion& question
 }
 
 SharedCollectiveTables without_source(const CollectiveTables& all, std::string source) {
-  std::replace(source.begin(), source.end(), '"', '\'');
+  std::ranges::replace(source, '"', '\'');
   CollectiveTables rest;
   for (const CollectiveTable& table : all.tables) {
     if (!table.source.citation.starts_with(source)) {

@@ -1,10 +1,30 @@
 #include "sim/validate/rows/data_row.hpp"
 
-#include "sim/yaml/scalar.hpp"
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::validate {
 
 namespace {
+
+constexpr std::string_view kRemarksFile = "row_remarks.yaml";
+
+void add_remarks(const yaml::Value& document, Remarks& remarks) {
+  for (const DataRow& row : data_rows(document, "suspicious")) {
+    remarks.suspicious[row.text("id")] = row.text("reason");
+  }
+  for (const DataRow& row : data_rows(document, "groups")) {
+    remarks.groups.push_back({row.text("group"), row.text("remark")});
+  }
+  for (std::string& id : DataRow(document).texts("tuned")) {
+    remarks.tuned.push_back(std::move(id));
+  }
+  for (std::string& note : DataRow(document).texts("notes")) {
+    remarks.notes.push_back(std::move(note));
+  }
+}
 
 using yaml::Value;
 
@@ -29,6 +49,28 @@ bool is_scalar(const Value* value) {
 }
 
 }  // namespace
+
+yaml::Limits data_limits() {
+  yaml::Limits limits;
+  limits.max_bytes = std::size_t{256} << 20U;
+  limits.max_nodes = 20'000'000;
+  limits.max_pending_bytes = std::size_t{16} << 20U;
+  return limits;
+}
+
+void read_remarks_beside(const std::filesystem::path& file, Remarks& remarks,
+                         Diagnostics& diagnostics) {
+  const std::filesystem::path path = file.parent_path() / kRemarksFile;
+  if (std::ranges::find(remarks.read, path) != remarks.read.end() ||
+      !std::filesystem::exists(path)) {
+    return;
+  }
+  remarks.read.push_back(path);
+  const auto document = yaml::parse_file(path, data_limits(), diagnostics);
+  if (document) {
+    add_remarks(*document, remarks);
+  }
+}
 
 const Value* DataRow::find(std::string_view key) const {
   for (const yaml::Entry& entry : value_->entries) {

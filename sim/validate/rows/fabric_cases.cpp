@@ -24,8 +24,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/fabric/fluid_flows.hpp"
-#include "sim/fabric/topology.hpp"
+#include "sim/step/fabric/fluid_flows.hpp"
+#include "sim/step/fabric/topology.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 
@@ -116,7 +116,7 @@ double fullest_uplink(const DataRow& row, const DataRow& otherwise, std::uint64_
       loads[static_cast<std::size_t>(place.number)] += hop.weight;
     }
   }
-  return *std::max_element(loads.begin(), loads.end()) * links / flows;
+  return *std::ranges::max_element(loads) * links / flows;
 }
 
 double hashed_mean(const DataRow& row, const DataRow& otherwise) {
@@ -164,7 +164,7 @@ double period(int jobs, double compute, double send, double apart) {
   }
   std::vector<SimTime> ends;  // of the first job
   while (ends.size() < kRounds) {
-    const auto next = std::min_element(begins.begin(), begins.end());
+    const auto next = std::ranges::min_element(begins);
     const SimTime until = std::min(*next, flows.next_end());
     for (const fabric::FlowId flow : flows.advance_to(until)) {
       const int job = sender[flow.index()];

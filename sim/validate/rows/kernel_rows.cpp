@@ -15,11 +15,11 @@
 #include <utility>
 #include <variant>
 
-#include "sim/cost/attention.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/memory_bound.hpp"
-#include "sim/hardware/software_profile.hpp"
-#include "sim/model/precision.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/memory_bound.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/model/precision.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 

@@ -9,15 +9,15 @@
 #include <utility>
 #include <variant>
 
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/report/metric_band.hpp"
+#include "sim/answer/report/metrics.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/report/metric_band.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/run/hours_spec.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
-#include "sim/yaml/scalar.hpp"
 
 namespace orrery::validate {
 

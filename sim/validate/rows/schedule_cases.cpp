@@ -11,8 +11,8 @@
 #include <utility>
 #include <variant>
 
-#include "sim/engine/replay.hpp"
-#include "sim/schedule/layer_overlap.hpp"
+#include "sim/step/engine/replay.hpp"
+#include "sim/step/schedule/layer_overlap.hpp"
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/validate/rows/tick_run.hpp"

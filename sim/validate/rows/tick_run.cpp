@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/engine/replay.hpp"
+#include "sim/step/engine/replay.hpp"
 
 namespace orrery::validate {
 
@@ -64,7 +64,7 @@ TickRun summarize(const Schedule& schedule, const schedule::StepGraph& graph,
     run.first_start[device] = std::min(run.first_start[device], timing.start[i].ns);
     run.last_end[device] = std::max(run.last_end[device], end);
   }
-  run.makespan = *std::max_element(run.last_end.begin(), run.last_end.end());
+  run.makespan = *std::ranges::max_element(run.last_end);
   for (std::size_t d = 0; d < devices; ++d) {
     const std::int64_t own = run.last_end[d] - run.first_start[d];
     run.span = std::max(run.span, own);
@@ -134,8 +134,8 @@ std::optional<Schedule> explicit_schedule(const DataRow& row) {
   schedule.chunks = static_cast<int>(row.integer("v").value_or(1));
   schedule.micro_batches = static_cast<int>(row.integer("m").value_or(0));
   const std::string name = row.text("placement");
-  const auto placement = std::find_if(kPlacements.begin(), kPlacements.end(),
-                                      [&name](const auto& p) { return p.first == name; });
+  const auto placement =
+      std::ranges::find_if(kPlacements, [&name](const auto& p) { return p.first == name; });
   const std::vector<std::string> lists = row.texts("order");
   if (placement == kPlacements.end() || schedule.devices < 1 || schedule.chunks < 1 ||
       lists.size() != static_cast<std::size_t>(schedule.devices)) {

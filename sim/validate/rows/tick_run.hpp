@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/schedule/schedule.hpp"
-#include "sim/schedule/step_graph.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 #include "sim/validate/rows/data_row.hpp"
 
 namespace orrery::validate {

@@ -6,7 +6,7 @@
 
 #include "calibrate/import/import_report.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/cost/collective.hpp"
+#include "sim/step/cost/collective.hpp"
 #include "tests/calibrate/import/sample_log.hpp"
 #include "tests/shipped_presets.hpp"
 

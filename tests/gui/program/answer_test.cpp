@@ -19,8 +19,8 @@
 #include "gui/models/tables/dashboard.hpp"
 #include "gui/models/tables/text.hpp"
 #include "gui/report/report_page.hpp"
-#include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/printed_quantiles.hpp"
+#include "sim/answer/report/metric_band.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 

@@ -14,7 +14,7 @@
 #include "gui/widgets/pages/document_page.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
-#include "sim/report/text/slides.hpp"
+#include "sim/answer/report/text/slides.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {

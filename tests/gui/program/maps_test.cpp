@@ -9,9 +9,9 @@
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/text.hpp"
-#include "sim/report/text/stops.hpp"
-#include "sim/step/fabric/step_network.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/answer/report/text/stops.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
+#include "sim/step/simulate/shared_links/step_network.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 

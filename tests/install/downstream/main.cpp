@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 
 int main() {

@@ -15,7 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/cli/frame/program.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "sim/base/files/file.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::calibrate {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

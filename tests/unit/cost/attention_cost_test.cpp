@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/cost/attention.hpp"
+#include "sim/step/cost/attention.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

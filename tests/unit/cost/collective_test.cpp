@@ -1,8 +1,8 @@
-#include "sim/cost/collective.hpp"
+#include "sim/step/cost/collective.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/cost/cost_model.hpp"
+#include "sim/step/cost/cost_model.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

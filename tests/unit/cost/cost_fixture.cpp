@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::cost::testing {

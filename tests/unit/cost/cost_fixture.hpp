@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/hardware/cluster_spec.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/software_profile.hpp"
-#include "sim/layout/placement.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/layout/placement.hpp"
 
 namespace orrery::cost::testing {
 

@@ -1,11 +1,11 @@
-#include "sim/cost/fair_share.hpp"
+#include "sim/step/cost/fair_share.hpp"
 
 #include <gtest/gtest.h>
 
 namespace orrery::cost {
 namespace {
 
-// The solver of sim/fabric gives the same: tests/unit/fabric/fluid_flows_test.cpp.
+// The solver of sim/step/fabric gives the same: tests/unit/fabric/fluid_flows_test.cpp.
 TEST(FairShare, ASecondFlowAtMostDoublesTheTime) {
   EXPECT_DOUBLE_EQ(stretch_beside(seconds(100.0), seconds(40.0)), 1.4);
   EXPECT_DOUBLE_EQ(stretch_beside(seconds(1.0), Seconds{}), 1.0);

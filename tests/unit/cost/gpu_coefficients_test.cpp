@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/cost/attention.hpp"
-#include "sim/cost/collective.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/hierarchical_exchange.hpp"
-#include "sim/cost/transfer.hpp"
-#include "sim/hardware/gpu_profile.hpp"
-#include "sim/hardware/stack_coefficients.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/collective.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/hierarchical_exchange.hpp"
+#include "sim/step/cost/transfer.hpp"
+#include "sim/step/hardware/gpu_profile.hpp"
+#include "sim/step/hardware/stack_coefficients.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

@@ -1,8 +1,8 @@
-#include "sim/cost/hierarchical_exchange.hpp"
+#include "sim/step/cost/hierarchical_exchange.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/cost/link_rates.hpp"
+#include "sim/step/cost/link_rates.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

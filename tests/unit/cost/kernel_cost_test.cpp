@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/cost/cost_model.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/memory_bound.hpp"
-#include "sim/cost/transfer.hpp"
-#include "sim/model/transformer_ops.hpp"
+#include "sim/step/cost/cost_model.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/memory_bound.hpp"
+#include "sim/step/cost/transfer.hpp"
+#include "sim/step/model/transformer_ops.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 

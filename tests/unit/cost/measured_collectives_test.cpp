@@ -1,11 +1,11 @@
-#include "sim/cost/measured_collectives.hpp"
+#include "sim/step/cost/measured_collectives.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
 
-#include "sim/cost/collective.hpp"
+#include "sim/step/cost/collective.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

@@ -1,4 +1,4 @@
-#include "sim/cost/nccl_model.hpp"
+#include "sim/step/cost/nccl_model.hpp"
 
 #include <gtest/gtest.h>
 

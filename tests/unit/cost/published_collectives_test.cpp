@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/cost/collective.hpp"
-#include "sim/cost/transfer.hpp"
+#include "sim/step/cost/collective.hpp"
+#include "sim/step/cost/transfer.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 #include "tests/unit/cost/published_rows.hpp"
 

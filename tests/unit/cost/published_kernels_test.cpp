@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "sim/cost/attention.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/cost/memory_bound.hpp"
+#include "sim/step/cost/attention.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/memory_bound.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 #include "tests/unit/cost/published_rows.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/diagnostics.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::cost::testing {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/cost/memory_bound.hpp"
+#include "sim/step/cost/memory_bound.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {

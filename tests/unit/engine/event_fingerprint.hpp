@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "sim/engine/event_queue.hpp"
+#include "sim/step/engine/event_queue.hpp"
 
 namespace orrery::engine {
 

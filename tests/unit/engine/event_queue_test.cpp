@@ -1,4 +1,4 @@
-#include "sim/engine/event_queue.hpp"
+#include "sim/step/engine/event_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "sim/base/random.hpp"
 #include "sim/base/sim_time.hpp"
-#include "sim/engine/task_graph.hpp"
+#include "sim/step/engine/task_graph.hpp"
 
 namespace orrery::engine {
 

@@ -1,4 +1,4 @@
-#include "sim/engine/replay.hpp"
+#include "sim/step/engine/replay.hpp"
 
 #include <gtest/gtest.h>
 

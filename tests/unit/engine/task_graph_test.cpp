@@ -1,4 +1,4 @@
-#include "sim/engine/task_graph.hpp"
+#include "sim/step/engine/task_graph.hpp"
 
 #include <gtest/gtest.h>
 

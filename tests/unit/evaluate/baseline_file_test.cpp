@@ -1,6 +1,6 @@
 // A baseline is read back as it was written, bit for bit; what is wrong with one is said.
 
-#include "sim/evaluate/compare/baseline_file.hpp"
+#include "sim/answer/evaluate/compare/baseline_file.hpp"
 
 #include <gtest/gtest.h>
 

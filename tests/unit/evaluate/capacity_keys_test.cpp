@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {

@@ -1,7 +1,7 @@
 // A measured step beside a predicted one: rows that add up, the sentence, and the pages, word by
 // word.
 
-#include "sim/evaluate/compare/compare_measured.hpp"
+#include "sim/answer/evaluate/compare/compare_measured.hpp"
 
 #include <gtest/gtest.h>
 

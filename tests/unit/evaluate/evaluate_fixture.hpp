@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

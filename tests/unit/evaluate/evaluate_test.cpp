@@ -1,4 +1,4 @@
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <stop_token>
 
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/error.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/ledger_rows.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {

@@ -97,6 +97,47 @@ TEST(NetworkKeys, AFaultByPlaceAndTimeSlowsTheStep) {
   EXPECT_LT(brief, nic);
 }
 
+// Even routing makes one link of the 8 uplinks of a leaf: some of them at a share of their rate
+// are the whole link at the mean.
+TEST(NetworkKeys, SomeUplinksOfASwitchCostTheirPart) {
+  const auto slow = [](const std::string& keys) {
+    return with_fault("{tier: leaf, block: 1, " + keys + "}");
+  };
+  EXPECT_DOUBLE_EQ(slow("uplinks: 8, share: 0.25"), slow("share: 0.25"));
+  EXPECT_DOUBLE_EQ(slow("uplinks: 4, share: 0.5"), slow("share: 0.75"));
+  EXPECT_LT(slow("uplinks: 1, share: 0.25"), slow("uplinks: 6, share: 0.25"));
+}
+
+// With a leaf per rail, all links of one leaf are the NICs of that rail and its uplinks.
+TEST(NetworkKeys, AFaultOfARailTouchesItsNicsAlone) {
+  const auto slow = [](const std::string& faults) {
+    return step_time(
+        with_network(kTiers, "cross_rail: pxn\n    detail: flows\n    faults: [" + faults + "]"));
+  };
+  const double rail = slow("{tier: leaf, block: 1, rail: 3, part: switch, share: 0.25}");
+  EXPECT_DOUBLE_EQ(rail, slow("{node: 2, nic: 3, share: 0.25}, {node: 3, nic: 3, share: 0.25}, "
+                              "{tier: leaf, block: 1, rail: 3, share: 0.25}"));
+  EXPECT_GT(rail, slow("{tier: leaf, block: 1, rail: 3, part: switch, share: 1.0}"));
+}
+
+TEST(NetworkKeys, TheAnswerNamesWhereTrafficGoes) {
+  const auto rule_of = [](const std::string& keys) {
+    Diagnostics diagnostics;
+    const auto evaluation = evaluate_text(with_network(kTiers, keys), diagnostics);
+    std::string rules;
+    for (const std::string& line : evaluation->assumed) {
+      rules += line.rfind("cluster.network", 0) == 0 ? line : "";
+    }
+    return rules;
+  };
+  EXPECT_EQ(rule_of("detail: flows"), "");
+  EXPECT_NE(rule_of("links_down: [{node: 5, nics: 1}]").find("at most what it costs"),
+            std::string::npos);
+  EXPECT_NE(
+      rule_of("detail: flows\n    faults: [{node: 5, share: 0.5}]").find("nothing goes around"),
+      std::string::npos);
+}
+
 TEST(NetworkKeys, AFaultNeedsAPlaceThatExists) {
   const auto message_of = [](const std::string& fault) {
     Diagnostics diagnostics;
@@ -109,6 +150,13 @@ TEST(NetworkKeys, AFaultNeedsAPlaceThatExists) {
   EXPECT_NE(message_of("{share: 0.5, node: 1, nic: 8}").find("0 to 7"), std::string::npos);
   EXPECT_NE(message_of("{share: 0.5, tier: rack}").find("leaf, spine"), std::string::npos);
   EXPECT_NE(message_of("{share: 0.5, tier: leaf, block: 4}").find("0 to 3"), std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, tier: leaf, uplinks: 9}").find("a switch of it has 8"),
+            std::string::npos);
+  EXPECT_NE(message_of("{share: 0.5, tier: leaf, rail: 1}").find("cross_rail: pxn or spine"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of("{share: 0.5, tier: leaf, part: switch, uplinks: 1}").find("part or uplinks"),
+      std::string::npos);
   EXPECT_NE(message_of("{share: 0.5, node: 1, from: 2s, until: 1s}").find("later than from"),
             std::string::npos);
 }

@@ -7,12 +7,11 @@
 #include <map>
 #include <string>
 
-#include "sim/report/picture/roofline.hpp"
-#include "sim/report/picture/step_flame.hpp"
-#include "sim/report/text/details.hpp"
-#include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/wait_chain.hpp"
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/answer/report/picture/roofline.hpp"
+#include "sim/answer/report/picture/step_flame.hpp"
+#include "sim/answer/report/text/details.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
+#include "sim/answer/report/picture/step_picture.hpp"
 #include "sim/base/files/file.hpp"
-#include "sim/report/picture/step_picture.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
 namespace orrery::evaluate::test {

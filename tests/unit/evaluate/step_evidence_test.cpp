@@ -1,4 +1,4 @@
-#include "sim/evaluate/doubts/step_evidence.hpp"
+#include "sim/answer/evaluate/doubts/step_evidence.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
-#include "sim/fabric/fluid_flows.hpp"
+#include "sim/step/fabric/fluid_flows.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sim/base/random.hpp"
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::fabric {
 namespace {
@@ -41,7 +42,7 @@ struct Change {
 // The end of each start in seconds, in the order of the starts; both lists by time.
 std::vector<double> ends_of(const std::vector<double>& capacities, const std::vector<Start>& starts,
                             const std::vector<Change>& changes = {}) {
-  FluidFlows flows(links_of(capacities), Comparison::with_full_solve);
+  FluidFlows flows(links_of(capacities), compare_with_full_solve);
   std::vector<double> ends(starts.size(), -1.0);
   std::map<FlowId, std::size_t> running;
   std::size_t next_start = 0;
@@ -121,7 +122,7 @@ TEST(FluidFlows, MessagesDelayALongFlowByWhatTheyTakeAlone) {
 
 // Jobs that compute for c, then send what takes m alone over one link; the period of the last.
 double period(double c, double m, const std::vector<double>& offsets) {
-  FluidFlows flows(links_of({1.0}), Comparison::with_full_solve);
+  FluidFlows flows(links_of({1.0}), compare_with_full_solve);
   constexpr int kSteps = 60;
   std::vector<SimTime> ready;  // when each job begins to send, kForever while it sends
   for (const double offset : offsets) {
@@ -190,7 +191,7 @@ TEST(FluidFlows, BytesAreConserved) {
   for (std::uint32_t trial = 0; trial < 300; ++trial) {
     SCOPED_TRACE(::testing::Message() << "seed " << kSeed << " trial " << trial);
     RandomStream random(kSeed, trial, Purpose::property_test);
-    FluidFlows flows(links_of(std::vector<double>(6, 1.0)), Comparison::with_full_solve);
+    FluidFlows flows(links_of(std::vector<double>(6, 1.0)), compare_with_full_solve);
     std::vector<double> wanted(6, 0.0);
     double integral = 0.0;  // of the rate of one flow
     const double size = static_cast<double>(1 + random.uniform_int(1'000'000'000));
@@ -229,7 +230,7 @@ TEST(FluidFlows, BytesAreConserved) {
 }
 
 TEST(FluidFlows, ACancelledFlowLeavesWhatItSent) {
-  FluidFlows flows(links_of({1.0}), Comparison::with_full_solve);
+  FluidFlows flows(links_of({1.0}), compare_with_full_solve);
   const FlowId gone = flows.start(hops_over({0}), bytes(kUnit));
   const FlowId other = flows.start(hops_over({0}), bytes(kUnit));
   flows.advance_to(at(0.5));

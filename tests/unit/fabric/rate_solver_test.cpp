@@ -1,9 +1,9 @@
-#include "sim/fabric/rate_solver.hpp"
+#include "sim/step/fabric/rate_solver.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sim/base/random.hpp"
-#include "sim/fabric/progressive_filling.hpp"
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::fabric {
 namespace {
@@ -28,7 +28,7 @@ std::vector<BytesPerSecond> capacities_of(const std::vector<double>& values) {
 
 void expect_rates(const std::vector<double>& capacities, const std::vector<Links>& flows,
                   const std::vector<double>& wanted) {
-  RateSolver solver(capacities_of(capacities), Comparison::with_full_solve);
+  RateSolver solver(capacities_of(capacities), compare_with_full_solve);
   std::vector<FlowId> ids;
   for (const Links& links : flows) {
     ids.push_back(solver.add(over(links)));
@@ -104,7 +104,7 @@ TEST(RateSolver, ARingMovesAtThePaceOfItsSlowestNic) {
 
 // r + 2 s = 1 with r = s, and a bound that frees what it leaves.
 TEST(RateSolver, WeightsAndBoundsCount) {
-  RateSolver solver(capacities_of({1.0}), Comparison::with_full_solve);
+  RateSolver solver(capacities_of({1.0}), compare_with_full_solve);
   const FlowId single = solver.add(over({0}));
   const FlowId twice = solver.add(over({0, 0}));
   solver.solve();

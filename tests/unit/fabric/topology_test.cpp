@@ -1,8 +1,8 @@
-#include "sim/fabric/topology.hpp"
+#include "sim/step/fabric/topology.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/fabric/progressive_filling.hpp"
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::fabric {
 namespace {

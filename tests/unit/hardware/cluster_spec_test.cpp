@@ -1,4 +1,4 @@
-#include "sim/hardware/cluster_spec.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "sim/hardware/collective_tables.hpp"
+#include "sim/step/hardware/collective_tables.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/hardware/profile_files.hpp"
 

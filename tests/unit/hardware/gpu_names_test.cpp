@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/hardware/profile_search.hpp"
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_search.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::hardware {

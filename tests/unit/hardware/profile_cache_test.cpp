@@ -1,4 +1,4 @@
-#include "sim/hardware/profile_cache.hpp"
+#include "sim/step/hardware/profile_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::hardware {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::hardware {

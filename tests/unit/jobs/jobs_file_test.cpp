@@ -1,10 +1,10 @@
-#include "sim/jobs/jobs_file.hpp"
+#include "sim/answer/jobs/jobs_file.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "sim/step/share_jobs.hpp"
+#include "sim/step/simulate/share_jobs.hpp"
 
 namespace orrery::jobs {
 namespace {

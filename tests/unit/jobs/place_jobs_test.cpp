@@ -1,10 +1,9 @@
-#include "sim/jobs/place_jobs.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "sim/jobs/jobs_report.hpp"
+#include "sim/answer/jobs/jobs_report.hpp"
+#include "sim/answer/jobs/share_cluster.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::jobs {

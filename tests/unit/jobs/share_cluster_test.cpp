@@ -1,4 +1,4 @@
-#include "sim/jobs/share_cluster.hpp"
+#include "sim/answer/jobs/share_cluster.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "sim/jobs/jobs_report.hpp"
+#include "sim/answer/jobs/jobs_report.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::jobs {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/base/random.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
 namespace {

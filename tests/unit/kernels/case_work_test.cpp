@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/kernels/kernel_case.hpp"
-#include "sim/model/op.hpp"
-#include "sim/model/precision.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
+#include "sim/step/model/op.hpp"
+#include "sim/step/model/precision.hpp"
 
 namespace orrery::kernels {
 namespace {
@@ -138,7 +138,7 @@ TEST(WorkOfCases, CountsTheFlopOfTheModel) {
   }
 }
 
-// Casts with the transposed copy move what sim/model counts, but for a tensor whose scale is known.
+// Casts with the transposed copy move what the model counts, but for a tensor whose scale is known.
 TEST(WorkOfCases, CountsTheCastsOfTheModel) {
   const std::vector<std::pair<std::string, model::Fp8Scaling>> recipes = {
       {"fp8_tensor", model::Fp8Scaling::delayed},

@@ -1,4 +1,4 @@
-#include "sim/layout/domains.hpp"
+#include "sim/step/layout/domains.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/layout/placement.hpp"
+#include "sim/step/layout/placement.hpp"
 
 namespace orrery::layout {
 namespace {

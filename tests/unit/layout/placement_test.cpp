@@ -1,4 +1,4 @@
-#include "sim/layout/placement.hpp"
+#include "sim/step/layout/placement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "sim/base/random.hpp"
-#include "sim/layout/sharding.hpp"
+#include "sim/step/layout/sharding.hpp"
 
 namespace orrery::layout {
 namespace {

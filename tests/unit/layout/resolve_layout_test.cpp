@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/layout/layout_spec.hpp"
+#include "sim/step/layout/layout_spec.hpp"
 #include "tests/shipped_presets.hpp"
 
 namespace orrery::layout {

@@ -1,9 +1,9 @@
-#include "sim/model/flops.hpp"
+#include "sim/step/model/flops.hpp"
 
 #include <array>
 #include <string_view>
 
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "sim/model/transformer_ops.hpp"
+#include "sim/step/model/transformer_ops.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

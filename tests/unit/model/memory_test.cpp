@@ -1,4 +1,4 @@
-#include "sim/model/memory.hpp"
+#include "sim/step/model/memory.hpp"
 
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/model/model_test_support.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/model/shard_dims.hpp"
-#include "sim/model/transformer_ops.hpp"
+#include "sim/step/model/shard_dims.hpp"
+#include "sim/step/model/transformer_ops.hpp"
 #include "tests/shipped_presets.hpp"
 
 namespace orrery::model {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/model/flops.hpp"
-#include "sim/model/memory.hpp"
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/flops.hpp"
+#include "sim/step/model/memory.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/model/op.hpp"
+#include "sim/step/model/op.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/parameters.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "sim/model/layer_blocks.hpp"
+#include "sim/step/model/layer_blocks.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

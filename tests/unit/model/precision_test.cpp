@@ -1,4 +1,4 @@
-#include "sim/model/precision.hpp"
+#include "sim/step/model/precision.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

@@ -1,14 +1,14 @@
 // Layers by type: their operations, bytes, parameters and shards.
 
-#include "sim/model/recurrence.hpp"
+#include "sim/step/model/recurrence.hpp"
 
 #include <array>
 #include <cmath>
 #include <string_view>
 
-#include "sim/model/flops.hpp"
-#include "sim/model/memory.hpp"
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/flops.hpp"
+#include "sim/step/model/memory.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

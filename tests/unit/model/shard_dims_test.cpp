@@ -1,4 +1,4 @@
-#include "sim/model/shard_dims.hpp"
+#include "sim/step/model/shard_dims.hpp"
 
 #include "tests/unit/model/model_test_support.hpp"
 

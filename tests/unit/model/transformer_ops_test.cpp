@@ -1,9 +1,9 @@
-#include "sim/model/transformer_ops.hpp"
+#include "sim/step/model/transformer_ops.hpp"
 
 #include <string>
 #include <utility>
 
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/unit/model/model_test_support.hpp"
 
 namespace orrery::model {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {

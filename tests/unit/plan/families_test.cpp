@@ -1,6 +1,6 @@
 // What is said of a family of layouts holds for every one of its members.
 
-#include "sim/plan/search/families.hpp"
+#include "sim/answer/plan/search/families.hpp"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 // What follows when one key is turned: it fits, it is small, and it leaves alone what was asked.
 
-#include "sim/plan/search/followers.hpp"
+#include "sim/answer/plan/search/followers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What two layouts differ in, and how far the prediction of such differences may be off.
 
-#include "sim/plan/layout_errors.hpp"
+#include "sim/answer/plan/layout_errors.hpp"
 
 #include <filesystem>
 

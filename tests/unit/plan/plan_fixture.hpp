@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/plan/search/search.hpp"
+#include "sim/answer/plan/search/search.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
 #include "tests/checkout.hpp"

@@ -1,7 +1,7 @@
 // The published layout of a model: found by dimensions and GPU, fitted to other batches, left out
 // where it does not divide.
 
-#include "sim/plan/space/published_layouts.hpp"
+#include "sim/answer/plan/space/published_layouts.hpp"
 
 #include <set>
 

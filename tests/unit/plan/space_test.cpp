@@ -5,8 +5,8 @@
 #include <set>
 #include <variant>
 
-#include "sim/evaluate/inputs/resolve.hpp"
-#include "sim/schedule/schedule.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
+#include "sim/step/schedule/schedule.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {

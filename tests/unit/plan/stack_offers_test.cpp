@@ -1,10 +1,10 @@
 // A search tries by itself only what the training stack offers, and says what it leaves out.
 
-#include "sim/plan/space/stack_offers.hpp"
+#include "sim/answer/plan/space/stack_offers.hpp"
 
 #include <algorithm>
 
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {

@@ -1,6 +1,6 @@
 // The front holds exactly the points that no other beats: brute force on random points.
 
-#include "sim/plan/fronts.hpp"
+#include "sim/answer/plan/fronts.hpp"
 
 #include "sim/base/random.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"

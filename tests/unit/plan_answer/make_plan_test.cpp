@@ -1,14 +1,14 @@
 // A plan is what a brute search with full simulations would choose, for anybody who works on it.
 
-#include "sim/plan/make_plan.hpp"
+#include "sim/answer/plan/make_plan.hpp"
 
 #include <algorithm>
 #include <stop_token>
 
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/plan/result/plan_report.hpp"
-#include "sim/plan/result/winner_file.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 

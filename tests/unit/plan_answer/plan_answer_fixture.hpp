@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/plan/make_plan.hpp"
+#include "sim/answer/plan/make_plan.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::plan::test {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/answer/plan/simulate.hpp"
 #include "sim/base/random.hpp"
-#include "sim/plan/simulate.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 
 namespace orrery::plan::test {

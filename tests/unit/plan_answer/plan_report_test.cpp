@@ -1,6 +1,6 @@
 // The page of a plan: within 100 columns, every ranked plan with its reason, the same in JSON.
 
-#include "sim/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/plan_report.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "sim/plan/make_plan.hpp"
-#include "sim/plan/result/plan_report.hpp"
+#include "sim/answer/plan/make_plan.hpp"
+#include "sim/answer/plan/result/plan_report.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 #include "tests/unit/sweep/simulated_mail.hpp"
 

@@ -1,12 +1,12 @@
 // The reason is the ledger difference: its parts add up to what the plan is behind.
 
-#include "sim/plan/result/reason.hpp"
+#include "sim/answer/plan/result/reason.hpp"
 
 #include <cmath>
 #include <numeric>
 
-#include "sim/evaluate/evaluate.hpp"
-#include "sim/plan/finalists.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/plan/finalists.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 

@@ -1,12 +1,12 @@
 // "Firm" is true: with a coefficient moved, no layout of the whole space leads by more than a tie
 // unless the plan says which one does.
 
-#include "sim/plan/stability.hpp"
+#include "sim/answer/plan/stability.hpp"
 
 #include <functional>
 
-#include "sim/plan/search/estimate.hpp"
-#include "sim/plan/space/space.hpp"
+#include "sim/answer/plan/search/estimate.hpp"
+#include "sim/answer/plan/space/space.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 
 namespace orrery::plan::test {

@@ -1,11 +1,11 @@
 // Trial by trial the values are those that the Monte Carlo reduces, and pairs cancel what is
 // common.
 
-#include "sim/plan/trial_values.hpp"
+#include "sim/answer/plan/trial_values.hpp"
 
 #include <cmath>
 
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
 

@@ -1,10 +1,10 @@
 // Tests the verdicts on whether a metric has moved since it was accepted, and the signature.
 
-#include "sim/report/files/baseline.hpp"
+#include "sim/answer/report/files/baseline.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/report/files/behaviour.hpp"
+#include "sim/answer/report/files/behaviour.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,6 +1,6 @@
 // Traces: valid JSON of the Chrome format, exact times, no overlap on one thread.
 
-#include "sim/report/export/chrome_trace.hpp"
+#include "sim/answer/report/export/chrome_trace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/report/export/run_trace.hpp"
-#include "sim/report/export/step_trace.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
+#include "sim/answer/report/export/step_trace.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

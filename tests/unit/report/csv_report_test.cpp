@@ -1,12 +1,11 @@
 // CSV: rectangular tables with a header, quoted where needed, all digits kept.
 
-#include "sim/report/files/csv_report.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
+#include "sim/answer/report/files/flat_report.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

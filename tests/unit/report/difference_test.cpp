@@ -1,9 +1,8 @@
-#include "sim/report/files/difference.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "sim/answer/report/files/figures.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,6 +1,6 @@
-#include "sim/report/escape.hpp"
-
 #include <gtest/gtest.h>
+
+#include "sim/answer/report/table.hpp"
 
 namespace orrery::report {
 namespace {

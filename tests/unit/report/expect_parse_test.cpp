@@ -4,7 +4,7 @@
 
 #include <variant>
 
-#include "sim/report/expect.hpp"
+#include "sim/answer/report/expect.hpp"
 
 namespace orrery::report {
 namespace {

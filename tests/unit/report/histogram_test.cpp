@@ -1,4 +1,4 @@
-#include "sim/report/picture/histogram.hpp"
+#include "sim/answer/report/picture/histogram.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The schema `orrery-evaluation/1`: its keys, its numbers, and text that is always JSON.
 
-#include "sim/report/files/json_report.hpp"
+#include "sim/answer/report/files/json_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Ledger rows: shares of one, dollars that add up to the cost of the run.
 
-#include "sim/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/report/trust.hpp"
+#include "sim/answer/report/trust.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

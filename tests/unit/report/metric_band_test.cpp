@@ -1,6 +1,6 @@
 // The band of a figure holds the error of the step and the luck of the run.
 
-#include "sim/report/metric_band.hpp"
+#include "sim/answer/report/metric_band.hpp"
 
 #include <gtest/gtest.h>
 

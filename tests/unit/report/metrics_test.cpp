@@ -1,6 +1,6 @@
 // The registry: one name, one key, one unit per metric; values read like a person writes them.
 
-#include "sim/report/metrics.hpp"
+#include "sim/answer/report/metrics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // A step with its operations as a trace, made by hand: one stage, one task, one collective.
 
-#include "sim/report/export/operation_trace.hpp"
+#include "sim/answer/report/export/operation_trace.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::report {
 namespace {

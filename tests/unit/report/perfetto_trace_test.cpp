@@ -1,6 +1,6 @@
 // Perfetto's format, read back by Google's own decoder with Perfetto's field numbers.
 
-#include "sim/report/export/perfetto_trace.hpp"
+#include "sim/answer/report/export/perfetto_trace.hpp"
 
 #include <gtest/gtest.h>
 #include <perfetto_subset.pb.h>

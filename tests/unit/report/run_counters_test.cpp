@@ -1,6 +1,6 @@
-#include "sim/report/export/run_counters.hpp"
-
 #include <gtest/gtest.h>
+
+#include "sim/answer/report/export/run_trace.hpp"
 
 namespace orrery::report {
 namespace {

@@ -3,7 +3,7 @@
 // An evaluation built by hand, without any stage: 8 GPUs, two pipeline stages, four trials. Round
 // numbers, so that every printed figure can be checked by eye.
 
-#include "sim/report/evaluation.hpp"
+#include "sim/answer/report/evaluation.hpp"
 
 namespace orrery::report::testing {
 

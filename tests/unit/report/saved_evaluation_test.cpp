@@ -1,12 +1,12 @@
 // Saved answers: what `run --json` writes is read back, and what is something else is refused.
 
-#include "sim/report/files/saved_evaluation.hpp"
+#include "sim/answer/report/files/saved_evaluation.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/report/files/difference.hpp"
-#include "sim/report/files/json_report.hpp"
-#include "sim/report/text/ledger_rows.hpp"
+#include "sim/answer/report/files/figures.hpp"
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

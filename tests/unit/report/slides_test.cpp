@@ -1,6 +1,6 @@
 // Three slides of the sample: their parts add up, and no raw name is left.
 
-#include "sim/report/text/slides.hpp"
+#include "sim/answer/report/text/slides.hpp"
 
 #include <gtest/gtest.h>
 

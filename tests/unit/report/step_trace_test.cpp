@@ -1,12 +1,12 @@
 // A step and a run as traces: what causes what, counters, money.
 
-#include "sim/report/export/step_trace.hpp"
+#include "sim/answer/report/export/step_trace.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "sim/report/export/run_trace.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,6 +1,6 @@
 // One table in every form: what is absent or not finite, what has to be quoted, what fits.
 
-#include "sim/report/table.hpp"
+#include "sim/answer/report/table.hpp"
 
 #include <gtest/gtest.h>
 

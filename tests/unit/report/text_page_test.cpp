@@ -1,6 +1,6 @@
 // The page: columns, wrapping, bars, colour, and no control characters from files.
 
-#include "sim/report/text/text_page.hpp"
+#include "sim/answer/report/text/text_page.hpp"
 
 #include <gtest/gtest.h>
 

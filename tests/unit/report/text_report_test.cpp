@@ -1,6 +1,6 @@
 // The screen: one page, every section when it has content, none without.
 
-#include "sim/report/text/text_report.hpp"
+#include "sim/answer/report/text/text_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sim/report/export/trace.hpp"
+#include "sim/answer/report/export/trace.hpp"
 
 namespace orrery::report::testing {
 

@@ -1,6 +1,6 @@
 // The description of a trace and what is chosen from it.
 
-#include "sim/report/export/trace.hpp"
+#include "sim/answer/report/export/trace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sim/report/export/trace_choice.hpp"
-#include "sim/report/files/json_lines.hpp"
+#include "sim/answer/report/export/trace_choice.hpp"
+#include "sim/answer/report/files/flat_report.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 #include "tests/unit/report/trace_sample.hpp"
 

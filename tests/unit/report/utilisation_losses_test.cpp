@@ -1,6 +1,6 @@
 // The waterfall from the peak to the utilisation adds up, and its parts are those of the ledgers.
 
-#include "sim/report/utilisation_losses.hpp"
+#include "sim/answer/report/utilisation_losses.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // The answer in one sentence: what stands, what is lost most, and how much of it the step takes.
 
-#include "sim/report/text/verdict.hpp"
+#include "sim/answer/report/text/verdict.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,11 +1,11 @@
 // Repairs against queueing theory: M/M/c with crews, M/G/infinity without.
 
-#include "sim/run/capacity/repair_shop.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "sim/run/capacity/node_pool.hpp"
 
 namespace orrery::run {
 namespace {

@@ -1,11 +1,10 @@
 // Reading spot traces, with exact messages, and walking along them.
 
-#include "sim/run/capacity/spot_trace.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "sim/run/capacity/capacity_spec.hpp"
 #include "sim/run/capacity/spot_supply.hpp"
 #include "sim/scenario/logs/spot_trace_file.hpp"
 

@@ -11,9 +11,9 @@
 
 #include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/flow_text.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/flow_text.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/scenario/scenario_dump.hpp"
 

@@ -157,6 +157,7 @@ void add_fault(std::vector<Effect>& effects) {
   };
   add("nics", "{nics: 2, share: 0.5}", "nics = 2");
   add("tier", "{tier: leaf, share: 0.5}", "tier = leaf");
+  add("uplinks", "{uplinks: 2, share: 0.5}", "uplinks = 2");
   add("share", "{share: 0.25}", "share = 0.25");
 }
 

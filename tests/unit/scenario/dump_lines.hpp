@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/plan/space/plan_spec.hpp"
 #include "sim/run/run_spec.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace orrery::scenario {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/base/yaml/document.hpp"
 #include "sim/scenario/table/fields.hpp"
-#include "sim/yaml/document.hpp"
 
 namespace orrery::scenario {
 namespace {

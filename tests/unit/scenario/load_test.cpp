@@ -11,7 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/schedule/schedule.hpp"
+#include "sim/step/schedule/schedule.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
-#include "sim/plan/space/plan_spec.hpp"
+#include "sim/scenario/plan_spec.hpp"
 #include "tests/unit/scenario/dump_lines.hpp"
 #include "tests/unit/scenario/key_effect.hpp"
 

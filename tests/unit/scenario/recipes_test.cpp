@@ -10,11 +10,11 @@
 #include <sstream>
 #include <string>
 
-#include "sim/hardware/profile_reader.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/variant.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::scenario {
 namespace {
@@ -193,6 +193,23 @@ TEST_F(Recipes, NoRecipeTakesTheOverlapFromAScheduleThatIsMadeForIt) {
                     "layout: {expert: 4, pipeline: 2, virtual_stages: 2, schedule: dualpipev}\n"
                     "software: mine\n"));
   EXPECT_EQ(value_of(scenario, "overlap.expert"), std::nullopt);
+}
+
+// Of a layout a recipe sets what programs switch on by themselves, never a degree.
+TEST_F(Recipes, ARecipeShardsAndSplitsSequencesButSetsNoDegree) {
+  write_stack("recipes:\n" + entry("", "layout.sharding: zero1") +
+              entry("layout.tensor: \">=2\"", "layout.sequence_parallel: true"));
+  const Scenario two = read(scenario_text(kMoe, "software: mine\nlayout: {tensor: 2}\n"));
+  EXPECT_EQ(two.layout.sharding, layout::Sharding::zero1);
+  EXPECT_TRUE(two.layout.sequence_parallel);
+  const auto without = without_setting(two, "layout.sharding");
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->layout.sharding, layout::Sharding::none);
+  EXPECT_TRUE(without->layout.sequence_parallel);
+  const Scenario stated = read(scenario_text(
+      kMoe, "software: mine\nlayout: {tensor: 2, sharding: none, sequence_parallel: false}\n"));
+  EXPECT_EQ(stated.layout.sharding, layout::Sharding::none);
+  EXPECT_FALSE(stated.layout.sequence_parallel);
 }
 
 TEST_F(Recipes, AReleaseWithoutRecipesFollowsTheNearestOne) {

@@ -130,6 +130,8 @@ void dump_cluster(Lines& lines, const hardware::ClusterSpec& cluster) {
     lines.add(field + "nic", fault.nic);
     lines.add(field + "tier", fault.tier);
     lines.add(field + "block", fault.block);
+    lines.add(field + "rail", fault.rail);
+    lines.add(field + "uplinks", fault.uplinks);
     lines.add(field + "part", fault.part);
     lines.add(field + "share", fault.share);
     lines.add(field + "from", fault.from);
@@ -316,6 +318,7 @@ void dump_slowdowns(Lines& lines, const std::string& name,
     if (const std::optional<run::LinkFault>& fault = all[i].fault) {
       lines.add(field + "fault.nics", fault->nics);
       lines.add(field + "fault.tier", fault->tier);
+      lines.add(field + "fault.uplinks", fault->uplinks);
       lines.add(field + "fault.share", fault->share);
     }
     lines.law(field + "duration", all[i].duration);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 
 namespace orrery::scenario {
 

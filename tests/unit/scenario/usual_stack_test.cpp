@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string>
 
-#include "sim/hardware/profile_reader.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 
 namespace orrery::scenario::test {
 namespace {

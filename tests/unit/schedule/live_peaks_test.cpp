@@ -1,6 +1,6 @@
 // The moments kept are enough to find the peak for any weights, and a few micro-batches show them.
 
-#include "sim/schedule/live_peaks.hpp"
+#include "sim/step/schedule/live_peaks.hpp"
 
 #include <gtest/gtest.h>
 

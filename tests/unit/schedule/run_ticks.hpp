@@ -8,8 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "sim/schedule/schedule.hpp"
-#include "sim/schedule/step_graph.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 #include "sim/validate/rows/tick_run.hpp"
 
 namespace orrery::schedule {

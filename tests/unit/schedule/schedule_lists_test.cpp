@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "sim/schedule/schedule.hpp"
+#include "sim/step/schedule/schedule.hpp"
 #include "tests/unit/schedule/run_ticks.hpp"
 
 namespace orrery::schedule {

@@ -1,4 +1,4 @@
-#include "sim/schedule/step_graph.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/replay.hpp"
+#include "sim/step/engine/replay.hpp"
 #include "tests/event_replay.hpp"
 #include "tests/unit/schedule/run_ticks.hpp"
 

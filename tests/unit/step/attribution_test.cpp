@@ -1,6 +1,6 @@
 // Hand-made step graphs, every nanosecond of which is booked in a comment.
 
-#include "sim/step/replay/attribution.hpp"
+#include "sim/step/simulate/replay/attribution.hpp"
 
 #include <gtest/gtest.h>
 

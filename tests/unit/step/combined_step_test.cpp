@@ -1,12 +1,12 @@
 // Steps that combine a forward with a backward, and all-to-all beside other work of its direction.
 
-#include "sim/step/replay/combined_step.hpp"
+#include "sim/step/simulate/replay/combined_step.hpp"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "sim/step/costs/layer_costs.hpp"
+#include "sim/step/simulate/stages/layer_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

@@ -1,4 +1,4 @@
-#include "sim/step/fabric/flow_replay.hpp"
+#include "sim/step/simulate/shared_links/flow_replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "tests/progressive_filling.hpp"
 
 namespace orrery::step {
 namespace {
@@ -87,7 +89,7 @@ TEST(FlowReplay, SharesTheNicOfAReductionWithAMessage) {
   step.add(kMessage, {{piece({}, ms(1.0), 0)}, {}}, {compute});
   const FlowJob job = step.job(1);
   const FoldedFabric fabric = links({{{{0}, 1.0}}});
-  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::Comparison::with_full_solve).run();
+  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::compare_with_full_solve).run();
   EXPECT_EQ(run.jobs[0].timing.end[2], ms(4.0));
   EXPECT_EQ(run.jobs[0].timing.end[0], ms(11.0));
   const auto data = static_cast<std::size_t>(Traffic::data);
@@ -170,7 +172,7 @@ TEST(FlowReplay, TwoJobsBeatAtTheKnownPeriod) {
     }
     jobs[1].start = ms(apart);
     const FoldedFabric fabric = links({{{{0}, 1.0}}, {{{0}, 1.0}}});
-    const FlowRun run = FlowReplay(fabric, jobs, fabric::Comparison::with_full_solve).run();
+    const FlowRun run = FlowReplay(fabric, jobs, fabric::compare_with_full_solve).run();
     const double nearer = std::min(apart, kCompute_ + kSend - apart);
     const double period =
         std::max({kCompute_ + 2.0 * kSend - nearer, kCompute_ + kSend, 2.0 * kSend});
@@ -199,7 +201,7 @@ TEST(FlowReplay, LossesAddUpEitherWay) {
   }
   const FlowJob job = step.job(3);
   const FoldedFabric fabric = links({{{{0}, 1.0}}, {{{0}, 0.5}, {{1}, 1.0}}, {{{1}, 2.0}}}, 2);
-  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::Comparison::with_full_solve).run();
+  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::compare_with_full_solve).run();
   Seconds by_culprit;
   Seconds by_link;
   for (const auto& row : run.lost) {

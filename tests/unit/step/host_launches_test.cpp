@@ -1,4 +1,4 @@
-#include "sim/step/costs/host_launches.hpp"
+#include "sim/step/simulate/stages/host_launches.hpp"
 
 #include <gtest/gtest.h>
 

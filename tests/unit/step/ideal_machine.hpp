@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/cost/cost_model.hpp"
+#include "sim/step/cost/cost_model.hpp"
 
 namespace orrery::step::test {
 

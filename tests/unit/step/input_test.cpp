@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "sim/step/costs/documents.hpp"
-#include "sim/step/costs/input_supply.hpp"
-#include "sim/step/costs/speed_spread.hpp"
+#include "sim/step/simulate/stages/documents.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

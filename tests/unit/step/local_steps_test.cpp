@@ -1,10 +1,10 @@
 // Local steps: an island is a job of its own, and the outer step adds its closed form.
 
-#include "sim/step/local_steps.hpp"
+#include "sim/step/simulate/local_steps.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

@@ -1,4 +1,4 @@
-#include "sim/step/memory/memory_account.hpp"
+#include "sim/step/simulate/memory/memory_account.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/model/memory.hpp"
-#include "sim/model/parameters.hpp"
-#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/model/memory.hpp"
+#include "sim/step/model/parameters.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

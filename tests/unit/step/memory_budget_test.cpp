@@ -1,9 +1,9 @@
-#include "sim/step/costs/memory_budget.hpp"
+#include "sim/step/simulate/stages/memory_budget.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/model/memory.hpp"
-#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/model/memory.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

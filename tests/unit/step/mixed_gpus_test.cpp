@@ -1,9 +1,8 @@
 // Clusters of two types: the slowest of every pipeline device sets its pace.
 
-#include "sim/step/costs/mixed_gpus.hpp"
-
 #include <gtest/gtest.h>
 
+#include "sim/step/simulate/stages/speed_spread.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -1,8 +1,7 @@
-#include "sim/step/costs/nic_sharing.hpp"
-
 #include <gtest/gtest.h>
 
-#include "sim/hardware/software_profile.hpp"
+#include "sim/step/hardware/software_profile.hpp"
+#include "sim/step/simulate/stages/data_parallel_costs.hpp"
 
 namespace orrery::step {
 namespace {

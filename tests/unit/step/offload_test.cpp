@@ -3,12 +3,12 @@
 //   P parameters, 12 bytes of state, 16-bit parameters and gradients, n GPUs of one node:
 //   update = P (24 + 2 + 2) n / B     drives = 12 P n (1 / r + 1 / w)     back = 2 P / rate
 
-#include "sim/step/costs/offload.hpp"
+#include "sim/step/simulate/stages/offload.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/layout/sharding.hpp"
-#include "sim/model/memory.hpp"
+#include "sim/step/layout/sharding.hpp"
+#include "sim/step/model/memory.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // The operations within the tasks of a step: they must add up to what the ledger says, to the
 // nanosecond, whatever the layout.
 
-#include "sim/step/operations/operation_timeline.hpp"
+#include "sim/step/simulate/operations/operation_timeline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <random>
 #include <set>
 
-#include "sim/model/flops.hpp"
-#include "sim/model/parameters.hpp"
-#include "sim/step/operations/operation_tree.hpp"
+#include "sim/step/model/flops.hpp"
+#include "sim/step/model/parameters.hpp"
+#include "sim/step/simulate/operations/operation_tree.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

@@ -1,19 +1,19 @@
 // Replicas in classes: what falls apart and what does not, and that a step of the classes is the
 // step of all replicas one by one.
 
-#include "sim/step/fabric/replica_classes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <optional>
 #include <vector>
 
-#include "sim/schedule/schedule.hpp"
-#include "sim/step/costs/speed_spread.hpp"
-#include "sim/step/fabric/flow_replay.hpp"
-#include "sim/step/fabric/share_links.hpp"
-#include "sim/step/step_structure.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/simulate/shared_links/flow_replay.hpp"
+#include "sim/step/simulate/shared_links/job_places.hpp"
+#include "sim/step/simulate/shared_links/share_links.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
+#include "sim/step/simulate/step_structure.hpp"
+#include "tests/progressive_filling.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -168,7 +168,7 @@ class Step {
                       .joins = !jobs.empty(),
                       .share = alike.share});
     }
-    const FlowRun ran = FlowReplay(fabric, jobs, fabric::Comparison::with_full_solve).run();
+    const FlowRun ran = FlowReplay(fabric, jobs, fabric::compare_with_full_solve).run();
     return {ran.jobs.front().timing.makespan, jobs.size()};
   }
 

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/model/flops.hpp"
-#include "sim/model/memory.hpp"
-#include "sim/model/parameters.hpp"
-#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/model/flops.hpp"
+#include "sim/step/model/memory.hpp"
+#include "sim/step/model/parameters.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

@@ -9,12 +9,13 @@
 #include <variant>
 #include <vector>
 
-#include "sim/cost/link_rates.hpp"
-#include "sim/schedule/schedule.hpp"
-#include "sim/step/fabric/flow_replay.hpp"
-#include "sim/step/fabric/folded_fabric.hpp"
-#include "sim/step/fabric/share_links.hpp"
-#include "sim/step/step_structure.hpp"
+#include "sim/step/cost/link_rates.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/simulate/shared_links/flow_replay.hpp"
+#include "sim/step/simulate/shared_links/folded_fabric.hpp"
+#include "sim/step/simulate/shared_links/share_links.hpp"
+#include "sim/step/simulate/step_structure.hpp"
+#include "tests/progressive_filling.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
@@ -149,7 +150,7 @@ TEST(SharedLinks, BytesAreConserved) {
   const FabricJob placed{step->of.input.layout, step->of.input.cluster, step->work.paths};
   const FoldedFabric fabric = fold_fabric(step->of.costs.cluster(), {&placed, 1});
   const FlowJob job{step->graph, step->times->parts(), step->work};
-  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::Comparison::with_full_solve).run();
+  const FlowRun run = FlowReplay(fabric, {&job, 1}, fabric::compare_with_full_solve).run();
   std::vector<double> expected(fabric.capacities.size(), 0.0);
   const auto add = [&](const TaskNetwork& network) {
     for (const NetworkPiece& piece : network.pieces) {

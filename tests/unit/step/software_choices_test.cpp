@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

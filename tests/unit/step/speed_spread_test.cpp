@@ -1,13 +1,13 @@
 // Unequal GPUs: order statistics, lockstep, and the closed form of a synchronous pipeline.
 
-#include "sim/step/costs/speed_spread.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "sim/step/execute_step.hpp"
+#include "sim/step/simulate/execute_step.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/simulate/stages/stage_costs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/model/parameters.hpp"
+#include "sim/step/model/parameters.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/hardware/profile_reader.hpp"
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/step/step_simulator.hpp"
+#include "sim/step/simulate/step_simulator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/model/flops.hpp"
+#include "sim/step/model/flops.hpp"
 #include "tests/shipped_presets.hpp"
 #include "tests/unit/step/ideal_machine.hpp"
 #include "tests/unit/step/step_fixture.hpp"

@@ -1,4 +1,4 @@
-#include "sim/step/replay/task_times.hpp"
+#include "sim/step/simulate/replay/task_times.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/schedule/schedule.hpp"
-#include "sim/step/replay/paced_replay.hpp"
+#include "sim/step/schedule/schedule.hpp"
+#include "sim/step/simulate/replay/paced_replay.hpp"
 
 namespace orrery::step {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/step/costs/layer_costs.hpp"
+#include "sim/step/simulate/stages/layer_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {

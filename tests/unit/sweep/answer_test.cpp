@@ -1,6 +1,6 @@
 // Answers against what must hold of them.
 
-#include "sim/sweep/answer.hpp"
+#include "sim/answer/sweep/answer.hpp"
 
 #include <cmath>
 #include <map>

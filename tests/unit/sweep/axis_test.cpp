@@ -1,6 +1,6 @@
 // Values and ranges of one key: what is read, what is refused and in which words.
 
-#include "sim/sweep/axis.hpp"
+#include "sim/answer/sweep/axis.hpp"
 
 #include <gtest/gtest.h>
 

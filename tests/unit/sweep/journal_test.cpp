@@ -1,6 +1,6 @@
 // The journal: what a killed sweep leaves behind, and what of it counts.
 
-#include "sim/sweep/journal.hpp"
+#include "sim/answer/sweep/journal.hpp"
 
 #include <cmath>
 #include <limits>

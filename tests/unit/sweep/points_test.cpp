@@ -1,10 +1,10 @@
 // Points: combinations of values, and samples that fill the space.
 
-#include "sim/sweep/points.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "sim/answer/sweep/sweep.hpp"
 
 namespace orrery::sweep {
 namespace {

@@ -1,13 +1,13 @@
 // A sweep gives what single evaluations give, whoever evaluates its points.
 
-#include "sim/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/run_sweep.hpp"
 
 #include <stop_token>
 
+#include "sim/answer/evaluate/evaluate.hpp"
+#include "sim/answer/sweep/sweep_report.hpp"
 #include "sim/base/error.hpp"
-#include "sim/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
-#include "sim/sweep/sweep_report.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 
 namespace orrery::sweep::test {

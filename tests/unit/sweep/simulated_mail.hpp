@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/answer/sweep/mail.hpp"
+#include "sim/answer/sweep/team.hpp"
 #include "sim/base/error.hpp"
-#include "sim/sweep/mail.hpp"
-#include "sim/sweep/team.hpp"
 
 namespace orrery::sweep::test {
 

@@ -1,6 +1,6 @@
 // Files of the format orrery-sweep/1.
 
-#include "sim/sweep/sweep_file.hpp"
+#include "sim/answer/sweep/sweep_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/sweep.hpp"
+#include "sim/answer/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/sweep.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::sweep::test {

@@ -1,16 +1,16 @@
 // What several processes find is what one finds, whatever happens to them on the way.
 
-#include "sim/sweep/team.hpp"
+#include "sim/answer/sweep/team.hpp"
 
 #include <array>
 #include <atomic>
 #include <numeric>
 
-#include "sim/sweep/answer.hpp"
-#include "sim/sweep/journal.hpp"
-#include "sim/sweep/point_evaluator.hpp"
-#include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/sweep_report.hpp"
+#include "sim/answer/sweep/answer.hpp"
+#include "sim/answer/sweep/journal.hpp"
+#include "sim/answer/sweep/point_evaluator.hpp"
+#include "sim/answer/sweep/run_sweep.hpp"
+#include "sim/answer/sweep/sweep_report.hpp"
 #include "tests/unit/sweep/simulated_mail.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 

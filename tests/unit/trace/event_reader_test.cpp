@@ -1,6 +1,6 @@
 // Files of traces: packed, cut off, damaged, too large, of something else.
 
-#include "sim/trace/event_reader.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Which axis a collective serves: said by the user, the group, the layout, or guessed.
 
-#include "sim/trace/group_rules.hpp"
+#include "sim/answer/trace/group_rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Names of kernels as profilers show them, of the libraries that training stacks call.
 
-#include "sim/trace/kernel_rules.hpp"
+#include "sim/answer/trace/kernel_rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/trace/gpu_activity.hpp"
+#include "sim/answer/trace/gpu_activity.hpp"
 
 namespace orrery::trace::testing {
 

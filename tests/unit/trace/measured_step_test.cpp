@@ -1,12 +1,12 @@
 // Where the time of a step went: closed forms, one per rule of the ledger, and the invariant that
 // it adds up.
 
-#include "sim/trace/measured_step.hpp"
+#include "sim/answer/trace/measured_step.hpp"
 
 #include <gtest/gtest.h>
 
+#include "sim/answer/trace/measured_trace.hpp"
 #include "sim/base/random.hpp"
-#include "sim/trace/measured_trace.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::trace {

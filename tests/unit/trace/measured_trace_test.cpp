@@ -1,6 +1,6 @@
 // Several traces together: ranks, means, unknown kernels, and what is said about them.
 
-#include "sim/trace/measured_trace.hpp"
+#include "sim/answer/trace/measured_trace.hpp"
 
 #include <gtest/gtest.h>
 

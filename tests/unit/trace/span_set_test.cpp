@@ -1,11 +1,10 @@
 // Sets of spans: closed forms, and random sets against a clock that ticks through every nanosecond.
 
-#include "sim/trace/span_set.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bitset>
 
+#include "sim/answer/trace/gpu_activity.hpp"
 #include "sim/base/random.hpp"
 
 namespace orrery::trace {

@@ -1,9 +1,8 @@
 // Where steps begin and end: by the profiler's marks, a word of the user, or the optimizer.
 
-#include "sim/trace/step_windows.hpp"
-
 #include <gtest/gtest.h>
 
+#include "sim/answer/trace/measured_step.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::trace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/evaluate/catalog.hpp"
-#include "sim/evaluate/evaluate.hpp"
+#include "sim/answer/evaluate/catalog.hpp"
+#include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 
 #include <gtest/gtest.h>
 

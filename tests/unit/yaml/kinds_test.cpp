@@ -1,4 +1,4 @@
-#include "sim/yaml/kinds.hpp"
+#include "sim/base/yaml/kinds.hpp"
 
 #include <gtest/gtest.h>
 

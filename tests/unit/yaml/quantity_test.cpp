@@ -1,11 +1,11 @@
-// Quantities with units; their rules are in sim/yaml/scalar.hpp.
+// Quantities with units; their rules are in sim/base/yaml/scalar.hpp.
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "sim/yaml/scalar.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {

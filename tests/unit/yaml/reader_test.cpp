@@ -1,4 +1,4 @@
-#include "sim/yaml/reader.hpp"
+#include "sim/base/yaml/reader.hpp"
 
 #include <gtest/gtest.h>
 

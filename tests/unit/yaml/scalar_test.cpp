@@ -1,4 +1,4 @@
-#include "sim/yaml/scalar.hpp"
+#include "sim/base/yaml/scalar.hpp"
 
 #include <gtest/gtest.h>
 

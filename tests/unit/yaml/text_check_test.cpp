@@ -1,10 +1,10 @@
-#include "sim/yaml/text_check.hpp"
+#include "sim/base/yaml/text_check.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {

@@ -1,13 +1,13 @@
 // The limits of the reader: hostile input is refused quickly and with a reason.
 
-#include "sim/yaml/tree_builder.hpp"
+#include "sim/base/yaml/tree_builder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "sim/yaml/document.hpp"
+#include "sim/base/yaml/document.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {

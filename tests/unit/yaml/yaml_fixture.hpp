@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/yaml/document.hpp"
-#include "sim/yaml/scalar.hpp"
+#include "sim/base/yaml/document.hpp"
+#include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::yaml {
 

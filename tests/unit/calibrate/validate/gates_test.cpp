@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "calibrate/validate/validate_command.hpp"
-#include "sim/hardware/calibration_profile.hpp"
-#include "sim/kernels/kernel_case.hpp"
+#include "sim/step/hardware/calibration_profile.hpp"
+#include "sim/step/kernels/kernel_case.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 
 namespace orrery::calibrate {

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 
 namespace orrery::calibrate::test {

@@ -10,7 +10,7 @@
 
 #include "calibrate/plan/step_cases.hpp"
 #include "calibrate/validate/step_program.hpp"
-#include "sim/evaluate/inputs/resolve.hpp"
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"

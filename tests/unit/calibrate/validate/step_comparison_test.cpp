@@ -10,8 +10,8 @@
 
 #include "calibrate/validate/validate_command.hpp"
 #include "sim/base/error.hpp"
-#include "sim/cost/gemm.hpp"
-#include "sim/hardware/profile_reader.hpp"
+#include "sim/step/cost/gemm.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "calibrate/plan/sweep_cases.hpp"
-#include "sim/model/parameters.hpp"
-#include "sim/model/transformer_ops.hpp"
+#include "sim/step/model/parameters.hpp"
+#include "sim/step/model/transformer_ops.hpp"
 #include "tests/unit/calibrate/validate/tiny_shapes.hpp"
 
 namespace orrery::calibrate {

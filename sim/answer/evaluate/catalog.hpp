@@ -1,0 +1,78 @@
+#pragma once
+
+// The catalogue of names that a scenario may use, and their origin, for `orrery list` and the GUI.
+//
+// kind      | what is listed                                                    | origin
+// ----------|-------------------------------------------------------------------|------------------
+// scenarios | scenarios that come with the program                              | their files
+// models    | model presets                                                     | preset files
+// gpus      | GPU profiles found in the search directories                      | profile files
+// software  | profiles of training stacks found there                           | profile files
+// networks  | network presets                                                   | preset files
+// schedules | pipeline schedules that can be generated                          | schedule/
+// failures  | failure presets                                                   | preset files
+// recovery  | recovery presets; likewise communicators and storage              | preset files
+// prices    | dated prices                                                      | preset files
+// coefficients | of stacks and of GPUs, with their usual values                 | their tables
+// metrics   | metrics of reports and expectations; origin is the key in JSON    | report/
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/diagnostics.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/step/hardware/profile_reader.hpp"
+
+namespace orrery::evaluate {
+
+enum class CatalogKind {
+  scenarios,
+  models,
+  clusters,
+  gpus,
+  software,
+  networks,
+  schedules,
+  failures,
+  recovery,
+  communicators,
+  storage,
+  prices,
+  coefficients,
+  metrics
+};
+
+struct CatalogKindInfo {
+  CatalogKind kind;
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view key = {};  // of the scenario that takes these names
+};
+
+struct CatalogEntry {
+  std::string name;
+  std::string summary;  // one line
+  std::string origin;   // publication, file or key; may be empty
+};
+
+[[nodiscard]] std::span<const CatalogKindInfo> catalog_kinds();
+
+// A profile or preset with errors is listed by its name; what is wrong goes to `diagnostics`.
+[[nodiscard]] std::vector<CatalogEntry> catalog(CatalogKind kind,
+                                                const hardware::ProfileSearch& search,
+                                                Diagnostics& diagnostics);
+
+// `extra` first, then the standard directories for the scenario file (may be empty).
+[[nodiscard]] hardware::ProfileSearch profile_search(
+    const std::filesystem::path& scenario_file, const std::vector<std::filesystem::path>& extra);
+
+// True when the GPU or software profile that the scenario names is neither found by name nor a
+// file: that is the environment's fault, not the scenario's.
+[[nodiscard]] bool lacks_profile(const scenario::Scenario& scenario,
+                                 const hardware::ProfileSearch& search);
+
+}  // namespace orrery::evaluate

@@ -1,0 +1,161 @@
+#include "sim/answer/report/export/run_trace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "sim/answer/report/export/trace_words.hpp"
+#include "sim/base/check.hpp"
+
+namespace orrery::report {
+
+std::vector<ShareSample> productive_over_time(const Evaluation& evaluation) {
+  const std::vector<run::RunInterval>& intervals = evaluation.timeline.intervals();
+  std::vector<ShareSample> samples;
+  if (intervals.empty()) {
+    return samples;
+  }
+  const SimTime begin = intervals.front().begin;
+  SimTime productive;
+  for (const run::RunInterval& interval : intervals) {
+    if (interval.end <= interval.begin) {
+      continue;
+    }
+    if (interval.kind == run::RunActivity::training) {
+      productive += interval.end - interval.begin;
+    }
+    samples.push_back({interval.end, to_seconds(productive) / to_seconds(interval.end - begin)});
+  }
+  return samples;
+}
+
+namespace {
+
+using run::RunActivity;
+using run::RunInterval;
+
+constexpr std::string_view kCheckpoints = "checkpoints";
+
+struct RunTracks {
+  TrackId job = 0;
+  std::array<TrackId, kRunLaneNames.size()> lanes{};
+  TrackId checkpoints = 0;
+
+  [[nodiscard]] TrackId of(RunActivity activity) const {
+    return activity == RunActivity::checkpoint ? checkpoints
+                                               : lanes[static_cast<std::size_t>(lane_of(activity))];
+  }
+};
+
+RunTracks add_tracks(TraceBuilder& builder) {
+  RunTracks tracks;
+  tracks.job = builder.process("job");
+  std::int64_t number = 0;
+  for (std::size_t lane = 0; lane < tracks.lanes.size(); ++lane) {
+    tracks.lanes[lane] = builder.thread(tracks.job, std::string(kRunLaneNames[lane]), number++);
+    if (lane == 0) {
+      tracks.checkpoints = builder.thread(tracks.job, std::string(kCheckpoints), number++);
+    }
+  }
+  return tracks;
+}
+
+// What a failure leads to: from the training before it to the training after the recovery.
+class Outages {
+ public:
+  void begin(const std::string& cause) {
+    if (!cause_) {
+      cause_ = cause;
+      chain_.clear();
+      if (training_) {
+        chain_.push_back(*training_);
+      }
+    }
+  }
+
+  void add(const RunInterval& interval, SliceId slice, TraceBuilder& builder) {
+    const RunLane lane = lane_of(interval.kind);
+    if (lane == RunLane::training) {
+      if (cause_) {
+        chain_.push_back(slice);
+        if (chain_.size() > 1) {
+          builder.flow("failure", chain_);
+        }
+        cause_.reset();
+      }
+      training_ = slice;
+    } else if (lane == RunLane::recovery && cause_) {
+      chain_.push_back(slice);
+    }
+  }
+
+ private:
+  std::optional<SliceId> training_;
+  std::optional<std::string> cause_;  // of the outage that goes on
+  std::vector<SliceId> chain_;
+};
+
+void add_nodes(const Evaluation& evaluation, TrackId job, TraceBuilder& builder) {
+  const auto& holdings = evaluation.timeline.holdings();
+  if (holdings.empty()) {
+    return;
+  }
+  const TrackId nodes = builder.counter(job, "nodes in the job", "nodes");
+  const TrackId spares = builder.counter(job, "spare nodes", "nodes");
+  const TrackId repair = builder.counter(job, "nodes in repair", "nodes");
+  const bool priced = evaluation.plan->pricing.priced;
+  const TrackId dollars = priced ? builder.counter(job, "dollars per hour", "$/h") : kNoTrack;
+  const run::Holding* before = nullptr;
+  const auto note = [&](TrackId counter, double value, std::optional<double> last, SimTime at) {
+    constexpr double kRounding = 1e-9;  // of rates that are the same
+    if (!last || std::abs(*last - value) > kRounding * std::abs(value)) {
+      builder.sample(counter, at, value);
+    }
+  };
+  for (const run::Holding& now : holdings) {
+    const auto changed = [&](TrackId counter, std::int64_t run::Holding::*count) {
+      note(counter, static_cast<double>(now.*count),
+           before ? std::optional(static_cast<double>(before->*count)) : std::nullopt, now.begin);
+    };
+    changed(nodes, &run::Holding::job);
+    changed(spares, &run::Holding::spares);
+    changed(repair, &run::Holding::repair);
+    if (priced) {
+      note(dollars, in_dollars_per_hour(now.rate),
+           before ? std::optional(in_dollars_per_hour(before->rate)) : std::nullopt, now.begin);
+    }
+    before = &now;
+  }
+}
+
+}  // namespace
+
+Trace run_trace(const Evaluation& evaluation) {
+  ORRERY_CHECK(evaluation.plan.has_value(), "a trace of the run needs the plan of the run");
+  TraceBuilder builder(evaluation.echo.name);
+  const RunTracks tracks = add_tracks(builder);
+  const std::vector<run::PlannedCause>& causes = evaluation.plan->causes;
+  Outages outages;
+  for (const RunInterval& interval : evaluation.timeline.intervals()) {
+    const auto cause = static_cast<std::size_t>(interval.cause);
+    const bool has_cause = interval.cause >= 0 && cause < causes.size();
+    const std::string name = has_cause ? causes[cause].name : "failure";
+    if (interval.kind == RunActivity::failure) {
+      builder.mark(tracks.of(interval.kind), interval.begin, name);
+      outages.begin(name);
+      continue;
+    }
+    const SliceId slice = builder.slice(
+        {tracks.of(interval.kind), interval.begin, interval.end, run::to_string(interval.kind),
+         kRunLaneNames[static_cast<std::size_t>(lane_of(interval.kind))]});
+    if (has_cause) {
+      builder.argument("after", name);
+    }
+    outages.add(interval, slice, builder);
+  }
+  add_nodes(evaluation, tracks.job, builder);
+  return std::move(builder).build();
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,146 @@
+#include "sim/answer/report/files/figures.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/answer/report/metric_band.hpp"
+#include "sim/base/percent.hpp"
+#include "sim/base/text/format.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+void compare_with_first(DifferenceRow& row) {
+  const std::optional<double> first = row.values.front().value;
+  for (std::size_t i = 1; i < row.values.size(); ++i) {
+    Compared& cell = row.values[i];
+    if (!first || !cell.value) {
+      continue;
+    }
+    cell.change = *cell.value - *first;
+    if (*first != 0.0 && row.dimension != Dimension::date) {
+      cell.relative = *cell.change / std::abs(*first);
+    }
+  }
+}
+
+void add_metrics(std::span<const Figures> answers, std::vector<DifferenceRow>& rows) {
+  for (const MetricInfo& metric : metric_registry()) {
+    DifferenceRow row{"metric", metric.name, metric.dimension, {}};
+    bool any = false;
+    for (const Figures& answer : answers) {
+      const std::optional<double> value = answer.value(metric.id);
+      row.values.push_back({value, {}, {}});
+      any = any || value.has_value();
+    }
+    if (any) {
+      compare_with_first(row);
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
+using LedgerOf = std::vector<LedgerRow> Figures::*;
+
+void add_ledger(std::string_view group, std::span<const Figures> answers, LedgerOf ledger_of,
+                std::vector<DifferenceRow>& rows) {
+  std::size_t categories = 0;
+  for (const Figures& answer : answers) {
+    categories = std::max(categories, (answer.*ledger_of).size());
+  }
+  for (std::size_t i = 0; i < categories; ++i) {
+    DifferenceRow row{group, {}, Dimension::fraction, {}};
+    bool any = false;
+    for (const Figures& answer : answers) {
+      const std::vector<LedgerRow>& ledger = answer.*ledger_of;
+      const bool there = i < ledger.size();
+      row.name = there ? ledger[i].label : row.name;
+      row.values.push_back({there ? std::optional(ledger[i].share) : std::nullopt, {}, {}});
+      any = any || (there && ledger[i].share > 0.0);
+    }
+    if (any) {
+      compare_with_first(row);
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<DifferenceRow> differences(std::span<const Figures> answers) {
+  std::vector<DifferenceRow> rows;
+  add_metrics(answers, rows);
+  add_ledger("step ledger", answers, &Figures::step_ledger, rows);
+  add_ledger("run ledger", answers, &Figures::run_ledger, rows);
+  return rows;
+}
+
+std::string format_change(Dimension dimension, double change) {
+  if (change == 0.0) {
+    return "no change";
+  }
+  const std::string sign = change > 0.0 ? "+" : "-";
+  const double size = std::abs(change);
+  switch (dimension) {
+    case Dimension::fraction: {
+      constexpr double kShown = 0.005;  // points: less would read 0.00
+      const double points = size * kPercent;
+      return points < kShown ? "less than 0.01 points"
+                             : fmt::format("{}{:.2f} points", sign, points);
+    }
+    case Dimension::date:
+      return sign + format_time(seconds(size));
+    default:
+      return sign + format_value(dimension, size);
+  }
+}
+
+const MetricFigures* Figures::find(MetricId id) const {
+  const auto found = std::ranges::find(metrics, id, &MetricFigures::id);
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+std::optional<double> Figures::value(MetricId id) const {
+  const MetricFigures* metric = find(id);
+  return metric != nullptr ? std::optional(metric->value) : std::nullopt;
+}
+
+Figures figures_of(const Evaluation& evaluation) {
+  Figures figures{.name = evaluation.echo.name,
+                  .file = evaluation.echo.file,
+                  .feasible = evaluation.feasible,
+                  .reasons = evaluation.reasons,
+                  .step_ledger = step_ledger_rows(evaluation),
+                  .run_ledger = run_ledger_rows(evaluation),
+                  .messages = evaluation.diagnostics};
+  for (const MetricInfo& info : metric_registry()) {
+    if (const MetricValue* metric = evaluation.metrics.find(info.id)) {
+      const auto quantile = [metric](double q) {
+        return metric->trials ? std::optional(metric->trials->quantile(q)) : std::nullopt;
+      };
+      figures.metrics.push_back({info.id, metric->value, quantile(kLowQuantile), quantile(kMedian),
+                                 quantile(kHighQuantile)});
+    }
+  }
+  for (const step::StageMemory& stage : evaluation.step.memory) {
+    StageFigures& shown = figures.memory.emplace_back(StageFigures{stage.peak(), stage.limit, {}});
+    for (const MemoryTerm& term : memory_terms(stage)) {
+      shown.terms.emplace_back(term.name, term.value);
+    }
+  }
+  const bool priced = evaluation.plan && evaluation.plan->pricing.priced;
+  for (const Lever& lever : evaluation.levers) {
+    figures.levers.push_back({lever.change, lever.finish_delta,
+                              priced ? std::optional(lever.cost_delta) : std::nullopt});
+  }
+  for (const ExpectationResult& result : evaluation.expectations) {
+    figures.expectations.push_back(
+        {result.text, std::string(to_string(result.verdict)), result.detail});
+  }
+  return figures;
+}
+
+}  // namespace orrery::report

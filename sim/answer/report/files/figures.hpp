@@ -1,0 +1,95 @@
+#pragma once
+
+// The figures of an answer as rows, fresh from an evaluation or read back from what `orrery run
+// --json` once wrote, and the differences of several answers: tables and comparisons take either.
+//
+// symbol     | meaning                                                     | unit       | origin
+// -----------|-------------------------------------------------------------|------------|-------
+// value      | of a metric: point value or mean over the trials            | base units | answer
+// p10..p90   | over the trials; absent where nothing varied                | base units | answer
+//
+// A saved answer does not hold its scenario, so nothing can be evaluated again.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/answer/report/text/ledger_rows.hpp"
+
+namespace orrery::report {
+
+struct MetricFigures {
+  MetricId id = MetricId::step_time;
+  double value = 0.0;
+  std::optional<double> p10 = {};
+  std::optional<double> p50 = {};
+  std::optional<double> p90 = {};
+};
+
+struct StageFigures {
+  Bytes peak;
+  Bytes limit;
+  std::vector<std::pair<std::string, Bytes>> terms;
+};
+
+struct LeverFigures {
+  std::string change;
+  Seconds finish_delta;
+  std::optional<Dollars> cost_delta;
+};
+
+struct ExpectationFigures {
+  std::string text;
+  std::string verdict;
+  std::string detail;
+};
+
+struct Figures {
+  std::string name = {};
+  std::string file = {};
+  bool feasible = true;
+  std::vector<std::string> reasons = {};
+  std::vector<MetricFigures> metrics = {};  // in the order of the registry
+  std::vector<LedgerRow> step_ledger = {};  // a row for each category; empty: none
+  std::vector<LedgerRow> run_ledger = {};   // likewise
+  std::vector<StageFigures> memory = {};
+  std::vector<LeverFigures> levers = {};
+  std::vector<ExpectationFigures> expectations = {};
+  Diagnostics messages = {};
+
+  [[nodiscard]] const MetricFigures* find(MetricId id) const;
+  [[nodiscard]] std::optional<double> value(MetricId id) const;
+};
+
+[[nodiscard]] Figures figures_of(const Evaluation& evaluation);
+
+// The differences of two or more answers, by metric and by ledger category, each from the first.
+//
+//   change = value - value of the first;   relative = change / |value of the first|
+//
+// Of the ledgers the shares are compared: the GPU time of jobs of different size is not.
+
+struct Compared {
+  std::optional<double> value;     // point value or mean of the trials, as in metrics.hpp
+  std::optional<double> change;    // nothing for the first
+  std::optional<double> relative;  // likewise
+};
+
+struct DifferenceRow {
+  std::string_view group;  // "metric", "step ledger", "run ledger"
+  std::string_view name;   // of the metric, or the label of the category
+  Dimension dimension = Dimension::count;
+  std::vector<Compared> values;  // by evaluation
+};
+
+// Rows that at least one of them has, in the order of the registry and of the ledgers.
+[[nodiscard]] std::vector<DifferenceRow> differences(std::span<const Figures> answers);
+
+// With its sign, of a change: "+1.20 s", "-$3.1M", "+2.31 points" for fractions, "-1.5 d" for
+// dates, "no change".
+[[nodiscard]] std::string format_change(Dimension dimension, double change);
+
+}  // namespace orrery::report

@@ -1,0 +1,217 @@
+#include "sim/answer/report/files/flat_report.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/answer/report/files/json_report.hpp"
+#include "sim/answer/report/metric_band.hpp"
+#include "sim/answer/report/picture/roofline.hpp"
+#include "sim/answer/report/table.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/base/text/json_text.hpp"
+
+namespace orrery::report {
+
+namespace {
+
+std::string label_text(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') {
+      escaped += '\\';
+    }
+    if (c == '\n') {
+      escaped += "\\n";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// A line that starts with the scenario, then the given fields, then those of `rest`.
+std::string table_line(const Evaluation& evaluation, const Json& fields, const Json& rest) {
+  Json line = {{"scenario", evaluation.echo.name}};
+  line.update(fields);
+  line.update(rest);
+  return json_line(line) + "\n";
+}
+
+Json arguments_of(const Trace& trace, const TraceSlice& slice) {
+  Json arguments = Json::object();
+  for (const TraceArgument& argument : trace.arguments_of(slice)) {
+    Json& value = arguments[trace.name(argument.key)];
+    if (argument.is_word) {
+      value = trace.name(static_cast<NameId>(argument.value));
+    } else {
+      value = argument.value;
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+std::string metrics_prometheus(const Evaluation& evaluation) {
+  const std::string scenario = fmt::format("scenario=\"{}\"", label_text(evaluation.echo.name));
+  std::string text;
+  for (const MetricInfo& metric : metric_registry()) {
+    const MetricValue* value = evaluation.metrics.find(metric.id);
+    if (value == nullptr) {
+      continue;
+    }
+    const auto line = [&](std::string_view more, double number) {
+      text += fmt::format("orrery_{}{{{}{}}} {}\n", metric.json_key, scenario, more, number);
+    };
+    text += fmt::format("# HELP orrery_{} {}\n# TYPE orrery_{} gauge\n", metric.json_key,
+                        metric.meaning, metric.json_key);
+    line("", value->value);
+    if (value->trials) {
+      for (const double quantile : {kLowQuantile, kMedian, kHighQuantile}) {
+        line(fmt::format(",quantile=\"{}\"", quantile), value->trials->quantile(quantile));
+      }
+    }
+    if (const auto band = metric_band(evaluation, metric.id)) {
+      line(",band=\"low\"", band->low);
+      line(",band=\"high\"", band->high);
+    }
+  }
+  return text;
+}
+
+std::string metrics_lines(const Evaluation& evaluation) {
+  std::string lines;
+  const Json json = json_of(evaluation);
+  for (const auto& [name, metric] : json["metrics"].items()) {
+    lines += table_line(evaluation, {{"metric", name}}, metric);
+  }
+  return lines;
+}
+
+std::string ledger_lines(const Evaluation& evaluation) {
+  std::string lines;
+  const Json json = json_of(evaluation);
+  for (const char* ledger : {"step", "run"}) {
+    for (const Json& row : json[std::string(ledger) + "_ledger"]) {
+      lines += table_line(evaluation, {{"ledger", ledger}}, row);
+    }
+  }
+  return lines;
+}
+
+std::string memory_lines(const Evaluation& evaluation) {
+  std::string lines;
+  const Json json = json_of(evaluation);
+  for (const Json& stage : json["memory"]) {
+    lines += table_line(evaluation, Json::object(), stage);
+  }
+  return lines;
+}
+
+std::string to_json_lines(const Trace& trace) {
+  std::vector<std::string> paths;
+  for (TrackId i = 0; i < trace.tracks.size(); ++i) {
+    paths.push_back(trace.path_of(i));
+  }
+  std::string lines;
+  for (const TraceSlice& slice : trace.slices) {
+    lines += json_line({{"type", "slice"},
+                        {"track", paths[slice.track]},
+                        {"name", trace.name(slice.name)},
+                        {"category", trace.name(slice.category)},
+                        {"begin_ns", slice.begin.ns},
+                        {"duration_ns", (slice.end - slice.begin).ns},
+                        {"arguments", arguments_of(trace, slice)}}) +
+             "\n";
+  }
+  for (const TraceMark& mark : trace.marks) {
+    lines += json_line({{"type", "mark"},
+                        {"track", paths[mark.track]},
+                        {"name", trace.name(mark.name)},
+                        {"at_ns", mark.at.ns}}) +
+             "\n";
+  }
+  for (const TraceSample& sample : trace.samples) {
+    lines += json_line({{"type", "sample"},
+                        {"track", paths[sample.counter]},
+                        {"unit", trace.tracks[sample.counter].unit},
+                        {"at_ns", sample.at.ns},
+                        {"value", sample.value}}) +
+             "\n";
+  }
+  for (const TraceFlow& flow : trace.flows) {
+    lines += json_line({{"type", "flow"},
+                        {"name", trace.name(flow.name)},
+                        {"slices", trace.slices_of(flow)}}) +
+             "\n";
+  }
+  return lines;
+}
+
+std::string metrics_csv(const Evaluation& evaluation) {
+  Table table = table_of(
+      {"metric", "value", "p10", "p50", "p90", "ci95_low", "ci95_high", "band_low", "band_high"});
+  for (const MetricInfo& metric : metric_registry()) {
+    const MetricValue* value = evaluation.metrics.find(metric.id);
+    if (value == nullptr) {
+      continue;
+    }
+    auto& row =
+        table.rows.emplace_back(std::vector<Cell>{std::string(metric.json_key), value->value});
+    if (value->trials) {
+      const run::Interval interval = value->trials->ci95_of_quantile(kMedian);
+      row.insert(row.end(),
+                 {value->trials->quantile(kLowQuantile), value->trials->quantile(kMedian),
+                  value->trials->quantile(kHighQuantile), interval.low, interval.high});
+    }
+    row.resize(table.columns.size() - 2);
+    const auto band = metric_band(evaluation, metric.id);
+    row.push_back(band ? Cell(band->low) : Cell());
+    row.push_back(band ? Cell(band->high) : Cell());
+  }
+  return to_csv(table);
+}
+
+std::string ledger_csv(const Evaluation& evaluation) {
+  Table table = table_of({"ledger", "category", "gpu_s", "share", "usd"});
+  const auto add = [&table](const char* name, const std::vector<LedgerRow>& rows) {
+    for (const LedgerRow& row : rows) {
+      table.rows.push_back({name, std::string(row.category), in_seconds(row.gpu_time), row.share,
+                            row.dollars ? Cell(in_dollars(*row.dollars)) : Cell()});
+    }
+  };
+  add("step", step_ledger_rows(evaluation));
+  add("run", run_ledger_rows(evaluation));
+  return to_csv(table);
+}
+
+std::string roofline_csv(const Evaluation& evaluation) {
+  const Roofline all = roofline(evaluation);
+  Table table = table_of(
+      {"operation", "flop_per_byte", "flop_per_s", "roof_flop_per_s", "roof", "time_s", "share"});
+  for (const RooflinePoint& point : all.points) {
+    if (point.limit.empty()) {
+      continue;
+    }
+    table.rows.push_back({point.name, point.intensity, in_flop_per_second(point.achieved),
+                          in_flop_per_second(point.roof), point.limit,
+                          in_seconds(to_seconds(point.time)), point.share});
+  }
+  return to_csv(table);
+}
+
+std::string memory_csv(const Evaluation& evaluation) {
+  Table table = table_of({"stage", "peak_bytes", "limit_bytes"});
+  for (const MemoryTerm& term : memory_terms({})) {
+    table.columns.push_back({std::string(term.name) + "_bytes"});
+  }
+  for (const step::StageMemory& stage : evaluation.step.memory) {
+    auto& row = table.rows.emplace_back(std::vector<Cell>{
+        static_cast<double>(table.rows.size()), in_bytes(stage.peak()), in_bytes(stage.limit)});
+    for (const MemoryTerm& term : memory_terms(stage)) {
+      row.emplace_back(in_bytes(term.value));
+    }
+  }
+  return to_csv(table);
+}
+
+}  // namespace orrery::report

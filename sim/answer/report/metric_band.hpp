@@ -1,0 +1,47 @@
+#pragma once
+
+// The band of a figure that eight of ten cases lie in, from the error of the step time and the luck
+// of the run together.
+//
+//   x = x_t exp(+-e),  e ~ Laplace(0, b)      F(x) = mean over t of L(ln(x / x_t) / b)
+//   low, high: F = 0.1, 0.9
+//
+// symbol | meaning                                                         | unit | origin
+// -------|-----------------------------------------------------------------|------|---------------
+// x_t    | value in trial t; the one value of a metric without luck        | -    | run/, step/
+// e      | ln(true step time / predicted); + or - as the metric follows it | 1    | Follows
+// b      | ln(high / low) / (2 ln 5) of the step time's own band           | 1    | StepBand
+// L      | cumulative distribution of Laplace(0, 1)                        | 1    | computed
+//
+// A date moves as the time to finish does. The share of the cases up to a bound is F(bound).
+
+#include <optional>
+
+#include "sim/answer/report/evaluation.hpp"
+
+namespace orrery::report {
+
+struct MetricBand {
+  double low = 0.0;  // base units of the metric
+  double high = 0.0;
+};
+
+// Nothing where the step has no band, or the metric is absent or does not follow the step.
+[[nodiscard]] std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id);
+
+// Nothing where the metric has no band.
+[[nodiscard]] std::optional<double> share_at_most(const Evaluation& evaluation, MetricId id,
+                                                  double bound);
+
+// The quantiles of the trials that every form of a report shows, and the one value of a metric that
+// text shows: the median of its trials.
+
+inline constexpr double kLowQuantile = 0.1;
+inline constexpr double kMedian = 0.5;
+inline constexpr double kHighQuantile = 0.9;
+
+[[nodiscard]] inline double typical(const MetricValue& metric) {
+  return metric.trials ? metric.trials->quantile(kMedian) : metric.value;
+}
+
+}  // namespace orrery::report

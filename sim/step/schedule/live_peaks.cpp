@@ -1,0 +1,106 @@
+#include "sim/step/schedule/live_peaks.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "sim/step/schedule/step_graph.hpp"
+
+namespace orrery::schedule {
+
+namespace {
+
+bool releases(const PipelineOp& op) {
+  return op.kind == OpKind::backward || op.kind == OpKind::backward_weight;
+}
+
+bool exceeds(const LiveMoment& a, const LiveMoment& b) {
+  if (b.chunk && a.chunk != b.chunk) {
+    return false;
+  }
+  for (std::size_t c = 0; c < a.live.size(); ++c) {
+    if (a.live[c] < b.live[c] || (b.gradients[c] && !a.gradients[c])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Keeps the moments that no other exceeds.
+void add(std::vector<LiveMoment>& moments, const LiveMoment& moment) {
+  for (const LiveMoment& known : moments) {
+    if (exceeds(known, moment)) {
+      return;
+    }
+  }
+  std::erase_if(moments, [&moment](const LiveMoment& known) { return exceeds(moment, known); });
+  moments.push_back(moment);
+}
+
+std::vector<LiveMoment> moments_of(const std::vector<PipelineOp>& list, std::size_t chunks) {
+  std::vector<std::int32_t> left(chunks, 0);
+  for (const PipelineOp& op : list) {
+    left[index(op.chunk)] += releases(op) ? 1 : 0;
+  }
+  LiveMoment now{std::vector<std::int32_t>(chunks, 0), std::nullopt, std::vector<bool>(chunks)};
+  std::vector<LiveMoment> moments;
+  for (const PipelineOp& op : list) {
+    const std::size_t chunk = index(op.chunk);
+    if (op.kind == OpKind::forward) {
+      ++now.live[chunk];
+      now.chunk.reset();
+    } else {
+      now.gradients[chunk] = true;
+      now.chunk = op.chunk;
+    }
+    add(moments, now);
+    if (releases(op)) {
+      --now.live[chunk];
+      if (--left[chunk] == 0) {
+        now.gradients[chunk] = false;
+      }
+    }
+  }
+  return moments;
+}
+
+bool covers(const std::vector<LiveMoment>& above, const std::vector<LiveMoment>& below) {
+  return std::ranges::all_of(below, [&above](const LiveMoment& moment) {
+    return std::ranges::any_of(
+        above, [&moment](const LiveMoment& higher) { return exceeds(higher, moment); });
+  });
+}
+
+}  // namespace
+
+LivePeaks live_peaks(const Schedule& schedule) {
+  LivePeaks peaks;
+  for (const std::vector<PipelineOp>& list : schedule.lists) {
+    peaks.devices.push_back(moments_of(list, index(schedule.chunks)));
+  }
+  for (std::size_t d = 0; d < peaks.devices.size(); ++d) {
+    peaks.covered.push_back(d > 0 && covers(peaks.devices[d - 1], peaks.devices[d]));
+  }
+  return peaks;
+}
+
+ScheduleRequest as_few_micro_batches(const ScheduleRequest& request) {
+  // Rounds of p micro-batches: the warm-up of no such schedule is deeper, and one more is steady.
+  constexpr int kRounds = 4;
+  ScheduleRequest few = request;
+  switch (request.kind) {
+    case ScheduleKind::none:
+    case ScheduleKind::one_f_one_b:
+    case ScheduleKind::eager_1f1b:
+    case ScheduleKind::interleaved:
+      break;
+    default:
+      return request;
+  }
+  const int round = request.group_size.value_or(request.devices);
+  // What is left over behind the last full round stays: the lists end as they did.
+  const int rest = request.micro_batches % round;
+  few.micro_batches = std::min(request.micro_batches, kRounds * round + rest);
+  return few;
+}
+
+}  // namespace orrery::schedule
