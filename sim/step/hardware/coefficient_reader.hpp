@@ -17,6 +17,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/yaml/reader.hpp"
@@ -54,6 +55,20 @@ template <typename K>
   }
   return Coefficient<typename K::Type>(*value, std::move(origin->source), origin->residual,
                                        origin->range);
+}
+
+// A coefficient of a table, whose range is that of a plain number.
+template <typename Q>
+[[nodiscard]] std::optional<Coefficient<Q>> read_row(yaml::MappingReader& parent,
+                                                     std::string_view key,
+                                                     const yaml::Range<double>& range) {
+  if constexpr (std::is_same_v<Q, Seconds>) {
+    return read_coefficient<yaml::kind::Time>(parent, key);
+  } else if constexpr (std::is_same_v<Q, Bytes>) {
+    return read_coefficient<yaml::kind::Size>(parent, key);
+  } else {
+    return read_coefficient<yaml::kind::Number>(parent, key, range);
+  }
 }
 
 // A coefficient that may be left out.

@@ -228,19 +228,6 @@ std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuA
   return links;
 }
 
-template <typename Q>
-void read_law(MappingReader& section, const GpuCoefficient& row, Q& place) {
-  std::optional<Coefficient<Q>> read;
-  if constexpr (std::is_same_v<Q, Seconds>) {
-    read = read_optional<kind::Time>(section, row.key);
-  } else if constexpr (std::is_same_v<Q, Bytes>) {
-    read = read_optional<kind::Size>(section, row.key);
-  } else {
-    read = read_optional<kind::Number>(section, row.key, row.range);
-  }
-  place = read ? read->value() : place;
-}
-
 // nullptr where the profile states none.
 std::shared_ptr<const GpuCoefficients> read_own_coefficients(MappingReader& root, GpuArch arch) {
   std::optional<MappingReader> section = root.optional_mapping("coefficients");
@@ -249,7 +236,15 @@ std::shared_ptr<const GpuCoefficients> read_own_coefficients(MappingReader& root
   }
   GpuCoefficients own = usual_coefficients(arch);
   for (const GpuCoefficient& row : gpu_coefficients()) {
-    std::visit([&](auto place) { read_law(*section, row, own.*place); }, row.member);
+    const auto read = [&](auto place) {
+      using Q = std::decay_t<decltype(own.*place)>;
+      if (const auto value = read_row<Q>(*section, row.key, row.range)) {
+        own.*place = value->value();
+      }
+    };
+    if (section->has(row.key)) {
+      std::visit(read, row.member);
+    }
   }
   section->finish();
   return std::make_shared<const GpuCoefficients>(own);

@@ -247,31 +247,13 @@ double value_of(const GpuCoefficient& row, GpuArch arch) {
 }  // namespace
 
 double GpuCoefficient::get(const GpuCoefficients& coefficients) const {
-  return std::visit(
-      [&coefficients](auto place) {
-        const auto value = coefficients.*place;
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Seconds>) {
-          return in_seconds(value);
-        } else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Bytes>) {
-          return in_bytes(value);
-        } else {
-          return value;
-        }
-      },
-      member);
+  return std::visit([&](auto place) { return plain(coefficients.*place); }, member);
 }
 
 void GpuCoefficient::set(GpuCoefficients& coefficients, double value) const {
   std::visit(
-      [&coefficients, value](auto place) {
-        auto& target = coefficients.*place;
-        if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Seconds>) {
-          target = seconds(value);
-        } else if constexpr (std::is_same_v<std::decay_t<decltype(target)>, Bytes>) {
-          target = bytes(value);
-        } else {
-          target = value;
-        }
+      [&](auto place) {
+        coefficients.*place = quantity<std::decay_t<decltype(coefficients.*place)>>(value);
       },
       member);
 }

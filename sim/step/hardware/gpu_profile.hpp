@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -69,6 +70,24 @@ struct GpuCoefficients {
   Bytes fill_bytes;
   double fill_exponent = 0.0;
 };
+
+// A coefficient as a plain number in seconds, bytes or 1, and back.
+[[nodiscard]] constexpr double plain(double value) { return value; }
+
+[[nodiscard]] constexpr double plain(Seconds value) { return in_seconds(value); }
+
+[[nodiscard]] constexpr double plain(Bytes value) { return in_bytes(value); }
+
+template <typename Q>
+[[nodiscard]] constexpr Q quantity(double value) {
+  if constexpr (std::is_same_v<Q, Seconds>) {
+    return seconds(value);
+  } else if constexpr (std::is_same_v<Q, Bytes>) {
+    return bytes(value);
+  } else {
+    return value;
+  }
+}
 
 using GpuCoefficientMember =
     std::variant<double GpuCoefficients::*, Seconds GpuCoefficients::*, Bytes GpuCoefficients::*>;

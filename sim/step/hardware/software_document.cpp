@@ -57,24 +57,13 @@ constexpr std::array<Choice<E>, N> choices(const std::array<std::string_view, N>
 constexpr auto kDispatchers = choices<ExpertDispatcher>(kDispatcherNames);
 constexpr auto kGroupedGemms = choices<GroupedGemm>(kGroupedGemmNames);
 
-template <typename T>
-std::optional<Coefficient<T>> read_number(MappingReader& root, const StackCoefficient& row) {
-  if constexpr (std::is_same_v<T, Seconds>) {
-    return read_coefficient<kind::Time>(root, row.key);
-  } else if constexpr (std::is_same_v<T, Bytes>) {
-    return read_coefficient<kind::Size>(root, row.key);
-  } else {
-    return read_coefficient<kind::Number>(root, row.key, row.range);
-  }
-}
-
 // Hands the number to `take` with its place, where it can be read.
 template <typename Take>
-void read_row(MappingReader& root, const StackCoefficient& row, Take take) {
+void take_row(MappingReader& root, const StackCoefficient& row, Take take) {
   std::visit(
       [&](auto member) {
         using Place = std::decay_t<decltype(std::declval<SoftwareProfile>().*member)>;
-        if (auto read = read_number<QuantityOf<Place>>(root, row)) {
+        if (auto read = read_row<QuantityOf<Place>>(root, row.key, row.range)) {
           take(member, *std::move(read));
         }
       },
@@ -92,7 +81,7 @@ void read_coefficients(MappingReader& root, SoftwareProfile& profile) {
     if (useless || (!row.required && row.needed == nullptr && !root.has(row.key))) {
       continue;
     }
-    read_row(root, row, [&](auto member, auto read) { profile.*member = std::move(read); });
+    take_row(root, row, [&](auto member, auto read) { profile.*member = std::move(read); });
   }
 }
 
@@ -217,7 +206,7 @@ std::vector<StackRelease> read_releases(MappingReader& root) {
     if (auto sets = entry.optional_mapping("sets")) {
       for (const StackCoefficient& row : stack_coefficients()) {
         if (sets->has(row.key)) {
-          read_row(*sets, row, [&](auto member, auto read) {
+          take_row(*sets, row, [&](auto member, auto read) {
             release.sets.emplace_back(
                 [member, read](SoftwareProfile& profile) { profile.*member = read; });
           });

@@ -278,23 +278,6 @@ constexpr StackCoefficient kStackRows[] = {
      .range = kShareOrNone,
      .meaning = "how far a peak may lie above the predicted one"}};
 
-double plain(double value) { return value; }
-
-double plain(Seconds value) { return in_seconds(value); }
-
-double plain(Bytes value) { return in_bytes(value); }
-
-template <typename Q>
-Q quantity(double value) {
-  if constexpr (std::is_same_v<Q, Seconds>) {
-    return seconds(value);
-  } else if constexpr (std::is_same_v<Q, Bytes>) {
-    return bytes(value);
-  } else {
-    return value;
-  }
-}
-
 // What `visitor` makes of the coefficient, or `absent`.
 template <typename Profile, typename Visitor, typename Result>
 Result visit(const StackMember& member, Profile& profile, Visitor visitor, Result absent) {

@@ -6,8 +6,7 @@
 //   ZeRO-1: b_o / n;  ZeRO-2: also b_g / n;  ZeRO-3: also b_p / n    (n = ranks of the shard group)
 //
 // of the N parameters of a stage's shard: b_p bytes of a parameter, b_g of its accumulated
-// gradient,
-// b_o of what the optimizer holds of it (master copy and moments).
+// gradient, b_o of what the optimizer holds of it (master copy and moments).
 //
 // Routed experts shard over their own (expert-data) group: over all of it, or over the part that
 // lies inside a stated shard group, t n / (et e) ranks; the rest of the group repeats the shard.
