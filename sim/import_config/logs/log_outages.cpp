@@ -64,7 +64,7 @@ std::size_t descents_of(const std::vector<DatedStep>& steps) {
   std::size_t descents = 0;
   for (const DatedStep& step : steps) {
     const auto [place, added] = last.emplace(step.writer, step.number);
-    descents += !added && step.number < place->second ? 1 : 0;
+    descents += !added && step.number < place->second ? 1U : 0U;
     place->second = step.number;
   }
   return descents;
