@@ -29,7 +29,7 @@
 #include "calibrate/samples/sample_journal.hpp"
 #include "sim/base/units.hpp"
 #include "sim/kernels/kernel_case.hpp"
-#include "sim/trace/trace_event.hpp"
+#include "sim/trace/event_reader.hpp"
 
 namespace orrery::calibration_import {
 

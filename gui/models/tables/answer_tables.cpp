@@ -6,10 +6,9 @@
 #include "gui/models/plots/hues.hpp"
 #include "gui/models/tables/text.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/report/export/run_trace.hpp"
 #include "sim/report/files/figures.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/stops.hpp"
-#include "sim/report/trust.hpp"
 
 namespace orrery::gui {
 

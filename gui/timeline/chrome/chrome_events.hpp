@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "gui/timeline/store/store_builder.hpp"
+#include "sim/trace/event_reader.hpp"
 #include "sim/trace/kernel_rules.hpp"
-#include "sim/trace/trace_event.hpp"
 
 namespace orrery::timeline {
 

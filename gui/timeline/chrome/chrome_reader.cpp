@@ -4,8 +4,8 @@
 
 #include "gui/timeline/chrome/chrome_events.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/trace/activity_collector.hpp"
 #include "sim/trace/event_reader.hpp"
+#include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
 

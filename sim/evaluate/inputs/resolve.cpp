@@ -15,7 +15,7 @@
 #include "sim/layout/sharding.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/schedule/schedule.hpp"
-#include "sim/step/costs/memory_budget.hpp"
+#include "sim/step/memory/memory_account.hpp"
 
 namespace orrery::evaluate {
 
