@@ -19,7 +19,7 @@
 #include "sim/hardware/collective_tables.hpp"
 #include "sim/hardware/profile_reader.hpp"
 #include "sim/kernels/kernel_case.hpp"
-#include "sim/trace/trace_event.hpp"
+#include "sim/trace/event_reader.hpp"
 
 namespace orrery::calibration_import {
 

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "sim/model/parameters.hpp"
-#include "sim/run/theory/scaling_law.hpp"
+#include "sim/run/theory/theory.hpp"
 
 namespace orrery::plan {
 

@@ -20,7 +20,7 @@
 #include "sim/run/rollout/rollout.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_timeline.hpp"
-#include "sim/run/theory/scaling_law.hpp"
+#include "sim/run/theory/theory.hpp"
 #include "sim/step/step_result.hpp"
 
 namespace orrery::report {

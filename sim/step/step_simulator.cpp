@@ -24,7 +24,7 @@
 #include "sim/step/memory/memory_account.hpp"
 #include "sim/step/operations/operation_builder.hpp"
 #include "sim/step/replay/attribution.hpp"
-#include "sim/step/replay/step_slices.hpp"
+#include "sim/step/replay/execution.hpp"
 #include "sim/step/step_bounds.hpp"
 #include "sim/step/step_structure.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/trace/trace_event.hpp"
+#include "sim/trace/event_reader.hpp"
 
 namespace orrery::trace {
 

@@ -14,7 +14,6 @@
 
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/text.hpp"
-#include "sim/trace/activity_collector.hpp"
 #include "sim/trace/gpu_activity.hpp"
 #include "sim/trace/measured_step.hpp"
 

@@ -22,7 +22,7 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/cost/cost.hpp"
 #include "sim/hardware/profile_reader.hpp"
-#include "sim/report/trust.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "sim/validate/profile_shelf.hpp"
 #include "sim/validate/validation.hpp"
 #include "sim/yaml/document.hpp"

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "sim/evaluate/doubts/step_evidence.hpp"
-#include "sim/report/trust.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::validate {
 

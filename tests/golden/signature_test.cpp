@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/base/files/file.hpp"
-#include "sim/report/files/behaviour.hpp"
+#include "sim/report/files/figures.hpp"
 #include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"
 

@@ -12,7 +12,6 @@
 #include "sim/base/diagnostics.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/run/failures/failure_spec.hpp"
-#include "sim/run/theory/scaling_law.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "sim/yaml/document.hpp"

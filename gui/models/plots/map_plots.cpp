@@ -9,8 +9,8 @@
 #include "gui/models/tables/table.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/layout/placement.hpp"
+#include "sim/report/export/run_trace.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/stops.hpp"
 #include "sim/step/fabric/step_network.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 

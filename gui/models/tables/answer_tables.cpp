@@ -10,10 +10,9 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/report/export/run_trace.hpp"
 #include "sim/report/files/figures.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/stops.hpp"
-#include "sim/report/trust.hpp"
 
 namespace orrery::gui {
 

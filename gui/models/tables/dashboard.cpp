@@ -10,8 +10,8 @@
 #include "sim/base/text/format.hpp"
 #include "sim/report/metric_band.hpp"
 #include "sim/report/picture/histogram.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/verdict.hpp"
-#include "sim/report/trust.hpp"
 
 namespace orrery::gui {
 

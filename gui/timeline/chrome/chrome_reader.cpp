@@ -9,8 +9,8 @@
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/report/export/trace_words.hpp"
-#include "sim/trace/activity_collector.hpp"
 #include "sim/trace/event_reader.hpp"
+#include "sim/trace/gpu_activity.hpp"
 
 namespace orrery::timeline {
 

@@ -28,9 +28,9 @@
 
 #include "gui/timeline/store/store.hpp"
 #include "gui/timeline/store/store_builder.hpp"
+#include "sim/trace/event_reader.hpp"
 #include "sim/trace/gpu_activity.hpp"
 #include "sim/trace/kernel_rules.hpp"
-#include "sim/trace/trace_event.hpp"
 
 namespace orrery::timeline {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "sim/base/text/json_text.hpp"
-#include "sim/report/files/behaviour.hpp"
+#include "sim/report/files/figures.hpp"
 #include "sim/report/files/json_report.hpp"
 #include "sim/report/text/text_page.hpp"
 

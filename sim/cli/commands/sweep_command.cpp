@@ -22,7 +22,7 @@
 #include "sim/evaluate/catalog.hpp"
 #include "sim/sweep/answer.hpp"
 #include "sim/sweep/run_sweep.hpp"
-#include "sim/sweep/sweep_file.hpp"
+#include "sim/sweep/sweep.hpp"
 #include "sim/sweep/sweep_report.hpp"
 
 namespace orrery::cli {

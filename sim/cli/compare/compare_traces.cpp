@@ -90,7 +90,7 @@ std::optional<evaluate::Projection> projection_of(const TraceComparison& asked,
   EvaluationOptions options = asked.evaluation;
   options.settings.insert(options.settings.end(), asked.project.begin(), asked.project.end());
   InputFile file = std::move(load_files({asked.scenario}, options).front());
-  evaluate_file(file, options, {}, watch);
+  evaluate_file(file, options, {.levers = false}, watch);
   if (!file.evaluation) {
     code = file.code;
     return std::nullopt;
@@ -223,9 +223,7 @@ ExitCode compare_with_traces(const TraceComparison& asked, const InterruptWatch&
   if (!traces) {
     return ExitCode::invalid;
   }
-  EvaluationNeeds needs;
-  needs.operations = true;
-  evaluate_file(file, asked.evaluation, needs, watch);
+  evaluate_file(file, asked.evaluation, {.operations = true, .levers = false}, watch);
   if (!file.evaluation) {
     return file.code;
   }

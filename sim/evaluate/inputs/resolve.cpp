@@ -16,7 +16,7 @@
 #include "sim/model/parameters.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/schedule/schedule.hpp"
-#include "sim/step/costs/memory_budget.hpp"
+#include "sim/step/memory/memory_account.hpp"
 
 namespace orrery::evaluate {
 

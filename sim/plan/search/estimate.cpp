@@ -11,7 +11,7 @@
 #include "sim/evaluate/inputs/resolve.hpp"
 #include "sim/model/flops.hpp"
 #include "sim/step/costs/layer_costs.hpp"
-#include "sim/step/costs/memory_budget.hpp"
+#include "sim/step/memory/memory_account.hpp"
 #include "sim/step/step_bounds.hpp"
 #include "sim/step/step_simulator.hpp"
 

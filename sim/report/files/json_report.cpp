@@ -4,7 +4,6 @@
 #include "sim/report/metric_band.hpp"
 #include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/verdict.hpp"
-#include "sim/report/trust.hpp"
 #include "sim/step/fabric/step_network.hpp"
 
 namespace orrery::report {

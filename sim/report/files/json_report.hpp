@@ -27,7 +27,7 @@
 #include <string>
 
 #include "sim/report/evaluation.hpp"
-#include "sim/report/trust.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 
 namespace orrery::report {
 

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "sim/base/text/format.hpp"
+#include "sim/report/export/run_trace.hpp"
 #include "sim/report/export/trace_words.hpp"
 #include "sim/report/text/ledger_rows.hpp"
-#include "sim/report/text/stops.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 
 namespace orrery::report {

@@ -7,8 +7,8 @@
 
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/report/text/ledger_rows.hpp"
 #include "sim/report/text/text_sections.hpp"
-#include "sim/report/trust.hpp"
 
 namespace orrery::report {
 

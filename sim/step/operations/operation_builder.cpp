@@ -12,7 +12,7 @@
 #include "sim/step/operations/operation_names.hpp"
 #include "sim/step/operations/operation_sequences.hpp"
 #include "sim/step/replay/combined_step.hpp"
-#include "sim/step/replay/step_slices.hpp"
+#include "sim/step/replay/execution.hpp"
 
 namespace orrery::step {
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "sim/run/hours_spec.hpp"
-#include "sim/run/theory/scaling_law.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "sim/run/theory/time_law.hpp"
 #include "sim/validate/data_sets.hpp"

@@ -9,7 +9,7 @@
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/table.hpp"
-#include "sim/report/text/stops.hpp"
+#include "sim/report/export/run_trace.hpp"
 #include "sim/step/fabric/step_network.hpp"
 #include "sim/step/operations/operation_timeline.hpp"
 #include "tests/checkout.hpp"

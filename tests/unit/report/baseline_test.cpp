@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/report/files/behaviour.hpp"
+#include "sim/report/files/figures.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,9 +1,8 @@
-#include "sim/step/costs/memory_budget.hpp"
-
 #include <gtest/gtest.h>
 
 #include "sim/model/memory.hpp"
 #include "sim/step/costs/stage_costs.hpp"
+#include "sim/step/memory/memory_account.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 
 namespace orrery::step::test {
