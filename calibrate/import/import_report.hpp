@@ -15,7 +15,7 @@
 
 #include "calibrate/import/formats.hpp"
 #include "calibrate/samples/sample.hpp"
-#include "sim/answer/trace/trace_event.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/units.hpp"
 #include "sim/step/hardware/collective_tables.hpp"
 #include "sim/step/hardware/profile_reader.hpp"

@@ -57,13 +57,6 @@ PlanResultView::PlanResultView(QWidget* parent) : QWidget(parent) {
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 2);
   column({title_, lines_, {splitter, 1}}, this, QMargins{6, 6, 6, 0});
-});
-splitter->setChildrenCollapsible(false);
-auto* column = new QVBoxLayout(this);
-column->setContentsMargins(6, 6, 6, 0);
-column->addWidget(title_);
-column->addWidget(lines_);
-column->addWidget(splitter, 1);
 }
 
 QWidget* PlanResultView::build_chart() {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/answer/report/trust.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/step/cost/cost.hpp"

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "sim/answer/evaluate/doubts/step_evidence.hpp"
-#include "sim/answer/report/trust.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 
 namespace orrery::validate {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "sim/answer/report/files/behaviour.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"

@@ -13,7 +13,6 @@
 #include "sim/base/yaml/document.hpp"
 #include "sim/base/yaml/scalar.hpp"
 #include "sim/run/failures/failure_spec.hpp"
-#include "sim/run/theory/scaling_law.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "sim/step/model/parameters.hpp"
 #include "sim/validate/rows/data_row.hpp"

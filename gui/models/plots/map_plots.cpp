@@ -7,8 +7,8 @@
 
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/table.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/stops.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/step/layout/placement.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"

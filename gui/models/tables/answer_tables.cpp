@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "gui/models/plots/plot.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/stops.hpp"
-#include "sim/answer/report/trust.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"

@@ -9,8 +9,8 @@
 #include "gui/models/plots/plot.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/text/verdict.hpp"
-#include "sim/answer/report/trust.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::gui {

@@ -29,9 +29,9 @@
 
 #include "gui/timeline/store/store.hpp"
 #include "gui/timeline/store/store_builder.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 #include "sim/answer/trace/gpu_activity.hpp"
 #include "sim/answer/trace/kernel_rules.hpp"
-#include "sim/answer/trace/trace_event.hpp"
 
 namespace orrery::timeline {
 

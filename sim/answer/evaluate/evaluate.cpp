@@ -22,14 +22,21 @@
 #include "sim/run/checkpoints/checkpoint_rates.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/run/trial/run_simulator.hpp"
-#include "sim/scenario/presets/preset_library.hpp"
 #include "sim/scenario/scenario.hpp"
-#include "sim/step/cost/cost_model.hpp"
 #include "sim/step/schedule/schedule.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 #include "sim/step/simulate/step_simulator.hpp"
 
 namespace orrery::evaluate {
+
+using report::Evaluation;
+
+// What stays the same while only keys of the run change.
+struct StepAnswer {
+  Resolved resolved;
+  Evaluation evaluation;
+  PhaseBase base;
+};
 
 namespace {
 
@@ -40,9 +47,6 @@ namespace {
 //                                 2 bytes of weights per parameter with zero1 and zero2,
 //                                 nothing with zero3
 //   network of a node           = NICs * rate of one, one direction
-//
-// Internal to evaluate/.
-
 void add_checkpoint_input(const scenario::Scenario& scenario, const Resolved& resolved,
                           const run::CheckpointSpec& checkpoint, run::StepInput& step) {
   const layout::Layout& layout = resolved.layout;
@@ -61,19 +65,6 @@ void add_checkpoint_input(const scenario::Scenario& scenario, const Resolved& re
     step.node_network = static_cast<double>(network.nics_per_node) * network.nic_rate;
   }
 }
-
-}  // namespace
-
-using report::Evaluation;
-
-// What stays the same while only keys of the run change.
-struct StepAnswer {
-  Resolved resolved;
-  Evaluation evaluation;
-  PhaseBase base;
-};
-
-namespace {
 
 report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolved& resolved) {
   report::ScenarioEcho echo;
@@ -231,67 +222,6 @@ void warn_of_the_run(const scenario::Scenario& scenario, const run::MonteCarloRe
                     "bounds",
                     run.trials - run.finished, run.trials,
                     run::to_string(run.gave_up.value_or(run::StopReason::horizon))));
-  }
-}
-
-// A superchip in other nodes than those in which it is sold.
-void warn_of_the_node(const scenario::Scenario& scenario, const hardware::GpuProfile& gpu,
-                      Diagnostics& diagnostics) {
-  const hardware::ClusterSpec& cluster = scenario.cluster;
-  Diagnostics unused;
-  const scenario::PresetPtr sold =
-      cluster.preset.empty() && !gpu.sold_as.empty()
-          ? scenario::presets_of(scenario).find(scenario::PresetKind::clusters, gpu.sold_as, unused)
-          : nullptr;
-  if (sold && cluster.gpus_per_node > sold->cluster.gpus_per_node) {
-    diagnostics.warning(scenario.where("cluster.gpus_per_node"), "cluster.gpus_per_node",
-                        fmt::format("is {}, and {} is sold in nodes of {}", cluster.gpus_per_node,
-                                    gpu.name, sold->cluster.gpus_per_node),
-                        fmt::format("cluster.preset: {}", gpu.sold_as));
-  }
-}
-
-// A stack that does not run on this GPU, or that nobody runs on it any more.
-void warn_of_the_stack(const scenario::Scenario& scenario, const cost::CostModel& costs,
-                       Diagnostics& diagnostics) {
-  const hardware::SoftwareProfile& software = costs.software();
-  const hardware::GpuArch arch = costs.gpu().arch;
-  const auto& vendors = software.vendors;
-  const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
-  if (!vendors.empty() && std::ranges::find(vendors, hardware::vendor_of(arch)) == vendors.end()) {
-    diagnostics.warning(scenario.where("software"), "software",
-                        fmt::format("{} runs on GPUs of {}, and {} is none of them", software.name,
-                                    fmt::join(vendors, " and "), costs.gpu().name));
-  } else if (!software.successor.empty() && !old_gpu) {
-    diagnostics.warning(
-        scenario.where("software"), "software",
-        fmt::format("{} ({}) is older than {}", software.name, software.version, costs.gpu().name),
-        software.successor);
-  }
-}
-
-// Answers that are bounds rather than estimates, said where the key stands.
-void warn_of_the_step(const scenario::Scenario& scenario, const step::StepInput& input,
-                      Diagnostics& diagnostics) {
-  if (scenario.layout.sharding == layout::Sharding::zero2 && input.layout.virtual_stages == 1 &&
-      input.choices.reduction == hardware::GradientReduction::per_step) {
-    diagnostics.warning(
-        scenario.where("layout.sharding"), "layout.sharding",
-        "where gradients are reduced once per step, zero2 keeps all of them until then "
-        "and their shard beside them: more memory than zero1",
-        "zero1, or overlap.reduction: per_micro_batch");
-  }
-  if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
-      scenario.locations.contains("model.moe.node_limit") &&
-      input.choices.experts.dispatcher == hardware::ExpertDispatcher::alltoall) {
-    diagnostics.warning(scenario.where("model.moe.node_limit"), "model.moe.node_limit",
-                        "has no effect: a copy is sent for every expert "
-                        "(software_options.expert_dispatcher: deepep sends one per node)");
-  }
-  if (scenario.model.moe && scenario.model.moe->capacity_factor > 0.0 &&
-      scenario.model.moe->capacity_factor < 1.0) {
-    diagnostics.warning(scenario.where("model.moe.capacity"), "model.moe.capacity",
-                        "below 1 drops tokens, and MFU counts them as if they were computed");
   }
 }
 
@@ -476,9 +406,7 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
   if (!run_step(scenario, *resolved, options, base, evaluation, diagnostics)) {
     return nullptr;
   }
-  warn_of_the_node(scenario, resolved->costs.gpu(), diagnostics);
-  warn_of_the_stack(scenario, resolved->costs, diagnostics);
-  warn_of_the_step(scenario, step_input(scenario, *resolved), diagnostics);
+  warn_of_the_setup(scenario, *resolved, diagnostics);
   fill_step_metrics(scenario, mean_peak(scenario, *resolved),
                     {resolved->recompute, resolved->costs.software().attention, resolved->modules},
                     evaluation);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/run/theory/scaling_law.hpp"
+#include "sim/run/theory/theory.hpp"
 #include "sim/step/model/parameters.hpp"
 
 namespace orrery::plan {

@@ -16,7 +16,7 @@
 #include "sim/run/rollout/rollout.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_timeline.hpp"
-#include "sim/run/theory/scaling_law.hpp"
+#include "sim/run/theory/theory.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/model/model_spec.hpp"

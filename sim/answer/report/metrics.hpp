@@ -109,6 +109,7 @@ struct MetricInfo {
   bool stochastic;  // varies over trials: an expectation needs a quantile or mean
   Follows follows;
   std::string_view meaning;  // one line, with the convention
+  std::string_view formula;  // what the value is computed from, in one line
 };
 
 [[nodiscard]] std::span<const MetricInfo> metric_registry();

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/answer/trace/trace_event.hpp"
+#include "sim/answer/trace/event_reader.hpp"
 
 namespace orrery::trace {
 

@@ -12,7 +12,6 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/answer/trace/activity_collector.hpp"
 #include "sim/answer/trace/gpu_activity.hpp"
 #include "sim/answer/trace/measured_step.hpp"
 #include "sim/base/text/format.hpp"

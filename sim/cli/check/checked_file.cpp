@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/answer/report/files/behaviour.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/text_page.hpp"
 #include "sim/base/text/json_text.hpp"

@@ -376,7 +376,7 @@ CheckReport evaluate_all(const CheckOptions& options, const InterruptWatch& watc
         check_not_read(output, *file.scenario);
       }
     }
-    evaluate_file(file, options.evaluation, {}, watch);
+    evaluate_file(file, options.evaluation, {.levers = false}, watch);
     if (file.evaluation && !options.evaluation.quiet && !options.json) {
       message_block(to_string(file.diagnostics));
     }

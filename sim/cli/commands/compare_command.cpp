@@ -229,7 +229,7 @@ std::optional<report::Figures> answer_of(const std::string& name, const CompareO
     if (file.scenario) {
       check_not_read(options.output, *file.scenario);
     }
-    evaluate_file(file, options.evaluation, {}, watch);
+    evaluate_file(file, options.evaluation, {.levers = false}, watch);
     code = worse(code, file.code);
     return file.evaluation ? std::optional(report::figures_of(*file.evaluation)) : std::nullopt;
   }

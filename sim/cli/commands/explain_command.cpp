@@ -64,8 +64,10 @@ ExitCode explain_file(const ExplainOptions& options, const InterruptWatch& watch
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
   }
-  evaluate_file(file, options.evaluation,
-                {.timelines = roofline, .operations = true, .operation_timeline = roofline}, watch);
+  evaluate_file(
+      file, options.evaluation,
+      {.timelines = roofline, .operations = true, .operation_timeline = roofline, .levers = false},
+      watch);
   if (!file.evaluation) {
     return file.code;
   }

@@ -252,11 +252,11 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
   const bool operations = wanted.what == "operations" || wanted.what == "roofline";
   const bool timeline = wanted.trace != nullptr || wanted.format == "svg" || operations;
   evaluate_file(file, options.evaluation,
-                {.levers = wanted.format == "json",
-                 .timelines = timeline,
+                {.timelines = timeline,
                  .ticks = wanted.what == "schedule",
                  .timeline_trial = options.trial,
-                 .operation_timeline = operations},
+                 .operation_timeline = operations,
+                 .levers = wanted.format == "json"},
                 watch);
   if (!file.evaluation) {
     return file.code;

@@ -42,7 +42,7 @@ ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
     if (file.scenario) {
       check_not_read(options.output, *file.scenario);
     }
-    evaluate_file(file, options.evaluation, {.levers = true}, watch);
+    evaluate_file(file, options.evaluation, {}, watch);
     code = worse(code, file.code);
     if (file.evaluation) {
       if (report::mostly_gave_up(*file.evaluation)) {

@@ -13,7 +13,7 @@
 #include "sim/answer/sweep/answer.hpp"
 #include "sim/answer/sweep/run_sweep.hpp"
 #include "sim/answer/sweep/shard.hpp"
-#include "sim/answer/sweep/sweep_file.hpp"
+#include "sim/answer/sweep/sweep.hpp"
 #include "sim/answer/sweep/sweep_report.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"

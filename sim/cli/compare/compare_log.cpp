@@ -222,7 +222,7 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
   if (file.scenario) {
     check_not_read(asked.output, *file.scenario);
   }
-  evaluate_file(file, asked.evaluation, {.levers = true}, watch);
+  evaluate_file(file, asked.evaluation, {}, watch);
   if (!file.evaluation) {
     return file.code;
   }

@@ -108,7 +108,7 @@ std::optional<evaluate::Projection> projection_of(const TraceComparison& asked,
   EvaluationOptions options = asked.evaluation;
   options.settings.insert(options.settings.end(), asked.project.begin(), asked.project.end());
   InputFile file = load_asked(asked, options);
-  evaluate_file(file, options, {}, watch);
+  evaluate_file(file, options, {.levers = false}, watch);
   if (!file.evaluation) {
     code = file.code;
     return std::nullopt;
@@ -244,9 +244,7 @@ ExitCode compare_with_traces(const TraceComparison& asked, const trace::GpuTrace
   if (file.scenario) {
     check_not_read(asked.output, *file.scenario);
   }
-  EvaluationNeeds needs;
-  needs.operations = true;
-  evaluate_file(file, asked.evaluation, needs, watch);
+  evaluate_file(file, asked.evaluation, {.operations = true, .levers = false}, watch);
   if (!file.evaluation) {
     return file.code;
   }

@@ -172,31 +172,22 @@ std::vector<InputFile> load_files(const std::vector<std::string>& names,
   return files;
 }
 
-void evaluate_file(InputFile& file, const EvaluationOptions& options, const EvaluationNeeds& needs,
-                   const InterruptWatch& watch) {
+void evaluate_file(InputFile& file, const EvaluationOptions& options,
+                   evaluate::EvaluateOptions needs, const InterruptWatch& watch) {
   if (!file.scenario) {
     return;
   }
   stop_point(watch.token());
   ProgressLine progress(file.name, !options.quiet);
-  evaluate::EvaluateOptions request;
-  request.threads = options.threads;
-  request.trials = options.trials;
-  request.seed = options.seed;
-  request.levers = needs.levers;
-  request.timelines = needs.timelines;
-  request.ticks = needs.ticks;
-  request.timeline_trial = needs.timeline_trial;
-  request.operations = needs.operations;
-  request.operation_timeline = needs.operation_timeline;
-  request.stop = watch.token();
-  request.progress = [&progress](std::int64_t done, std::int64_t all) {
-    progress.update(done, all);
-  };
+  needs.threads = options.threads;
+  needs.trials = options.trials;
+  needs.seed = options.seed;
+  needs.stop = watch.token();
+  needs.progress = [&progress](std::int64_t done, std::int64_t all) { progress.update(done, all); };
   try {
     const hardware::ProfileSearch search = search_for(file.scenario->file, options);
-    request.search = search;
-    file.evaluation = evaluate::evaluate(*file.scenario, request, file.diagnostics);
+    needs.search = search;
+    file.evaluation = evaluate::evaluate(*file.scenario, needs, file.diagnostics);
     if (!file.evaluation) {
       const bool lacking = evaluate::lacks_profile(*file.scenario, search);
       fail(file, lacking ? ExitCode::device : ExitCode::invalid);

@@ -70,18 +70,9 @@ struct InputFile {
                                                        const EvaluationOptions& options,
                                                        Diagnostics& diagnostics);
 
-// What a command wants beside the options of the user.
-struct EvaluationNeeds {
-  bool levers = false;
-  bool timelines = false;
-  bool ticks = false;
-  std::uint32_t timeline_trial = 0;
-  bool operations = false;
-  bool operation_timeline = false;
-};
-
-// Fills `evaluation`, or `problem` and `code`. Throws Error(interrupted) after Ctrl-C.
-void evaluate_file(InputFile& file, const EvaluationOptions& options, const EvaluationNeeds& needs,
-                   const InterruptWatch& watch);
+// Fills `evaluation`, or `problem` and `code`. `needs`: what the command wants; the options of the
+// user are added. Throws Error(interrupted) after Ctrl-C.
+void evaluate_file(InputFile& file, const EvaluationOptions& options,
+                   evaluate::EvaluateOptions needs, const InterruptWatch& watch);
 
 }  // namespace orrery::cli

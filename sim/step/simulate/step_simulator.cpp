@@ -20,7 +20,7 @@
 #include "sim/step/simulate/memory/memory_account.hpp"
 #include "sim/step/simulate/operations/operation_builder.hpp"
 #include "sim/step/simulate/replay/attribution.hpp"
-#include "sim/step/simulate/replay/step_slices.hpp"
+#include "sim/step/simulate/replay/execution.hpp"
 #include "sim/step/simulate/shared_links/share_links.hpp"
 #include "sim/step/simulate/stages/speed_spread.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"

@@ -115,7 +115,7 @@ struct RecomputeSpec {
   // Recomputation in only that many layers of each chunk: of the modules, else in full.
   std::optional<std::int64_t> layers = {};
   model::RecomputeModules modules = {};
-  std::optional<double> memory_budget = {};  // chooses policy and modules (memory_budget.hpp)
+  std::optional<double> memory_budget = {};  // chooses policy and modules (meet_memory_budget)
 
   // Of the layers of multi-token prediction modules; a number of layers counts those of chunks.
   [[nodiscard]] model::Recompute of_head() const {

@@ -17,7 +17,6 @@
 #include "sim/base/yaml/reader.hpp"
 #include "sim/base/yaml/scalar.hpp"
 #include "sim/run/hours_spec.hpp"
-#include "sim/run/theory/scaling_law.hpp"
 #include "sim/run/theory/theory.hpp"
 #include "sim/run/theory/time_law.hpp"
 #include "sim/validate/data_sets.hpp"

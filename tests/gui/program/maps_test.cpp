@@ -9,7 +9,7 @@
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/table.hpp"
-#include "sim/answer/report/text/stops.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 #include "sim/step/simulate/shared_links/step_network.hpp"
 #include "tests/checkout.hpp"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/answer/report/files/behaviour.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

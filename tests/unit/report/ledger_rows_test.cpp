@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/answer/report/trust.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::report {

@@ -1,10 +1,10 @@
 // Scaling laws against their sources.
 
-#include "sim/run/theory/scaling_law.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "sim/run/theory/theory.hpp"
 
 namespace orrery::run {
 namespace {

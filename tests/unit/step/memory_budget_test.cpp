@@ -1,8 +1,7 @@
-#include "sim/step/simulate/stages/memory_budget.hpp"
-
 #include <gtest/gtest.h>
 
 #include "sim/step/model/memory.hpp"
+#include "sim/step/simulate/memory/memory_account.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 #include "tests/unit/step/step_fixture.hpp"
 

@@ -1,8 +1,8 @@
 // Files of the format orrery-sweep/1.
 
-#include "sim/answer/sweep/sweep_file.hpp"
-
 #include <gtest/gtest.h>
+
+#include "sim/answer/sweep/sweep.hpp"
 
 namespace orrery::sweep {
 namespace {

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <fstream>
 
-#include "sim/answer/trace/activity_collector.hpp"
+#include "sim/answer/trace/gpu_activity.hpp"
 
 #ifdef ORRERY_TESTS_HAVE_ZLIB
 #include <zlib.h>

@@ -1,6 +1,6 @@
 #include "sim/answer/evaluate/doubts/assumptions.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -117,6 +117,78 @@ std::optional<std::string> chosen_recompute(const scenario::Scenario& scenario,
   chosen.step.recompute = {resolved.recompute, {}, resolved.modules};
   return fmt::format("recompute.memory_budget {} is met by recompute: {}", *budget,
                      scenario::value_of(chosen, "recompute").value_or(""));
+}
+
+namespace {
+
+// A superchip in other nodes than those in which it is sold.
+void warn_of_the_node(const scenario::Scenario& scenario, const hardware::GpuProfile& gpu,
+                      Diagnostics& diagnostics) {
+  const hardware::ClusterSpec& cluster = scenario.cluster;
+  Diagnostics unused;
+  const scenario::PresetPtr sold =
+      cluster.preset.empty() && !gpu.sold_as.empty()
+          ? scenario::presets_of(scenario).find(scenario::PresetKind::clusters, gpu.sold_as, unused)
+          : nullptr;
+  if (sold && cluster.gpus_per_node > sold->cluster.gpus_per_node) {
+    diagnostics.warning(scenario.where("cluster.gpus_per_node"), "cluster.gpus_per_node",
+                        fmt::format("is {}, and {} is sold in nodes of {}", cluster.gpus_per_node,
+                                    gpu.name, sold->cluster.gpus_per_node),
+                        fmt::format("cluster.preset: {}", gpu.sold_as));
+  }
+}
+
+// A stack that does not run on this GPU, or that nobody runs on it any more.
+void warn_of_the_stack(const scenario::Scenario& scenario, const cost::CostModel& costs,
+                       Diagnostics& diagnostics) {
+  const hardware::SoftwareProfile& software = costs.software();
+  const hardware::GpuArch arch = costs.gpu().arch;
+  const auto& vendors = software.vendors;
+  const bool old_gpu = arch == hardware::GpuArch::volta || arch == hardware::GpuArch::ampere;
+  if (!vendors.empty() && std::ranges::find(vendors, hardware::vendor_of(arch)) == vendors.end()) {
+    diagnostics.warning(scenario.where("software"), "software",
+                        fmt::format("{} runs on GPUs of {}, and {} is none of them", software.name,
+                                    fmt::join(vendors, " and "), costs.gpu().name));
+  } else if (!software.successor.empty() && !old_gpu) {
+    diagnostics.warning(
+        scenario.where("software"), "software",
+        fmt::format("{} ({}) is older than {}", software.name, software.version, costs.gpu().name),
+        software.successor);
+  }
+}
+
+// Answers that are bounds rather than estimates, said where the key stands.
+void warn_of_the_step(const scenario::Scenario& scenario, const step::StepInput& input,
+                      Diagnostics& diagnostics) {
+  if (scenario.layout.sharding == layout::Sharding::zero2 && input.layout.virtual_stages == 1 &&
+      input.choices.reduction == hardware::GradientReduction::per_step) {
+    diagnostics.warning(
+        scenario.where("layout.sharding"), "layout.sharding",
+        "where gradients are reduced once per step, zero2 keeps all of them until then "
+        "and their shard beside them: more memory than zero1",
+        "zero1, or overlap.reduction: per_micro_batch");
+  }
+  if (scenario.model.moe && scenario.model.moe->node_limit > 0 && scenario.layout.expert > 1 &&
+      scenario.locations.contains("model.moe.node_limit") &&
+      input.choices.experts.dispatcher == hardware::ExpertDispatcher::alltoall) {
+    diagnostics.warning(scenario.where("model.moe.node_limit"), "model.moe.node_limit",
+                        "has no effect: a copy is sent for every expert "
+                        "(software_options.expert_dispatcher: deepep sends one per node)");
+  }
+  if (scenario.model.moe && scenario.model.moe->capacity_factor > 0.0 &&
+      scenario.model.moe->capacity_factor < 1.0) {
+    diagnostics.warning(scenario.where("model.moe.capacity"), "model.moe.capacity",
+                        "below 1 drops tokens, and MFU counts them as if they were computed");
+  }
+}
+
+}  // namespace
+
+void warn_of_the_setup(const scenario::Scenario& scenario, const Resolved& resolved,
+                       Diagnostics& diagnostics) {
+  warn_of_the_node(scenario, resolved.costs.gpu(), diagnostics);
+  warn_of_the_stack(scenario, resolved.costs, diagnostics);
+  warn_of_the_step(scenario, step_input(scenario, resolved), diagnostics);
 }
 
 }  // namespace orrery::evaluate

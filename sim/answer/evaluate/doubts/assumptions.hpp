@@ -16,6 +16,7 @@
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/answer/evaluate/levers.hpp"
 #include "sim/answer/report/evaluation.hpp"
+#include "sim/base/diagnostics.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
@@ -48,5 +49,9 @@ inline constexpr std::string_view kLikelyFailures = "llama3-2024";
 // What a budget of memory for recomputation was met by.
 [[nodiscard]] std::optional<std::string> chosen_recompute(const scenario::Scenario& scenario,
                                                           const Resolved& resolved);
+
+// Combinations of keys, GPU, nodes and stack that nobody runs, or whose figures are bounds.
+void warn_of_the_setup(const scenario::Scenario& scenario, const Resolved& resolved,
+                       Diagnostics& diagnostics);
 
 }  // namespace orrery::evaluate

@@ -111,78 +111,6 @@ std::string summary(const Account& account, const hardware::CalibrationStamp& st
 
 using report::MetricId;
 
-// What the value is computed from, in one line per metric.
-constexpr std::array<std::pair<MetricId, std::string_view>, report::kMetricCount> kFormulas = {{
-    {MetricId::step_time, "end of the last task of the executed step graph (schedule + costs)"},
-    {MetricId::tokens_per_second, "global batch x sequence length / step_time"},
-    {MetricId::tokens_per_second_per_gpu, "tokens_per_second / GPUs of the job"},
-    {MetricId::useful_tokens_per_second,
-     "tokens_per_second x share of a sequence that is no padding"},
-    {MetricId::model_flops_per_gpu, "(6 N + 12 L H Q T) x tokens_per_second / GPUs"},
-    {MetricId::mfu, "(6 N + 12 L H Q T) x tokens_per_second / (GPUs x dense peak)"},
-    {MetricId::mfu_causal, "(6 N + 6 L H Q T) x tokens_per_second / (GPUs x dense peak)"},
-    {MetricId::mfu_6nd, "6 N x tokens_per_second / (GPUs x dense peak)"},
-    {MetricId::hfu,
-     "(6 N + 12 L H Q T, or 6 L H Q T where fused kernels skip a causal mask, + recomputed) x "
-     "tokens_per_second / (GPUs x dense peak)"},
-    {MetricId::bubble_fraction, "bubble of the step ledger / all GPU time of the step"},
-    {MetricId::exposed_communication_fraction, "exposed_* of the step ledger / all GPU time"},
-    {MetricId::link_sharing, "step with flows that share links - step with links of their own"},
-    {MetricId::peak_memory,
-     "max over stages of states + activations in flight + working + comm. + "
-     "overhead"},
-    {MetricId::memory_headroom, "memory of the GPU - peak_memory of the worst stage"},
-    {MetricId::host_memory, "offloaded states and activations of all GPUs of one node"},
-    {MetricId::rollout_step_time,
-     "colocated: generation + reward + log probabilities + updates + weight_sync + switching; "
-     "ahead: "
-     "max(generation + reward, the rest) + weight_sync"},
-    {MetricId::gpu_seconds_per_answer,
-     "rollout_step_time x (GPUs of the trainer + rollout.gpus) / (prompts x samples)"},
-    {MetricId::cost_per_thousand_answers,
-     "gpu_seconds_per_answer x prices.gpu_hour x 1000, whatever else prices says"},
-    {MetricId::budget_compute, "as stated, else 6 x active parameters x tokens_trained"},
-    {MetricId::optimal_parameters,
-     "(alpha A / (beta B))^(1 / (alpha + beta)) x (budget_compute / 6)^(beta / (alpha + beta))"},
-    {MetricId::optimal_tokens, "budget_compute / (6 x optimal_parameters)"},
-    {MetricId::finish_time, "end of the simulated run, over all trials"},
-    {MetricId::finish_date, "training.start + finish_time"},
-    {MetricId::steps_done, "steps completed and kept, over all trials"},
-    {MetricId::tokens_trained, "steps_done x global batch x sequence length"},
-    {MetricId::goodput, "productive GPU time / (GPUs of the job x wall time)"},
-    {MetricId::ettr, "productive / (GPUs of the job x wall - evaluation - planned maintenance)"},
-    {MetricId::cost, "integral of held nodes x price, and energy, storage, egress, operators"},
-    {MetricId::cost_per_million_tokens, "cost / tokens_trained x 10^6"},
-    {MetricId::gpu_hours, "allocated GPUs (spares included) integrated over time"},
-    {MetricId::failures, "failures that struck, over all trials"},
-    {MetricId::mtbf,
-     "1 / (rates of all causes and preemptions of a job of full size: mean of a day, after "
-     "burn-in)"},
-    {MetricId::lost_work, "training since the last durable checkpoint, summed over failures"},
-    {MetricId::waiting, "waiting_for_capacity of the run ledger / GPUs of the job"},
-    {MetricId::checkpoint_interval, "steps between saves x step_time"},
-    {MetricId::checkpoint_stall, "sync: size / write rate; async: size / GPUs / device_to_host"},
-    {MetricId::checkpoint_durable, "sync: the stall; async: stall + size / write rate"},
-    {MetricId::energy, "board power limit x allocated GPU-hours"},
-    {MetricId::site_energy, "(busy GPU time x busy + other x idle) / GPUs per node x PUE"},
-    {MetricId::carbon, "site_energy x prices.energy.carbon"},
-    {MetricId::idle_cost, "spares + repair + reservation of the bill, mean over trials"},
-    {MetricId::failure_cost, "GPU time by cause x mean price of a billed GPU-second"},
-    {MetricId::spot_break_even,
-     "s with cost(s) / tokens on spot = cost / tokens without; cost(s) is linear in s"},
-}};
-
-constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kFormulas.size(); ++i) {
-    if (kFormulas[i].first != static_cast<MetricId>(i) || kFormulas[i].second.empty()) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static_assert(is_in_order(), "every metric has its formula, in the order of MetricId");
-
 std::string value_text(const report::Evaluation& evaluation, const report::MetricInfo& metric) {
   const report::MetricValue* value = evaluation.metrics.find(metric.id);
   if (value == nullptr) {
@@ -325,9 +253,8 @@ std::optional<std::string> explain(const scenario::Scenario& scenario,
   if (info == nullptr || !resolved) {
     return std::nullopt;
   }
-  std::string text =
-      fmt::format("{} = {}\n  {}\n  = {}\n\n", info->name, value_text(evaluation, *info),
-                  info->meaning, kFormulas[static_cast<std::size_t>(info->id)].second);
+  std::string text = fmt::format("{} = {}\n  {}\n  = {}\n\n", info->name,
+                                 value_text(evaluation, *info), info->meaning, info->formula);
   if (is_memory(info->id)) {
     return text + memory_table(evaluation.step);
   }

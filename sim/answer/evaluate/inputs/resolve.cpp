@@ -16,7 +16,7 @@
 #include "sim/step/layout/sharding.hpp"
 #include "sim/step/model/parameters.hpp"
 #include "sim/step/schedule/schedule.hpp"
-#include "sim/step/simulate/stages/memory_budget.hpp"
+#include "sim/step/simulate/memory/memory_account.hpp"
 
 namespace orrery::evaluate {
 

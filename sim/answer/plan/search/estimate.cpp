@@ -10,8 +10,8 @@
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/step/cost/cost_model.hpp"
 #include "sim/step/model/flops.hpp"
+#include "sim/step/simulate/memory/memory_account.hpp"
 #include "sim/step/simulate/stages/layer_costs.hpp"
-#include "sim/step/simulate/stages/memory_budget.hpp"
 #include "sim/step/simulate/step_bounds.hpp"
 #include "sim/step/simulate/step_simulator.hpp"
 

@@ -13,6 +13,9 @@
 //
 // The integral of dollars per hour over the run is what the nodes cost in the bill of that trial.
 
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/answer/report/evaluation.hpp"
@@ -36,5 +39,26 @@ struct ShareSample {
 
 // One sample at the end of every interval, in order of time; empty without a timeline of the run.
 [[nodiscard]] std::vector<ShareSample> productive_over_time(const Evaluation& evaluation);
+
+// The stops of the trial that the timeline draws: what ended training, and until it went on.
+//
+//   stop = [failure or planned stop, training again), with the training before it that was lost
+//   cost = (lost + stopped) * mean cost of the run per second
+
+struct Stop {
+  SimTime begin;
+  std::string what;      // the cause of the failure, or the planned stop
+  SimTime lost = {};     // training that the stop threw away
+  SimTime stopped = {};  // from the stop until the next one, or until training went on
+  std::vector<std::pair<run::RunActivity, SimTime>> parts = {};  // of `stopped`, in order
+
+  [[nodiscard]] SimTime together() const { return lost + stopped; }
+};
+
+// In order of time; needs Evaluation::plan and timeline.
+[[nodiscard]] std::vector<Stop> stops_of(const Evaluation& evaluation);
+
+// Mean cost of a second of the run; nothing without prices.
+[[nodiscard]] std::optional<DollarsPerSecond> cost_per_second(const Evaluation& evaluation);
 
 }  // namespace orrery::report

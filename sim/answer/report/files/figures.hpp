@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/answer/report/evaluation.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 
 namespace orrery::report {
@@ -91,5 +92,20 @@ struct DifferenceRow {
 // With its sign, of a change: "+1.20 s", "-$3.1M", "+2.31 points" for fractions, "-1.5 d" for
 // dates, "no change".
 [[nodiscard]] std::string format_change(Dimension dimension, double change);
+
+// The behaviour signature: one short hash over everything that the program answers.
+//
+//   text      = a line per metric, ledger category and memory peak of an evaluation:
+//               "step_time_s 6.21340000", nine significant digits; quantiles over trials included
+//   signature = the first 16 hexadecimal digits of SHA-256 over the texts
+//
+// Nine digits: what libm rounds differently on another platform in the last bits is no change of
+// behaviour. Names, files, diagnostics and levers are not in it. Two versions with the same
+// signature over the shipped scenarios answer alike on them; a commit that changes behaviour states
+// the new one (CONTRIBUTING.md).
+
+[[nodiscard]] std::string behaviour_text(const Evaluation& evaluation);
+
+[[nodiscard]] std::string signature_of(std::string_view text);
 
 }  // namespace orrery::report

@@ -3,7 +3,6 @@
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/text/verdict.hpp"
-#include "sim/answer/report/trust.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/step/simulate/shared_links/step_network.hpp"
 

@@ -27,7 +27,7 @@
 #include <string>
 
 #include "sim/answer/report/evaluation.hpp"
-#include "sim/answer/report/trust.hpp"
+#include "sim/answer/report/text/ledger_rows.hpp"
 
 namespace orrery::report {
 

@@ -7,9 +7,9 @@
 #include <cctype>
 #include <cmath>
 
+#include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
-#include "sim/answer/report/text/stops.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 

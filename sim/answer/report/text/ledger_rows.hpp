@@ -7,11 +7,14 @@
 // Price: of the whole bill per billed GPU-second, so that the dollars of the rows add up to the
 // cost. Spares and nodes in repair cost nothing when they are not billed.
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "sim/answer/report/evaluation.hpp"
+#include "sim/base/provenance.hpp"
+#include "sim/step/simulate/step_result.hpp"
 
 namespace orrery::report {
 
@@ -62,5 +65,19 @@ struct MemoryTerm {
 };
 
 [[nodiscard]] std::vector<MemoryTerm> memory_terms(const step::StageMemory& memory);
+
+// Trust in the step time: its shares by the kind of source of the coefficients it rests on.
+//
+//   share(kind) = GPU time that rests on the kind / GPU time of the step
+//
+// The shares add up to 1 unless the step has no time at all.
+
+struct Trust {
+  // By kind: measured, published, datasheet, assumed, given
+  std::array<double, kSourceKindCount> share{};
+  double extrapolated = 0.0;  // used outside the range in which the coefficient was fitted
+};
+
+[[nodiscard]] Trust trust_of(const step::StepResult& step);
 
 }  // namespace orrery::report

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/text/text_sections.hpp"
-#include "sim/answer/report/trust.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 

@@ -11,7 +11,7 @@
 #include "sim/step/simulate/operations/operation_names.hpp"
 #include "sim/step/simulate/operations/operation_sequences.hpp"
 #include "sim/step/simulate/replay/combined_step.hpp"
-#include "sim/step/simulate/replay/step_slices.hpp"
+#include "sim/step/simulate/replay/execution.hpp"
 #include "sim/step/simulate/stages/speed_spread.hpp"
 
 namespace orrery::step {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/step/engine/replay.hpp"
+#include "sim/step/schedule/step_graph.hpp"
 #include "sim/step/simulate/replay/task_times.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 
@@ -38,5 +39,19 @@ struct ExecutionInput {
   // Of each replica in lockstep, where the network knows them (detail: ranks); empty: all alike.
   std::span<const std::vector<DeviceSpeed>> replicas = {};
 };
+
+// Tasks of a step graph that are shown: those that take time; joins stand for waiting only.
+
+[[nodiscard]] constexpr bool is_pass(schedule::TaskKind kind) {
+  using schedule::TaskKind;
+  return kind == TaskKind::forward || kind == TaskKind::backward ||
+         kind == TaskKind::backward_input || kind == TaskKind::backward_weight ||
+         kind == TaskKind::overlapped;
+}
+
+[[nodiscard]] inline bool is_slice(const schedule::StepTask& task, const engine::Timing& timing,
+                                   std::size_t id) {
+  return task.kind != schedule::TaskKind::join && timing.end[id] > timing.start[id];
+}
 
 }  // namespace orrery::step
