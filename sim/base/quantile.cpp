@@ -21,7 +21,7 @@ double quantile_of_sorted(std::span<const double> sorted, double q) {
 }
 
 double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return quantile_of_sorted(values, 0.5);
 }
 

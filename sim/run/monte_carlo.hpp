@@ -2,18 +2,6 @@
 
 // The Monte Carlo simulation of a run: end, cost and losses as distributions over many trials.
 //
-// symbol     | meaning                                                    | unit   | origin
-// -----------|------------------------------------------------------------|--------|---------
-// wall       | time from the first step to the end of the run             | s      | trials
-// steps      | steps done and kept                                        | steps  | trials
-// tokens     | tokens of these steps                                      | tokens | trials
-// cost       | total of the bill (billing.hpp)                            | $      | trials
-// held       | GPU time of all nodes held, spares and repair included     | GPU s  | trials
-// goodput    | see run_result.hpp                                         | 1      | trials
-// lost_work  | GPU time of work that failures took                        | GPU s  | trials
-// waiting    | GPU time that stood ready while nodes were missing         | GPU s  | trials
-// ledger_sum | ledgers of all trials added up, exact                      | GPU ns | trials
-//
 // Trial r draws from the streams (seed, r, purpose). Sums are joined in the order of the trials,
 // and values kept as TrialSpread says. So the result is bit-identical for any number of
 // threads, and trial r alone can be run again; ten million trials take less than 200 MB. Trials
@@ -45,23 +33,23 @@ struct MonteCarloResult {
   std::int64_t trials = 0;
   std::int64_t finished = 0;          // trials that reached their target or window
   std::optional<StopReason> gave_up;  // of the first trial that did not
-  Distribution wall;
-  Distribution steps;
-  Distribution tokens;
-  Distribution cost;
-  Distribution cost_per_token;  // of the trials that trained something
-  Distribution energy;          // of the site, kWh (prices.energy)
-  Distribution carbon;          // kg
-  Distribution goodput;
+  Distribution wall;                  // time from the first step to the end of the run
+  Distribution steps;                 // steps done and kept
+  Distribution tokens;                // tokens of these steps
+  Distribution cost;                  // total of the bill (billing.hpp)
+  Distribution cost_per_token;        // of the trials that trained something
+  Distribution energy;                // of the site, kWh (prices.energy)
+  Distribution carbon;                // kg
+  Distribution goodput;               // see run_result.hpp
   Distribution ettr;
   Distribution failures;
   Distribution checkpoints;
-  Distribution lost_work;
-  Distribution waiting;
+  Distribution lost_work;  // GPU time of work that failures took
+  Distribution waiting;    // GPU time that stood ready while nodes were missing
   Distribution nodes_in_repair;
   Distribution restarts;
-  Distribution held;
-  RunLedger ledger_sum;
+  Distribution held;     // GPU time of all nodes held, spares and repair included
+  RunLedger ledger_sum;  // ledgers of all trials added up, exact
   Bill bill_sum;
   RunCounts happened;                     // in all trials together
   std::vector<double> failures_by_cause;  // mean per trial, by index into RunPlan::causes

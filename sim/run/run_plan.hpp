@@ -33,15 +33,6 @@ namespace orrery::run {
 //   tokens(n steps) = sum over phases of the steps in it * tokens_per_step
 //   time(n steps)   = sum over phases of the steps in it * step_time
 //
-// symbol          | meaning                                                     | unit   | origin
-// ----------------|-------------------------------------------------------------|--------|---------
-// until_step      | first step (counted from 0) that is not in the phase        | steps  | computed
-// step_time       | of one step in the phase, without any failure               | ns     | step/
-// nodes           | that the job trains on in the phase                         | nodes  | scenario
-// change          | planned restart before its first step                       | ns     | scenario
-// at_step         | steps done and kept when a rework event strikes             | steps  | scenario
-// discard_steps   | of them, those that are thrown away and trained again       | steps  | scenario
-//
 // Steps are steps of progress: work that a failure took is done again in the phase where it
 // belongs, at that phase's pace. A rework event strikes once, when its step is reached for the
 // first time; the state at at_step - discard_steps is still there and is durable.
@@ -53,10 +44,10 @@ inline constexpr std::int64_t kLastStep = std::int64_t{1} << 62;
 
 struct PlannedPhase {
   std::int64_t until_step = kLastStep;  // ascending; kLastStep in the last phase
-  SimTime step_time;
+  SimTime step_time;                    // of one step in the phase, without any failure
   Tokens tokens_per_step;
-  std::int64_t nodes = 1;
-  SimTime change;  // stands still before the first step, after a save of what was done
+  std::int64_t nodes = 1;  // that the job trains on in the phase
+  SimTime change;          // stands still before the first step, after a save of what was done
   std::string name;
 };
 
@@ -71,21 +62,14 @@ struct PlannedRework {
 //
 //   stage of cause c on g GPUs: a draw of stages[c][s], times curve(g) / curve(GPUs of the plan)
 //   curve(g): log-log interpolation between measured points, constant outside them
-//
-// symbol         | meaning                                                 | unit | origin
-// ---------------|---------------------------------------------------------|------|---------
-// stages         | law of a stage at the full size of the job              | s    | computed
-// curve          | measured times of a stage by GPUs                       | s    | preset
-// restart_fails  | a restart fails when its communicators are built        | 1    | scenario
-// failed_restart | from there until it is given up and rescheduled         | ns   | scenario
-// max_restarts   | restarts after which the run is given up, growth apart  | 1    | scenario
 
 struct RecoveryPlan {
   std::vector<std::array<Duration, kRecoveryStageCount>> stages;  // by cause; load: last tier
   std::vector<std::array<GpuCurve, kRecoveryStageCount>> curves;  // by cause; empty: any size
   std::int64_t gpus = 1;                                          // to which `stages` belong
-  double restart_fails = 0.0;
-  SimTime failed_restart;
+  double restart_fails = 0.0;  // a restart fails when its communicators are built
+  SimTime failed_restart;      // from there until it is given up and rescheduled
+  // Restarts after which the run is given up, growth apart
   std::optional<std::int64_t> max_restarts;
 
   // Factor on a stage of `cause` when the job has `now` GPUs instead of all.
@@ -104,14 +88,6 @@ struct RecoveryPlan {
 //                 = 1 while the job runs                      (scopes storage and job)
 //   hazard(cause) = units / mean of the law * multiplier(t)   (multiplier: only causes of hardware)
 //   bad nodes have `lemons.factor` times the hazard (exponential causes of scopes gpu, node)
-//
-// symbol        | meaning                                                  | unit  | origin
-// --------------|----------------------------------------------------------|-------|---------
-// life          | law of the time between two failures of one unit         | s     | scenario
-// units_per_node| GPUs per node, 1, or 1 / nodes of a rack, switch, domain | 1     | computed
-// takes_nodes   | nodes that leave the job at a strike                     | nodes | scope
-// hit_nodes     | nodes whose memory and processes are gone                | nodes | scope
-// effect        | what a strike does                                       | -     | computed
 //
 // What the run does at a strike, by its effect
 // - failure: training stops at once; a hang goes unnoticed until the watchdog acts. The recovery
@@ -148,9 +124,9 @@ struct PlannedCause {
   std::int64_t takes_nodes = 0;  // leave the job; 0: training resumes on the same nodes
   std::int64_t hit_nodes = 0;    // lose memory and processes, whether they leave or not
   Symptom symptom = Symptom::crash;
-  bool is_hardware = false;  // feels heat, burn-in, episodes and lemons
-  StrikeEffect effect = StrikeEffect::failure;
-  std::int32_t effect_index = 0;  // into FailurePlan::slowdowns, silent or spikes
+  bool is_hardware = false;                     // feels heat, burn-in, episodes and lemons
+  StrikeEffect effect = StrikeEffect::failure;  // what a strike does
+  std::int32_t effect_index = 0;                // into FailurePlan::slowdowns, silent or spikes
 };
 
 struct PlannedSlowdown {

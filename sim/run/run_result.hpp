@@ -6,13 +6,6 @@
 //   ettr    = productive GPU time / (GPUs of the job * wall - evaluation - planned maintenance)
 //   cost    = bill of the held nodes and of what they used (billing.hpp)
 //
-// symbol  | meaning                                                        | unit | origin
-// --------|----------------------------------------------------------------|------|---------
-// wall    | from the first step to the end of the run                      | ns   | simulated
-// goodput | share of the job's GPU time that trained and was kept          | 1    | computed
-// ettr    | effective training time ratio: what failures, recovery and     | 1    | computed
-//         | checkpoints leave of the time that was meant for training      |      |
-//
 // GPUs of the job: those that its phases ask for, so a job that shrank is charged for the nodes
 // that it misses. Spares are in neither ratio; they are in the ledger and, if billed, in the cost.
 // Work after the last checkpoint counts as productive when the run ends: no failure took it. A run
@@ -173,7 +166,7 @@ struct RunCounts {
 };
 
 struct RunResult : RunCounts {
-  SimTime wall;
+  SimTime wall;                      // from the first step to the end of the run
   std::int64_t steps_done = 0;       // completed and kept
   Tokens tokens;                     // of these steps
   std::int64_t failures = 0;         // that struck the job or took a node
@@ -182,8 +175,10 @@ struct RunResult : RunCounts {
   std::int64_t restarts = 0;         // begun, after failures or to change the size of the job
   Seconds held;                      // GPU time of all nodes held
   RunLedger ledger;
-  Bill bill;  // 0 without a price
-  double goodput = 0.0;
+  Bill bill;             // 0 without a price
+  double goodput = 0.0;  // share of the job's GPU time that trained and was kept
+  // Effective training time ratio: what failures, recovery and checkpoints leave of the time that
+  // was meant for training
   double ettr = 0.0;
   StopReason stop = StopReason::target_reached;
   std::vector<std::int64_t> failures_by_cause;  // by index into RunPlan::causes

@@ -2,15 +2,6 @@
 
 // The timeline of one trial: its intervals, for drawing and for checking the ledger.
 //
-// symbol | meaning                                                    | unit | origin
-// -------|------------------------------------------------------------|------|-----------------
-// begin  | start of the interval                                      | ns   | simulated
-// end    | its end; a failure has begin == end                        | ns   | simulated
-// kind   | what the job did                                           | -    | simulated
-// cause  | index into RunPlan::causes for failures and recoveries     | -    | simulated, or -1
-//
-// held   | nodes by what they do, and what they cost, from begin to end | nodes, $/s | simulated
-//
 // Intervals of the job tile the wall time without gap or overlap; failures are marks between them.
 // Training that a later failure took is relabelled lost_training, training that was thrown away on
 // purpose discarded_training.
@@ -48,10 +39,10 @@ inline constexpr std::size_t kRunActivityCount = 16;
 [[nodiscard]] std::string_view to_string(RunActivity activity);
 
 struct RunInterval {
-  SimTime begin;
-  SimTime end;
-  RunActivity kind = RunActivity::training;
-  std::int32_t cause = -1;
+  SimTime begin;                             // start of the interval
+  SimTime end;                               // its end; a failure has begin == end
+  RunActivity kind = RunActivity::training;  // what the job did
+  std::int32_t cause = -1;  // index into RunPlan::causes for failures and recoveries
 
   friend bool operator==(const RunInterval&, const RunInterval&) = default;
 };

@@ -266,7 +266,7 @@ std::vector<std::pair<std::string, std::string>> others(std::string_view text, s
       rows.emplace_back(std::move(stated.key), std::move(stated.value));
     }
   }
-  std::sort(rows.begin(), rows.end());
+  std::ranges::sort(rows);
   return rows;
 }
 
@@ -280,8 +280,7 @@ std::vector<std::pair<std::string, std::string>> said_by(const std::vector<Part>
                                                          std::string_view path,
                                                          const std::string& value) {
   std::vector<Part> plain = parts;
-  const bool listed =
-      std::any_of(parts.begin(), parts.end(), [](const Part& part) { return !!part.index; });
+  const bool listed = std::ranges::any_of(parts, [](const Part& part) { return !!part.index; });
   return listed ? std::vector<std::pair<std::string, std::string>>{}
                 : others(block_text(plain, 0, 0, value), path, true);
 }

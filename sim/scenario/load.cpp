@@ -36,7 +36,7 @@ bool has_other_format(const yaml::Value& root, Diagnostics& diagnostics) {
 // In the order of the file, whatever found them.
 void add_sorted(const Diagnostics& found, Diagnostics& diagnostics) {
   std::vector<Diagnostic> sorted = found.all();
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+  std::ranges::stable_sort(sorted, [](const Diagnostic& a, const Diagnostic& b) {
     return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
   });
   for (Diagnostic& diagnostic : sorted) {
@@ -47,10 +47,10 @@ void add_sorted(const Diagnostics& found, Diagnostics& diagnostics) {
 // Of a file that does not say what it is only that is reported: keys and values of others, which
 // may be secrets, are not shown.
 Diagnostics told_of(const yaml::Value& root, const Diagnostics& found) {
-  const bool says_format =
-      root.kind != yaml::Value::Kind::mapping ||
-      std::any_of(root.entries.begin(), root.entries.end(),
-                  [](const yaml::Entry& entry) { return entry.key == "format"; });
+  const bool says_format = root.kind != yaml::Value::Kind::mapping ||
+                           std::ranges::any_of(root.entries, [](const yaml::Entry& entry) {
+                             return entry.key == "format";
+                           });
   if (says_format) {
     return found;
   }

@@ -26,8 +26,8 @@ bool Scenario::names_stack() const {
 }
 
 bool Scenario::is_set_by_recipe(std::string_view key) const {
-  return std::any_of(recipe.settings.begin(), recipe.settings.end(),
-                     [key](const RecipeSetting& setting) { return setting.key == key; });
+  return std::ranges::any_of(recipe.settings,
+                             [key](const RecipeSetting& setting) { return setting.key == key; });
 }
 
 const PresetLibrary& presets_of(const Scenario& scenario) {

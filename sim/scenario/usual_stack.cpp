@@ -35,12 +35,11 @@ UsualStack read_entry(MappingReader& reader, const std::string& name, Diagnostic
 }
 
 bool holds(const UsualStack& usual, Draft& draft) {
-  return std::all_of(
-      usual.when.begin(), usual.when.end(), [&draft](const UsualCondition& condition) {
-        return std::any_of(
-            condition.words.begin(), condition.words.end(),
-            [&](const std::string& word) { return has_value(draft, condition.key, word); });
-      });
+  return std::ranges::all_of(usual.when, [&draft](const UsualCondition& condition) {
+    return std::ranges::any_of(condition.words, [&](const std::string& word) {
+      return has_value(draft, condition.key, word);
+    });
+  });
 }
 
 // Of one stack the first entry.

@@ -74,8 +74,8 @@ std::string meant(std::string_view key) {
 bool is_count(const Form& form) { return form.kind == FormKind::integer; }
 
 bool takes_whole_numbers(const Key& key) {
-  const bool any = std::any_of(key.forms.begin(), key.forms.end(), is_count);
-  return any && std::all_of(key.forms.begin(), key.forms.end(), [](const Form& form) {
+  const bool any = std::ranges::any_of(key.forms, is_count);
+  return any && std::ranges::all_of(key.forms, [](const Form& form) {
            return is_count(form) || form.kind == FormKind::words || form.kind == FormKind::boolean;
          });
 }
@@ -176,8 +176,8 @@ void remove(Value& root, std::string_view key) {
   std::string row;
   for (const PathPart& part : path_parts(key)) {
     const Key& found = *row_below(row, part.name);
-    const auto entry = std::find_if(at->entries.begin(), at->entries.end(),
-                                    [&found](const Entry& one) { return found.is_named(one.key); });
+    const auto entry = std::ranges::find_if(
+        at->entries, [&found](const Entry& one) { return found.is_named(one.key); });
     if (entry == at->entries.end()) {
       return;
     }
@@ -194,7 +194,7 @@ bool is_degree(std::string_view path) {
   constexpr std::array<std::string_view, 6> kDegrees = {"layout.tensor",   "layout.context",
                                                         "layout.pipeline", "cluster.nodes",
                                                         "cluster.gpus",    "cluster.gpus_per_node"};
-  return std::find(kDegrees.begin(), kDegrees.end(), path) != kDegrees.end();
+  return std::ranges::find(kDegrees, path) != kDegrees.end();
 }
 
 }  // namespace

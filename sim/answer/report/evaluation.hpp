@@ -3,21 +3,6 @@
 // The answer to one scenario: the results of every stage, ready to be shown.
 //
 // The terminal, JSON, CSV, traces, the GUI and expectations read this struct and recompute nothing.
-//
-// field        | meaning                                                          | origin
-// -------------|------------------------------------------------------------------|--------------
-// echo         | what was asked, resolved: model, layout, hardware, software      | (set)
-// step         | one step: time, ledger, memory, timeline                         | step/
-// band         | how sure its time is; absent where it is given or nobody asked    | evaluate/
-// rollout      | the step with its generation; absent without `rollout:`          | run/
-// run          | distributions over trials; absent without `training:`            | run/
-// timeline     | the intervals of trial 0 of the run                              | run/
-// metrics      | the registry's values                                            | report/
-// caveats      | what makes the figures say less than they seem to                | evaluate/
-// assumed      | what the scenario leaves open, and what the other choice gives   | evaluate/
-// levers       | what a better something would be worth                           | evaluate/
-// expectations | verdicts of `expect:`                                            | report/
-// feasible     | fits in memory; `reasons` says why not, `advice` what would      | step/
 
 #include <optional>
 #include <string>
@@ -154,25 +139,28 @@ struct RecipeEffect {
 };
 
 struct Evaluation {
-  ScenarioEcho echo;
-  bool feasible = true;
+  ScenarioEcho echo;     // what was asked, resolved: model, layout, hardware, software
+  bool feasible = true;  // fits in memory; `reasons` says why not, `advice` what would
   std::vector<std::string> reasons;
   std::vector<std::string> advice;  // what would make it fit
-  step::StepResult step;
-  std::optional<StepBand> band;
+  step::StepResult step;            // one step: time, ledger, memory, timeline
+  std::optional<StepBand> band;  // how sure its time is; absent where it is given or nobody asked
+  // The step with its generation; absent without `rollout:`
   std::optional<run::RolloutResult> rollout;
   std::optional<run::BudgetAnswer> budget;  // of a run whose training.budget is stated
   std::optional<run::RunPlan> plan;
+  // Distributions over trials; absent without `training:`
   std::optional<run::MonteCarloResult> run;
-  run::RunTimeline timeline;
-  MetricSet metrics;
-  std::vector<std::string> caveats;
+  run::RunTimeline timeline;         // the intervals of trial 0 of the run
+  MetricSet metrics;                 // the registry's values
+  std::vector<std::string> caveats;  // what makes the figures say less than they seem to
+  // What the scenario leaves open, and what the other choice gives
   std::vector<std::string> assumed;
   std::vector<RecipeEffect> recipe;
   std::vector<SwitchLever> switches;
-  std::vector<Lever> levers;
-  std::vector<ExpectationResult> expectations;
-  Diagnostics diagnostics;  // warnings
+  std::vector<Lever> levers;                    // what a better something would be worth
+  std::vector<ExpectationResult> expectations;  // verdicts of `expect:`
+  Diagnostics diagnostics;                      // warnings
 };
 
 // Whether less memory stays free than a peak may lie above the predicted one.

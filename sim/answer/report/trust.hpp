@@ -4,11 +4,6 @@
 //
 //   share(kind) = GPU time that rests on the kind / GPU time of the step
 //
-// symbol       | meaning                                                       | unit | origin
-// -------------|---------------------------------------------------------------|------|---------
-// share        | by kind: measured, published, datasheet, assumed, given       | 1    | step/
-// extrapolated | used outside the range in which the coefficient was fitted    | 1    | step/
-//
 // The shares add up to 1 unless the step has no time at all.
 
 #include <array>
@@ -19,8 +14,9 @@
 namespace orrery::report {
 
 struct Trust {
+  // By kind: measured, published, datasheet, assumed, given
   std::array<double, kSourceKindCount> share{};
-  double extrapolated = 0.0;
+  double extrapolated = 0.0;  // used outside the range in which the coefficient was fitted
 };
 
 [[nodiscard]] Trust trust_of(const step::StepResult& step);

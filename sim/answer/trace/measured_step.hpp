@@ -18,11 +18,6 @@
 //                    gap is at most 10 us
 //   8. idle          nothing runs, although the next activity was launched: it waits for an event
 //
-// symbol | meaning                                                            | unit | origin
-// -------|--------------------------------------------------------------------|------|--------
-// busy   | an operation runs on at least one stream                           | ns   | trace
-// hidden | busy, in common with compute or optimizer                          | ns   | computed
-//
 // recompute is always zero: kernel names do not distinguish a forward pass from its repetition.
 
 #include <array>
@@ -79,8 +74,8 @@ struct OperationTime {
   Operation operation = Operation::none;
   Axis axis = Axis::data;
   std::int64_t count = 0;
-  std::int64_t busy = 0;
-  std::int64_t hidden = 0;
+  std::int64_t busy = 0;    // an operation runs on at least one stream
+  std::int64_t hidden = 0;  // busy, in common with compute or optimizer
 };
 
 struct MeasuredStep {

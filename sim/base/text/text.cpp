@@ -99,7 +99,7 @@ std::size_t utf8_length(std::string_view text) {
     const auto second = static_cast<unsigned char>(text[1]);
     const auto tail = text.substr(2, row.length - 2);
     const bool valid = second >= row.second_low && second <= row.second_high &&
-                       std::all_of(tail.begin(), tail.end(), is_continuation);
+                       std::ranges::all_of(tail, is_continuation);
     return valid ? row.length : 0;
   }
   return 0;
@@ -118,7 +118,7 @@ std::uint32_t code_point(std::string_view text, std::size_t length) {
 }
 
 bool is_visible(std::uint32_t code_point) {
-  return std::none_of(kHidden.begin(), kHidden.end(), [code_point](const Range& range) {
+  return std::ranges::none_of(kHidden, [code_point](const Range& range) {
     return code_point >= range.first && code_point <= range.last;
   });
 }

@@ -243,7 +243,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // Duplicate keys are found when their mapping ends; readers expect the order of the file.
 void add_in_file_order(const Diagnostics& found, Diagnostics& diagnostics) {
   std::vector<Diagnostic> sorted = found.all();
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {
+  std::ranges::stable_sort(sorted, [](const Diagnostic& a, const Diagnostic& b) {
     return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
   });
   for (Diagnostic& diagnostic : sorted) {

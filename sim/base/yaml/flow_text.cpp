@@ -56,7 +56,7 @@ std::string flow_text(const Value& value) {
 }
 
 std::string flow_scalar(const std::string& text) {
-  const bool word = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  const bool word = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
   });
   if (word && std::isalpha(static_cast<unsigned char>(text.front())) != 0 && text != "null" &&

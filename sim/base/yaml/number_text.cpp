@@ -15,7 +15,7 @@ namespace {
 
 // Number of digits at the start of `text`.
 std::size_t count_digits(std::string_view text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  const auto end = std::ranges::find_if_not(text, is_digit);
   return static_cast<std::size_t>(end - text.begin());
 }
 
@@ -46,7 +46,7 @@ bool is_not_finite(std::string_view text) {
   if (word.starts_with('+') || word == "-inf" || word == "-infinity" || word == "-nan") {
     word.erase(0, 1);
   }
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  return std::ranges::find(kWords, word) != kWords.end();
 }
 
 std::string problem_of_start(std::string_view text) {

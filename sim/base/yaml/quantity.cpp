@@ -199,9 +199,7 @@ Magnitude read_magnitude(std::string_view text, const Rule& rule) {
   if (!number.problem.empty()) {
     return {0.0, number.problem};
   }
-  const auto unit = std::find_if(rule.units.begin(), rule.units.end(), [&](const Unit& candidate) {
-    return candidate.name == split.rest;
-  });
+  const auto unit = std::ranges::find(rule.units, split.rest, &Unit::name);
   if (unit == rule.units.end()) {
     if (!split.rest.empty()) {
       return {0.0, unit_problem(split.rest, rule)};

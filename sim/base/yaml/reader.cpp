@@ -63,7 +63,7 @@ std::optional<std::size_t> read_word(const Value& value, std::string_view path,
   if (text == nullptr) {
     return std::nullopt;
   }
-  const auto found = std::find(words.begin(), words.end(), *text);
+  const auto found = std::ranges::find(words, *text);
   if (found != words.end()) {
     return static_cast<std::size_t>(found - words.begin());
   }
@@ -113,11 +113,11 @@ std::string MappingReader::path_of(std::string_view key) const {
 
 void MappingReader::learn(const KeyNames& names) {
   for (const std::string_view name : names.all()) {
-    if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
+    if (std::ranges::find(known_, name) == known_.end()) {
       known_.push_back(name);
     }
   }
-  if (std::find(known_first_.begin(), known_first_.end(), names.primary()) == known_first_.end()) {
+  if (std::ranges::find(known_first_, names.primary()) == known_first_.end()) {
     known_first_.push_back(names.primary());
   }
 }
@@ -128,7 +128,7 @@ std::optional<std::size_t> MappingReader::find(const KeyNames& names) const {
   }
   const std::vector<std::string_view>& all = names.all();
   for (std::size_t i = 0; i < value_->entries.size(); ++i) {
-    if (std::find(all.begin(), all.end(), value_->entries[i].key) != all.end()) {
+    if (std::ranges::find(all, value_->entries[i].key) != all.end()) {
       return i;
     }
   }
@@ -147,7 +147,7 @@ const Value* MappingReader::take(const KeyNames& names) {
   const std::vector<std::string_view>& all = names.all();
   for (std::size_t i = *first + 1; all.size() > 1 && i < value_->entries.size(); ++i) {
     const Entry& other = value_->entries[i];
-    if (std::find(all.begin(), all.end(), other.key) == all.end()) {
+    if (std::ranges::find(all, other.key) == all.end()) {
       continue;
     }
     used_[i] = true;

@@ -51,12 +51,11 @@ SourceLocation LineIndex::location(const std::string& file, int line, int byte_i
 
 SourceLocation LineIndex::location_of(const std::string& file, std::size_t offset) const {
   const auto end = std::min(offset, size_);
-  const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), end);
+  const auto next = std::ranges::upper_bound(line_starts_, end);
   const auto line = std::distance(line_starts_.begin(), next);
   const auto start = static_cast<std::size_t>(*std::prev(next));
-  const auto hidden =
-      std::distance(std::lower_bound(continuations_.begin(), continuations_.end(), start),
-                    std::lower_bound(continuations_.begin(), continuations_.end(), end));
+  const auto hidden = std::distance(std::ranges::lower_bound(continuations_, start),
+                                    std::ranges::lower_bound(continuations_, end));
   const auto column = static_cast<std::ptrdiff_t>(end - start) - hidden + 1;
   return {file, static_cast<int>(line), static_cast<int>(column)};
 }

@@ -119,7 +119,7 @@ void TreeBuilder::take_key(std::string text, bool quoted, const SourceLocation& 
   if (text.empty()) {
     refuse_key(where);
   }
-  if (std::any_of(text.begin(), text.end(), is_control)) {
+  if (std::ranges::any_of(text, is_control)) {
     stop(where, fmt::format("key {} holds a control character", display(text)), "plain text");
   }
   if (!quoted && text == kMergeKey && !foreign_) {
@@ -275,7 +275,7 @@ void TreeBuilder::report_duplicates(const Value& mapping) {
   const std::vector<Entry>& entries = mapping.entries;
   std::vector<std::size_t> order(entries.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     const int compared = entries[a].key.compare(entries[b].key);
     return compared < 0 || (compared == 0 && a < b);
   });

@@ -28,17 +28,10 @@ namespace orrery::run {
 // A recorded trace of the spot nodes that could be had in a zone over time, and of their price.
 //
 //   available(t) = available of the last row at or before t;  a trace repeats after its length
-//
-// symbol    | meaning                                                     | unit  | origin
-// ----------|-------------------------------------------------------------|-------|----------
-// time      | since the begin of the trace, ascending, the first one 0    | s     | CSV file
-// available | nodes that can be held at the same time                     | nodes | CSV file
-// price     | of one GPU; optional column                                 | $/h   | CSV file
-// length    | time of the last row, whose other fields are not looked at  | ns    | CSV file
 
 struct SpotRow {
   SimTime from;
-  std::int64_t available = 0;
+  std::int64_t available = 0;             // nodes that can be held at the same time
   std::optional<DollarsPerSecond> price;  // of one GPU
 
   friend bool operator==(const SpotRow&, const SpotRow&) = default;
@@ -47,7 +40,7 @@ struct SpotRow {
 struct SpotTrace {
   std::string name;
   std::vector<SpotRow> rows;  // neighbours differ; the first begins at 0
-  SimTime length;
+  SimTime length;             // time of the last row, whose other fields are not looked at
 
   friend bool operator==(const SpotTrace&, const SpotTrace&) = default;
 };

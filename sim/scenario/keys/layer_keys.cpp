@@ -32,10 +32,10 @@ std::string type_letters() {
 void read_pattern(const yaml::Value& value, const std::string& path, Reading& reading) {
   std::vector<LayerType> types;
   for (const char letter : value.text) {
-    const auto* const found = std::find_if(kLayerTypeNames.begin(), kLayerTypeNames.end(),
-                                           [letter](const model::LayerTypeName& one) {
-                                             return one.letter != 0 && one.letter == letter;
-                                           });
+    const auto* const found =
+        std::ranges::find_if(kLayerTypeNames, [letter](const model::LayerTypeName& one) {
+          return one.letter != 0 && one.letter == letter;
+        });
     if (found == kLayerTypeNames.end()) {
       yaml::report(reading.diagnostics, value.where, path, fmt::format("holds `{}`", letter),
                    fmt::format("a list such as {}, or a text of the letters {}", kTypesExample,
@@ -86,7 +86,7 @@ void add_types(Rows& keys) {
 
 bool has_convolution(const Draft& draft) {
   const auto& types = draft.scenario.model.layer_types;
-  return std::any_of(types.begin(), types.end(), [](LayerType type) {
+  return std::ranges::any_of(types, [](LayerType type) {
     return type != LayerType::lightning && type != LayerType::attention;
   });
 }

@@ -148,7 +148,7 @@ void read_order(const yaml::Value& value, const std::string& path, Reading& read
   reading.draft.scenario.layout.order = axes;
   if (has_expert) {
     const auto place = [&](Axis axis) {
-      return static_cast<std::size_t>(std::find(axes.begin(), axes.end(), axis) - axes.begin());
+      return static_cast<std::size_t>(std::ranges::find(axes, axis) - axes.begin());
     };
     reading.draft.expert_in_order = true;
     reading.draft.expert_after_tensor_and_context =

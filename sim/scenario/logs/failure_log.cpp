@@ -52,8 +52,7 @@ const std::array<Column, 11>& known_columns() {
 
 bool is_known(std::string_view name) {
   const auto& known = known_columns();
-  return std::any_of(known.begin(), known.end(),
-                     [name](const Column& column) { return column.name == name; });
+  return std::ranges::any_of(known, [name](const Column& column) { return column.name == name; });
 }
 
 // Commas separate fields, unless they stand in double quotes.
@@ -119,8 +118,8 @@ class LogReader {
   }
 
   void read_header(const std::vector<LogField>& fields) {
-    const bool is_log = std::any_of(fields.begin(), fields.end(),
-                                    [](const LogField& field) { return is_known(field.text); });
+    const bool is_log =
+        std::ranges::any_of(fields, [](const LogField& field) { return is_known(field.text); });
     if (!is_log) {  // nothing of it is quoted: the file may be a secret
       error(1, "is no log of failures: its first line names none of the columns", kColumns);
       return;
@@ -129,13 +128,11 @@ class LogReader {
     int causes = 0;
     for (const LogField& field : fields) {
       const auto& known = known_columns();
-      const auto found = std::find_if(known.begin(), known.end(), [&](const Column& column) {
-        return column.name == field.text;
-      });
-      const bool twice = found != known.end() &&
-                         std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
-                           return column.role == found->role;
-                         });
+      const auto found = std::ranges::find(known, field.text, &Column::name);
+      const bool twice =
+          found != known.end() && std::ranges::any_of(columns_, [&](const Column& column) {
+            return column.role == found->role;
+          });
       if (found == known.end() || twice) {
         error(field.column,
               fmt::format("{} {}", yaml::display(field.text),

@@ -291,8 +291,8 @@ std::vector<PresetPtr> PresetLibrary::list(PresetKind kind, Diagnostics& diagnos
     }
     presets.push_back(std::move(preset));
   }
-  std::stable_sort(presets.begin(), presets.end(),
-                   [](const PresetPtr& a, const PresetPtr& b) { return a->order < b->order; });
+  std::ranges::stable_sort(
+      presets, [](const PresetPtr& a, const PresetPtr& b) { return a->order < b->order; });
   return presets;
 }
 

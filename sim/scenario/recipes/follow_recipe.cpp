@@ -51,20 +51,20 @@ class Follower {
   // Whoever runs it and whatever its model is called.
   [[nodiscard]] bool is_for_such_models(const RecipeEntry& entry) const {
     return is_for_its_training(entry) &&
-           std::all_of(entry.conditions.begin(), entry.conditions.end(),
-                       [this](const RecipeCondition& condition) {
-                         const std::string& word = condition.words.front();
-                         const bool named = condition.subject == Subject::model && word != "moe" &&
-                                            word != "dense" && word != "lora";
-                         return named || condition.subject == Subject::context || meets(condition);
-                       });
+           std::ranges::all_of(entry.conditions, [this](const RecipeCondition& condition) {
+             const std::string& word = condition.words.front();
+             const bool named = condition.subject == Subject::model && word != "moe" &&
+                                word != "dense" && word != "lora";
+             return named || condition.subject == Subject::context || meets(condition);
+           });
   }
 
   void follow() {
     for (const RecipeEntry& entry : recipes_.entries) {
       const bool holds = is_for_its_training(entry) &&
-                         std::all_of(entry.conditions.begin(), entry.conditions.end(),
-                                     [this](const auto& condition) { return meets(condition); });
+                         std::ranges::all_of(entry.conditions, [this](const auto& condition) {
+                           return meets(condition);
+                         });
       for (const RecipeValue& set : entry.sets) {
         if (holds && !is_stated(set.key)) {
           apply(set, entry);
@@ -77,10 +77,10 @@ class Follower {
   // What is said of pretraining a model does not hold for adapters on its frozen weights.
   [[nodiscard]] bool is_for_its_training(const RecipeEntry& entry) const {
     return !draft_.scenario.model.lora ||
-           std::all_of(entry.conditions.begin(), entry.conditions.end(), [](const auto& condition) {
+           std::ranges::all_of(entry.conditions, [](const auto& condition) {
              const auto& words = condition.words;
              return condition.subject != Subject::model ||
-                    std::find(words.begin(), words.end(), "lora") != words.end();
+                    std::ranges::find(words, "lora") != words.end();
            });
   }
 
@@ -91,8 +91,8 @@ class Follower {
   }
 
   [[nodiscard]] bool meets(const RecipeCondition& condition) const {
-    return std::any_of(condition.words.begin(), condition.words.end(),
-                       [&](const auto& word) { return meets(condition, word); });
+    return std::ranges::any_of(condition.words,
+                               [&](const auto& word) { return meets(condition, word); });
   }
 
   [[nodiscard]] bool meets(const RecipeCondition& condition, const std::string& word) const {
@@ -191,7 +191,7 @@ std::optional<std::string> nearest_release(const std::string& release,
 // A release without recipes of its own follows those of the nearest one.
 void settle_release(Reading& reading, const StackRecipes& recipes, RecipeUse& use) {
   const auto& known = recipes.releases;
-  if (use.release.empty() || std::find(known.begin(), known.end(), use.release) != known.end()) {
+  if (use.release.empty() || std::ranges::find(known, use.release) != known.end()) {
     return;
   }
   const auto nearest = nearest_release(use.release, known);
@@ -207,7 +207,7 @@ void settle_release(Reading& reading, const StackRecipes& recipes, RecipeUse& us
 
 void check_word(Reading& reading, std::string_view key, const std::string& word,
                 const std::vector<std::string>& known, const std::string& stack) {
-  if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) {
+  if (word.empty() || std::ranges::find(known, word) != known.end()) {
     return;
   }
   error(reading, key, fmt::format("{} is not known of {}", yaml::display(word), stack),
@@ -319,7 +319,7 @@ std::vector<OfferedValue> offered_values(const Scenario& scenario) {
   const Follower follower(draft, *recipes, unused);
   for (const RecipeEntry& entry : recipes->entries) {
     for (const RecipeValue& set : entry.sets) {
-      const bool known = std::any_of(values.begin(), values.end(), [&set](const auto& value) {
+      const bool known = std::ranges::any_of(values, [&set](const auto& value) {
         return value.key == set.key && value.value == set.text;
       });
       if (!known && !set.key.starts_with("model.") && !set.key.starts_with("layout.") &&

@@ -28,7 +28,7 @@ constexpr std::array<yaml::Choice<Subject>, 4> kSubjects = {{{"model", Subject::
 
 void note(std::vector<std::string>& all, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (std::find(all.begin(), all.end(), word) == all.end()) {
+    if (std::ranges::find(all, word) == all.end()) {
       all.push_back(word);
     }
   }
@@ -37,8 +37,8 @@ void note(std::vector<std::string>& all, const std::vector<std::string>& words) 
 RecipeCondition read_condition(const yaml::Entry& entry, StackRecipes& recipes,
                                Diagnostics& diagnostics) {
   RecipeCondition condition{Subject::key, entry.key, condition_words(entry.value)};
-  const auto subject = std::find_if(kSubjects.begin(), kSubjects.end(),
-                                    [&](const auto& known) { return known.name == entry.key; });
+  const auto subject =
+      std::ranges::find_if(kSubjects, [&](const auto& known) { return known.name == entry.key; });
   if (subject == kSubjects.end()) {
     (void)find_key(entry.key, entry.key_where, diagnostics);
     return condition;

@@ -26,8 +26,8 @@ std::size_t error_count(std::string_view text, std::string_view file) {
   Diagnostics diagnostics;
   static_cast<void>(load_text(text, std::string(file), diagnostics));
   const auto& all = diagnostics.all();
-  return static_cast<std::size_t>(std::count_if(
-      all.begin(), all.end(), [](const Diagnostic& d) { return d.severity == Severity::error; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      all, [](const Diagnostic& d) { return d.severity == Severity::error; }));
 }
 
 // X of "did you mean `X`".
@@ -44,7 +44,7 @@ bool is_word(std::string_view word) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
   };
-  return !word.empty() && std::all_of(word.begin(), word.end(), fits);
+  return !word.empty() && std::ranges::all_of(word, fits);
 }
 
 void strip(std::string_view& text, std::string_view begin) {
@@ -76,7 +76,7 @@ std::optional<Candidate> candidate_of(std::string_view part, std::string_view ke
 std::vector<Candidate> candidates_of(const Diagnostic& diagnostic) {
   std::vector<Candidate> found;
   const auto add = [&found](Candidate candidate) {
-    if (std::find(found.begin(), found.end(), candidate) == found.end()) {
+    if (std::ranges::find(found, candidate) == found.end()) {
       found.push_back(std::move(candidate));
     }
   };

@@ -341,7 +341,7 @@ void report_later_errors(Reading& reading) {
         scenario.software, search, scenario.where("software"), "software", later));
   }
   constexpr std::array<std::string_view, 4> kOfLayouts = {"model", "cluster", "layout", "batch"};
-  if (std::all_of(kOfLayouts.begin(), kOfLayouts.end(), is_right)) {
+  if (std::ranges::all_of(kOfLayouts, is_right)) {
     const auto resolved =
         layout::resolve_layout(scenario.layout, scenario.batch, scenario.model,
                                hardware::cluster_shape(scenario.cluster, has_nvlink),

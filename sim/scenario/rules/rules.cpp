@@ -197,7 +197,7 @@ void check_rollout(Reading& reading) {
 
 void check_causes(Reading& reading) {
   const std::vector<run::FailureCause>& causes = reading.draft.run.failures.causes;
-  if (!causes.empty() && std::all_of(causes.begin(), causes.end(), [](const auto& cause) {
+  if (!causes.empty() && std::ranges::all_of(causes, [](const auto& cause) {
         return !cause.life && cause.weight == 0.0;
       })) {
     error(reading, "failures.causes", "no cause has a weight above 0");
@@ -434,8 +434,8 @@ void take_offered_prices(Reading& reading) {
   constexpr std::array<std::string_view, 5> kOwn = {"prices.preset", "prices.gpu_hour",
                                                     "prices.owned", "prices.reserved",
                                                     "prices.spot_gpu_hour"};
-  const bool own = std::any_of(kOwn.begin(), kOwn.end(),
-                               [&draft](std::string_view key) { return draft.stated(key); });
+  const bool own =
+      std::ranges::any_of(kOwn, [&draft](std::string_view key) { return draft.stated(key); });
   if (own) {
     return;
   }

@@ -182,7 +182,7 @@ void gather(const Value& value, const std::string& row, const std::string& path,
     return;
   }
   const bool list = value.kind == Value::Kind::sequence;
-  if (list && !std::all_of(value.items.begin(), value.items.end(), is_scalar)) {
+  if (list && !std::ranges::all_of(value.items, is_scalar)) {
     for (std::size_t i = 0; i < value.items.size(); ++i) {
       gather(value.items[i], row + "[]", fmt::format("{}[{}]", path, i), keys);
     }
@@ -218,8 +218,8 @@ std::vector<DifferingKey> differing_keys(std::span<const std::string> texts) {
     }
   }
   std::erase_if(all, [](const DifferingKey& key) {
-    return std::all_of(key.values.begin(), key.values.end(),
-                       [&key](const auto& value) { return value == key.values.front(); });
+    return std::ranges::all_of(key.values,
+                               [&key](const auto& value) { return value == key.values.front(); });
   });
   return all;
 }

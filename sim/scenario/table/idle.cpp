@@ -66,8 +66,8 @@ bool can_fail(const run::RunSpec& run) {
 
 bool can_restart(const run::FailureSpec& failures) {
   const auto evicts = [](const std::vector<run::SlowdownSpec>& slow) {
-    return std::any_of(slow.begin(), slow.end(),
-                       [](const run::SlowdownSpec& s) { return s.evict_after.has_value(); });
+    return std::ranges::any_of(
+        slow, [](const run::SlowdownSpec& s) { return s.evict_after.has_value(); });
   };
   return failures.silent || (failures.spikes && failures.spikes->rewind_steps) ||
          evicts(failures.stragglers) || evicts(failures.network);

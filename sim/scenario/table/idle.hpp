@@ -22,7 +22,7 @@ bool any_cause(const run::FailureSpec& failures, const Matches& matches) {
   const auto in = [&](const std::vector<run::FailureCause>& stated,
                       const std::vector<run::FailureCause>& otherwise) {
     const std::vector<run::FailureCause>& causes = stated.empty() ? otherwise : stated;
-    return std::any_of(causes.begin(), causes.end(), matches);
+    return std::ranges::any_of(causes, matches);
   };
   return in(failures.causes, base.causes) || in(failures.correlated, base.correlated);
 }

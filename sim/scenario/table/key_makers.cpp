@@ -50,7 +50,7 @@ std::string_view Key::name() const {
 }
 
 bool Key::is_named(std::string_view word) const {
-  return name() == word || std::find(aliases.begin(), aliases.end(), word) != aliases.end();
+  return name() == word || std::ranges::find(aliases, word) != aliases.end();
 }
 
 template <>

@@ -117,13 +117,12 @@ void read_keys(const Value& root, Reading& reading) { read_mapping(root, {}, {},
 void read_keys(yaml::MappingReader& reader, const std::string& row,
                std::span<const std::string_view> only, Reading& reading) {
   for (const Key* key : children_of(row)) {
-    if (std::find(only.begin(), only.end(), key->path) != only.end()) {
+    if (std::ranges::find(only, key->path) != only.end()) {
       read_key(reader, *key, reading);
       continue;
     }
-    const bool above = std::any_of(only.begin(), only.end(), [key](std::string_view path) {
-      return path.starts_with(key->path + ".");
-    });
+    const bool above = std::ranges::any_of(
+        only, [key](std::string_view path) { return path.starts_with(key->path + "."); });
     auto below = above ? reader.optional_mapping(key->name()) : std::nullopt;
     if (below) {
       if (key->begin) {

@@ -350,9 +350,8 @@ NcclCall::NcclCall(CollectiveKind asked, Protocol by, Bytes bytes, model::Dtype 
 std::span<const NcclAlgorithm> nccl_algorithms() { return kRows; }
 
 const NcclAlgorithm& nccl_algorithm(Algorithm algorithm) {
-  const auto* const row = std::find_if(kRows.begin(), kRows.end(), [algorithm](const auto& known) {
-    return known.algorithm == algorithm;
-  });
+  const auto* const row = std::ranges::find_if(
+      kRows, [algorithm](const auto& known) { return known.algorithm == algorithm; });
   ORRERY_CHECK(row != kRows.end(), "NCCL has no entry for algorithm {}",
                static_cast<int>(algorithm));
   return *row;

@@ -32,7 +32,7 @@ std::vector<bool> marks(std::size_t count, std::span<const std::int32_t> tasks) 
 // Every task that Kahn's algorithm did not reach has a predecessor that it did not reach either, so
 // walking backwards among them must come round to a task seen before: that loop is a cycle.
 DependencyCycle find_cycle(const TaskGraph& graph, std::vector<bool> can_complete) {
-  const auto first = std::find(can_complete.begin(), can_complete.end(), false);
+  const auto first = std::ranges::find(can_complete, false);
   auto task = static_cast<std::int32_t>(first - can_complete.begin());
   std::vector<std::int32_t> position_on_path(can_complete.size(), kNone);
   std::vector<TaskId> path;
@@ -40,16 +40,16 @@ DependencyCycle find_cycle(const TaskGraph& graph, std::vector<bool> can_complet
     position_on_path[index(task)] = static_cast<std::int32_t>(path.size());
     path.push_back({task});
     const std::span<const Predecessor> predecessors = graph.predecessors({task});
-    const auto stuck =
-        std::find_if(predecessors.begin(), predecessors.end(),
-                     [&](const Predecessor& before) { return !can_complete[before.task.index()]; });
+    const auto stuck = std::ranges::find_if(predecessors, [&](const Predecessor& before) {
+      return !can_complete[before.task.index()];
+    });
     ORRERY_CHECK(stuck != predecessors.end(), "task {} waits for nothing, yet was not reached",
                  task);
     task = stuck->task.value;
   }
   path.erase(path.begin(), path.begin() + position_on_path[index(task)]);
-  std::reverse(path.begin(), path.end());
-  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
+  std::ranges::reverse(path);
+  std::rotate(path.begin(), std::ranges::min_element(path), path.end());
   return {.tasks = std::move(path), .can_complete = std::move(can_complete)};
 }
 
@@ -233,7 +233,7 @@ void TaskGraph::pack(std::span<const std::int32_t> order) {
       const std::uint32_t node = node_of_task[before.task.index()];
       if (before.delay != kNoDelay) {
         delayed.push_back({0, node, static_cast<std::uint32_t>(before.delay) + 1});
-      } else if (std::find(plain.begin(), plain.end(), node) == plain.end()) {
+      } else if (std::ranges::find(plain, node) == plain.end()) {
         plain.push_back(node);
       }
     }

@@ -4,12 +4,6 @@
 //
 //   left(t) = left(last) - rate (t - last);   end = last + left / rate, to the nearest nanosecond
 //
-// symbol | meaning                                        | unit   | origin
-// -------|------------------------------------------------|--------|------------------------
-// rate   | max-min fair, the same from solve to solve     | byte/s | rate_solver.hpp
-// last   | when the rate changed last                     | ns     | computed
-// left   | what the flow had still to send at that time   | byte   | computed
-//
 // Time stops until advance_to(). Everything that happens at one nanosecond - ends, starts, changes
 // of links - is one solve, made when the next end is asked for. A flow's bytes are conserved:
 // rounding moves its end by at most half a nanosecond and never what it sent. Max-min fairness is
@@ -146,9 +140,9 @@ class FluidFlows {
  private:
   struct Progress {
     double bytes = 0.0;
-    double left = 0.0;
-    double rate = 0.0;
-    SimTime last;
+    double left = 0.0;  // what the flow had still to send at that time
+    double rate = 0.0;  // max-min fair, the same from solve to solve
+    SimTime last;       // when the rate changed last
     bool living = false;
   };
 

@@ -121,8 +121,7 @@ void report_peak(const CalibrationProfile& profile, kernels::Precision precision
 void replace_rates(GpuProfile& gpu, const CalibrationProfile& profile, Diagnostics& diagnostics) {
   for (const RatePrecision& pair : kRates) {
     const auto sustained = fastest(profile, pair.precision, false);
-    const auto found = std::find_if(gpu.gemm.begin(), gpu.gemm.end(),
-                                    [&pair](const GemmRate& r) { return r.dtype == pair.dtype; });
+    const auto found = std::ranges::find(gpu.gemm, pair.dtype, &GemmRate::dtype);
     if (!sustained || found == gpu.gemm.end()) {
       continue;
     }
@@ -180,10 +179,9 @@ void replace_forward(AttentionRate& rate, const CalibrationProfile& profile,
 
 // The type whose law stands for both 16-bit types.
 kernels::Precision wide_precision(const CalibrationProfile& profile) {
-  const bool has_bf16 =
-      std::any_of(profile.fits.begin(), profile.fits.end(), [](const CalibrationFit& fit) {
-        return fit.attention && fit.precision == kernels::Precision::bf16;
-      });
+  const bool has_bf16 = std::ranges::any_of(profile.fits, [](const CalibrationFit& fit) {
+    return fit.attention && fit.precision == kernels::Precision::bf16;
+  });
   return has_bf16 ? kernels::Precision::bf16 : kernels::Precision::fp16;
 }
 
@@ -291,7 +289,7 @@ KernelTables kernel_tables(const CalibrationProfile& profile) {
 std::optional<std::string> foreign_reason(const CalibrationProfile& profile, const GpuProfile& base,
                                           const ProfileSearch& search) {
   const std::string& device = profile.fingerprint.get("gpu.name");
-  if (std::find(base.names.begin(), base.names.end(), device) != base.names.end()) {
+  if (std::ranges::find(base.names, device) != base.names.end()) {
     return std::nullopt;
   }
   if (const auto own = profiles_of_device(gpu_names(search), device); !own.empty()) {

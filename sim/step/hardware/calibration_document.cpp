@@ -405,8 +405,8 @@ std::span<const std::string_view> derived_names() { return kDerived; }
 
 bool is_calibration(const Value& root) {
   return root.kind == Value::Kind::mapping &&
-         std::any_of(root.entries.begin(), root.entries.end(),
-                     [](const yaml::Entry& entry) { return entry.key == "schema"; });
+         std::ranges::any_of(root.entries,
+                             [](const yaml::Entry& entry) { return entry.key == "schema"; });
 }
 
 std::optional<CalibrationProfile> read_calibration_document(const Value& root,

@@ -77,8 +77,7 @@ std::optional<std::string> place_problem(const ClusterSpec& cluster, const Netwo
     }
     return std::nullopt;
   }
-  const auto tier = std::find_if(network.tiers.begin(), network.tiers.end(),
-                                 [&](const NetworkTier& each) { return each.name == fault.tier; });
+  const auto tier = std::ranges::find(network.tiers, fault.tier, &NetworkTier::name);
   if (tier == network.tiers.end()) {
     std::vector<std::string> names;
     for (const NetworkTier& each : network.tiers) {

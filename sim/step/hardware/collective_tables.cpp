@@ -58,11 +58,8 @@ std::int64_t CollectiveTable::domains() const {
 
 void finish_table(CollectiveTable& table) {
   ORRERY_CHECK(!table.points.empty(), "the table of {} has no points", table.rig);
-  std::sort(table.points.begin(), table.points.end(),
-            [](const CollectivePoint& a, const CollectivePoint& b) { return a.size < b.size; });
-  const auto fastest = std::min_element(
-      table.points.begin(), table.points.end(),
-      [](const CollectivePoint& a, const CollectivePoint& b) { return a.time < b.time; });
+  std::ranges::sort(table.points, {}, &CollectivePoint::size);
+  const auto fastest = std::ranges::min_element(table.points, {}, &CollectivePoint::time);
   table.alpha = fastest->time;
   const CollectivePoint& last = table.points.back();
   table.beta = in_seconds(last.time - table.alpha) / in_bytes(last.size);
@@ -76,9 +73,7 @@ Seconds table_time(const CollectiveTable& table, Bytes size) {
   if (size >= points.back().size) {
     return points.back().time;
   }
-  const auto above = std::upper_bound(
-      points.begin(), points.end(), size,
-      [](Bytes value, const CollectivePoint& point) { return value < point.size; });
+  const auto above = std::ranges::upper_bound(points, size, {}, &CollectivePoint::size);
   const auto at = static_cast<std::size_t>(above - points.begin()) - 1;
   const double width = interval(table, at).width;
   const double t = (std::log(in_bytes(size)) - log_size(points[at])) / width;

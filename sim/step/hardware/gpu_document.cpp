@@ -36,60 +36,76 @@ constexpr std::array<Choice<model::ScanKind>, 4> kScanKinds = {
 const yaml::Range<BytesPerSecond> kPositiveBandwidth = above(BytesPerSecond{});
 const yaml::Range<FlopPerSecond> kPositiveRate = above(FlopPerSecond{});
 
-std::optional<GemmRate> read_gemm_rate(MappingReader reader, Dtype dtype) {
-  auto peak = read_coefficient<kind::FlopRate>(reader, "peak", kPositiveRate);
-  auto sustained = read_coefficient<kind::FlopRate>(reader, "sustained", kPositiveRate);
-  auto half_depth = read_coefficient<kind::Number>(reader, "half_depth", at_least(0.0));
-  auto burst = read_optional<kind::FlopRate>(reader, "burst", kPositiveRate);
-  auto short_gain = read_optional<kind::Number>(reader, "short_gain", at_least(0.0));
-  auto short_work = read_optional<kind::Number>(reader, "short_work", above(0.0));
-  auto block_ratio = read_optional<kind::Number>(reader, "block_ratio", kShare);
-  auto mx_ratio = read_optional<kind::Number>(reader, "mx_ratio", kShare);
-  if (short_gain.has_value() != short_work.has_value()) {
-    reader.error(short_gain ? "short_work" : "short_gain", "is needed beside its partner",
+// What was read, or after a diagnostic anything: a document with an error makes no profile.
+template <typename Q>
+Coefficient<Q> read_or_nothing(std::optional<Coefficient<Q>> read) {
+  return read ? *std::move(read) : Coefficient<Q>(Q{}, {SourceKind::assumed, {}});
+}
+
+template <typename K>
+auto required(MappingReader& reader, std::string_view key,
+              const yaml::Range<typename K::Type>& range = {}) {
+  return read_or_nothing(read_coefficient<K>(reader, key, range));
+}
+
+// One entry for each of the names that the section states.
+template <typename Rate, typename E, std::size_t N, typename Read>
+std::vector<Rate> read_entries(MappingReader& section, const std::array<Choice<E>, N>& names,
+                               Read read) {
+  std::vector<Rate> rates;
+  for (const Choice<E>& name : names) {
+    if (auto entry = section.optional_mapping(name.name)) {
+      rates.push_back(read(*entry, name.value));
+    }
+  }
+  return rates;
+}
+
+template <typename Rate, typename E, std::size_t N, typename Read>
+std::vector<Rate> read_kernels(MappingReader& root, std::string_view key,
+                               const std::array<Choice<E>, N>& names, Read read) {
+  std::vector<Rate> rates;
+  if (auto section = root.optional_mapping(key)) {
+    rates = read_entries<Rate>(*section, names, read);
+    section->finish();
+  }
+  return rates;
+}
+
+GemmRate read_gemm_rate(MappingReader& reader, Dtype dtype) {
+  GemmRate rate{.dtype = dtype,
+                .peak = required<kind::FlopRate>(reader, "peak", kPositiveRate),
+                .sustained = required<kind::FlopRate>(reader, "sustained", kPositiveRate),
+                .half_depth = required<kind::Number>(reader, "half_depth", at_least(0.0)),
+                .burst = read_optional<kind::FlopRate>(reader, "burst", kPositiveRate),
+                .short_gain = read_optional<kind::Number>(reader, "short_gain", at_least(0.0)),
+                .short_work = read_optional<kind::Number>(reader, "short_work", above(0.0)),
+                .block_ratio = read_optional<kind::Number>(reader, "block_ratio", kShare),
+                .mx_ratio = read_optional<kind::Number>(reader, "mx_ratio", kShare)};
+  if (rate.short_gain.has_value() != rate.short_work.has_value()) {
+    reader.error(rate.short_gain ? "short_work" : "short_gain", "is needed beside its partner",
                  "short_gain and short_work go together");
   }
   reader.finish();
-  if (!peak || !sustained || !half_depth) {
-    return std::nullopt;
-  }
-  for (const auto& [key, rate] : {std::pair{"sustained", sustained->value()},
-                                  std::pair{"burst", burst ? burst->value() : FlopPerSecond{}}}) {
-    if (rate > peak->value()) {
+  const FlopPerSecond peak = rate.peak.value();
+  for (const auto& [key, value] :
+       {std::pair{"sustained", rate.sustained.value()},
+        std::pair{"burst", rate.burst ? rate.burst->value() : FlopPerSecond{}}}) {
+    if (peak > FlopPerSecond{} && value > peak) {
       reader.error(key, "is above the peak of the data type",
-                   "at most " + kind::FlopRate::format(peak->value()));
+                   "at most " + kind::FlopRate::format(peak));
     }
   }
-  return GemmRate{.dtype = dtype,
-                  .peak = std::move(*peak),
-                  .sustained = std::move(*sustained),
-                  .half_depth = std::move(*half_depth),
-                  .burst = std::move(burst),
-                  .short_gain = std::move(short_gain),
-                  .short_work = std::move(short_work),
-                  .block_ratio = std::move(block_ratio),
-                  .mx_ratio = std::move(mx_ratio)};
+  return rate;
 }
 
 std::vector<GemmRate> read_gemm(MappingReader& root) {
-  std::vector<GemmRate> rates;
-  std::optional<MappingReader> section = root.require_mapping("gemm");
+  auto section = root.require_mapping("gemm");
   if (!section) {
-    return rates;
+    return {};
   }
-  bool any = false;
-  for (const Choice<Dtype>& dtype : kDtypes) {
-    std::optional<MappingReader> entry = section->optional_mapping(dtype.name);
-    if (!entry) {
-      continue;
-    }
-    any = true;
-    std::optional<GemmRate> rate = read_gemm_rate(std::move(*entry), dtype.value);
-    if (rate) {
-      rates.push_back(std::move(*rate));
-    }
-  }
-  if (!any) {
+  std::vector<GemmRate> rates = read_entries<GemmRate>(*section, kDtypes, read_gemm_rate);
+  if (rates.empty()) {
     root.error("gemm", "has no data type", "at least one of fp32, tf32, bf16, fp16, fp8, fp4");
   }
   section->finish();
@@ -107,152 +123,79 @@ FlopPerSecond fastest_16_bit(const std::vector<GemmRate>& gemm) {
 }
 
 // One kernel; `generation` is set for those that a stack finds by name.
-std::optional<AttentionRate> read_attention_rate(
-    MappingReader section, const std::vector<GemmRate>& gemm,
-    std::optional<AttentionGeneration> generation = std::nullopt) {
+AttentionRate read_attention_rate(MappingReader& section, const std::vector<GemmRate>& gemm,
+                                  std::optional<AttentionGeneration> generation = std::nullopt) {
   if (!generation) {
     generation = section.optional_choice("generation", kAttentionGenerations);
   }
-  auto forward = read_coefficient<kind::FlopRate>(section, "forward", kPositiveRate);
-  auto backward = read_coefficient<kind::FlopRate>(section, "backward", kPositiveRate);
-  auto half_length = read_coefficient<kind::Number>(section, "half_length", at_least(0.0));
-  auto full_ratio = read_optional<kind::Number>(section, "full_ratio", at_least(0.0));
-  auto backward_ratio = read_optional<kind::Number>(section, "backward_ratio", at_least(0.0));
-  auto head_64 = read_optional<kind::Number>(section, "head_64", above(0.0));
-  auto head_256 = read_optional<kind::Number>(section, "head_256", above(0.0));
-  auto head_256_fp8 = read_optional<kind::Number>(section, "head_256_fp8", above(0.0));
-  auto forward_fp8 = read_optional<kind::FlopRate>(section, "forward_fp8", kPositiveRate);
-  auto backward_fp8 = read_optional<kind::FlopRate>(section, "backward_fp8", kPositiveRate);
-  auto backward_ratio_fp8 =
-      read_optional<kind::Number>(section, "backward_ratio_fp8", at_least(0.0));
-  auto causal_backward_fp8 = read_optional<kind::Number>(section, "causal_backward_fp8", kShare);
+  auto forward = required<kind::FlopRate>(section, "forward", kPositiveRate);
+  auto backward = required<kind::FlopRate>(section, "backward", kPositiveRate);
+  auto half_length = required<kind::Number>(section, "half_length", at_least(0.0));
+  const auto ratio = [&section](std::string_view key, const yaml::Range<double>& range) {
+    return read_optional<kind::Number>(section, key, range);
+  };
+  const auto rate = [&section](std::string_view key) {
+    return read_optional<kind::FlopRate>(section, key, kPositiveRate);
+  };
+  AttentionRate read{.forward = std::move(forward),
+                     .backward = std::move(backward),
+                     .half_length = std::move(half_length),
+                     .generation = generation,
+                     .full_ratio = ratio("full_ratio", at_least(0.0)),
+                     .backward_ratio = ratio("backward_ratio", at_least(0.0)),
+                     .head_64 = ratio("head_64", above(0.0)),
+                     .head_256 = ratio("head_256", above(0.0)),
+                     .head_256_fp8 = ratio("head_256_fp8", above(0.0)),
+                     .forward_fp8 = rate("forward_fp8"),
+                     .backward_fp8 = rate("backward_fp8"),
+                     .backward_ratio_fp8 = ratio("backward_ratio_fp8", at_least(0.0)),
+                     .causal_backward_fp8 = ratio("causal_backward_fp8", kShare)};
   section.finish();
-  if (!forward || !backward || !half_length) {
-    return std::nullopt;
-  }
   const FlopPerSecond limit = fastest_16_bit(gemm);
-  for (const auto& [key, rate] :
-       {std::pair{"forward", forward->value()}, std::pair{"backward", backward->value()}}) {
-    if (limit > FlopPerSecond{} && rate > limit) {
+  for (const auto& [key, value] :
+       {std::pair{"forward", read.forward.value()}, std::pair{"backward", read.backward.value()}}) {
+    if (limit > FlopPerSecond{} && value > limit) {
       section.error(key, "is above the 16-bit peak", "at most " + kind::FlopRate::format(limit));
     }
   }
-  return AttentionRate{.forward = std::move(*forward),
-                       .backward = std::move(*backward),
-                       .half_length = std::move(*half_length),
-                       .generation = generation,
-                       .full_ratio = std::move(full_ratio),
-                       .backward_ratio = std::move(backward_ratio),
-                       .head_64 = std::move(head_64),
-                       .head_256 = std::move(head_256),
-                       .head_256_fp8 = std::move(head_256_fp8),
-                       .forward_fp8 = std::move(forward_fp8),
-                       .backward_fp8 = std::move(backward_fp8),
-                       .backward_ratio_fp8 = std::move(backward_ratio_fp8),
-                       .causal_backward_fp8 = std::move(causal_backward_fp8)};
+  return read;
 }
 
-std::optional<AttentionRate> read_attention(MappingReader& root,
-                                            const std::vector<GemmRate>& gemm) {
-  std::optional<MappingReader> section = root.require_mapping("attention");
-  return section ? read_attention_rate(std::move(*section), gemm) : std::nullopt;
+NormRate read_norm_rate(MappingReader& entry, NormImplementation implementation) {
+  NormRate rate{.implementation = implementation,
+                .forward = required<kind::Number>(entry, "forward", kShare),
+                .backward = required<kind::Number>(entry, "backward", kShare),
+                .forward_latency = required<kind::Time>(entry, "forward_latency"),
+                .backward_latency = required<kind::Time>(entry, "backward_latency")};
+  entry.finish();
+  return rate;
 }
 
-std::vector<AttentionRate> read_attention_kernels(MappingReader& root,
-                                                  const std::vector<GemmRate>& gemm) {
-  std::vector<AttentionRate> kernels;
-  std::optional<MappingReader> section = root.optional_mapping("attention_kernels");
-  if (!section) {
-    return kernels;
-  }
-  for (const Choice<AttentionGeneration>& generation : kAttentionGenerations) {
-    std::optional<MappingReader> entry = section->optional_mapping(generation.name);
-    if (!entry) {
-      continue;
-    }
-    auto rate = read_attention_rate(std::move(*entry), gemm, generation.value);
-    if (rate) {
-      kernels.push_back(std::move(*rate));
-    }
-  }
-  section->finish();
-  return kernels;
-}
-
-std::vector<NormRate> read_norm_kernels(MappingReader& root) {
-  std::vector<NormRate> kernels;
-  std::optional<MappingReader> section = root.optional_mapping("norm_kernels");
-  if (!section) {
-    return kernels;
-  }
-  for (const Choice<NormImplementation>& implementation : kNormImplementations) {
-    std::optional<MappingReader> entry = section->optional_mapping(implementation.name);
-    if (!entry) {
-      continue;
-    }
-    auto forward = read_coefficient<kind::Number>(*entry, "forward", kShare);
-    auto backward = read_coefficient<kind::Number>(*entry, "backward", kShare);
-    auto forward_latency = read_coefficient<kind::Time>(*entry, "forward_latency");
-    auto backward_latency = read_coefficient<kind::Time>(*entry, "backward_latency");
-    entry->finish();
-    if (forward && backward && forward_latency && backward_latency) {
-      kernels.push_back({.implementation = implementation.value,
-                         .forward = std::move(*forward),
-                         .backward = std::move(*backward),
-                         .forward_latency = std::move(*forward_latency),
-                         .backward_latency = std::move(*backward_latency)});
-    }
-  }
-  section->finish();
-  return kernels;
-}
-
-std::vector<ScanRate> read_scan_kernels(MappingReader& root) {
-  std::vector<ScanRate> kernels;
-  std::optional<MappingReader> section = root.optional_mapping("scan_kernels");
-  if (!section) {
-    return kernels;
-  }
-  for (const Choice<model::ScanKind>& scan : kScanKinds) {
-    std::optional<MappingReader> entry = section->optional_mapping(scan.name);
-    if (!entry) {
-      continue;
-    }
-    auto forward = read_coefficient<kind::Bandwidth>(*entry, "forward", kPositiveBandwidth);
-    auto backward = read_coefficient<kind::Bandwidth>(*entry, "backward", kPositiveBandwidth);
-    auto forward_chunk = read_coefficient<kind::Time>(*entry, "forward_chunk");
-    auto backward_chunk = read_coefficient<kind::Time>(*entry, "backward_chunk");
-    entry->finish();
-    if (forward && backward && forward_chunk && backward_chunk) {
-      kernels.push_back({.kind = scan.value,
-                         .forward = std::move(*forward),
-                         .backward = std::move(*backward),
-                         .forward_chunk = std::move(*forward_chunk),
-                         .backward_chunk = std::move(*backward_chunk)});
-    }
-  }
-  section->finish();
-  return kernels;
+ScanRate read_scan_rate(MappingReader& entry, model::ScanKind scan) {
+  ScanRate rate{.kind = scan,
+                .forward = required<kind::Bandwidth>(entry, "forward", kPositiveBandwidth),
+                .backward = required<kind::Bandwidth>(entry, "backward", kPositiveBandwidth),
+                .forward_chunk = required<kind::Time>(entry, "forward_chunk"),
+                .backward_chunk = required<kind::Time>(entry, "backward_chunk")};
+  entry.finish();
+  return rate;
 }
 
 // Wires of its own between every pair of GPUs, as one link that is shared out over the peers.
-std::optional<NvlinkProfile> read_mesh(MappingReader section) {
-  auto link = read_coefficient<kind::Bandwidth>(section, "link_bandwidth", kPositiveBandwidth);
-  auto ring = read_coefficient<kind::Bandwidth>(section, "ring_bandwidth", kPositiveBandwidth);
-  const auto peers = section.require<kind::Count>("peers", at_least<std::int64_t>(1));
+NvlinkProfile read_mesh(MappingReader& section) {
+  const auto link = required<kind::Bandwidth>(section, "link_bandwidth", kPositiveBandwidth);
+  auto ring = required<kind::Bandwidth>(section, "ring_bandwidth", kPositiveBandwidth);
+  const auto peers = section.require<kind::Count>("peers", at_least<std::int64_t>(1)).value_or(0);
   section.finish();
-  if (!link || !ring || !peers) {
-    return std::nullopt;
-  }
-  const BytesPerSecond all = link->value() * static_cast<double>(*peers);
-  if (ring->value() > all) {
+  const BytesPerSecond all = link.value() * static_cast<double>(peers);
+  if (all > BytesPerSecond{} && ring.value() > all) {
     section.error("ring_bandwidth", "is above the links",
                   "at most " + kind::Bandwidth::format(all));
   }
-  return NvlinkProfile{.bandwidth = {all, link->source(), link->residual(), std::nullopt},
-                       .nccl_ring_bandwidth = std::move(*ring),
-                       .nvls = false,
-                       .peers = *peers};
+  return {.bandwidth = {all, link.source(), link.residual(), std::nullopt},
+          .nccl_ring_bandwidth = std::move(ring),
+          .nvls = false,
+          .peers = peers};
 }
 
 // Absent section: the GPU has no NVLink.
@@ -263,28 +206,26 @@ std::optional<NvlinkProfile> read_nvlink(MappingReader& root, std::optional<GpuA
     root.error("nvlink", "is a link of NVIDIA's alone", "mesh, where each pair has its own wires");
   }
   if (mesh) {
-    return read_mesh(std::move(*mesh));
+    return read_mesh(*mesh);
   }
   if (!section) {
     return std::nullopt;
   }
-  auto bandwidth = read_coefficient<kind::Bandwidth>(*section, "bandwidth", kPositiveBandwidth);
-  auto ring =
-      read_coefficient<kind::Bandwidth>(*section, "nccl_ring_bandwidth", kPositiveBandwidth);
-  const std::optional<bool> nvls = section->require<kind::Boolean>("nvls");
+  NvlinkProfile links{
+      .bandwidth = required<kind::Bandwidth>(*section, "bandwidth", kPositiveBandwidth),
+      .nccl_ring_bandwidth =
+          required<kind::Bandwidth>(*section, "nccl_ring_bandwidth", kPositiveBandwidth),
+      .nvls = section->require<kind::Boolean>("nvls").value_or(false)};
   section->finish();
-  if (!bandwidth || !ring || !nvls) {
-    return std::nullopt;
-  }
-  if (ring->value() > bandwidth->value()) {
+  const BytesPerSecond rate = links.bandwidth.value();
+  if (rate > BytesPerSecond{} && links.nccl_ring_bandwidth.value() > rate) {
     section->error("nccl_ring_bandwidth", "is above the link rate",
-                   "at most " + kind::Bandwidth::format(bandwidth->value()));
+                   "at most " + kind::Bandwidth::format(rate));
   }
-  if (*nvls && arch && *arch < GpuArch::hopper) {
+  if (links.nvls && arch && *arch < GpuArch::hopper) {
     section->error("nvls", "needs switches that reduce, which came with hopper", "false");
   }
-  return NvlinkProfile{
-      .bandwidth = std::move(*bandwidth), .nccl_ring_bandwidth = std::move(*ring), .nvls = *nvls};
+  return links;
 }
 
 template <typename Q>
@@ -314,77 +255,60 @@ std::shared_ptr<const GpuCoefficients> read_own_coefficients(MappingReader& root
   return std::make_shared<const GpuCoefficients>(own);
 }
 
-// The scalar coefficients of the top level.
-struct TopLevel {
-  std::optional<Coefficient<Bytes>> memory;
-  std::optional<Coefficient<BytesPerSecond>> hbm_bandwidth;
-  std::optional<Coefficient<double>> memory_efficiency;
-  std::optional<Coefficient<Seconds>> launch_latency;
-  std::optional<Coefficient<BytesPerSecond>> host_bandwidth;
-  std::optional<Coefficient<BytesPerSecond>> pcie_bandwidth;
-  std::optional<Coefficient<double>> power_watts;
-
-  [[nodiscard]] bool complete() const {
-    return memory && hbm_bandwidth && memory_efficiency && launch_latency && host_bandwidth &&
-           pcie_bandwidth && power_watts;
-  }
-};
-
-TopLevel read_top_level(MappingReader& root) {
-  TopLevel top;
-  top.memory = read_coefficient<kind::Size>(root, "memory", above(Bytes{}));
-  top.hbm_bandwidth = read_coefficient<kind::Bandwidth>(root, "hbm_bandwidth", kPositiveBandwidth);
-  top.memory_efficiency = read_coefficient<kind::Number>(root, "memory_efficiency", kShare);
-  top.launch_latency = read_coefficient<kind::Time>(root, "launch_latency");
-  top.host_bandwidth =
-      read_coefficient<kind::Bandwidth>(root, "host_bandwidth", kPositiveBandwidth);
-  top.pcie_bandwidth =
-      read_coefficient<kind::Bandwidth>(root, "pcie_bandwidth", kPositiveBandwidth);
-  top.power_watts = read_coefficient<kind::Number>(root, "power_watts", above(0.0));
-  return top;
-}
-
 std::optional<GpuProfile> read_gpu_keys(MappingReader& reader) {
-  std::optional<std::string> name = reader.require_text("name", "`h100-sxm-80gb`");
-  std::optional<std::string> full_name =
-      reader.require_text("full_name", "`NVIDIA H100 SXM5 80 GB`");
-  auto names = reader.optional_text_list("names");
+  const auto text = [](std::optional<std::string> read) {
+    return std::move(read).value_or(std::string());
+  };
+  auto name = text(reader.require_text("name", "`h100-sxm-80gb`"));
+  auto full_name = text(reader.require_text("full_name", "`NVIDIA H100 SXM5 80 GB`"));
+  auto names = reader.optional_text_list("names").value_or(std::vector<std::string>());
   const std::optional<GpuArch> arch = reader.require_choice("arch", architecture_choices());
-  auto sold_as = reader.optional_text("sold_as");
+  auto sold_as = text(reader.optional_text("sold_as"));
   const auto sm_count = reader.require<kind::Count>("sm_count", at_least<std::int64_t>(1));
-  TopLevel top = read_top_level(reader);
+  auto memory = required<kind::Size>(reader, "memory", above(Bytes{}));
+  auto hbm = required<kind::Bandwidth>(reader, "hbm_bandwidth", kPositiveBandwidth);
+  auto memory_efficiency = required<kind::Number>(reader, "memory_efficiency", kShare);
+  auto launch_latency = required<kind::Time>(reader, "launch_latency");
+  auto host_bandwidth = required<kind::Bandwidth>(reader, "host_bandwidth", kPositiveBandwidth);
+  auto pcie_bandwidth = required<kind::Bandwidth>(reader, "pcie_bandwidth", kPositiveBandwidth);
+  auto power_watts = required<kind::Number>(reader, "power_watts", above(0.0));
   auto host = read_optional<kind::Number>(reader, "host_factor", above(0.0));
   std::vector<GemmRate> gemm = read_gemm(reader);
-  std::optional<AttentionRate> attention = read_attention(reader, gemm);
-  std::vector<AttentionRate> kernels = read_attention_kernels(reader, gemm);
-  std::vector<NormRate> norms = read_norm_kernels(reader);
-  std::vector<ScanRate> scans = read_scan_kernels(reader);
+  const auto read_attention = [&gemm](MappingReader& section, AttentionGeneration generation) {
+    return read_attention_rate(section, gemm, generation);
+  };
+  auto best = reader.require_mapping("attention");
+  auto attention = best ? std::optional(read_attention_rate(*best, gemm)) : std::nullopt;
+  auto kernels = read_kernels<AttentionRate>(reader, "attention_kernels", kAttentionGenerations,
+                                             read_attention);
+  auto norms = read_kernels<NormRate>(reader, "norm_kernels", kNormImplementations, read_norm_rate);
+  auto scans = read_kernels<ScanRate>(reader, "scan_kernels", kScanKinds, read_scan_rate);
   std::optional<NvlinkProfile> nvlink = read_nvlink(reader, arch);
   auto own = read_own_coefficients(reader, arch.value_or(GpuArch::hopper));
   reader.finish();
-  if (!name || !full_name || !arch || !sm_count || !top.complete() || !attention) {
+  if (!attention) {
     return std::nullopt;
   }
-  return GpuProfile{.name = std::move(*name),
-                    .full_name = std::move(*full_name),
+  return GpuProfile{.name = std::move(name),
+                    .full_name = std::move(full_name),
                     .file = {},
-                    .names = std::move(names).value_or(std::vector<std::string>()),
-                    .arch = *arch,
-                    .sold_as = std::move(sold_as).value_or(std::string()),
-                    .sm_count = *sm_count,
-                    .memory = std::move(*top.memory),
-                    .hbm_bandwidth = std::move(*top.hbm_bandwidth),
-                    .memory_efficiency = std::move(*top.memory_efficiency),
-                    .launch_latency = std::move(*top.launch_latency),
+                    .names = std::move(names),
+                    .arch = arch.value_or(GpuArch::hopper),
+                    .sold_as = std::move(sold_as),
+                    .sm_count = sm_count.value_or(0),
+                    .memory = std::move(memory),
+                    .hbm_bandwidth = std::move(hbm),
+                    .memory_efficiency = std::move(memory_efficiency),
+                    .launch_latency = std::move(launch_latency),
                     .gemm = std::move(gemm),
-                    .attention = std::move(*attention),
+                    .attention = *std::move(attention),
                     .attention_kernels = std::move(kernels),
                     .norm_kernels = std::move(norms),
                     .scan_kernels = std::move(scans),
                     .nvlink = std::move(nvlink),
-                    .host_bandwidth = std::move(*top.host_bandwidth),
-                    .pcie_bandwidth = std::move(*top.pcie_bandwidth),
-                    .power_watts = std::move(*top.power_watts),
+                    .host_bandwidth = std::move(host_bandwidth),
+                    .pcie_bandwidth = std::move(pcie_bandwidth),
+                    .power_watts = std::move(power_watts),
                     .host_factor = std::move(host),
                     .own_coefficients = std::move(own)};
 }

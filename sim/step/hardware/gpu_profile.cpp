@@ -11,8 +11,7 @@ const GpuCoefficients& GpuProfile::coefficients() const {
 }
 
 const GemmRate* GpuProfile::find_gemm(model::Dtype dtype) const {
-  const auto found = std::find_if(gemm.begin(), gemm.end(),
-                                  [dtype](const GemmRate& rate) { return rate.dtype == dtype; });
+  const auto found = std::ranges::find(gemm, dtype, &GemmRate::dtype);
   return found == gemm.end() ? nullptr : &*found;
 }
 
@@ -20,22 +19,17 @@ const AttentionRate* GpuProfile::find_attention(AttentionGeneration generation) 
   if (attention.generation == generation) {
     return &attention;
   }
-  const auto found = std::find_if(
-      attention_kernels.begin(), attention_kernels.end(),
-      [generation](const AttentionRate& rate) { return rate.generation == generation; });
+  const auto found = std::ranges::find(attention_kernels, generation, &AttentionRate::generation);
   return found == attention_kernels.end() ? nullptr : &*found;
 }
 
 const ScanRate* GpuProfile::find_scan(model::ScanKind kind) const {
-  const auto found = std::find_if(scan_kernels.begin(), scan_kernels.end(),
-                                  [kind](const ScanRate& rate) { return rate.kind == kind; });
+  const auto found = std::ranges::find(scan_kernels, kind, &ScanRate::kind);
   return found == scan_kernels.end() ? nullptr : &*found;
 }
 
 const NormRate* GpuProfile::find_norm(NormImplementation implementation) const {
-  const auto found = std::find_if(
-      norm_kernels.begin(), norm_kernels.end(),
-      [implementation](const NormRate& rate) { return rate.implementation == implementation; });
+  const auto found = std::ranges::find(norm_kernels, implementation, &NormRate::implementation);
   return found == norm_kernels.end() ? nullptr : &*found;
 }
 
@@ -47,8 +41,7 @@ double NvlinkProfile::share_of(std::int64_t ranks) const {
 }
 
 std::string_view to_string(GpuArch arch) {
-  const auto* found = std::find_if(kGpuArchNames.begin(), kGpuArchNames.end(),
-                                   [arch](const GpuArchName& entry) { return entry.arch == arch; });
+  const auto* found = std::ranges::find(kGpuArchNames, arch, &GpuArchName::arch);
   return found == kGpuArchNames.end() ? std::string_view() : found->name;
 }
 
@@ -246,9 +239,8 @@ constexpr GpuCoefficient kGpuRows[] = {
      .meaning = "how the fill of a tree over switches grows with the ranks of a domain"}};
 
 double value_of(const GpuCoefficient& row, GpuArch arch) {
-  const auto own =
-      std::find_if(row.of_arch.begin(), row.of_arch.end(),
-                   [arch](const OfArch& entry) { return entry.value > 0.0 && entry.arch == arch; });
+  const auto own = std::ranges::find_if(
+      row.of_arch, [arch](const OfArch& entry) { return entry.value > 0.0 && entry.arch == arch; });
   return own == row.of_arch.end() ? row.value : own->value;
 }
 

@@ -54,9 +54,8 @@ void ProfileCache::keep(const Key& key, Entry entry) {
   const std::lock_guard lock(mutex_);
   slots_[key] = {std::move(kept), ++calls_};
   if (slots_.size() > most_) {
-    slots_.erase(std::min_element(slots_.begin(), slots_.end(), [](const auto& a, const auto& b) {
-      return a.second.asked < b.second.asked;
-    }));
+    slots_.erase(std::ranges::min_element(
+        slots_, [](const auto& a, const auto& b) { return a.second.asked < b.second.asked; }));
   }
 }
 

@@ -122,8 +122,8 @@ struct SoftwareFile {
 };
 
 SourceLocation name_where(const yaml::Value& root) {
-  const auto name = std::find_if(root.entries.begin(), root.entries.end(),
-                                 [](const auto& entry) { return entry.key == "name"; });
+  const auto name =
+      std::ranges::find_if(root.entries, [](const auto& entry) { return entry.key == "name"; });
   return name == root.entries.end() ? root.where : name->value.where;
 }
 
@@ -246,7 +246,7 @@ std::vector<fs::path> shipped_tables(const ProfileSearch& search) {
       break;
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -383,14 +383,13 @@ bool load_collective_tables(NetworkSpec& network, const ProfileSearch& search,
   if (calibrated != nullptr) {
     parts.push_back(calibrated);
   }
-  const auto measured =
-      std::find_if(parts.begin(), parts.end(),
-                   [](const SharedCollectiveTables& part) { return !part->tables.empty(); });
+  const auto measured = std::ranges::find_if(
+      parts, [](const SharedCollectiveTables& part) { return !part->tables.empty(); });
   if (measured != parts.end()) {
     network.rig = (*measured)->tables.front().rig;
   }
   const std::vector<fs::path> shipped = shipped_tables(search);
-  if (!std::all_of(shipped.begin(), shipped.end(), add)) {
+  if (!std::ranges::all_of(shipped, add)) {
     return false;
   }
   network.tables = search.cache->join(std::move(parts));

@@ -31,14 +31,14 @@ bool holds_profiles(const fs::path& directory) {
   const auto is_there = [&](std::string_view folder) {
     return directory_exists(directory / folder);
   };
-  return std::any_of(kProfileFolders.begin(), kProfileFolders.end(), is_there) ||
-         std::any_of(kPresetFolders.begin(), kPresetFolders.end(), is_there);
+  return std::ranges::any_of(kProfileFolders, is_there) ||
+         std::ranges::any_of(kPresetFolders, is_there);
 }
 
 void add_directory(ProfileSearch& search, const fs::path& directory) {
   const fs::path normal = directory.lexically_normal();
   const auto& known = search.directories;
-  if (holds_profiles(normal) && std::find(known.begin(), known.end(), normal) == known.end()) {
+  if (holds_profiles(normal) && std::ranges::find(known, normal) == known.end()) {
     search.directories.push_back(normal);
   }
 }
@@ -124,7 +124,7 @@ bool is_profile_in(const std::vector<fs::path>& directories, const fs::path& fil
   if (error || real.extension() != kExtension) {
     return false;
   }
-  return std::any_of(directories.begin(), directories.end(), [&](const fs::path& directory) {
+  return std::ranges::any_of(directories, [&](const fs::path& directory) {
     return fs::equivalent(directory, real.parent_path().parent_path(), error);
   });
 }

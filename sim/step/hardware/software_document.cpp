@@ -103,7 +103,7 @@ std::optional<GraphScopes> read_graphs(MappingReader& root) {
   }
   GraphScopes scopes;
   for (const std::string& name : *names) {
-    const auto found = std::find(kGraphScopeNames.begin(), kGraphScopeNames.end(), name);
+    const auto found = std::ranges::find(kGraphScopeNames, name);
     if (found == kGraphScopeNames.end()) {
       root.diagnostics().error(root.where("cuda_graphs"), root.path_of("cuda_graphs"),
                                fmt::format("`{}` is no part that can be a graph", name),
@@ -181,7 +181,7 @@ std::optional<StackOffers> read_offers(MappingReader& root) {
   const auto words = [&reader](std::string_view key, auto known, std::vector<std::string>& place) {
     place = reader->optional_text_list(key).value_or(place);
     for (const std::string& word : place) {
-      if (std::find(known.begin(), known.end(), word) == known.end()) {
+      if (std::ranges::find(known, word) == known.end()) {
         reader->error(key, fmt::format("{} is not known", yaml::display(word)),
                       fmt::format("{}", fmt::join(known, ", ")));
       }

@@ -361,7 +361,7 @@ constexpr StackKnob kKnobs[] = {{"rate of matrix products", kByKernels},
 double StackKnob::residual(const SoftwareProfile& software) const {
   const auto rows = stack_coefficients();
   const auto first =
-      std::find_if(rows.begin(), rows.end(), [this](const auto& row) { return row.knob == name; });
+      std::ranges::find_if(rows, [this](const auto& row) { return row.knob == name; });
   return first == rows.end() ? 0.0 : first->residual(software);
 }
 

@@ -99,7 +99,7 @@ std::optional<std::string> problem_of_axes(const KernelCase& kernel) {
 
 template <typename T>
 bool contains(const std::vector<T>& allowed, T value) {
-  return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+  return std::ranges::find(allowed, value) != allowed.end();
 }
 
 template <typename T>
@@ -206,7 +206,7 @@ Bytes element_bytes(Precision precision) {
 
 std::int64_t extent(const KernelCase& kernel, std::string_view axis) {
   const auto& axes = row_of(kernel.operation).axes;
-  const auto found = std::find(axes.begin(), axes.end(), axis);
+  const auto found = std::ranges::find(axes, axis);
   ORRERY_CHECK(found != axes.end(), "{} has no axis {}", to_string(kernel.operation), axis);
   return kernel.extents[static_cast<std::size_t>(found - axes.begin())];
 }
@@ -278,8 +278,8 @@ std::string with_nearest(std::string sentence, std::string_view word,
 
 template <typename T, std::size_t N>
 std::optional<T> named(const std::array<T, N>& values, std::string_view word) {
-  const auto found = std::find_if(values.begin(), values.end(),
-                                  [word](T value) { return to_string(value) == word; });
+  const auto found =
+      std::ranges::find_if(values, [word](T value) { return to_string(value) == word; });
   return found == values.end() ? std::nullopt : std::optional<T>(*found);
 }
 
@@ -343,7 +343,7 @@ class CaseReader {
   void take_axis(std::string_view word) {
     const std::string_view name = word.substr(0, word.find('='));
     const std::string_view digits = word.substr(name.size() + 1);
-    const auto found = std::find(row_.axes.begin(), row_.axes.end(), name);
+    const auto found = std::ranges::find(row_.axes, name);
     if (found == row_.axes.end()) {
       problem_ =
           with_nearest(fmt::format("{} has no axis {}", row_.name, quoted(name)), name, row_.axes);

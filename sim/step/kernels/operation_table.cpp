@@ -395,8 +395,7 @@ std::vector<OperationRow> make_table() {
   add_casts(rows);
   add_optimizer(rows);
   add_transfers(rows);
-  std::sort(rows.begin(), rows.end(),
-            [](const OperationRow& a, const OperationRow& b) { return a.operation < b.operation; });
+  std::ranges::sort(rows, {}, &OperationRow::operation);
   return rows;
 }
 

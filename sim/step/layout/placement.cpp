@@ -259,7 +259,7 @@ std::vector<RankId> RankMap::group(GroupKind kind, RankId member) const {
     const std::int64_t value = rank_at(run.first + i * run.stride, at.pipeline);
     ranks.push_back({static_cast<std::int32_t>(value)});
   }
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   return ranks;
 }
 

@@ -19,8 +19,8 @@ std::vector<std::size_t> middle_first(std::size_t stages) {
   const auto distance = [stages](std::size_t g) {
     return std::abs(2 * static_cast<std::int64_t>(g) + 1 - static_cast<std::int64_t>(stages));
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
   return order;
 }
 
@@ -132,11 +132,11 @@ std::string list_divisors_near(std::int64_t value, std::int64_t wanted) {
       found.push_back(d);
     }
   }
-  std::sort(found.begin(), found.end(), [wanted](std::int64_t a, std::int64_t b) {
+  std::ranges::sort(found, [wanted](std::int64_t a, std::int64_t b) {
     return std::pair(std::abs(a - wanted), a) < std::pair(std::abs(b - wanted), b);
   });
   found.resize(std::min(found.size(), kShown));
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return fmt::format("nearest valid: {}", fmt::join(found, ", "));
 }
 
@@ -312,7 +312,7 @@ std::int64_t shard_group_size(const LayoutSpec& spec, std::int64_t group, Proble
 
 void check_order(const LayoutSpec& spec, Problems& problems) {
   std::vector<Axis> sorted = spec.order;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const std::vector<Axis> all = {Axis::tensor, Axis::context, Axis::pipeline, Axis::data};
   if (sorted != all) {
     problems.add("layout.order", "every axis must appear exactly once",

@@ -18,8 +18,7 @@ double held_parameters(const model::ShardShare& stage, const Layout& layout, boo
 
 bool stage_holds_embedding(const Layout& layout, std::int64_t device) {
   const auto& chunks = layout.stages[static_cast<std::size_t>(device)];
-  return std::any_of(chunks.begin(), chunks.end(),
-                     [](const ChunkLayers& c) { return c.has_embedding; });
+  return std::ranges::any_of(chunks, &ChunkLayers::has_embedding);
 }
 
 }  // namespace

@@ -147,8 +147,8 @@ const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
   if (!context.model.lora || trains(context, gemm.part)) {
     return nullptr;
   }
-  const auto* found = std::find_if(kLinears.begin(), kLinears.end(),
-                                   [&](const auto& one) { return one.part == gemm.part; });
+  const auto* found =
+      std::ranges::find_if(kLinears, [&](const auto& one) { return one.part == gemm.part; });
   const bool has = found != kLinears.end() && context.model.lora->targets.*(found->target);
   return has ? found : nullptr;
 }

@@ -8,9 +8,8 @@
 namespace orrery::model {
 
 bool ModelSpec::has_single_blocks() const {
-  return std::any_of(layer_types.begin(), layer_types.end(), [](LayerType type) {
-    return type == LayerType::mlp || type == LayerType::moe;
-  });
+  return std::ranges::any_of(
+      layer_types, [](LayerType type) { return type == LayerType::mlp || type == LayerType::moe; });
 }
 
 LayerKind ModelSpec::kind_of(std::int64_t layer) const {

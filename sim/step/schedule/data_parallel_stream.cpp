@@ -17,8 +17,8 @@ std::vector<int> chunks_by_place(const std::vector<std::size_t>& places) {
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     chunks[c] = static_cast<int>(c);
   }
-  std::sort(chunks.begin(), chunks.end(),
-            [&places](int a, int b) { return places[index(a)] < places[index(b)]; });
+  std::ranges::sort(chunks,
+                    [&places](int a, int b) { return places[index(a)] < places[index(b)]; });
   return chunks;
 }
 

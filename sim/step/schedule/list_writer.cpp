@@ -13,16 +13,15 @@ void ListWriter::backward_weight() {
 }
 
 void ListWriter::backward_weight(int chunk) {
-  const auto oldest = std::find_if(owed_.begin(), owed_.end(),
-                                   [chunk](const PipelineOp& op) { return op.chunk == chunk; });
+  const auto oldest = std::ranges::find(owed_, chunk, &PipelineOp::chunk);
   ORRERY_CHECK(oldest != owed_.end(), "chunk {} owes no weight gradient", chunk);
   list_.push_back(*oldest);
   owed_.erase(oldest);
 }
 
 std::size_t ListWriter::owed(int chunk) const {
-  return static_cast<std::size_t>(std::count_if(
-      owed_.begin(), owed_.end(), [chunk](const PipelineOp& op) { return op.chunk == chunk; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(owed_, [chunk](const PipelineOp& op) { return op.chunk == chunk; }));
 }
 
 std::vector<PipelineOp> alternate(int passes, int warm_up, bool overlapped,

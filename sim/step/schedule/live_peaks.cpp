@@ -64,9 +64,9 @@ std::vector<LiveMoment> moments_of(const std::vector<PipelineOp>& list, std::siz
 }
 
 bool covers(const std::vector<LiveMoment>& above, const std::vector<LiveMoment>& below) {
-  return std::all_of(below.begin(), below.end(), [&above](const LiveMoment& moment) {
-    return std::any_of(above.begin(), above.end(),
-                       [&moment](const LiveMoment& higher) { return exceeds(higher, moment); });
+  return std::ranges::all_of(below, [&above](const LiveMoment& moment) {
+    return std::ranges::any_of(
+        above, [&moment](const LiveMoment& higher) { return exceeds(higher, moment); });
   });
 }
 

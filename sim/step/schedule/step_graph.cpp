@@ -298,8 +298,7 @@ void check_options(const Schedule& schedule, const StepGraphOptions& options) {
   ORRERY_CHECK(options.buckets.empty() || options.buckets.size() == schedule.lists.size(),
                "buckets of {} devices for {} devices", options.buckets.size(), schedule.devices);
   for (const std::vector<int>& chunks : options.buckets) {
-    ORRERY_CHECK(chunks.size() == index(schedule.chunks) &&
-                     *std::min_element(chunks.begin(), chunks.end()) >= 1,
+    ORRERY_CHECK(chunks.size() == index(schedule.chunks) && *std::ranges::min_element(chunks) >= 1,
                  "a device needs a positive number of buckets for each of its {} chunks",
                  schedule.chunks);
   }

@@ -8,11 +8,6 @@
 //               network knows ranks, the makespan of all of them together
 //   answer    = the draw of the median makespan, shown by its slowest group
 //
-// symbol  | meaning                                                          | unit | origin
-// --------|------------------------------------------------------------------|------|------------
-// speeds  | by device: slowest GPU that it waits for, mean of all its GPUs   | 1    | speed_spread
-// draws   | step times of all draws, ascending                               | ns   | computed
-//
 // Groups of a draw are compared without sharing; the time of the slowest is then that with it.
 // Groups run in the order of their slowest device. None can exceed the nominal makespan times that
 // speed, since wires do not scale; the search ends where this bound falls below the best so far.

@@ -6,13 +6,6 @@
 //   loss(j)     = mean step together - mean step alone
 //   matrix      = loss(j) divided among the other jobs as the flow seconds that j lost to them
 //
-// symbol | meaning                                                          | unit  | origin
-// -------|------------------------------------------------------------------|-------|-------------
-// steps  | of each job, one after another without a gap                     | steps | caller
-// start  | when the first step of a job begins                              | s     | caller
-// nodes  | where its ranks stand: node i of the job is nodes[i] of the      | -     | caller
-//        | cluster; jobs share switches, not nodes                          |       |
-//
 // Jobs run at the nominal speed of their GPUs, without waiting for data. A job that has done its
 // steps no longer disturbs: means are over steps that met the others only in part at both ends.
 
@@ -29,8 +22,10 @@ namespace orrery::step {
 struct SharedJob {
   StepInput input;
   const cost::CostModel* costs = nullptr;  // of a network with `detail: flows`
+  // Where its ranks stand: node i of the job is nodes[i] of the cluster; jobs share switches, not
+  // nodes
   std::vector<std::int32_t> nodes;
-  SimTime start;
+  SimTime start;  // when the first step of a job begins
 };
 
 struct SharedJobResult {

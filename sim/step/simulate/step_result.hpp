@@ -4,15 +4,6 @@
 //
 //   ledger: sum over categories == gpus * step_time, exactly (integer nanoseconds)
 //
-// symbol        | meaning                                                     | unit | origin
-// --------------|-------------------------------------------------------------|------|---------
-// step_time     | end of the last task of the executed graph                  | ns   | computed
-// ledger        | GPU-time of the whole job by category                       | GPU ns | computed
-// stage_ledgers | the same for the GPUs of one pipeline device                | GPU ns | computed
-// memory        | peak bytes of one GPU of each pipeline device, by term      | byte | computed
-// by_source     | GPU-time by the kind of source it rests on                  | GPU s | computed
-// slices        | executed tasks with start and end: the timeline             | ns   | computed
-//
 // Attribution of waiting: by replays of the same step with one cause after another
 // (wait_causes.hpp): the bubble of the schedule, stages of unequal work, slower GPUs, exposed
 // communication. Symmetric ranks collapse: one timeline per pipeline device.
@@ -140,17 +131,17 @@ struct OperationTimeline;  // operation_timeline.hpp
 struct StepNetwork;        // fabric/step_network.hpp
 
 struct StepResult {
-  SimTime step_time;
+  SimTime step_time;  // end of the last task of the executed graph
   std::int64_t gpus = 1;
   StepLedger ledger;                      // of an estimate: empty
   std::vector<StepLedger> stage_ledgers;  // likewise
   SimTime without_communication;          // what the step would take if it exposed none
-  std::vector<StageMemory> memory;
+  std::vector<StageMemory> memory;        // peak bytes of one GPU of each pipeline device, by term
   Feasibility feasibility;
-  std::array<Seconds, kSourceKindCount> by_source{};
+  std::array<Seconds, kSourceKindCount> by_source{};  // GPU-time by the kind of source it rests on
   Seconds extrapolated;
-  bool given = false;  // the scenario stated the step time; there is no ledger detail
-  std::vector<Slice> slices;
+  bool given = false;         // the scenario stated the step time; there is no ledger detail
+  std::vector<Slice> slices;  // executed tasks with start and end: the timeline
   std::vector<OperationShare> operations;
   // The operations within the slices; absent unless asked for.
   std::shared_ptr<const OperationTimeline> operation_timeline;

@@ -5,13 +5,6 @@
 //   difference = measured - predicted, of a category per GPU and step
 //   both columns add up to their step time; the differences add up to its difference
 //
-// symbol    | meaning                                                       | unit | origin
-// ----------|---------------------------------------------------------------|------|-----------
-// predicted | step time x share of the category, mean over the GPUs: of the | s    | evaluation
-//           | job, or of the pipeline devices of the ranks that were traced |      |
-// measured  | mean over the steps and ranks of the traces                   | s    | trace/
-// error     | (predicted - measured) / measured of the step time            | 1    | computed
-//
 // Categories that kernel names do not distinguish share a row: compute with recomputation,
 // messages of the pipeline with its bubble and imbalance. Kinds of kernels are compared beside
 // them: predicted is the busiest pipeline device.
@@ -29,8 +22,10 @@ namespace orrery::evaluate {
 struct MeasuredRow {
   std::string_view key;    // as in JSON
   std::string_view label;  // for people
+  // Step time x share of the category, mean over the GPUs: of the job, or of the pipeline devices
+  // of the ranks that were traced
   Seconds predicted;
-  Seconds measured;
+  Seconds measured;  // mean over the steps and ranks of the traces
 
   [[nodiscard]] Seconds difference() const { return measured - predicted; }
 };

@@ -7,11 +7,6 @@
 //                          simulated(phase)                                 without
 //   tokens per step      = global batch * sequence length of the phase
 //
-// symbol    | meaning                                                       | unit | origin
-// ----------|---------------------------------------------------------------|------|----------
-// given     | step time that the scenario states (step.time)                | s    | scenario
-// simulated | step time of the scenario with the phase's batch, nodes, ...  | s    | step stage
-//
 // Assumption: a step time that was measured at one shape misses by the same factor at the others.
 // Shapes that occur twice (the last phase is mostly the scenario itself) are simulated once.
 

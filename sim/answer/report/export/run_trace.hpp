@@ -26,14 +26,11 @@ namespace orrery::report {
 // The productive share of the run so far, as a counter over time.
 //
 //   share(t) = training up to t that no later failure took / (t - begin of the run)
-//
-// symbol | meaning                                                          | unit | origin
-// -------|------------------------------------------------------------------|------|--------------
-// share  | of the wall time of one trial; at its end the goodput of a job   | 1    | run timeline
-//        | whose size and speed never change                                |      |
 
 struct ShareSample {
   SimTime from;
+  // Of the wall time of one trial; at its end the goodput of a job whose size and speed never
+  // change
   double share = 0.0;
 };
 

@@ -70,16 +70,10 @@ struct Figures {
 //
 //   change = value - value of the first;   relative = change / |value of the first|
 //
-// symbol   | meaning                                                     | unit        | origin
-// ---------|-------------------------------------------------------------|-------------|----------
-// value    | point value or mean of the trials, as in metrics.hpp        | base units  | evaluation
-// change   | absent where one of the two has no value                    | base units  | computed
-// relative | absent too for dates and where the first value is 0         | 1           | computed
-//
 // Of the ledgers the shares are compared: the GPU time of jobs of different size is not.
 
 struct Compared {
-  std::optional<double> value;
+  std::optional<double> value;     // point value or mean of the trials, as in metrics.hpp
   std::optional<double> change;    // nothing for the first
   std::optional<double> relative;  // likewise
 };

@@ -4,11 +4,6 @@
 //
 //   share(bin) = trials with low <= x < high / all trials;  the last bin holds its upper end too
 //
-// symbol    | meaning                                           | unit | origin
-// ----------|---------------------------------------------------|------|---------------------------
-// low, high | equal parts of the range from least to greatest   | as x | distribution
-// share     | adds up to 1 over the bins                        | 1    | counted
-//
 // Equal values in all trials give one bin without width.
 
 #include <vector>
@@ -18,9 +13,9 @@
 namespace orrery::report {
 
 struct HistogramBin {
-  double low = 0.0;
+  double low = 0.0;  // bins are equal parts of the range from least to greatest
   double high = 0.0;
-  double share = 0.0;
+  double share = 0.0;  // adds up to 1 over the bins
 };
 
 // Whether the trials differ by more than the rounding of their sums, 1 part in 10^9.

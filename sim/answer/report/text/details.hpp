@@ -6,13 +6,6 @@
 //   worth of a wait = its share * dollars of productive training
 //   worth of a stop = its time * mean cost of the run per second
 //
-// part     | holds
-// ---------|------------------------------------------------------------------------------------
-// title    | the thing itself: "waits 413 ms for backward 0 of stage 1"
-// parts    | where its time goes; they add up to it
-// chain    | what it waits for, from effect to cause
-// worth    | this one, all of its kind, and the lever that would take them away
-//
 // Everything is read from the evaluation; nothing is simulated.
 
 #include <cstdint>
@@ -90,12 +83,13 @@ struct DetailWorth {
 };
 
 struct Details {
-  std::string title;
+  std::string title;  // the thing itself: "waits 413 ms for backward 0 of stage 1"
   std::string place;  // "stage 0 at 2.13 s"
   std::string note = {};
-  bool waits = false;  // all its parts are waiting
-  std::vector<DetailPart> parts = {};
-  std::vector<DetailLink> chain = {};
+  bool waits = false;                  // all its parts are waiting
+  std::vector<DetailPart> parts = {};  // where its time goes; they add up to it
+  std::vector<DetailLink> chain = {};  // what it waits for, from effect to cause
+  // This one, all of its kind, and the lever that would take them away
   std::vector<DetailWorth> worth = {};
 };
 

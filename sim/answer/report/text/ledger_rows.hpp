@@ -4,13 +4,6 @@
 //
 //   share = GPU time of the category / GPU time of all;   dollars = price * billed GPU time
 //
-// symbol   | meaning                                                   | unit  | origin
-// ---------|-----------------------------------------------------------|-------|-------------------
-// category | name of the ledger, as in JSON and CSV                    | -     | step/, run/
-// label    | the same for people, without jargon                       | -     | here
-// gpu_time | of one step, or of the run as the mean over its trials    | GPU s | step/, run/
-// dollars  | absent without a price                                    | $     | computed
-//
 // Price: of the whole bill per billed GPU-second, so that the dollars of the rows add up to the
 // cost. Spares and nodes in repair cost nothing when they are not billed.
 
@@ -23,11 +16,11 @@
 namespace orrery::report {
 
 struct LedgerRow {
-  std::string_view category;
-  std::string_view label;
-  Seconds gpu_time;
+  std::string_view category;  // name of the ledger, as in JSON and CSV
+  std::string_view label;     // the same for people, without jargon
+  Seconds gpu_time;           // of one step, or of the run as the mean over its trials
   double share = 0.0;
-  std::optional<Dollars> dollars;
+  std::optional<Dollars> dollars;  // absent without a price
 };
 
 // What a category is called for people.

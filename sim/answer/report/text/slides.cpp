@@ -332,7 +332,8 @@ Slides slides_of(const Evaluation& evaluation) {
   slides.changes = changes_of(evaluation);
   slides.caution = caution_of(evaluation);
   const bool of_run = run && !evaluation.levers.empty();
-  const bool bands = std::ranges::any_of(slides.cards, &SlideCard::low);
+  const bool bands =
+      std::ranges::any_of(slides.cards, [](const SlideCard& card) { return card.low.has_value(); });
   slides.titles = {outcome.headline, parts_title(slides.parts, evaluation),
                    changes_title(slides.changes, of_run)};
   slides.subtitles = {

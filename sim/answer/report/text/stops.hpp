@@ -4,11 +4,6 @@
 //
 //   stop = [failure or planned stop, training again), with the training before it that was lost
 //   cost = (lost + stopped) * mean cost of the run per second
-//
-// symbol  | meaning                                                     | unit | origin
-// --------|-------------------------------------------------------------|------|----------------
-// lost    | training that the stop threw away                           | ns   | timeline
-// stopped | from the stop until the next one, or until training went on | ns   | timeline
 
 #include <optional>
 #include <string>
@@ -21,9 +16,9 @@ namespace orrery::report {
 
 struct Stop {
   SimTime begin;
-  std::string what;  // the cause of the failure, or the planned stop
-  SimTime lost = {};
-  SimTime stopped = {};
+  std::string what;      // the cause of the failure, or the planned stop
+  SimTime lost = {};     // training that the stop threw away
+  SimTime stopped = {};  // from the stop until the next one, or until training went on
   std::vector<std::pair<run::RunActivity, SimTime>> parts = {};  // of `stopped`, in order
 
   [[nodiscard]] SimTime together() const { return lost + stopped; }

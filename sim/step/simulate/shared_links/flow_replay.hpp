@@ -7,11 +7,6 @@
 //   message         = the same, between the end of a task and the start of another
 //   fixed time of compute runs at `pace` while the device communicates (paced_replay.hpp)
 //
-// symbol | meaning                                                           | unit   | origin
-// -------|-------------------------------------------------------------------|--------|------------
-// bound  | bytes / alone: what a flow reaches that meets no other            | byte/s | pieces
-// lost   | time x (1 - rate / bound) of all flows, by link, victim, culprit  | s      | computed
-//
 // Replicas that differ are jobs of one graph that wait for one another in collectives of data and
 // in joins: these begin when the last has come, and the first carries their flows.
 //
@@ -146,7 +141,7 @@ class FlowReplay {
     bool message = false;
     std::uint32_t kind = 0;  // job x kTraffics + traffic
     std::uint32_t path = 0;
-    double bound = 0.0;
+    double bound = 0.0;  // bytes / alone: what a flow reaches that meets no other
     double share = 1.0;
     bool living = false;
     double rate = 0.0;  // since then:
