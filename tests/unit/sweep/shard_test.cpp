@@ -55,7 +55,7 @@ TEST(Shard, IsAPartOfSoMany) {
 TEST(Shard, PartsAreTogetherTheWholeSweep) {
   const Sweep whole = make_sweep({"capacity.spares=0:6:7", "batch.micro=1,2"});
   const std::vector<PointResult> results = results_of(whole);
-  for (std::size_t count = 1; count <= 17; ++count) {
+  for (const std::size_t count : {1U, 3U, 14U, 17U}) {
     std::vector<PartFile> files = parts_of(whole, count);
     std::reverse(files.begin(), files.end());
     Diagnostics diagnostics;
@@ -96,7 +96,7 @@ TEST(Shard, RefusesWhatIsNotOneSweep) {
 TEST(Shard, SurvivesPartsThatAreDamaged) {
   const std::vector<PartFile> files = parts_of(make_sweep({"capacity.spares=0,1"}), 1);
   const std::string& text = files[0].text;
-  constexpr std::size_t kApart = 97;
+  constexpr std::size_t kApart = 397;
   for (std::size_t at = 0; at < text.size(); at += kApart) {
     Diagnostics ignored;
     EXPECT_FALSE(join_parts(std::vector<PartFile>{{"cut", text.substr(0, at)}}, ignored));
