@@ -292,7 +292,8 @@ ExitCode give_answer(const SweepOptions& options, const sweep::Sweep& sweep, swe
   Diagnostics diagnostics;
   std::optional<sweep::Answer> answer;
   {
-    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(), "points");
+    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(),
+                          options.answer == "spot" ? "trials" : "points");
     answer =
         sweep::answer({.name = options.answer,
                        .sweep = sweep,
