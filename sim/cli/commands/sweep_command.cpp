@@ -140,6 +140,9 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
                      .trials = file.trials,
                      .seed = file.seed,
                      .search = search_for(base->file(), options.evaluation)};
+  if (keeps_data(options.evaluation)) {
+    sweep::keep("layout.data", sweep);
+  }
   sweep::check_values(sweep, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
 }
