@@ -140,6 +140,9 @@ std::optional<sweep::Sweep> make_sweep(const SweepOptions& options, Diagnostics&
                      .trials = file.trials,
                      .seed = file.seed,
                      .search = search_for(base->file(), options.evaluation)};
+  if (keeps_data(options.evaluation)) {
+    sweep::keep("layout.data", sweep);
+  }
   sweep::check_values(sweep, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(sweep));
 }
@@ -292,7 +295,8 @@ ExitCode give_answer(const SweepOptions& options, const sweep::Sweep& sweep, swe
   Diagnostics diagnostics;
   std::optional<sweep::Answer> answer;
   {
-    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(), "points");
+    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(),
+                          options.answer == "spot" ? "trials" : "points");
     answer =
         sweep::answer({.name = options.answer,
                        .sweep = sweep,
