@@ -87,6 +87,9 @@ sweep::Sweep make_sweep(const Scenario& asked, const Axes& axes,
     if (points && columns) {
       sweep.points = *std::move(points);
       sweep.columns = *std::move(columns);
+      if (asked.keeps_data()) {
+        sweep::keep("layout.data", sweep);
+      }
       sweep::check_values(sweep, diagnostics);
     }
   }
@@ -133,6 +136,7 @@ std::string run_plan(Scenario asked, const Settings& settings, int threads,
     }
     question->threads = threads;
     question->trials = trials;
+    question->keeps_data = asked.keeps_data();
     question->search = asked.search();
     question->version = cli::program_version();
     question->stop = stop;
@@ -245,6 +249,7 @@ NB_MODULE(_core, m) {
       .def_static("imported", &imported)
       .def("copy", [](const Scenario& scenario) { return Scenario(scenario); })
       .def("set", &Scenario::set)
+      .def("keep", &Scenario::keep)
       .def("get", &Scenario::get)
       .def("estimate", &estimate_of)
       .def("check",

@@ -126,6 +126,21 @@ std::vector<std::string> Scenario::profiles() const {
   return names;
 }
 
+void Scenario::keep(const std::string& key) {
+  Diagnostics diagnostics;
+  const auto facts = scenario::find_key(key, {"keep", 0, 0}, diagnostics);
+  if (facts && facts->path != "layout.data") {
+    diagnostics.error({"keep", 0, 0}, key, "follows no other key", "layout.data");
+  }
+  if (diagnostics.has_errors()) {
+    throw Problems{diagnostics};
+  }
+  keeps_data_ = true;
+  if (const auto value = get(key)) {  // what is set follows nothing
+    set(key, *value);
+  }
+}
+
 std::optional<std::string> Scenario::get(const std::string& key) const {
   Diagnostics diagnostics;
   if (!scenario::find_key(key, {file(), 0, 0}, diagnostics)) {
@@ -160,10 +175,11 @@ scenario::ScenarioTemplate Scenario::base_with_changes() const {
     return base_;
   }
   Diagnostics diagnostics;
-  const auto text = scenario::with_keys(text_, changes_, diagnostics);
+  auto text = scenario::with_keys(text_, changes_, diagnostics);
   if (!text) {
     throw Problems{diagnostics};
   }
+  scenario::drop_outdated_data(*text, changes_, file(), search_, diagnostics);
   return read_base(*text, file(), search_);
 }
 

@@ -45,6 +45,8 @@ class Scenario {
   static Scenario imported(const Importing& asked, const std::stop_token& stop);
 
   void set(const std::string& key, const std::string& value);
+  // The key stays as it is, whatever is set, varied or planned beside it (--keep).
+  void keep(const std::string& key);
   [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
 
   // The warnings of the reader stay in `diagnostics`.
@@ -68,6 +70,8 @@ class Scenario {
   [[nodiscard]] Settings changes() const;
   [[nodiscard]] std::vector<std::string> profiles() const;
 
+  [[nodiscard]] bool keeps_data() const { return keeps_data_; }
+
   [[nodiscard]] const hardware::ProfileSearch& search() const { return search_; }
 
  private:
@@ -79,6 +83,7 @@ class Scenario {
   scenario::ScenarioTemplate base_;
   hardware::ProfileSearch search_;
   std::vector<scenario::KeyValue> changes_;
+  bool keeps_data_ = false;
   std::shared_ptr<plan::StepEstimator> estimator_;  // used under the interpreter's lock
 };
 

@@ -84,6 +84,12 @@ class Scenario:
         self._core.set(key, _text_of(value))
         return self
 
+    def keep(self, key: str) -> "Scenario":
+        """Holds a key that would follow others: a stated layout.data stays even where a degree that is
+        set, varied or planned makes it wrong, which is then an error."""
+        self._core.keep(key)
+        return self
+
     def get(self, key: str) -> Optional[str]:
         """The value of a key in the spelling of a scenario, defaults included."""
         return self._core.get(key)

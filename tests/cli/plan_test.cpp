@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -150,6 +151,37 @@ TEST_F(PlanTest, KeepsTheSwitchesThatAreFixed) {
   }
 }
 
+TEST_F(PlanTest, ChangesNoMoreKeysThanAreAllowed) {
+  write("small.yaml", planned());
+  const Finished done = run("plan small.yaml --json --at-most-changes 1");
+  EXPECT_EQ(done.code, 0) << done.err;
+  const Json plan = Json::parse(done.out);
+  EXPECT_EQ(plan["constraints"]["changes_at_most"], 1);
+  ASSERT_FALSE(plan["finalists"].empty());
+  for (const Json& finalist : plan["finalists"]) {
+    int changes = 0;
+    for (const auto& [axis, stated] : std::map<std::string, std::string>{
+             {"tp", "2"}, {"pp", "1"}, {"micro", "1"}, {"sharding", "zero1"}}) {
+      changes += finalist["axes"][axis] != stated ? 1 : 0;
+    }
+    EXPECT_LE(changes, 1) << finalist["words"];
+  }
+  EXPECT_EQ(run("plan small.yaml --at-most-changes 0").code, 2);
+}
+
+TEST_F(PlanTest, KeepsTheReplicasThatAreStated) {
+  std::string text = planned();
+  text.replace(text.find("layout: {"), 9, "layout: {data: 8, ");
+  write("small.yaml", text);
+  const Json plan = Json::parse(run("plan small.yaml --json --keep layout.data").out);
+  ASSERT_FALSE(plan["finalists"].empty());
+  for (const Json& finalist : plan["finalists"]) {
+    EXPECT_EQ(finalist["axes"]["dp"], "8");
+  }
+  EXPECT_EQ(run("plan small.yaml --keep layout.tensor").code, 2);
+  EXPECT_EQ(run("plan small.yaml --keep layout.data --clusters dgx-h100=64").code, 2);
+}
+
 // Tensor overlap does nothing in the scenario, whose tensor degree is 1, and much in its plans.
 TEST_F(PlanTest, DoesNotWarnOfKeysThatALayoutOfTheSearchMayNeed) {
   std::string text = planned();
@@ -164,7 +196,11 @@ TEST_F(PlanTest, RanksTheBestThatItHasFoundWhenItsTimeIsOver) {
   const Finished done = run("plan small.yaml --time 1ms");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_NE(done.out.find("stopped as asked during the search"), std::string::npos) << done.out;
-  EXPECT_NE(done.out.find("simulated with failures"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("stopped as asked before a plan was simulated"), std::string::npos)
+      << done.out;
+  EXPECT_NE(done.out.find("BEST"), std::string::npos) << done.out;
+  const Finished whole = run("plan small.yaml --time 10min");
+  EXPECT_EQ(whole.out.find("stopped"), std::string::npos) << whole.out;
   EXPECT_EQ(run("plan small.yaml --time 3x").code, 2);
   EXPECT_EQ(run("plan small.yaml --time 0s").code, 2);
 }

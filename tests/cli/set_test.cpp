@@ -41,6 +41,35 @@ TEST_F(Set, IsTheSameAsTheKeyInTheFile) {
             run("sweep --vary layout.tensor=2,4 b.yaml").out);
 }
 
+// Two nodes of eight GPUs: with tensor 4 the replicas are four, not eight.
+TEST_F(Set, DerivesReplicasAgainUnlessTheyAreKept) {
+  std::string stated = kScenario;
+  stated.replace(stated.find("tensor: 1"), 9, "tensor: 2, data: 8");
+  write("a.yaml", stated);
+  const Finished derived = run("run a.yaml --set layout.tensor=4");
+  EXPECT_EQ(derived.code, 0);
+  EXPECT_NE((derived.out + derived.err).find("layout.data: is taken as 4: 8, as stated"),
+            std::string::npos)
+      << derived.err;
+  EXPECT_EQ(run("run a.yaml --set layout.tensor=4 --keep layout.data").code, 3);
+  const auto statuses = [this](const std::string& options) {
+    std::string words;
+    const auto table =
+        nlohmann::json::parse(run("sweep --json --vary layout.tensor=1,2,4 a.yaml" + options).out);
+    for (const auto& point : table["points"]) {
+      words += point["status"].get<std::string>() + " ";
+    }
+    return words;
+  };
+  EXPECT_EQ(statuses(""), "ok ok ok ");
+  EXPECT_EQ(statuses(" --keep layout.data"), "invalid ok invalid ");
+  const Finished other = run("run a.yaml --keep layout.pipeline");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("--keep layout.pipeline: follows no other key; layout.data does"),
+            std::string::npos)
+      << other.err;
+}
+
 TEST_F(Set, OfAnUnknownKeyOrWithoutAValueIsRefused) {
   write("a.yaml", kScenario);
   const Finished unknown = run("run a.yaml --set layout.tensors=4");

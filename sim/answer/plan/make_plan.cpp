@@ -112,7 +112,8 @@ std::vector<Ranked> best_of(const std::vector<ClusterSearch>& clusters) {
 // Once more with what makes the best of the first search faster; kept if the best of it is better.
 void search_with_switches(const PlanSpec& spec, PoolOptions options, Searched& searched) {
   const std::vector<Ranked> best = best_of(searched.clusters);
-  if (spec.keeps_switches || best.empty() || !is_complete(searched.clusters)) {
+  if (spec.keeps_switches || searched.bench.most_changes || best.empty() ||
+      !is_complete(searched.clusters)) {
     return;
   }
   const auto switches = better_switches(searched.bench, best);
@@ -139,6 +140,8 @@ std::optional<Searched> search_all(const PlanQuestion& question, const scenario:
   if (!bench) {
     return std::nullopt;
   }
+  bench->most_changes = question.most_changes;
+  bench->data = question.keeps_data ? scenario.layout.data : std::nullopt;
   auto space = make_space(*bench, question.spec, diagnostics);
   if (!space) {
     return std::nullopt;
@@ -176,7 +179,7 @@ Headroom headroom_of(const Workbench& bench) {
 }
 
 Plan start_plan(const PlanQuestion& question, const scenario::Scenario& scenario,
-                const Searched& searched) {
+                const Searched& searched, bool limited) {
   Plan plan;
   plan.name = scenario.name;
   plan.file = scenario.file;
@@ -191,6 +194,7 @@ Plan start_plan(const PlanQuestion& question, const scenario::Scenario& scenario
   }
   plan.counts = total(searched.clusters);
   plan.headroom = headroom_of(searched.bench);
+  plan.most_changes = question.most_changes;
   plan.switches = searched.switches;
   if (const auto& offer = searched.bench.offer) {
     plan.not_offered = {searched.bench.software.name,
@@ -200,7 +204,7 @@ Plan start_plan(const PlanQuestion& question, const scenario::Scenario& scenario
   const std::size_t clusters =
       searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
   plan.searched_all = searched.clusters.size() == clusters && is_complete(searched.clusters);
-  plan.limited = !plan.searched_all && question.search_stop && !question.stop.stop_requested();
+  plan.limited = !plan.searched_all && limited;
   plan.ranked_by = question.spec.objective;
   if (!plan.searched_all && !plan.limited) {
     rank_by_step(question.spec.objective, plan);
@@ -330,31 +334,40 @@ std::string best_so_far(const Plan& plan) {
   return best + "; figures are estimates without failures";
 }
 
+// How far the search got.
+std::string seen_of(const Searched& searched, const Plan& plan) {
+  const SearchCounts& counts = plan.counts;
+  const std::size_t sizes = searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
+  const std::string of_sizes =
+      sizes > 1 ? fmt::format(" of {} of {} cluster sizes", searched.clusters.size(), sizes) : "";
+  const std::string layouts = format_integer(counts.layouts);
+  if (counts.seen == 0) {  // they are still listed
+    return fmt::format("after 0 of {} layouts so far{}", layouts, of_sizes);
+  }
+  return counts.seen == counts.layouts  // what is left are estimates
+             ? fmt::format("with bounds of all {} layouts, {} of them estimated{}", layouts,
+                           format_integer(counts.estimated), of_sizes)
+             : fmt::format("after {} of {} layouts{}", format_integer(counts.seen), layouts,
+                           of_sizes);
+}
+
 void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
-  if (estimates) {
-    plan.notes.emplace_back(
-        "interrupted before a plan was simulated: figures are estimates without failures");
-  } else if (!plan.searched_all) {
-    const std::size_t sizes = searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
-    const std::string of_sizes =
-        sizes > 1 ? fmt::format(" of {} of {} cluster sizes", searched.clusters.size(), sizes) : "";
-    const bool bounded = plan.counts.seen == plan.counts.layouts;  // what is left are estimates
-    const std::string seen =
-        bounded ? fmt::format("with bounds of all {} layouts, {} of them estimated",
-                              format_integer(plan.counts.layouts),
-                              format_integer(plan.counts.estimated))
-                : fmt::format("after {} of {} layouts", format_integer(plan.counts.seen),
-                              format_integer(plan.counts.layouts));
-    plan.notes.push_back(fmt::format(
-        "{} during the search, {}{}: {}", plan.limited ? "stopped as asked" : "interrupted", seen,
-        of_sizes, plan.limited ? std::string("the best so far") : best_so_far(plan)));
-  } else if (!plan.simulated_all) {
+  const std::string_view stopped = plan.limited ? "stopped as asked" : "interrupted";
+  if (!plan.searched_all && (plan.limited || !estimates)) {
     plan.notes.push_back(
-        fmt::format("interrupted after {} of {} plans were simulated: the best of those",
-                    format_integer(plan.simulated), format_integer(plan.pool)));
-  } else if (!plan.examined) {
-    plan.notes.emplace_back(
-        "interrupted when all plans were simulated: the ranking stands, more was not worked out");
+        fmt::format("{} during the search, {}: {}", stopped, seen_of(searched, plan),
+                    plan.limited ? std::string("the best so far") : best_so_far(plan)));
+  }
+  if (estimates) {
+    plan.notes.push_back(fmt::format(
+        "{} before a plan was simulated: figures are estimates without failures", stopped));
+  } else if (!plan.simulated_all && (plan.searched_all || plan.limited)) {
+    plan.notes.push_back(fmt::format("{} after {} of {} plans were simulated: the best of those",
+                                     stopped, format_integer(plan.simulated),
+                                     format_integer(plan.pool)));
+  } else if (!plan.examined && plan.searched_all) {
+    plan.notes.push_back(fmt::format(
+        "{} when all plans were simulated: the ranking stands, more was not worked out", stopped));
   }
 }
 
@@ -504,8 +517,13 @@ std::optional<PlanQuestion> question_of(scenario::ScenarioTemplate base,
   return question;
 }
 
-std::optional<Plan> make_plan(const PlanQuestion& question, sweep::Team& team,
+std::optional<Plan> make_plan(const PlanQuestion& asked, sweep::Team& team,
                               Diagnostics& diagnostics) {
+  PlanQuestion question = asked;
+  question.stop = asked.time_stop.value_or(asked.stop);
+  const auto is_limited = [&asked] {  // and nobody interrupts
+    return (asked.search_stop || asked.time_stop) && !asked.stop.stop_requested();
+  };
   const auto scenario = base_of(question.base, {}, diagnostics);
   if (!scenario) {
     return std::nullopt;
@@ -528,16 +546,14 @@ std::optional<Plan> make_plan(const PlanQuestion& question, sweep::Team& team,
         run_sweep(points, team, {.threads = question.threads, .stop = question.stop}));
     return std::nullopt;
   }
-  Plan plan = start_plan(question, *scenario, *searched);
-  SimulatedPool simulated;
-  if (plan.searched_all || plan.limited) {
-    simulated = simulate(searched->pool, points, question, searched->bench, team);
-  } else {
-    simulated = unsimulated(*searched, question);
-  }
+  Plan plan = start_plan(question, *scenario, *searched, is_limited());
+  const bool simulates = plan.searched_all || plan.limited;
+  SimulatedPool simulated = simulates
+                                ? simulate(searched->pool, points, question, searched->bench, team)
+                                : unsimulated(*searched, question);
   plan.simulated = simulated.count;
   plan.simulated_all = simulated.complete;
-  const bool none = (plan.searched_all || plan.limited) && !simulated.complete &&
+  const bool none = simulates && !simulated.complete &&
                     ranking(simulated, searched->pool, question.spec.objective, false).empty();
   if (none) {  // stopped before one plan was done: its step is known all the same
     rank_by_step(question.spec.objective, plan);
@@ -546,6 +562,7 @@ std::optional<Plan> make_plan(const PlanQuestion& question, sweep::Team& team,
   PlanQuestion ranked = question;
   ranked.spec.objective = plan.ranked_by;
   finish(ranked, *searched, simulated, points, plan);
+  plan.limited = is_limited() && !(plan.searched_all && plan.simulated_all && plan.examined);
   note_interruption(*searched, none, plan);
   note_assumptions(*scenario, plan);
   diagnostics.add(plan.diagnostics);

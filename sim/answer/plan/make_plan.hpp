@@ -40,15 +40,21 @@ struct PlanQuestion {
   hardware::ProfileSearch search = {};
   int threads = 0;                                    // 0: all cores
   std::optional<std::filesystem::path> journal = {};  // simulated plans; none: nothing outlives it
-  bool resume = false;                                // take what the journal has
-  std::string version = {};                           // of the program, for the journal
-  std::vector<std::string> pareto = {};               // two of kFrontFigures; empty: as they fit
+  bool keeps_data = false;                            // as many replicas as the scenario states
+  // Keys in which a plan may differ from the stated layout (changes_of); switches stay.
+  std::optional<std::int64_t> most_changes = {};
+  bool resume = false;                   // take what the journal has
+  std::string version = {};              // of the program, for the journal
+  std::vector<std::string> pareto = {};  // two of kFrontFigures; empty: as they fit
   bool fronts = true;
   bool stability = true;
   bool neighbours = true;
   std::stop_token stop = {};
   // Ends the search alone: the best that it has found are simulated and ranked. Absent: `stop`.
   std::optional<std::stop_token> search_stop = {};
+  // Ends the rest, once the time that a plan may take is over, or with `stop`: what is not
+  // simulated by then has the figures of its step. Absent: `stop`.
+  std::optional<std::stop_token> time_stop = {};
   // Layouts or plans done of all; called by one thread at a time.
   std::function<void(Stage stage, std::int64_t done, std::int64_t all)> progress = {};
 };

@@ -344,7 +344,7 @@ Pool make_pool(const std::vector<ClusterSearch>& clusters, const Space& space,
   }
   if (const auto candidate = published_candidate(stated)) {
     pool.published = pool.proposals.size();
-    pool.searches_published = stated.runs_published && allows(space, *candidate);
+    pool.searches_published = stated.runs_published && allows(space, *candidate, stated);
     pool.proposals.push_back(propose(*candidate, stated));
     pool.proposals.back().changes = published_changes(
         stated.base, *with_published(stated.base, *stated.published), *stated.published);

@@ -198,13 +198,14 @@ void no_answer(const Asking& asking, std::string_view key, std::string_view why)
                            fmt::format("{} has no answer here: {}", asking.question.name, why));
 }
 
-std::optional<report::Evaluation> evaluate_base(const Asking& asking) {
+std::optional<report::Evaluation> evaluate_base(const Asking& asking,
+                                                const PointEvaluator::Progress& progress) {
   Sweep base = asking.question.sweep;
   base.axes.clear();
   base.points = {{}};
   PointEvaluator evaluator(base);
-  auto evaluation =
-      evaluator.evaluation(0, asking.question.threads, asking.question.stop, asking.diagnostics);
+  auto evaluation = evaluator.evaluation(0, asking.question.threads, asking.question.stop,
+                                         asking.diagnostics, progress);
   if (evaluation && !evaluation->run) {
     no_answer(asking, "training", "the scenario asks for no run");
     return std::nullopt;

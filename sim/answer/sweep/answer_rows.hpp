@@ -50,8 +50,9 @@ void no_answer(const Asking& asking, std::string_view key, std::string_view why)
 // Whether the scenario itself states the key.
 [[nodiscard]] bool states(const Asking& asking, std::string_view key);
 
-// The one point of the scenario as it is, whole; nothing after an error.
-[[nodiscard]] std::optional<report::Evaluation> evaluate_base(const Asking& asking);
+// The one point of the scenario as it is, whole; nothing after an error. `progress`: of its trials.
+[[nodiscard]] std::optional<report::Evaluation> evaluate_base(
+    const Asking& asking, const PointEvaluator::Progress& progress = {});
 
 [[nodiscard]] Answer begin_answer(const Asking& asking);
 

@@ -20,6 +20,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "sim/answer/sweep/answer_rows.hpp"
@@ -81,8 +82,8 @@ class Runs {
   [[nodiscard]] std::optional<report::Evaluation> at(Point point) {
     sweep_.points = {std::move(point)};
     Diagnostics problems;
-    auto evaluation =
-        evaluator_.evaluation(0, asking_.question.threads, asking_.question.stop, problems);
+    auto evaluation = evaluator_.evaluation(0, asking_.question.threads, asking_.question.stop,
+                                            problems, asking_.question.progress);
     if (!evaluation) {
       asking_.diagnostics.add(problems);
     }
@@ -99,8 +100,9 @@ std::optional<Side> at_spot_price(const Asking& asking, const RunPlan& plan, dou
   RunPlan changed = plan;
   changed.pricing.traced_spot = false;
   changed.pricing.spot = dollars_per_hour(gpu_hour) * static_cast<double>(plan.step.gpus_per_node);
-  const auto run =
-      run::simulate(changed, {.threads = asking.question.threads, .stop = asking.question.stop});
+  const auto run = run::simulate(changed, {.threads = asking.question.threads,
+                                           .stop = asking.question.stop,
+                                           .progress = asking.question.progress});
   if (!run) {
     throw Error(ErrorKind::interrupted, "interrupted");
   }
@@ -387,18 +389,42 @@ std::optional<Excess> add_rows(const Asking& asking, const std::vector<Axis>& ax
     if (stated > 0.0 && kRateFactors[i] > 0.0) {
       excess[stated * kRateFactors[i]] = excess_of(pair->spot, held);
     }
-    if (asking.question.progress) {
-      asking.question.progress(static_cast<std::int64_t>(answer.rows.size()),
-                               static_cast<std::int64_t>(points.size()));
-    }
   }
   return excess;
 }
 
+// The question with a progress that counts the trials of all its runs, which follow one another. Of
+// a few runs nobody knows before: those that look for a rate.
+Question counted(const Question& question) {
+  struct Runs {
+    std::int64_t expected = 0;
+    std::int64_t done = 0;
+  };
+
+  constexpr std::int64_t kOfAPoint = 3;  // the evaluation, without the price and at another one
+  constexpr std::int64_t kBesidePoints = 8;
+  std::int64_t points = question.sweep.axes.empty() ? std::int64_t{kRateFactors.size()} : 1;
+  for (const Axis& axis : question.sweep.axes) {
+    points *= static_cast<std::int64_t>(axis.values.size());
+  }
+  Question result = question;
+  if (question.progress) {
+    const auto runs = std::make_shared<Runs>(Runs{kOfAPoint * points + kBesidePoints, 0});
+    result.progress = [runs, report = question.progress](std::int64_t done, std::int64_t all) {
+      const std::int64_t expected = std::max(runs->expected, runs->done + 1);
+      report(runs->done * all + done, expected * all);
+      runs->done += done == all ? 1 : 0;
+    };
+  }
+  return result;
+}
+
 }  // namespace
 
-std::optional<Answer> spot_break_even(const Asking& asking) {
-  const auto evaluation = evaluate_base(asking);
+std::optional<Answer> spot_break_even(const Asking& plain) {
+  const Question question = counted(plain.question);
+  const Asking asking{question, plain.team, plain.diagnostics};
+  const auto evaluation = evaluate_base(asking, question.progress);
   if (!evaluation || has_no_question(asking, *evaluation)) {
     return std::nullopt;
   }

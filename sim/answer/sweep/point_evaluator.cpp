@@ -135,16 +135,20 @@ std::vector<std::size_t> PointEvaluator::good_order(std::vector<std::size_t> poi
 
 std::optional<report::Evaluation> PointEvaluator::evaluation(std::size_t point, int threads,
                                                              const std::stop_token& stop,
-                                                             Diagnostics& diagnostics) {
+                                                             Diagnostics& diagnostics,
+                                                             const Progress& progress) {
   const auto scenario = sweep_.base.with(sweep_.changes(point), diagnostics);
-  return scenario ? answer_to(*scenario, point, threads, stop, diagnostics) : std::nullopt;
+  return scenario ? answer_to(*scenario, point, threads, stop, diagnostics, progress)
+                  : std::nullopt;
 }
 
 std::optional<report::Evaluation> PointEvaluator::answer_to(const scenario::Scenario& scenario,
                                                             std::size_t point, int threads,
                                                             const std::stop_token& stop,
-                                                            Diagnostics& diagnostics) {
+                                                            Diagnostics& diagnostics,
+                                                            const Progress& progress) {
   evaluate::EvaluateOptions options = options_of(sweep_, threads, stop);
+  options.progress = progress;
   const std::shared_ptr<KeptStep> kept = kept_step(step_of(point));
   std::call_once(kept->once, [&] {
     options.simulator = take_simulator();
@@ -163,7 +167,7 @@ PointResult PointEvaluator::result(std::size_t point, int threads, const std::st
   if (scenario) {
     result.files = evaluate::named_files(*scenario);  // before they are read
   }
-  const auto answer = scenario ? answer_to(*scenario, point, threads, stop, diagnostics)
+  const auto answer = scenario ? answer_to(*scenario, point, threads, stop, diagnostics, {})
                                : std::optional<report::Evaluation>();
   if (!answer) {
     result.status = Status::invalid;

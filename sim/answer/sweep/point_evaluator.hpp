@@ -6,6 +6,7 @@
 // evaluated by many threads at once; the result does not depend on who evaluates what.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,8 @@ namespace orrery::sweep {
 
 class PointEvaluator {
  public:
+  using Progress = std::function<void(std::int64_t done, std::int64_t all)>;
+
   // Keeps a reference to the sweep.
   explicit PointEvaluator(const Sweep& sweep);
   ~PointEvaluator();
@@ -31,10 +34,11 @@ class PointEvaluator {
   // when a profile cannot be read.
   [[nodiscard]] PointResult result(std::size_t point, int threads, const std::stop_token& stop);
 
-  // The whole evaluation of a point, or nothing after errors.
+  // The whole evaluation of a point, or nothing after errors. `progress`: trials done of all.
   [[nodiscard]] std::optional<report::Evaluation> evaluation(std::size_t point, int threads,
                                                              const std::stop_token& stop,
-                                                             Diagnostics& diagnostics);
+                                                             Diagnostics& diagnostics,
+                                                             const Progress& progress = {});
 
   // The points in an order that meets every step once: equal steps stand together.
   [[nodiscard]] std::vector<std::size_t> good_order(std::vector<std::size_t> points) const;
@@ -47,7 +51,8 @@ class PointEvaluator {
   [[nodiscard]] std::optional<report::Evaluation> answer_to(const scenario::Scenario& scenario,
                                                             std::size_t point, int threads,
                                                             const std::stop_token& stop,
-                                                            Diagnostics& diagnostics);
+                                                            Diagnostics& diagnostics,
+                                                            const Progress& progress);
 
   [[nodiscard]] std::string step_of(std::size_t point) const;
   [[nodiscard]] std::shared_ptr<KeptStep> kept_step(const std::string& name);

@@ -231,7 +231,21 @@ std::vector<scenario::KeyValue> Sweep::changes(std::size_t point) const {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     changes.push_back({axes[i].key.path, points[point][i], axes[i].where});
   }
+  changes.insert(changes.end(), kept.begin(), kept.end());
   return changes;
+}
+
+void keep(std::string_view key, Sweep& sweep) {
+  Diagnostics told_elsewhere;
+  const auto scenario = sweep.base.with({}, told_elsewhere);
+  const bool varies = std::any_of(sweep.axes.begin(), sweep.axes.end(),
+                                  [key](const Axis& axis) { return axis.key.path == key; });
+  const auto value = scenario && !varies && scenario->locations.contains(key)
+                         ? scenario::value_of(*scenario, key)
+                         : std::nullopt;
+  if (value) {
+    sweep.kept.push_back({std::string(key), *value, scenario->where(key)});
+  }
 }
 
 void check_values(const Sweep& sweep, Diagnostics& diagnostics) {

@@ -56,6 +56,7 @@ struct Sweep {
   // What the scenario says at each point, where points are no combination of axes; else empty. A
   // point is then the name that the journal knows it by.
   std::vector<std::vector<scenario::KeyValue>> listed = {};
+  std::vector<scenario::KeyValue> kept = {};  // stated again at every point: they follow no key
   std::vector<Column> columns;
   bool all_metrics = true;  // nobody chose the columns: text shows a few
   std::optional<std::int64_t> trials = {};
@@ -65,6 +66,10 @@ struct Sweep {
   // The keys of a point, ready to be put into the scenario.
   [[nodiscard]] std::vector<scenario::KeyValue> changes(std::size_t point) const;
 };
+
+// Holds the key at what the scenario states, whatever varies beside it; nothing where it states
+// none or the key itself varies.
+void keep(std::string_view key, Sweep& sweep);
 
 // Reports values that their keys do not take, whatever the other keys say.
 void check_values(const Sweep& sweep, Diagnostics& diagnostics);

@@ -5,6 +5,7 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Option.hpp>
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -137,14 +138,24 @@ ExitCode conclude(const PlanOptions& options, const std::string& text,
   return plan.finalists.empty() ? ExitCode::does_not_fit : ExitCode::ok;
 }
 
-// Ctrl-C, the time that the search may take, and how far it is.
+// Of --time, all of it and what the search has of it.
+struct TimeLimits {
+  std::optional<TimeLimit> search;
+  std::optional<TimeLimit> all;
+};
+
+// Ctrl-C, the time that the plan may take, and how far it is.
 void watch_question(const PlanOptions& options, const InterruptWatch& watch,
-                    StageProgress& progress, std::optional<TimeLimit>& limit,
-                    plan::PlanQuestion& question) {
+                    StageProgress& progress, TimeLimits& limits, plan::PlanQuestion& question) {
   question.stop = watch.token();
-  if (const auto most = search_time(options)) {
-    limit.emplace(std::chrono::duration<double>(in_seconds(*most)), watch.token());
-    question.search_stop = limit->token();
+  if (const auto most = plan_time(options)) {
+    const Seconds for_plans = std::min(*most * 0.5, seconds(10.0));  // simulated and ranked
+    const auto begin = [&watch](std::optional<TimeLimit>& limit, Seconds after) {
+      limit.emplace(std::chrono::duration<double>(in_seconds(after)), watch.token());
+      return limit->token();
+    };
+    question.time_stop = begin(limits.all, *most);
+    question.search_stop = begin(limits.search, *most - for_plans);
   }
   question.progress = [&progress](plan::Stage stage, std::int64_t done, std::int64_t all) {
     progress.update(stage, done, all);
@@ -168,8 +179,8 @@ ExitCode plan_clusters(const PlanOptions& options, const std::string& text,
     auto question = changed ? make_question(options, *changed, diagnostics) : std::nullopt;
     if (question) {
       StageProgress progress(!options.evaluation.quiet);
-      std::optional<TimeLimit> limit;
-      watch_question(options, watch, progress, limit, *question);
+      TimeLimits limits;
+      watch_question(options, watch, progress, limits, *question);
       one.text = *changed;
       one.plan = plan::make_plan(*question, team, diagnostics);
     }
@@ -228,8 +239,8 @@ ExitCode run_plan_command(PlanOptions& options, sweep::Team& team, InterruptWatc
   }
   const auto begin = std::chrono::steady_clock::now();
   StageProgress progress(!options.evaluation.quiet && team.leads());
-  std::optional<TimeLimit> limit;
-  watch_question(options, watch, progress, limit, *question);
+  TimeLimits limits;
+  watch_question(options, watch, progress, limits, *question);
   std::optional<plan::Plan> plan;
   try {
     plan = plan::make_plan(*question, team, diagnostics);

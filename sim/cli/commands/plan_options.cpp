@@ -176,7 +176,7 @@ PlanForm form_of(const PlanOptions& options) {
   return extension == ".json" ? PlanForm::json : PlanForm::text;
 }
 
-std::optional<Seconds> search_time(const PlanOptions& options) {
+std::optional<Seconds> plan_time(const PlanOptions& options) {
   if (!options.time) {
     return std::nullopt;
   }
@@ -230,6 +230,9 @@ void check_cluster_usage(const PlanOptions& options, const plan::PlanSpec& spec,
                                    plan::to_string(axis)));
     }
   }
+  if (keeps_data(options.evaluation)) {
+    throw UsageError("plan: clusters of other sizes have other replicas: keep no layout.data");
+  }
   if (options.csv || options.journal || team.members() > 1) {
     throw UsageError("plan: clusters are planned by one process, without --csv and --journal");
   }
@@ -245,6 +248,8 @@ std::optional<plan::PlanQuestion> make_question(const PlanOptions& options, cons
   if (!question) {
     return std::nullopt;
   }
+  question->keeps_data = keeps_data(options.evaluation);
+  question->most_changes = options.most_changes;
   add_command_line(options, question->spec);
   question->trials = options.evaluation.trials;
   question->seed = options.evaluation.seed;
@@ -303,9 +308,15 @@ void add_goal_options(CLI::App& command, PlanOptions& options) {
       ->type_name("SIZE");
   command
       .add_option("--time", options.time,
-                  "The search ends after this: the best so far are simulated and ranked")
+                  "The plan ends after this: its search before, so that the best so far are "
+                  "simulated and ranked")
       ->type_name("TIME");
   command.add_option("--gpus-at-most", options.gpus_at_most, "Largest cluster, spares apart")
+      ->check(count_between(1))
+      ->type_name("N");
+  command
+      .add_option("--at-most-changes", options.most_changes,
+                  "Keys in which a plan may differ from the layout as it is stated")
       ->check(count_between(1))
       ->type_name("N");
   command.add_flag("--tensor-within-nvlink", options.tensor_within_nvlink,

@@ -25,6 +25,7 @@ struct PlanOptions {
   std::optional<std::string> headroom;
   std::optional<std::string> time;
   std::optional<std::int64_t> gpus_at_most;
+  std::optional<std::int64_t> most_changes;
   bool tensor_within_nvlink = false;
   bool any_stack = false;
   std::vector<std::string> pareto;
@@ -53,7 +54,7 @@ void check_cluster_usage(const PlanOptions& options, const plan::PlanSpec& spec,
 enum class PlanForm { text, csv, json };
 [[nodiscard]] PlanForm form_of(const PlanOptions& options);
 
-[[nodiscard]] std::optional<Seconds> search_time(const PlanOptions& options);
+[[nodiscard]] std::optional<Seconds> plan_time(const PlanOptions& options);
 
 // Those of the command line, else of the scenario; empty: its own cluster.
 [[nodiscard]] std::vector<plan::ClusterChoice> chosen_clusters(const PlanOptions& options,

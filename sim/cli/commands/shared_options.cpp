@@ -28,6 +28,12 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
+      .add_option("--keep", options.kept,
+                  "layout.data: stays as it is stated, even where another degree that is changed "
+                  "makes it wrong")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
+  command
       .add_option("--profiles", options.profiles,
                   "Directory with profiles and presets (gpu/, failures/, ...), searched first")
       ->check(CLI::ExistingDirectory)

@@ -155,6 +155,9 @@ std::optional<Asked> make_sweep(const SweepOptions& options, Diagnostics& diagno
                      .trials = file.trials,
                      .seed = file.seed,
                      .search = search_for(base->base.file(), options.evaluation)};
+  if (keeps_data(options.evaluation)) {
+    sweep::keep("layout.data", sweep);
+  }
   sweep::check_values(sweep, diagnostics);
   return diagnostics.has_errors() ? std::nullopt
                                   : std::optional(Asked{std::move(sweep), std::move(base->text)});
@@ -331,7 +334,8 @@ ExitCode give_answer(const SweepOptions& options, const sweep::Sweep& sweep, swe
   Diagnostics diagnostics;
   std::optional<sweep::Answer> answer;
   {
-    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(), "points");
+    ProgressLine progress(options.answer, !options.evaluation.quiet && processes.leads(),
+                          options.answer == "spot" ? "trials" : "points");
     answer =
         sweep::answer({.name = options.answer,
                        .sweep = sweep,

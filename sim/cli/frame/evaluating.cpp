@@ -138,6 +138,17 @@ std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& text
   return settings;
 }
 
+bool keeps_data(const EvaluationOptions& options) {
+  for (const std::string& key : options.kept) {
+    Diagnostics unused;
+    const auto facts = scenario::find_key(key, {}, unused);
+    if (!facts || facts->path != "layout.data") {
+      throw UsageError(fmt::format("--keep {}: follows no other key; layout.data does", key));
+    }
+  }
+  return !options.kept.empty();
+}
+
 std::optional<std::string> with_settings(std::string text, const std::string& name,
                                          const EvaluationOptions& options,
                                          Diagnostics& diagnostics) {
@@ -146,7 +157,7 @@ std::optional<std::string> with_settings(std::string text, const std::string& na
     return text;
   }
   auto changed = scenario::with_keys(text, settings, diagnostics);
-  if (changed) {
+  if (changed && !keeps_data(options)) {
     scenario::drop_outdated_data(*changed, settings, name, search_for(name, options), diagnostics);
   }
   return changed;

@@ -26,6 +26,7 @@ struct EvaluationOptions {
   int threads = 0;
   std::vector<std::string> profiles;  // directories, searched first
   std::vector<std::string> settings;  // KEY=VALUE, in place of what the scenarios say
+  std::vector<std::string> kept;      // keys that do not follow what is set
   bool allow_foreign = false;         // calibration profiles of other GPUs
   bool quiet = false;
 };
@@ -61,6 +62,9 @@ struct InputFile {
 
 // What --set says; throws UsageError for a text that is no KEY=VALUE.
 [[nodiscard]] std::vector<scenario::KeyValue> settings_of(const std::vector<std::string>& texts);
+
+// Whether --keep holds layout.data; throws UsageError for keys that follow no other.
+[[nodiscard]] bool keeps_data(const EvaluationOptions& options);
 
 // The first error in one line, for reports that have no room for all; empty without one.
 [[nodiscard]] std::string first_error(const Diagnostics& diagnostics);

@@ -183,6 +183,31 @@ TEST(Space, NearALayoutHasThoseThatDifferInOneAxis) {
   }
 }
 
+TEST(Space, HoldsAllThatChangesAsFewKeysAsAllowed) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    Bench bench = make_bench(text);
+    const auto all = layouts(bench.space, bench.bench);
+    const auto own = candidate_of(bench.bench.base, bench.bench);
+    EXPECT_EQ(changes_of(*own, bench.bench), 0);
+    for (const std::int64_t most : {1, 2, 3}) {
+      const auto few =
+          those_of(all, [&](const Candidate& one) { return changes_of(one, bench.bench) <= most; });
+      ASSERT_GT(few.size(), 1U);
+      bench.bench.most_changes = most;
+      EXPECT_EQ(layouts(bench.space, bench.bench), few);
+      bench.bench.most_changes.reset();
+    }
+  }
+}
+
+TEST(Space, OfKeptReplicasHasNoOthers) {
+  Bench bench = make_bench(dense_text());
+  const auto few = those_of(layouts(bench.space, bench.bench),
+                            [](const Candidate& one) { return one.data == 4; });
+  bench.bench.data = 4;
+  EXPECT_EQ(layouts(bench.space, bench.bench), few);
+}
+
 TEST(Space, StaysInsideTheNvlinkDomainAndTheGpusAllowed) {
   PlanSpec spec;
   spec.constraints.tensor_within_nvlink = true;

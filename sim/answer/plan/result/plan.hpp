@@ -229,8 +229,9 @@ struct Plan {
   NotOffered not_offered = {};
   Switches switches = {};
   Headroom headroom = {};
-  std::int64_t simulated = 0;  // pool points done in full
-  std::int64_t pool = 0;       // of so many
+  std::optional<std::int64_t> most_changes = {};  // as it was asked
+  std::int64_t simulated = 0;                     // pool points done in full
+  std::int64_t pool = 0;                          // of so many
   std::optional<Finalist> current;
   std::optional<Published> published;
   std::vector<StepAside> aside;     // by axis, the value below and the one above
@@ -240,13 +241,13 @@ struct Plan {
   Stability stability;
   std::vector<std::string> notes;  // what a reader must know: interruption, constraints nobody met
   bool searched_all = true;        // false: stopped during the search
-  bool limited = false;            // the search, and nothing else, ended when it was to end
+  bool limited = false;            // something was left out when the time was over that it had
   bool simulated_all = true;       // false: stopped during the simulations
   bool examined = true;            // false: stopped when what stands beside the ranking was left
   Diagnostics diagnostics;         // warnings
 
   [[nodiscard]] bool complete() const {
-    return (searched_all || limited) && simulated_all && examined;
+    return limited || (searched_all && simulated_all && examined);
   }
 };
 

@@ -201,7 +201,8 @@ Json constraints_json(const Plan& plan) {
           {"deadline_s", spec.deadline},
           {"global_batch_at_least", constraints.least_batch},
           {"global_batch_at_most", constraints.most_batch},
-          {"gpus_at_most", constraints.most_gpus}};
+          {"gpus_at_most", constraints.most_gpus},
+          {"changes_at_most", plan.most_changes}};
 }
 
 Json counts_json(const Plan& plan) {

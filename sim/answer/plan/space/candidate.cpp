@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "sim/answer/plan/space/layout_features.hpp"
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/usual_stack.hpp"
 #include "sim/step/layout/layout_spec.hpp"
@@ -134,6 +135,44 @@ bool hides_by_default(schedule::ScheduleKind schedule, const Workbench& bench) {
 
 std::int64_t gpus_of(const Candidate& candidate, const Workbench& bench) {
   return candidate.nodes * bench.base.cluster.gpus_per_node;
+}
+
+std::int64_t changes_of(const Candidate& to, const Workbench& bench, Axis last) {
+  const Scenario& base = bench.base;
+  const layout::LayoutSpec& from = base.layout;
+  const auto known = [last](Axis axis) { return axis <= last; };
+  std::int64_t changes = 0;
+  const auto note = [&](Axis axis, bool differs) { changes += known(axis) && differs ? 1 : 0; };
+  const bool pipelined = to.pipeline > 1;
+  note(Axis::gpu, bench.machines[to.gpu].name != base.cluster.gpu);
+  note(Axis::nodes, to.nodes != base.cluster.nodes);
+  note(Axis::global_batch, to.global_batch != base.batch.global);
+  note(Axis::pipeline, to.pipeline != from.pipeline);
+  // A schedule that cannot run these stages has to go, and so have the chunks of no pipeline.
+  const bool runs = pipelined == (base.step.schedule != schedule::ScheduleKind::none) &&
+                    schedule::runs_chunks(base.step.schedule, to.virtual_stages, to.pipeline);
+  note(Axis::virtual_stages, to.schedule != base.step.schedule && runs);
+  note(Axis::virtual_stages,
+       to.virtual_stages != from.virtual_stages && (pipelined || to.virtual_stages > 1));
+  note(Axis::tensor, to.tensor != from.tensor);
+  note(Axis::context, to.context != from.context);
+  note(Axis::expert, to.expert != from.expert);
+  note(Axis::expert_tensor,
+       base.model.moe && to.expert_tensor != from.expert_tensor.value_or(to.tensor));
+  note(Axis::expert_dispatcher, to.expert > 1 && to.dispatcher != stated_dispatcher(bench));
+  note(Axis::expert_overlap,
+       to.expert > 1 && to.hides_exchange != hides_by_default(to.schedule, bench));
+  note(Axis::sequence_parallel, to.tensor > 1 && to.sequence_parallel != from.sequence_parallel);
+  note(Axis::micro, to.micro != base.batch.micro);
+  note(Axis::recompute,
+       known(Axis::recompute) && bench.recomputes[to.recompute].spec != base.step.recompute);
+  note(Axis::sharding,
+       known(Axis::sharding) && whole_group(to) > 1 && to.sharding != from.sharding);
+  note(Axis::shard_group, known(Axis::shard_group) && to.sharding != Sharding::none &&
+                              to.shard_group != from.shard_group.value_or(whole_group(to)));
+  note(Axis::offload,
+       known(Axis::offload) && !same_offload(bench.offloads[to.offload].spec, base.step.offload));
+  return changes;
 }
 
 void apply(const Candidate& candidate, const Workbench& bench, Scenario& scenario) {

@@ -101,6 +101,12 @@ struct Difference {
 // The name of the only axis in which two candidates of one cluster differ; empty without one.
 [[nodiscard]] std::string_view only_difference(const Candidate& one, const Candidate& other);
 
+// The keys in which it differs from the layout as the scenario states it, on the axes up to `last`.
+// What follows from others is none: replicas, the schedule and the chunks where those stated cannot
+// run, what has no ranks to run over.
+[[nodiscard]] std::int64_t changes_of(const Candidate& to, const Workbench& bench,
+                                      Axis last = Axis::offload);
+
 // GPUs of the whole job.
 [[nodiscard]] std::int64_t gpus_of(const Candidate& candidate, const Workbench& bench);
 

@@ -19,12 +19,12 @@ bool same_exchange(const step::StepSpec& one, const step::StepSpec& other) {
   return one.experts == other.experts && one.overlap.expert == other.overlap.expert;
 }
 
+}  // namespace
+
 bool same_offload(const step::OffloadSpec& one, const step::OffloadSpec& other) {
   return one.optimizer == other.optimizer && one.parameters == other.parameters &&
          one.activations == other.activations && one.modules == other.modules;
 }
-
-}  // namespace
 
 FeatureSet differences(const scenario::Scenario& one, const scenario::Scenario& other) {
   const layout::LayoutSpec& a = one.layout;

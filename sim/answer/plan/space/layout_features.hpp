@@ -55,6 +55,9 @@ inline constexpr std::array<std::string_view, kFeatures> kFeatureNames = {
 
 using FeatureSet = std::bitset<kFeatures>;  // by Feature
 
+// Whether the same waits in host memory, whatever the links.
+[[nodiscard]] bool same_offload(const step::OffloadSpec& one, const step::OffloadSpec& other);
+
 [[nodiscard]] FeatureSet differences(const scenario::Scenario& one,
                                      const scenario::Scenario& other);
 

@@ -57,6 +57,11 @@ const AxisValues& Rules::values(Axis axis, const Candidate& so_far, AxisValues& 
 }
 
 bool Rules::set(Axis axis, std::int64_t value, Candidate& candidate) const {
+  return take(axis, value, candidate) &&
+         (!bench_.most_changes || changes_of(candidate, bench_, axis) <= *bench_.most_changes);
+}
+
+bool Rules::take(Axis axis, std::int64_t value, Candidate& candidate) const {
   switch (axis) {
     case Axis::gpu:
       candidate.gpu = static_cast<std::uint8_t>(value);
@@ -154,7 +159,8 @@ bool Rules::set_context(std::int64_t value, Candidate& candidate) const {
     return false;
   }
   candidate.data = small(gpus(candidate) / replica);
-  return candidate.global_batch % candidate.data == 0;
+  return candidate.global_batch % candidate.data == 0 &&
+         candidate.data == bench_.data.value_or(candidate.data);
 }
 
 bool Rules::set_expert(std::int64_t value, Candidate& candidate) const {

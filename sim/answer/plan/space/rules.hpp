@@ -29,6 +29,8 @@ class Rules {
   [[nodiscard]] bool set(Axis axis, std::int64_t value, Candidate& candidate) const;
 
  private:
+  // The same, however many keys it changes.
+  [[nodiscard]] bool take(Axis axis, std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_schedule(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_chunks(std::int64_t value, Candidate& candidate) const;
   [[nodiscard]] bool set_tensor(std::int64_t value, Candidate& candidate) const;

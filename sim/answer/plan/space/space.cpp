@@ -422,7 +422,11 @@ std::optional<Candidate> some_layout(const Space& space, const Workbench& bench,
   return found;
 }
 
-bool allows(const Space& space, const Candidate& candidate) {
+bool allows(const Space& space, const Candidate& candidate, const Workbench& bench) {
+  if (candidate.data != bench.data.value_or(candidate.data) ||
+      (bench.most_changes && changes_of(candidate, bench) > *bench.most_changes)) {
+    return false;
+  }
   const std::pair<Axis, std::int64_t> values[] = {
       {Axis::gpu, candidate.gpu},
       {Axis::nodes, candidate.nodes},

@@ -76,7 +76,8 @@ void for_each_layout(const Space& space, const Workbench& bench, const LayoutVis
     const Space& space, const Workbench& bench,
     const std::function<std::size_t(std::size_t)>& choose);
 
-// Whether it has only values that the user lists, on the axes where values are listed.
-[[nodiscard]] bool allows(const Space& space, const Candidate& candidate);
+// Whether it has only values that the user lists, on the axes where values are listed, and differs
+// from the stated layout in no more than he allows.
+[[nodiscard]] bool allows(const Space& space, const Candidate& candidate, const Workbench& bench);
 
 }  // namespace orrery::plan

@@ -62,6 +62,8 @@ struct Workbench {
   // Keys of `base` that the search has set and the scenario does not state (switches.hpp).
   std::vector<scenario::KeyValue> switches = {};
   std::optional<PublishedLayout> published = {};  // of this model on the GPU of the scenario
+  std::optional<std::int64_t> data = {};          // replicas that every layout has to have
+  std::optional<std::int64_t> most_changes = {};  // in which a layout may differ from the stated
   bool runs_published = false;                    // its stack offers what that of the scenario does
 };
 
