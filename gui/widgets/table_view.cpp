@@ -120,7 +120,7 @@ void AnswerTable::mark_row(int row) {
 void AnswerTable::copy_selection() const {
   QString text;
   QModelIndexList rows = selectionModel()->selectedRows();
-  std::ranges::sort(rows);
+  std::sort(rows.begin(), rows.end());
   for (const QModelIndex& row : rows) {
     for (int column = 0; column < sorted_.columnCount(); ++column) {
       text += (column == 0 ? "" : "\t") + sorted_.index(row.row(), column).data().toString();

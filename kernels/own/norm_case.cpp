@@ -199,7 +199,7 @@ std::unique_ptr<Runnable> make_norm(const KernelCase& kernel, const PrepareOptio
 
 namespace {
 
-constexpr std::int64_t kSampledRows = 8;
+constexpr std::int64_t kSampledTokens = 8;
 
 template <typename T>
 class CrossEntropyCase final : public OwnCase {
@@ -261,7 +261,7 @@ class CrossEntropyCase final : public OwnCase {
         backward_ ? format_of(kElementOf<T>) : reference::NumberFormat::fp32,
         {.terms = kTerms,
          .magnitude = backward_ ? kMagnitude / static_cast<double>(columns_) : kMagnitude});
-    for (const std::int64_t row : sampled(rows_, kSampledRows)) {
+    for (const std::int64_t row : sampled(rows_, kSampledTokens)) {
       const auto logits = check.row(logits_, row);
       const auto target =
           static_cast<std::size_t>(check.set.indices[static_cast<std::size_t>(row)]);

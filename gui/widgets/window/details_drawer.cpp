@@ -33,7 +33,7 @@ QBrush brush_of(const report::DetailPart& part, bool waits, bool dark) {
   return fill_of(hue(static_cast<std::size_t>(of_part), dark), waits || is_wait_hue(of_part));
 }
 
-QString row(const QStringList& cells) {
+QString table_row(const QStringList& cells) {
   QString text = "<tr>";
   for (qsizetype i = 0; i < cells.size(); ++i) {
     text += QString("<td align='%1'>%2&nbsp;&nbsp;</td>").arg(i == 0 ? "left" : "right", cells[i]);
@@ -147,7 +147,7 @@ void DetailsView::write() {
     text += bar() + "<table>";
     for (std::size_t i = 0; i < details_.parts.size(); ++i) {
       const report::DetailPart& part = details_.parts[i];
-      text += row(
+      text += table_row(
           {swatch(i) + qt(part.label), qt(format_time(part.time)), qt(format_percent(part.share))});
     }
     text += "</table>";
@@ -163,9 +163,9 @@ void DetailsView::write() {
   if (!details_.worth.empty()) {
     text += "<p><b>Worth</b></p><table>";
     for (const report::DetailWorth& worth : details_.worth) {
-      text += row({qt(worth.what).toHtmlEscaped(), qt(format_time(worth.time)),
-                   worth.share ? qt(format_percent(*worth.share)) : QString(),
-                   worth.dollars ? qt(format_money(*worth.dollars)) : QString()});
+      text += table_row({qt(worth.what).toHtmlEscaped(), qt(format_time(worth.time)),
+                         worth.share ? qt(format_percent(*worth.share)) : QString(),
+                         worth.dollars ? qt(format_money(*worth.dollars)) : QString()});
     }
     text += "</table>";
   }

@@ -15,7 +15,7 @@ namespace orrery::sweep {
 
 namespace {
 
-constexpr std::string_view kSchema = "orrery-sweep-part/1";
+constexpr std::string_view kPartSchema = "orrery-sweep-part/1";
 
 std::optional<std::size_t> number_in(std::string_view text) {
   std::size_t number = 0;
@@ -66,8 +66,8 @@ class Joining {
 
   bool add(const PartFile& file) {
     ReadJson<Json> read = read_json<Json>(file.text);
-    if (!read.ok() || text_member(read.value, "schema") != kSchema) {
-      return fail(file, "is no part of a sweep", std::string(kSchema));
+    if (!read.ok() || text_member(read.value, "schema") != kPartSchema) {
+      return fail(file, "is no part of a sweep", std::string(kPartSchema));
     }
     try {
       return begin(file, read.value) && take(file, read.value);
@@ -120,7 +120,7 @@ class Joining {
                                               identity.at("file").get<std::string>(), diagnostics_);
     const auto columns = parse_columns(identity.at("titles").get<std::vector<std::string>>(),
                                        {file.name, 0, 0}, diagnostics_);
-    const std::int64_t points = whole_number(identity.at("points"));
+    const std::int64_t points = orrery::whole_number(identity.at("points"));
     if (!base || !columns || points < 1 || points > kMostPoints) {
       return fail(file, "is no complete part of a sweep", {});
     }
@@ -142,8 +142,8 @@ class Joining {
   }
 
   bool take(const PartFile& file, const Json& part) {
-    const auto shard = parse_shard(
-        fmt::format("{}/{}", whole_number(part.at("shard")), whole_number(part.at("of"))));
+    const auto shard = parse_shard(fmt::format("{}/{}", orrery::whole_number(part.at("shard")),
+                                               orrery::whole_number(part.at("of"))));
     if (!shard) {
       return fail(file, "is no complete part of a sweep", {});
     }
@@ -224,7 +224,7 @@ std::string part_text(const Sweep& whole, const std::string& text, const Shard& 
     const Point& point = whole.points[shard.number - 1 + i * shard.of];
     lines.push_back(read_json<Json>(journal_line(point, results[i])).value);
   }
-  return json_text({{"schema", kSchema},
+  return json_text({{"schema", kPartSchema},
                     {"shard", shard.number},
                     {"of", shard.of},
                     {"sweep", identity_of(whole, text, version)},
