@@ -51,7 +51,7 @@ const std::vector<Logged> kLogs = {
      "|\n"
      "| total batch size      | 524288            |\n| recompute             | 1                 "
      "|\n"
-     "| device                | NVIDIA A100-SXM4-80GB |\n| precision             | BF16     |\n"
+     "| device                | NVIDIA H100 80GB HBM3 |\n| precision             | BF16     |\n"
      "| vocab_size V          | 50257             |\n| padded_vocab_size Vp  | 50304             "
      "|\n"
      "| num_layers L          | 12                |\n| num_heads NH          | 12                "
