@@ -65,12 +65,13 @@ LoggedRun logged_run(const LoggedOutages& found) {
 
 std::string headline(const PostMortemQuestion& asked, const LoggedRun& run,
                      const PostMortem& found) {
-  const double hours = in_hours(found.over_plan);
+  const bool less = found.over_plan < Seconds{};
+  const Seconds apart = less ? -found.over_plan : found.over_plan;
   const auto dollars =
-      found.price ? fmt::format(", {}", format_money(*found.price * found.over_plan)) : "";
-  return fmt::format("{}: {} for {:.0f} steps, {:.1f} h{} {} than the plan of {}; {} restart{}",
+      found.price ? fmt::format(" and {}", format_money(*found.price * apart)) : "";
+  return fmt::format("{}: {} for {:.0f} steps, {}{} {} than the plan of {}; {} restart{}",
                      fmt::join(asked.logs, ", "), format_time(found.wall), run.steps,
-                     std::abs(hours), dollars, hours < 0.0 ? "less" : "more", asked.scenario,
+                     format_time(apart), dollars, less ? "less" : "more", asked.scenario,
                      run.restarts, run.restarts == 1 ? "" : "s");
 }
 
