@@ -19,8 +19,6 @@
 #include "calibrate/validate/device_step.hpp"
 #include "kernels/device/runtime.hpp"
 #endif
-#ifdef ORRERY_WITH_COLLECTIVES
-#endif
 
 namespace {
 

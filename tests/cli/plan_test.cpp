@@ -313,12 +313,12 @@ TEST_F(PlanTest, KeepsTheBestSoFarAtCtrlC) {
   EXPECT_NE(said.find("Small: the plan with"), std::string::npos) << said;
 }
 
-// Millions of layouts: seconds until all of them are bounded.
+// Millions of layouts: seconds until all of them are bounded, and some of those estimated.
 TEST_F(PlanTest, SaysHowFarTheSearchCameAtCtrlC) {
   const std::string scenario = std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml";
   const std::string said =
       said_at_ctrl_c(path("out"), scenario, "--any-stack", "--threads=1", std::chrono::seconds(2));
-  EXPECT_NE(said.find("interrupted during the search, after "), std::string::npos) << said;
+  EXPECT_NE(said.find("interrupted during the search, "), std::string::npos) << said;
   EXPECT_EQ(said.find("none of"), std::string::npos) << said;
   EXPECT_NE(said.find("BEST"), std::string::npos) << said;
 }

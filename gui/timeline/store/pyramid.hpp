@@ -9,8 +9,6 @@
 // from smaller ones. Tracks with few slices have no bins of their own: reading the slices is
 // cheaper. Bins take at most 4 bytes per slice for tracks and 4 for blocks.
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -24,6 +22,7 @@
 #include "gui/timeline/store/slice.hpp"
 
 #if defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace orrery::timeline {

@@ -128,8 +128,14 @@ void TimelineView::return_to(const timeline::View& before) {
   if (level > 0) {
     view_.set_window(old);
     view_.go_to_level(level);
-    window = {old.begin - before.origin() + view_.origin(),
-              old.end - before.origin() + view_.origin()};
+    // As much of a shorter step as of the one before: else it would be seen from outside.
+    const double shorter =
+        std::min(1.0, static_cast<double>(view_.occurrence(level).range.length()) /
+                          static_cast<double>(before.occurrence(level).range.length()));
+    const auto moved = [&](std::int64_t time) {
+      return view_.origin() + std::llround(shorter * static_cast<double>(time - before.origin()));
+    };
+    window = {moved(old.begin), moved(old.end)};
   } else if (old != before.occurrence(0).range && old.begin >= whole.begin &&
              old.end <= whole.end) {
     window = old;

@@ -17,6 +17,7 @@
 #include "sim/cli/compare/compare_traces.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/import_config/import_config.hpp"
+#include "sim/scenario/edit_text.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
 
@@ -110,10 +111,24 @@ std::optional<TracedJob> traced_job(const ProjectOptions& options, std::optional
                            : std::nullopt;
 }
 
+// States nodes in place of all GPUs, since nodes are what the larger job has more of.
+void count_in_nodes(TracedJob& job, const scenario::Scenario& here) {
+  if (!here.locations.contains("cluster.gpus")) {
+    return;
+  }
+  Diagnostics unused;
+  const auto gpus = scenario::remove_key(job.text, "cluster.gpus", unused);
+  if (!gpus) {
+    return;
+  }
+  job.text.replace(gpus->begin, gpus->length, gpus->text);
+  const scenario::KeyValue nodes{"cluster.nodes", std::to_string(here.cluster.nodes), {}};
+  job.text = scenario::with_keys(job.text, {&nodes, 1}, unused).value_or(job.text);
+}
+
 // The keys of the larger job: nodes, and a batch that leaves every replica its sequences, unless
 // --set says otherwise. Nothing, and a message, where no whole batch does.
-std::optional<std::vector<std::string>> larger_job(const ProjectOptions& options,
-                                                   const TracedJob& job) {
+std::optional<std::vector<std::string>> larger_job(const ProjectOptions& options, TracedJob& job) {
   Diagnostics diagnostics;
   const auto here = scenario::load_text(job.text, job.name, diagnostics,
                                         search_for(job.name, options.evaluation));
@@ -121,6 +136,7 @@ std::optional<std::vector<std::string>> larger_job(const ProjectOptions& options
     message_block(to_string(diagnostics));
     return std::nullopt;
   }
+  count_in_nodes(job, *here);
   std::vector<std::string> keys = {fmt::format("cluster.nodes={}", options.nodes)};
   const auto set = settings_of(options.evaluation.settings);
   const bool stated = std::any_of(set.begin(), set.end(), [](const scenario::KeyValue& one) {
@@ -160,7 +176,7 @@ ExitCode run_project(const ProjectOptions& options, const InterruptWatch& watch)
   if (!traces) {
     return ExitCode::invalid;
   }
-  const auto job = traced_job(options, gpus_of(*traces), watch);
+  auto job = traced_job(options, gpus_of(*traces), watch);
   const auto keys = job ? larger_job(options, *job) : std::nullopt;
   if (!keys) {
     return ExitCode::invalid;

@@ -36,6 +36,7 @@ std::optional<scenario::Scenario> load(const std::string& name, const Evaluation
   const std::string shown = from_input ? "<stdin>" : name;
   const hardware::ProfileSearch search = search_for(shown, options);
   if (options.settings.empty()) {
+    static_cast<void>(keeps_data(options));  // refuses other keys, whether --set is there or not
     return from_input ? scenario::load_text(read_standard_input(), shown, diagnostics, search)
                       : scenario::load_file(name, diagnostics, search);
   }
