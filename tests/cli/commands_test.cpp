@@ -205,5 +205,25 @@ TEST_F(CommandsTest, RunKeepsAdaptersInTheTypeThatIsStated) {
   EXPECT_DOUBLE_EQ(bytes(fp32, "gradients_bytes"), bytes(narrow, "gradients_bytes"));
 }
 
+// 14 bytes of each of 6.74e9 parameters wait on two hosts: 47.2 GB on each; two copies of a tier in
+// memory take twice as much, and a synchronous save nothing.
+TEST_F(CommandsTest, RunNeedsHostMemoryForTheCopiesOfSaves) {
+  write("small.yaml", small_scenario());
+  const auto reason = [this](const std::string& keys) {
+    const Finished done = run("run --json -q --trials 1 " + keys + " small.yaml");
+    const Json answer = Json::parse(done.out);
+    return answer["feasible"].get<bool>() ? std::string() : answer["reasons"][0].get<std::string>();
+  };
+  const std::string async = "--set checkpoint.mode=async --set offload.host_memory=";
+  EXPECT_EQ(reason(async + "48GB"), "");
+  EXPECT_EQ(reason(async + "47GB"),
+            "a node needs 43.9 GiB of host memory for the copies of saves, and has 43.8 GiB");
+  EXPECT_EQ(reason("--set checkpoint.mode=sync --set offload.host_memory=1GB"), "");
+  const std::string tier =
+      "--set 'checkpoint.tiers=[{medium: memory, replicas: 2}]' --set offload.host_memory=";
+  EXPECT_EQ(reason(tier + "95GB"), "");
+  EXPECT_NE(reason(tier + "94GB"), "");
+}
+
 }  // namespace
 }  // namespace orrery::cli::testing

@@ -19,6 +19,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/run/checkpoints/checkpoint_rates.hpp"
 #include "sim/run/run_spec.hpp"
 #include "sim/run/trial/run_simulator.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -163,6 +164,22 @@ bool run_step(const scenario::Scenario& scenario, const Resolved& resolved,
   return true;
 }
 
+// Saves wait in host memory beside what is offloaded.
+void check_host_copies(const scenario::Scenario& scenario, const run::CheckpointSpec& spec,
+                       const run::StepInput& step, report::Evaluation& evaluation) {
+  const std::optional<Bytes>& memory = scenario.step.offload.host_memory;
+  const step::Feasibility& fit = evaluation.step.feasibility;
+  const Bytes copies = evaluation.plan->checkpoint_steps ? run::host_copies(spec, step) : Bytes{};
+  if (!memory || copies == Bytes{} || !fit.fits_host || fit.host + copies <= *memory) {
+    return;
+  }
+  evaluation.feasible = false;
+  evaluation.reasons.push_back(fmt::format(
+      "a node needs {} of host memory for the copies of saves{}, and has {}",
+      format_bytes_binary(fit.host + copies), fit.host > Bytes{} ? " and what is offloaded" : "",
+      format_bytes_binary(*memory)));
+}
+
 // How the distance between checkpoints came about, for people.
 std::string checkpoint_choice(const run::CheckpointSpec& spec, const run::RunPlan& plan) {
   if (!plan.checkpoint_steps) {
@@ -304,6 +321,7 @@ bool run_whole(const scenario::Scenario& scenario, const StepAnswer& answer,
   if (!evaluation.plan) {
     return false;
   }
+  check_host_copies(scenario, spec.checkpoint, step, evaluation);
   evaluation.echo.checkpoint_choice = checkpoint_choice(spec.checkpoint, *evaluation.plan);
   evaluation.run = run::simulate(
       *evaluation.plan,

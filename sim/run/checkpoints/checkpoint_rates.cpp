@@ -53,6 +53,18 @@ Bytes checkpoint_size(const CheckpointSpec& spec, const StepInput& step) {
          static_cast<double>(step.data_parallel) * spec.data_state;
 }
 
+Bytes host_copies(const CheckpointSpec& spec, const StepInput& step) {
+  const Bytes size = checkpoint_size(spec, step);
+  Bytes copies;
+  for (const TierSpec& tier : spec.tiers) {
+    if (tier.medium == TierMedium::memory) {
+      copies += size / static_cast<double>(step.nodes) * static_cast<double>(tier.replicas);
+    }
+  }
+  const bool waits = copies == Bytes{} && spec.mode != CheckpointMode::sync;
+  return waits ? size / static_cast<double>(writers_of(spec, step).nodes) : copies;
+}
+
 Seconds copy_time(const CheckpointSpec& spec, const StepInput& step) {
   const double writers = static_cast<double>(writers_of(spec, step).processes);
   return checkpoint_size(spec, step) / writers / spec.device_to_host;

@@ -56,6 +56,12 @@ struct Clients {
 
 [[nodiscard]] Bytes checkpoint_size(const CheckpointSpec& spec, const StepInput& step);
 
+// What saves hold in the memory of one node's host, at least: the copies of tiers in memory, else
+// the part that is copied there and waits for the storage; nothing of a synchronous save.
+//
+//   tiers: sum of size / nodes * replicas;   else size / nodes of the writers
+[[nodiscard]] Bytes host_copies(const CheckpointSpec& spec, const StepInput& step);
+
 // Copy of the state to host memory, every writer its part.
 [[nodiscard]] Seconds copy_time(const CheckpointSpec& spec, const StepInput& step);
 

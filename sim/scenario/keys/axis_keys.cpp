@@ -2,6 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "sim/run/checkpoints/checkpoint_spec.hpp"
+#include "sim/scenario/table/idle.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 #include "sim/step/simulate/step_spec.hpp"
@@ -15,6 +19,14 @@ using yaml::between;
 namespace kind = yaml::kind;
 
 constexpr Idle kNothingAway = ORRERY_WHEN(!d.scenario.step.offload.any(), "nothing is offloaded");
+constexpr Idle kNothingInHostMemory = ORRERY_WHEN(
+    !d.scenario.step.offload.any() &&
+        (!in_run(d) || (d.run.checkpoint.mode == run::CheckpointMode::sync &&
+                        std::none_of(d.run.checkpoint.tiers.begin(), d.run.checkpoint.tiers.end(),
+                                     [](const run::TierSpec& tier) {
+                                       return tier.medium == run::TierMedium::memory;
+                                     }))),
+    "nothing is offloaded, and no save waits in host memory");
 constexpr Idle kNothingOnNvme =
     ORRERY_WHEN(d.scenario.step.offload.optimizer != OffloadTarget::nvme &&
                     d.scenario.step.offload.parameters != OffloadTarget::nvme,
@@ -82,9 +94,11 @@ void add_offload_rates(Rows& keys) {
       yaml::above(bytes_per_second(0.0)), ORRERY_AT(scenario.step.offload.nvme_write),
       {.note = "required where something lives on nvme", .idle = {kNothingOnNvme}});
   keys.value<kind::Size>(
-      "offload.host_memory", "Memory of one node's host that may be used; beyond it nothing fits.",
+      "offload.host_memory",
+      "Memory of one node's host that may be used, for what is offloaded and the copies of "
+      "asynchronous saves; beyond it nothing fits.",
       "1TB", yaml::above(bytes(0.0)), ORRERY_AT(scenario.step.offload.host_memory),
-      {.note = "not checked", .idle = {kNothingAway}});
+      {.note = "not checked", .idle = {kNothingInHostMemory}});
   keys.flag("offload.overlap",
             "Copies run beside the passes, and the update beside its own copies.", "false",
             ORRERY_AT(scenario.step.offload.overlap), {.fallback = "true", .idle = {kNothingAway}});
