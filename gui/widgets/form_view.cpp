@@ -11,6 +11,8 @@
 #include <QStyledItemDelegate>
 #include <QTreeView>
 
+#include "gui/widgets/layouts.hpp"
+
 namespace orrery::gui {
 
 class FormFilter : public QSortFilterProxyModel {

@@ -4,11 +4,14 @@
 #include <QDialogButtonBox>
 #include <QGridLayout>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "gui/widgets/layouts.hpp"
 
 namespace orrery::gui {
 

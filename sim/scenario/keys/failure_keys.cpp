@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/scenario/table/idle.hpp"
+#include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
 
 namespace orrery::scenario {
