@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/scenario/keys/cause_keys.hpp"
 #include "sim/scenario/table/idle.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
