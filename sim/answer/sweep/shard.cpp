@@ -98,8 +98,8 @@ class Joining {
   }
 
  private:
-  bool fail(const PartFile& file, std::string message, std::string allowed) {
-    diagnostics_.error({file.name, 0, 0}, {}, std::move(message), std::move(allowed));
+  bool fail(const PartFile& file, const std::string& message, const std::string& allowed) {
+    diagnostics_.error({file.name, 0, 0}, {}, message, allowed);
     return false;
   }
 

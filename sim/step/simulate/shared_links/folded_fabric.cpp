@@ -20,7 +20,6 @@ namespace {
 using cost::NetworkPattern;
 using fabric::Direction;
 using fabric::Port;
-using layout::GroupKind;
 
 fabric::TopologySpec topology_spec(const hardware::ClusterSpec& cluster) {
   const hardware::NetworkSpec& network = cluster.network;
