@@ -311,6 +311,10 @@ void finish_model(Reading& reading) {
 }
 
 std::string words_of(const layout::LayoutProblem& problem, const Scenario& scenario) {
+  if (scenario.is_set_by_recipe(problem.key)) {
+    return fmt::format("{}; the recipes of {} set it, what the scenario states holds over them",
+                       problem.message, scenario.software);
+  }
   const auto layout = scenario.locations.lower_bound("layout");
   const bool stated = layout != scenario.locations.end() && layout->first.starts_with("layout");
   return stated ? problem.message
