@@ -22,19 +22,14 @@ bool knows_ranks(const ExecutionInput& of) {
          of.network->cluster.network.detail == hardware::NetworkDetail::ranks;
 }
 
-// What a slow GPU costs beyond the jitter, which its passes hold already.
-double beyond(double slowest, double jitter) {
-  return slowest <= 1.0 ? slowest : std::max(1.0, slowest - jitter);
-}
-
 // The group's own slowest GPUs against the mean of all; types that differ come on top.
 std::vector<DeviceSpeed> group_speeds(const SpeedDraw& drawn, std::size_t group, double jitter,
                                       const StageCosts& stages) {
   std::vector<DeviceSpeed> speeds;
   for (std::size_t d = 0; d < drawn.mean.size(); ++d) {
     const DeviceSpeed types = stages.speeds.empty() ? DeviceSpeed{} : stages.speeds[d];
-    speeds.push_back(
-        {beyond(drawn.groups[group][d], jitter) * types.slowest, drawn.mean[d] * types.mean});
+    speeds.push_back({beyond_jitter(drawn.groups[group][d], jitter) * types.slowest,
+                      drawn.mean[d] * types.mean});
   }
   return speeds;
 }
@@ -97,7 +92,7 @@ SlowestReplica find_slowest_replica(const StepInput& input, const cost::CostMode
     for (const std::size_t group : slowest_first(drawn)) {
       stop_point(parallel.stop);
       const std::vector<double>& devices = drawn.groups[group];
-      const double bound = std::max(1.0, beyond(*std::ranges::max_element(devices), jitter));
+      const double bound = std::max(1.0, beyond_jitter(*std::ranges::max_element(devices), jitter));
       if (nominal * bound < to_seconds(slowest.time)) {
         break;
       }

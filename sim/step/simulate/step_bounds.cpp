@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "sim/step/simulate/shared_links/share_links.hpp"
+#include "sim/step/simulate/stages/layer_costs.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
 #include "sim/step/simulate/step_structure.hpp"
 
 namespace orrery::step {
@@ -56,6 +59,7 @@ struct ChunkTimes {
 struct DeviceTimes {
   std::vector<ChunkTimes> chunks;
   Seconds passes;  // of one micro-batch, all chunks
+  Seconds scaled;  // of passes: what a slow GPU takes longer for
   Seconds reduce;  // of all buckets once
   Seconds gather;
   Seconds gather_again;
@@ -81,6 +85,16 @@ ChunkTimes chunk_times(const StageCosts& stages, const ChunkCosts& chunk,
   return times;
 }
 
+// Categories that take as long as the slowest GPU (round_parts).
+Seconds scaled_by_speed(const Parts& parts) {
+  Seconds sum;
+  for (const StepCategory scaled :
+       {StepCategory::compute, StepCategory::recompute, StepCategory::optimizer}) {
+    sum += parts.by_category[static_cast<std::size_t>(scaled)];
+  }
+  return sum;
+}
+
 class Bound {
  public:
   Bound(const StepInput& input, const cost::CostModel& costs, const StageCosts& stages)
@@ -95,6 +109,10 @@ class Bound {
         times.chunks.push_back(chunk_times(stages, chunk, shape_));
         const ChunkTimes& last = times.chunks.back();
         times.passes += last.forward + last.backward;
+        for (const std::uint32_t bucket : chunk.buckets) {
+          times.scaled += scaled_by_speed(stages.buckets[bucket].forward) +
+                          scaled_by_speed(stages.buckets[bucket].backward);
+        }
         times.reduce += last.reduce;
         times.gather += last.gather;
         times.gather_again += last.gather_again;
@@ -125,6 +143,21 @@ class Bound {
       }
     }
     return longest + update;
+  }
+
+  // With the slowest GPU, `factor` times as slow, on the device where it costs least.
+  [[nodiscard]] Seconds least_with(double factor) const {
+    std::optional<Seconds> least;
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      const Parts& optimizer = stages_.devices[d].optimizer;
+      const Seconds slower = devices_[d].scaled * micro_batches_ + scaled_by_speed(optimizer);
+      // Reductions beside a slower backward may hide better.
+      const Seconds behind = comm_.overlap_gradients ? Seconds{} : tail(d);
+      const Seconds all =
+          begin_of(d, {}) + busy(d) + behind + optimizer.total() + slower * (factor - 1.0);
+      least = std::min(least.value_or(all), all);
+    }
+    return least.value_or(Seconds{});
   }
 
  private:
@@ -255,19 +288,39 @@ SimTime rounding(const StepInput& input) {
 }
 
 bool has_bound(const StepInput& input) {
-  return !input.spec.variation.any() && input.mixed.empty() && input.spec.local_steps.islands <= 1;
+  return input.mixed.empty() && input.spec.local_steps.islands <= 1;
 }
 
-SimTime least(const StepInput& input, const cost::CostModel& costs, const StageCosts& stages) {
-  const SimTime found = to_sim_time(Bound(input, costs, stages).least());
-  return std::max(SimTime{}, found - rounding(input));
+// The median of the draws' bounds: each draw takes at least as long as its own.
+Seconds least_of_draws(const Bound& bound, const StepInput& input, const cost::CostModel& costs,
+                       CostMemo& memo) {
+  const double jitter = jitter_share(input, costs);
+  const Seconds alike = bound.least();
+  std::vector<Seconds> draws;
+  for (const SpeedRange& range : memo.speeds(input)) {
+    draws.push_back(std::max(alike * std::min(1.0, range.fastest),
+                             bound.least_with(beyond_jitter(range.slowest, jitter))));
+  }
+  const auto median = draws.begin() + static_cast<std::ptrdiff_t>((draws.size() - 1) / 2);
+  std::ranges::nth_element(draws, median);
+  return *median;
+}
+
+SimTime least(const StepInput& input, const cost::CostModel& costs, const StageCosts& stages,
+              CostMemo* memo) {
+  const Bound bound(input, costs, stages);
+  CostMemo own;
+  const Seconds found = input.spec.variation.any()
+                            ? least_of_draws(bound, input, costs, memo != nullptr ? *memo : own)
+                            : bound.least();
+  return std::max(SimTime{}, to_sim_time(found) - rounding(input));
 }
 
 }  // namespace
 
 SimTime least_step_time(const StepInput& input, const cost::CostModel& costs,
-                        const StageCosts& stages) {
-  return has_bound(input) ? least(input, costs, stages) : SimTime{};
+                        const StageCosts& stages, CostMemo* memo) {
+  return has_bound(input) ? least(input, costs, stages, memo) : SimTime{};
 }
 
 SimTime least_time_of_passes(const StepInput& input, const cost::CostModel& costs, CostMemo* memo) {
@@ -280,9 +333,9 @@ SimTime least_time_of_passes(const StepInput& input, const cost::CostModel& cost
   }
   if (const auto alone = unshared_step(input, costs)) {
     return least(alone->input, alone->costs,
-                 stage_costs(alone->input, alone->costs, whole, memo, Replicas::free));
+                 stage_costs(alone->input, alone->costs, whole, memo, Replicas::free), memo);
   }
-  return least(input, costs, stage_costs(input, costs, whole, memo, Replicas::free));
+  return least(input, costs, stage_costs(input, costs, whole, memo, Replicas::free), memo);
 }
 
 }  // namespace orrery::step

@@ -23,7 +23,14 @@
 // all layouts at once that differ in sharding, its group or offload alone: those terms only add,
 // and the passes are the same (but for the type of the gradients, which FSDP's have of their own).
 //
-// Steps with unequal GPUs or islands have no bound: 0.
+// Where GPUs differ in speed (speed_spread.hpp), the replica with the slowest GPU of a draw has it on
+// some device, and all its GPUs are at least as slow as the fastest:
+//
+//   least(draw) = max(min(1, fastest) least, min over d of
+//                     (begin(d) + busy(d) + tail(d) + optimizer(d), compute x slowest))
+//
+// and the step is the median of its draws. Steps on several types of GPUs or on islands have no
+// bound: 0.
 
 #include "sim/base/sim_time.hpp"
 #include "sim/step/schedule/live_peaks.hpp"
@@ -34,7 +41,7 @@
 namespace orrery::step {
 
 [[nodiscard]] SimTime least_step_time(const StepInput& input, const cost::CostModel& costs,
-                                      const StageCosts& stages);
+                                      const StageCosts& stages, CostMemo* memo = nullptr);
 
 // Of any layout that differs from this one in sharding, its group or offload alone, as long as both
 // shard the parameters or neither does.

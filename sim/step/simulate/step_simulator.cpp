@@ -336,7 +336,7 @@ std::variant<StepBound, StepProblem> StepSimulator::bound_of(const StepInput& in
   const StageCosts stages = stage_costs(input, costs, buckets_per_chunk(input), memo);
   const std::vector<StageMemory> memory =
       peak_memory(input, costs, *std::get<const schedule::LivePeaks*>(peaks), stages);
-  return StepBound{least_step_time(input, costs, stages), judge(memory, input)};
+  return StepBound{least_step_time(input, costs, stages, memo), judge(memory, input)};
 }
 
 std::variant<StepResult, StepProblem> StepSimulator::simulate_islands(const StepInput& input,

@@ -57,6 +57,8 @@ void expect_that_families_bound_their_members(const std::string& text, std::uint
       const Estimate estimate = estimator.estimate(candidate);
       if (estimate.verdict != Verdict::breaks_rule) {
         EXPECT_LE(family.least, estimate.step_time) << tag(candidate, bench.bench);
+        EXPECT_LE(estimator.bound(candidate).least, estimate.step_time)
+            << tag(candidate, bench.bench);
       }
     }
   }
@@ -69,6 +71,20 @@ TEST(Families, AreNeverFasterAndNeverHoldLessThanTheirBounds) {
       constexpr std::uint32_t kSeed = 23;
       SCOPED_TRACE(fmt::format("{}, seed {}", software, kSeed));
       expect_that_families_bound_their_members(text + "software: " + software + "\n", kSeed);
+    }
+  }
+}
+
+// The bound of a step on unequal GPUs is that of the median draw, whichever device the slowest is on.
+TEST(Families, AreNeverFasterThanTheirBoundsOnUnequalGpus) {
+  for (const std::string variation :
+       {"{gpu_sigma: 0.02, slow_share: 0.01, slow_factor: 1.5, draws: 7}",
+        "{gpu_sigma: 0.1, node_sigma: 0.05, draws: 4}",
+        "{slow_gpus: [{node: 1, gpu: 3, factor: 1.4}]}"}) {
+    for (const std::string& text : {dense_text(), mixture_text()}) {
+      constexpr std::uint32_t kSeed = 29;
+      SCOPED_TRACE(fmt::format("{}, seed {}", variation, kSeed));
+      expect_that_families_bound_their_members(text + "variation: " + variation + "\n", kSeed);
     }
   }
 }

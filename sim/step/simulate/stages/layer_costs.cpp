@@ -297,6 +297,15 @@ KnownPlaces& CostMemo::places(const StepInput& input) {
   return known->second;
 }
 
+const std::vector<SpeedRange>& CostMemo::speeds(const StepInput& input) {
+  const auto [known, is_new] =
+      speeds_.try_emplace({input.layout.gpus, input.cluster.gpus_per_node});
+  if (is_new) {
+    known->second = speed_ranges(input);
+  }
+  return known->second;
+}
+
 KnownPasses& CostMemo::passes(const LayerInputs& inputs) {
   constexpr std::size_t kMost = 256;  // some 30 kB each
   if (known_.size() >= kMost) {

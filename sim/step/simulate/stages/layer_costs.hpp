@@ -19,14 +19,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/step/cost/cost_model.hpp"
 #include "sim/step/model/transformer_ops.hpp"
 #include "sim/step/simulate/stages/costing.hpp"
+#include "sim/step/simulate/stages/speed_spread.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 
 namespace orrery::step {
@@ -139,10 +142,12 @@ class CostMemo {
   // The references hold until the next call.
   [[nodiscard]] KnownPasses& passes(const LayerInputs& inputs);
   [[nodiscard]] KnownPlaces& places(const StepInput& input);
+  [[nodiscard]] const std::vector<SpeedRange>& speeds(const StepInput& input);
 
  private:
   std::unordered_map<std::uint64_t, std::unique_ptr<KnownPasses>> known_;
   std::unordered_map<std::uint64_t, KnownPlaces> places_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<SpeedRange>> speeds_;  // by machine
 };
 
 }  // namespace orrery::step

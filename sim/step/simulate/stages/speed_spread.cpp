@@ -180,6 +180,20 @@ std::vector<double> draw_gpu_times(const StepInput& input, std::int64_t draw) {
   return times;
 }
 
+double beyond_jitter(double slowest, double jitter) {
+  return slowest <= 1.0 ? slowest : std::max(1.0, slowest - jitter);
+}
+
+std::vector<SpeedRange> speed_ranges(const StepInput& input) {
+  std::vector<SpeedRange> ranges;
+  for (std::int64_t draw = 0; draw < input.spec.variation.draws; ++draw) {
+    const std::vector<double> times = draw_gpu_times(input, draw);
+    const auto [fastest, slowest] = std::ranges::minmax_element(times);
+    ranges.push_back({*fastest, *slowest});
+  }
+  return ranges;
+}
+
 SpeedDraw draw_speeds(const StepInput& input, std::int64_t lockstep, std::int64_t draw) {
   const layout::Layout& layout = input.layout;
   const auto devices = static_cast<std::size_t>(layout.pipeline);

@@ -38,6 +38,18 @@ struct SpeedDraw {
   std::vector<double> mean;                 // by pipeline device
 };
 
+// What a slow GPU costs beyond the jitter, which the passes of a stack hold already.
+[[nodiscard]] double beyond_jitter(double slowest, double jitter);
+
+// The GPUs of one draw at either end: time / nominal.
+struct SpeedRange {
+  double fastest = 1.0;
+  double slowest = 1.0;
+};
+
+// By draw, whatever the layout.
+[[nodiscard]] std::vector<SpeedRange> speed_ranges(const StepInput& input);
+
 // Data-parallel replicas that run in lockstep.
 [[nodiscard]] std::int64_t lockstep_replicas(const StepInput& input);
 
