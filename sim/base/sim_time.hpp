@@ -40,6 +40,14 @@ struct SimTime {
 
 inline constexpr SimTime kForever{INT64_MAX};
 
+// To the nearest whole number, of two the even one, as std::nearbyint without its call: adding
+// 1.5 * 2^52 leaves no room for a fraction as long as the sum stays below 2^53.
+[[nodiscard]] inline double nearest_even(double value) {
+  constexpr double kShift = 0x1.8p52;
+  constexpr double kMost = 0x1.0p51;
+  return value < kMost && value > -kMost ? (value + kShift) - kShift : std::nearbyint(value);
+}
+
 // Nearest nanosecond, ties to even; values beyond +-292 years saturate.
 [[nodiscard]] inline SimTime to_sim_time(Seconds value) {
   const double ns = in_seconds(value) / kNano;
@@ -50,7 +58,7 @@ inline constexpr SimTime kForever{INT64_MAX};
   if (ns < -kLimit) {
     return {INT64_MIN};
   }
-  return {static_cast<std::int64_t>(std::nearbyint(ns))};
+  return {static_cast<std::int64_t>(nearest_even(ns))};
 }
 
 [[nodiscard]] inline Seconds to_seconds(SimTime time) {

@@ -44,17 +44,10 @@ bool is_exponential(const PlannedCause& cause) {
 // For a heap with the earliest first.
 constexpr auto later = [](const auto& a, const auto& b) { return a.at > b.at; };
 
-// To the nearest whole number, of two the even one. Adding 1.5 * 2^52 leaves no room for a fraction
-// as long as the sum stays below 2^53.
-double rounded(double time) {
-  constexpr double kShift = 0x1.8p52;
-  constexpr double kMost = 0x1.0p51;
-  return time < kMost ? (time + kShift) - kShift : std::nearbyint(time);
-}
-
 // `time` from now, at most kLongestTime away; not negative.
 SimTime after(SimTime now, double time) {
-  return time < kLatest ? SimTime{now.ns + static_cast<std::int64_t>(rounded(time))} : kForever;
+  return time < kLatest ? SimTime{now.ns + static_cast<std::int64_t>(nearest_even(time))}
+                        : kForever;
 }
 
 }  // namespace

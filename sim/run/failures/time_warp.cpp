@@ -179,7 +179,7 @@ SimTime TimeWarp::time_of(double amount) const {
     }
     time = time_of_daily(piece.daily + (amount - piece.operational) / piece.multiplier);
   }
-  return time < kLatest ? SimTime{static_cast<std::int64_t>(std::nearbyint(std::max(0.0, time)))}
+  return time < kLatest ? SimTime{static_cast<std::int64_t>(nearest_even(std::max(0.0, time)))}
                         : kForever;
 }
 

@@ -40,7 +40,8 @@ double attention_forward(const ModelSpec& model, FlopConvention convention) {
   const double usual = product(query_head_dim(model) + value_head_dim(model));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     if (model.kind_of(layer).attention) {
-      const ModelSpec own = model.of_layer(layer);
+      const LayerModel of_layer = model.of_layer(layer);
+      const ModelSpec& own = of_layer.spec();
       keys += counted_keys(model, convention, layer) *
               (product(query_head_dim(own) + value_head_dim(own)) / usual);
     }
@@ -51,7 +52,7 @@ double attention_forward(const ModelSpec& model, FlopConvention convention) {
   if (indexer && model.compressed_attention) {  // scores of the entries of its layers
     std::int64_t sparse = 0;
     for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
-      sparse += model.of_layer(layer).sparse_attention ? 1 : 0;
+      sparse += model.of_layer(layer).spec().sparse_attention ? 1 : 0;
     }
     const double entries = product(model.sequence_length) / product(kSparseRatio);
     const double scored = convention == FlopConvention::palm ? entries : entries / 2.0;

@@ -466,13 +466,15 @@ double widest_gradients(const Activations& a, std::int64_t layer) {
 
 Bytes layer_activation_bytes(const ModelSpec& model, const ActivationOptions& options,
                              std::int64_t layer) {
-  const ModelSpec own = model.of_layer(layer);
+  const LayerModel of_layer = model.of_layer(layer);
+  const ModelSpec& own = of_layer.spec();
   return own.ends_at_head() ? Bytes{} : bytes(kept_layer(activations(own, options), layer));
 }
 
 Bytes layer_offloaded_bytes(const ModelSpec& model, const ActivationOptions& options,
                             const OffloadModules& modules, std::int64_t layer) {
-  const ModelSpec own = model.of_layer(layer);
+  const LayerModel of_layer = model.of_layer(layer);
+  const ModelSpec& own = of_layer.spec();
   return bytes(offloaded(activations(own, options), modules, layer));
 }
 
@@ -503,7 +505,8 @@ Bytes head_activation_bytes(const ModelSpec& model, const ActivationOptions& opt
 
 Bytes layer_working_bytes(const ModelSpec& model, const ActivationOptions& options,
                           std::int64_t layer) {
-  const ModelSpec own = model.of_layer(layer);
+  const LayerModel of_layer = model.of_layer(layer);
+  const ModelSpec& own = of_layer.spec();
   const Activations a = activations(own, options);
   double total = brought_back(a, layer) + widest_gradients(a, layer);
   total += 2.0 * stream(a);  // its gradients

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "sim/step/model/shard_dims.hpp"
 
@@ -62,9 +63,13 @@ std::size_t ModelSpec::kind_index(std::int64_t layer) const {
   return shape_index(layer) + (told_apart ? 2U : 0U);
 }
 
-ModelSpec ModelSpec::of_layer(std::int64_t layer) const {
+LayerModel ModelSpec::of_layer(std::int64_t layer) const {
+  const bool full = full_attention && !is_sliding(layer);
+  if (!full && !compressed_attention) {
+    return LayerModel(*this);
+  }
   ModelSpec own = *this;
-  if (full_attention && !is_sliding(layer)) {
+  if (full) {
     own.num_query_groups =
         full_attention->num_query_groups > 0 ? full_attention->num_query_groups : num_query_groups;
     own.head_dim = full_attention->head_dim > 0 ? full_attention->head_dim : head_dim;
@@ -80,7 +85,7 @@ ModelSpec ModelSpec::of_layer(std::int64_t layer) const {
       own.sparse_attention.reset();
     }
   }
-  return own;
+  return LayerModel(std::move(own));
 }
 
 bool ModelSpec::is_sliding(std::int64_t layer) const {
@@ -94,7 +99,8 @@ bool ModelSpec::is_sliding(std::int64_t layer) const {
 
 std::int64_t ModelSpec::window_of(std::int64_t layer) const {
   if (compressed_attention && attention_window) {
-    const ModelSpec own = of_layer(layer);
+    const LayerModel seen_by = of_layer(layer);
+    const ModelSpec& own = seen_by.spec();
     const std::int64_t ratio = own.compressed_attention->ratio;
     const std::int64_t entries = ratio > 0 ? sequence_length / ratio : 0;
     const std::int64_t seen =

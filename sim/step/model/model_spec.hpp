@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace orrery::model {
@@ -270,6 +271,8 @@ struct LayerKind {
   Mlp mlp = Mlp::dense;
 };
 
+class LayerModel;
+
 struct ModelSpec {
   std::string name;
   std::int64_t num_layers = 0;
@@ -327,14 +330,22 @@ struct ModelSpec {
   // Of a layer of the model; those of multi-token prediction, behind them, have attention and MLP.
   [[nodiscard]] LayerKind kind_of(std::int64_t layer) const;
 
-  // With the dimensions that the attention of this layer has.
-  [[nodiscard]] ModelSpec of_layer(std::int64_t layer) const;
+  // With the dimensions that the attention of this layer has; refers to this model.
+  [[nodiscard]] LayerModel of_layer(std::int64_t layer) const;
 
   // Equal for layers of the same shapes and parameters, below kLayerKinds.
   [[nodiscard]] std::size_t shape_index(std::int64_t layer) const;
 
   // The same, with layers told apart that differ in their window.
   [[nodiscard]] std::size_t kind_index(std::int64_t layer) const;
+
+  // End of a run of layers from `layer` on that have one kind_index and one shape_index.
+  [[nodiscard]] std::int64_t alike_until(std::int64_t layer) const {
+    if (!layer_types.empty() || attention_window) {
+      return layer + 1;
+    }
+    return moe && layer < moe->dense_layers ? moe->dense_layers : INT64_MAX;
+  }
 
   [[nodiscard]] bool is_moe_layer(std::int64_t layer) const {
     return kind_of(layer).mlp == Mlp::moe;
@@ -356,6 +367,21 @@ struct ModelSpec {
                ? std::optional(layer_types[static_cast<std::size_t>(layer % count)])
                : std::nullopt;
   }
+};
+
+// The model as one layer sees it; a copy only where the layer differs, since layers are many and
+// most are alike.
+class LayerModel {
+ public:
+  explicit LayerModel(const ModelSpec& shared) : shared_(&shared) {}
+
+  explicit LayerModel(ModelSpec&& own) : own_(std::move(own)) {}
+
+  [[nodiscard]] const ModelSpec& spec() const { return own_ ? *own_ : *shared_; }
+
+ private:
+  const ModelSpec* shared_ = nullptr;
+  std::optional<ModelSpec> own_;
 };
 
 // Fills the fields that may be left out (0): query groups, head_dim, ffn, positions. With

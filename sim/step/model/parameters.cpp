@@ -184,9 +184,9 @@ void add_mixer(Spread& spread, const ModelSpec& model, std::int64_t layer) {
   if (kind.attention && model.mla) {
     add_latent_attention(spread, model);
   } else if (kind.attention && model.compressed_attention) {
-    add_compressed_attention(spread, model.of_layer(layer));
+    add_compressed_attention(spread, model.of_layer(layer).spec());
   } else if (kind.attention) {
-    add_attention(spread, model.of_layer(layer));
+    add_attention(spread, model.of_layer(layer).spec());
   }
   if (kind.recurrence) {
     add_recurrence(spread, model, kind);
@@ -260,10 +260,12 @@ ShardParameters shard(const Spread& spread, const ModelSpec& model, const ShardC
 std::array<LikeLayers, kLayerKinds> count_layers(const ModelSpec& model, std::int64_t first,
                                                  std::int64_t last) {
   std::array<LikeLayers, kLayerKinds> counts{};
-  for (std::int64_t layer = first; layer < last; ++layer) {
+  for (std::int64_t layer = first; layer < last;) {
+    const std::int64_t end = std::min(last, model.alike_until(layer));
     LikeLayers& like = counts[model.shape_index(layer)];
     like.first = like.count == 0 ? layer : like.first;
-    ++like.count;
+    like.count += end - layer;
+    layer = end;
   }
   return counts;
 }

@@ -103,7 +103,8 @@ LayerPasses layer_passes(const ModelSpec& model, const OpOptions& options, std::
       return layer_passes(one, how, layer);
     });
   }
-  const ModelSpec own = model.of_layer(layer);
+  const LayerModel of_layer = model.of_layer(layer);
+  const ModelSpec& own = of_layer.spec();
   const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   LayerPasses passes;
   passes.forward.reserve(kTypicalPassLength);
@@ -137,7 +138,8 @@ Pass recompute_pass(const ModelSpec& model, const OpOptions& options, std::int64
   if (policy == Recompute::none || model.ends_at_head()) {
     return pass;
   }
-  const ModelSpec own = model.of_layer(layer);
+  const LayerModel of_layer = model.of_layer(layer);
+  const ModelSpec& own = of_layer.spec();
   const LayerContext context{own, options, shard_dims(own, options), model.window_of(layer)};
   if (policy == Recompute::modules) {
     modules_forward(pass, context, layer);

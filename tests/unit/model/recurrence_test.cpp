@@ -2,8 +2,10 @@
 
 #include "sim/step/model/recurrence.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
 
 #include "sim/step/model/flops.hpp"
@@ -270,6 +272,24 @@ TEST(FullAttention, HasHeadsOfItsOwn) {
   brief.sequence_length = 1024;  // no longer than the window, which then limits nothing
   EXPECT_EQ(brief.window_of(0), 0);
   EXPECT_NE(brief.shape_index(4), brief.shape_index(5));
+}
+
+// Runs of layers that are counted at once hold layers of one kind, and cover all of them.
+TEST(AlikeUntil, RunsHoldLayersOfOneKind) {
+  for (const char* name : {"llama3-8b", "deepseek-v3", "gemma4-31b", "gpt-oss-20b",
+                           "qwen3-next-80b-a3b", "mixtral-8x7b", "deepseek-v4-flash"}) {
+    SCOPED_TRACE(name);
+    const ModelSpec model = preset_spec(name);
+    for (std::int64_t layer = 0; layer < model.num_layers; ++layer) {
+      ASSERT_GT(model.alike_until(layer), layer);
+      for (std::int64_t i = layer; i < std::min(model.num_layers, model.alike_until(layer)); ++i) {
+        ASSERT_EQ(model.kind_index(i), model.kind_index(layer)) << i;
+        ASSERT_EQ(model.shape_index(i), model.shape_index(layer)) << i;
+      }
+    }
+  }
+  EXPECT_EQ(preset_spec("deepseek-v3").alike_until(0), 3);
+  EXPECT_GE(preset_spec("llama3-8b").alike_until(0), 32);
 }
 
 // The gate of Qwen3-Next doubles the columns of the queries.

@@ -109,7 +109,7 @@ const LayerBytes& layer_bytes(const StepInput& input, const cost::CostModel& cos
 ChunkBytes chunk_bytes(const StepInput& input, const cost::CostModel& costs,
                        const layout::ChunkLayers& part, LayerTable& layers) {
   ChunkBytes sum;
-  for (std::int64_t i = 0; i < part.num_layers; ++i) {
+  for (std::int64_t i = 0; i < part.num_layers;) {
     const LayerBytes& layer = layer_bytes(input, costs, part.first_layer + i,
                                           recompute_policy(input.spec.recompute, i), layers);
     const OffloadSpec& offload = input.spec.offload;
@@ -120,8 +120,10 @@ ChunkBytes chunk_bytes(const StepInput& input, const cost::CostModel& costs,
                   input.model,
                   activation_options(input, costs, recompute_policy(input.spec.recompute, i)),
                   offload.modules, part.first_layer + i);
-    sum.kept += layer.kept - hosted;
-    sum.hosted += hosted;
+    for (const std::int64_t end = alike_until(input, part, i, part.num_layers); i < end; ++i) {
+      sum.kept += layer.kept - hosted;
+      sum.hosted += hosted;
+    }
     // One layer's copy is on its way while the next one runs.
     sum.layer.working = std::max(sum.layer.working, layer.working + hosted * 2.0);
   }

@@ -26,7 +26,8 @@ PacedReplay::PacedReplay(const schedule::StepGraph& graph, double slowdown)
     }
     const auto device = static_cast<std::uint32_t>(task.device);
     const bool collective = task.stream == Stream::data_parallel_comm;
-    classes_[c] = {collective ? Role::collective : Role::compute, device};
+    classes_[c].role = collective ? Role::collective : Role::compute;
+    classes_[c].device = device;
     communicates = communicates || collective;
     if (device >= devices_.size()) {
       devices_.resize(std::size_t{device} + 1);
@@ -53,7 +54,17 @@ SimTime Pace::end_beside(SimTime alone, SimTime shared, SimTime from) const {
   return from + beside;
 }
 
-SimTime PacedReplay::paced_end(Device& device, SimTime start, SimTime duration) const {
+SimTime PacedReplay::end_beside(Class& of, SimTime alone, SimTime shared, SimTime from) const {
+  if (of.rest != alone - from || of.shared != shared) {
+    of.rest = alone - from;
+    of.shared = shared;
+    of.beside = pace_.end_beside(of.rest, shared, SimTime{});
+  }
+  return of.beside < kForever - from ? from + of.beside : kForever;
+}
+
+SimTime PacedReplay::paced_end(Class& of, SimTime start, SimTime duration) {
+  Device& device = devices_[of.device];
   const std::vector<Span>& spans = device.collectives;
   while (device.first < spans.size() && spans[device.first].end <= start) {
     ++device.first;
@@ -63,9 +74,11 @@ SimTime PacedReplay::paced_end(Device& device, SimTime start, SimTime duration) 
   SimTime shared;
   for (std::size_t i = device.first; i < spans.size() && spans[i].start < end; ++i) {
     const SimTime from = std::max(start, spans[i].start);
-    const SimTime beside = pace_.end_beside(alone, shared, from);
-    if (beside <= spans[i].end) {
-      return beside;
+    if (alone <= spans[i].end) {  // else no stretch ends before the collective does
+      const SimTime beside = end_beside(of, alone, shared, from);
+      if (beside <= spans[i].end) {
+        return beside;
+      }
     }
     shared += spans[i].end - from;
     end = alone + pace_.stretch(shared);
@@ -85,8 +98,9 @@ SimTime PacedReplay::run(const TaskTimes& times, engine::Timing::Packed& packed)
   const std::span<const engine::PackedNode> nodes = graph_.graph.nodes();
   const std::span<const std::uint32_t> class_of = graph_.class_of_node;
   engine::pack_delays(graph_.graph, times.delays(), packed.delays);
-  packed.durations.assign(nodes.size(), SimTime{});
+  packed.durations.resize(nodes.size());
   packed.end.resize(nodes.size());
+  packed.durations[0] = SimTime{};
   std::vector<SimTime> durations(classes_.size());
   for (std::size_t c = 0; c < times.parts().size(); ++c) {
     durations[c] = times.parts()[c]->total;
@@ -107,12 +121,12 @@ SimTime PacedReplay::run(const TaskTimes& times, engine::Timing::Packed& packed)
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     const engine::PackedNode& node = nodes[i];
     const SimTime start = std::max(end[node.plain], end[node.delayed] + packed.delays[node.delay]);
-    const Class& of = classes_[class_of[i]];
+    Class& of = classes_[class_of[i]];
     SimTime duration = packed.durations[i];
     if (of.role == Role::collective && duration > SimTime{}) {
       devices_[of.device].collectives.push_back({start, start + duration});
     } else if (of.role == Role::compute) {
-      duration = paced_end(devices_[of.device], start, duration) - start;
+      duration = paced_end(of, start, duration) - start;
       packed.durations[i] = duration;
     }
     end[i] = start + duration;

@@ -69,9 +69,15 @@ class PacedReplay {
   struct Class {
     Role role = Role::other;
     std::uint32_t device = 0;
+    // The last stretch that was solved: tasks of a class mostly begin beside a collective alike.
+    SimTime rest{-1};  // alone, from where the collective begins
+    SimTime shared;
+    SimTime beside;
   };
 
-  [[nodiscard]] SimTime paced_end(Device& device, SimTime start, SimTime duration) const;
+  // pace_.end_beside, which is the same wherever in time it lies.
+  [[nodiscard]] SimTime end_beside(Class& of, SimTime alone, SimTime shared, SimTime from) const;
+  [[nodiscard]] SimTime paced_end(Class& of, SimTime start, SimTime duration);
   [[nodiscard]] SimTime last_end(std::span<const SimTime> end) const;
 
   const schedule::StepGraph& graph_;

@@ -47,7 +47,7 @@ void apply_jitter(Parts& parts, const Costing& costing) {
 
 // What a bucket holds. Layers are told apart by their sort alone, so equal contents cost the same.
 struct BucketContent {
-  std::array<std::int64_t, kLayerSorts> layers{};    // by sort
+  std::array<std::int32_t, kLayerSorts> layers{};    // by sort
   std::array<std::int64_t, kLayerSorts> examples{};  // one layer of each sort, for its shapes
   bool embedding = false;
   bool head = false;
@@ -321,18 +321,25 @@ ChunkCosts cost_chunk(const Costing& costing, BucketTable& table, const layout::
                       int bucket_count, double shared_table) {
   ChunkCosts chunk;
   chunk.buckets.reserve(static_cast<std::size_t>(bucket_count));
+  std::int64_t alike = 0;  // end of the layers that are of this sort
+  std::size_t sort = 0;
   for (int b = 0; b < bucket_count; ++b) {
     BucketContent content;
     const auto [begin, end] = bucket_range(part.num_layers, bucket_count, b);
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t layer = part.first_layer + i;
-      const std::size_t sort =
-          layer_sort(costing.input.model, layer, recompute_policy(costing.input.spec.recompute, i));
-      ++content.layers[sort];
-      if (costing.layer.in.combines) {
-        chunk.layers.push_back(static_cast<std::uint8_t>(sort));
+    for (std::int64_t i = begin; i < end;) {
+      if (i >= alike) {
+        alike = alike_until(costing.input, part, i, part.num_layers);
+        sort = layer_sort(costing.input.model, part.first_layer + i,
+                          recompute_policy(costing.input.spec.recompute, i));
       }
-      content.examples[sort] = layer;
+      const std::int64_t last = std::min(alike, end);
+      content.layers[sort] += static_cast<std::int32_t>(last - i);
+      content.examples[sort] = part.first_layer + last - 1;
+      if (costing.layer.in.combines) {
+        chunk.layers.insert(chunk.layers.end(), static_cast<std::size_t>(last - i),
+                            static_cast<std::uint8_t>(sort));
+      }
+      i = last;
     }
     content.embedding = part.has_embedding && b == 0;
     content.head = part.has_head && b == bucket_count - 1;
@@ -378,6 +385,14 @@ double micro_batches_per_chunk(const StepInput& input) {
   const auto all = static_cast<double>(input.layout.micro_batches);
   const auto placement = schedule::traits_of(input.spec.schedule).placement;
   return placement == layout::StagePlacement::bidirectional ? all / 2.0 : all;
+}
+
+std::int64_t alike_until(const StepInput& input, const layout::ChunkLayers& part,
+                         std::int64_t index_in_chunk, std::int64_t end) {
+  const auto& layers = input.spec.recompute.layers;
+  const std::int64_t recomputed = layers && index_in_chunk < *layers ? *layers : end;
+  const std::int64_t alike = input.model.alike_until(part.first_layer + index_in_chunk);
+  return std::min({end, recomputed, alike - part.first_layer});
 }
 
 std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer, model::Recompute policy) {

@@ -183,9 +183,15 @@ enum class Replicas : std::uint8_t { costed, free };
 // How often a chunk runs per step: once per micro-batch; with two directions each takes half.
 [[nodiscard]] double micro_batches_per_chunk(const StepInput& input);
 
-// What is recomputed in the layer at this place of its chunk.
+// End, at most `end`, of the run of layers of a chunk from this index on that are of one sort.
+[[nodiscard]] std::int64_t alike_until(const StepInput& input, const layout::ChunkLayers& part,
+                                       std::int64_t index_in_chunk, std::int64_t end);
+
+// Equal for layers that cost the same, below kLayerSorts.
 [[nodiscard]] std::size_t layer_sort(const model::ModelSpec& model, std::int64_t layer,
                                      model::Recompute policy);
+
+// What is recomputed in the layer at this place of its chunk.
 [[nodiscard]] model::Recompute recompute_policy(const RecomputeSpec& spec,
                                                 std::int64_t index_in_chunk);
 
