@@ -327,9 +327,12 @@ void ShardParameters::add(const ShardParameters& more, double count) {
 
 ShardParameters layer_shard_parameters(const ModelSpec& model, const ShardContext& shard_context,
                                        std::int64_t layer) {
+  const ShardParameters all = shard(layer_spread(model, layer, false), model, shard_context);
+  if (!model.lora && !model.trainable) {
+    return all;
+  }
   const ShardParameters whole = shard(whole_spread(model, layer, false), model, shard_context);
-  ShardParameters result = frozen(shard(layer_spread(model, layer, false), model, shard_context),
-                                  model, {whole.dense, whole.expert});
+  ShardParameters result = frozen(all, model, {whole.dense, whole.expert});
   if (model.lora && model.lora->base == FrozenBase::nf4) {
     result.packed = result.frozen;
   }
