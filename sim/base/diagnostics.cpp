@@ -89,6 +89,13 @@ std::string to_string(const Diagnostics& diagnostics) {
 std::string_view nearest_name(std::string_view word,
                               const std::vector<std::string_view>& candidates) {
   std::string_view best;
+  for (const std::string_view candidate : candidates) {
+    const bool begins = word.starts_with(candidate) && 2 * candidate.size() > word.size();
+    best = begins && candidate.size() > best.size() ? candidate : best;
+  }
+  if (!best.empty()) {
+    return best;  // `fp8-blockwise` means `fp8-block`, near as `fp8-rowwise` is
+  }
   std::size_t best_distance = 0;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);

@@ -241,8 +241,11 @@ void find_what_ifs(const scenario::Scenario& scenario, const run::RunSpec& spec,
   if (options.levers) {
     const LeverOptions few = {.threads = options.threads, .stop = options.stop};
     evaluation.levers = find_levers(evaluation, few);
-    if (const auto assumption = assumed_failures(scenario, spec, step, few)) {
-      evaluation.assumed.push_back(*assumption);
+    for (auto line : {assumed_failures(scenario, spec, step, few),
+                      assumed_recovery(scenario, spec, step, few)}) {
+      if (line) {
+        evaluation.assumed.push_back(*std::move(line));
+      }
     }
   }
 }

@@ -159,11 +159,11 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   if (plan.capacity.spot) {
     changes.push_back({"no nodes on spot", without_spot});
   }
-  if (evaluation.run->ledger_sum.share(run::RunCategory::waiting_for_capacity) > kMilli) {
-    changes.push_back({"twice as many spare nodes", [](RunPlan& changed) {
-                         run::PlannedSpares& spares = changed.capacity.spares.front();
-                         spares.nodes = std::max<std::int64_t>(1, 2 * spares.nodes);
-                       }});
+  const bool waits =
+      evaluation.run->ledger_sum.share(run::RunCategory::waiting_for_capacity) > kMilli;
+  if (waits && plan.capacity.spares.front().nodes > 1) {  // twice one is one more
+    changes.push_back({"twice as many spare nodes",
+                       [](RunPlan& changed) { changed.capacity.spares.front().nodes *= 2; }});
   }
   return changes;
 }

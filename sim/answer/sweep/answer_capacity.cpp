@@ -127,16 +127,17 @@ void say(const Rows& rows, const Bracket& bracket, double longest, const std::st
                                             : report::Cell()}};
   answer.sentences.push_back(
       bracket.enough
-          ? fmt::format("{} spare nodes: in 99 % of the trials the job then waits {} or less for "
+          ? fmt::format("{} spare node{}: in 99 % of the trials the job then waits {} or less for "
                         "nodes, over the whole run.",
-                        *bracket.enough, wait)
+                        *bracket.enough, *bracket.enough == 1 ? "" : "s", wait)
           : fmt::format("No number of spares that was tried keeps the wait for nodes at {} or less "
                         "in 99 % of the trials.",
                         wait));
   if (const auto best = cheapest(rows)) {
     answer.facts.push_back({"cheapest_spares", static_cast<double>(count_at(rows, *best))});
+    const std::int64_t count = count_at(rows, *best);
     answer.sentences.push_back(
-        fmt::format("Cheapest per token: {} spare nodes.", count_at(rows, *best)));
+        fmt::format("Cheapest per token: {} spare node{}.", count, count == 1 ? "" : "s"));
   }
 }
 

@@ -67,6 +67,11 @@ TEST(NearestName, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("tensor", {}), "");
 }
 
+TEST(NearestName, WhatTheWordBeginsWithComesBeforeWhatIsNear) {
+  EXPECT_EQ(nearest_name("fp8-blockwise", {"fp8-rowwise", "fp8-block", "fp8"}), "fp8-block");
+  EXPECT_EQ(nearest_name("tensor_parallel", {"tensor"}), "");  // less than half of the word
+}
+
 TEST(NearestName, TheFirstOfTwoEquallyNearNamesWins) {
   EXPECT_EQ(nearest_name("zero4", {"zero1", "zero2", "zero3"}), "zero1");
   EXPECT_EQ(nearest_name("zero2", {"zero1", "zero2", "zero3"}), "zero2");

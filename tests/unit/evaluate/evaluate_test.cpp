@@ -227,6 +227,57 @@ TEST(Evaluate, AnswersSayWhatWasAssumedAndWhatTheOtherChoiceGives) {
                   .assumed.empty());
 }
 
+TEST(Evaluate, SaysThatRestartsTakeNoTimeWhereNoneIsStated) {
+  const std::string plain = replaced(kBase, "software: megatron-core\n",
+                                     "software: {name: megatron-core, recipe: plain}\n");
+  const std::string line =
+      "recovery: {detect: 10min, diagnose: 10min, reschedule: 5min, communicator_init: 1min, "
+      "warm_up: 2min}\n";
+  const report::Evaluation silent = must_evaluate(replaced(plain, line, ""));
+  ASSERT_EQ(silent.assumed.size(), 1U);
+  EXPECT_TRUE(silent.assumed[0].starts_with(
+      "a restart takes no longer than reading the checkpoint, as no recovery is stated; with "
+      "`recovery: megascale-2024` the goodput is "))
+      << silent.assumed[0];
+  // Stated, or taking time by what the failures say.
+  EXPECT_TRUE(must_evaluate(replaced(plain, line, "recovery: {load: 1min}\n")).assumed.empty());
+  const std::string of_cause =
+      replaced(replaced(plain, line, ""), "failures: {node_rate: 0.05/d, job_rate: 0.1/d}",
+               "failures: {causes: [{name: crash, node_rate: 0.05/d, recovery: {detect: 5min}}]}");
+  EXPECT_TRUE(must_evaluate(of_cause).assumed.empty());
+}
+
+TEST(Evaluate, LeversOfWhatDoesNotFitNeedNoMoreMemory) {
+  constexpr std::string_view kTooLarge = R"(format: orrery/1
+model: {preset: smollm3-3b}
+cluster: {gpu: rtx-4090, nodes: 1, gpus_per_node: 8, network: ethernet-25g}
+layout: {sharding: zero2}
+batch: {global: 256, micro: 1}
+precision: bf16
+software: torchtitan
+)";
+  const report::Evaluation evaluation = must_evaluate(kTooLarge);
+  EXPECT_FALSE(evaluation.feasible);
+  for (const report::SwitchLever& lever : evaluation.switches) {
+    EXPECT_NE(lever.key, "batch.micro");
+  }
+}
+
+// Twice one spare is one more, which has a line of its own.
+TEST(Evaluate, LeversSayEveryNumberOfSparesOnce) {
+  const auto says = [](std::string_view spares, std::string_view change) {
+    const report::Evaluation evaluation =
+        must_evaluate(replaced(replaced(kBase, "{spares: 1, repair_time: 2d}",
+                                        fmt::format("{{spares: {}, repair_time: 20d}}", spares)),
+                               "trials: 200", "trials: 20"));
+    return std::ranges::any_of(evaluation.levers,
+                               [change](const auto& lever) { return lever.change == change; });
+  };
+  EXPECT_TRUE(says("1", "one more spare node"));
+  EXPECT_FALSE(says("1", "twice as many spare nodes"));
+  EXPECT_TRUE(says("2", "twice as many spare nodes"));
+}
+
 // The measurement that tells most comes first, with the command that makes it.
 TEST(Evaluate, SaysWhichCoefficientsAreWorthMeasuring) {
   const report::Evaluation evaluation = must_evaluate(kBase);

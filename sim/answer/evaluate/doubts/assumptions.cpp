@@ -42,6 +42,33 @@ std::optional<std::string> assumed_software(const scenario::Scenario& scenario,
   return text;
 }
 
+namespace {
+
+// The mean goodput of the run with another `spec`; nothing where it is refused or stopped.
+std::optional<std::string> other_goodput(run::RunSpec spec, const run::StepInput& step,
+                                         const LeverOptions& options) {
+  spec.simulation.trials = std::min(spec.simulation.trials, options.trials);
+  std::vector<run::RunProblem> unused;
+  const std::optional<run::RunPlan> plan = run::resolve_run(spec, step, unused);
+  const auto run = plan ? run::simulate(*plan, {.threads = options.threads, .stop = options.stop})
+                        : std::nullopt;
+  return run ? std::optional(format_percent(run->goodput.mean())) : std::nullopt;
+}
+
+// Whether a failure costs the job more than the work that it loses and the reading of a checkpoint.
+bool takes_time(const run::RecoveryPlan& recovery) {
+  return std::ranges::any_of(recovery.stages, [](const auto& stages) {
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (i != index_of(run::RecoveryStage::load) && run::mean(stages[i]) > Seconds{}) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
 std::optional<std::string> assumed_failures(const scenario::Scenario& scenario, run::RunSpec spec,
                                             const run::StepInput& step,
                                             const LeverOptions& options) {
@@ -56,15 +83,36 @@ std::optional<std::string> assumed_failures(const scenario::Scenario& scenario, 
     return text;
   }
   spec.failures.preset = part_of(likely, &scenario::Preset::failures);
-  spec.simulation.trials = std::min(spec.simulation.trials, options.trials);
+  if (const auto goodput = other_goodput(std::move(spec), step, options)) {
+    text += fmt::format("; with `failures: {}` the goodput is {} on average", kLikelyFailures,
+                        *goodput);
+  }
+  return text;
+}
+
+std::optional<std::string> assumed_recovery(const scenario::Scenario& scenario, run::RunSpec spec,
+                                            const run::StepInput& step,
+                                            const LeverOptions& options) {
+  if (scenario.locations.contains("recovery")) {
+    return std::nullopt;
+  }
   std::vector<run::RunProblem> unused;
   const std::optional<run::RunPlan> plan = run::resolve_run(spec, step, unused);
-  if (!plan) {
+  if (!plan || !plan->mtbf || plan->failures.log || takes_time(plan->recovery)) {
+    return std::nullopt;
+  }
+  std::string text =
+      "a restart takes no longer than reading the checkpoint, as no recovery is stated";
+  Diagnostics ignored;
+  const scenario::PresetPtr likely =
+      scenario::presets_of(scenario).find(scenario::PresetKind::recovery, kLikelyRecovery, ignored);
+  if (likely == nullptr) {
     return text;
   }
-  if (const auto run = run::simulate(*plan, {.threads = options.threads, .stop = options.stop})) {
-    text += fmt::format("; with `failures: {}` the goodput is {} on average", kLikelyFailures,
-                        format_percent(run->goodput.mean()));
+  spec.recovery.preset = part_of(likely, &scenario::Preset::recovery);
+  if (const auto goodput = other_goodput(std::move(spec), step, options)) {
+    text += fmt::format("; with `recovery: {}` the goodput is {} on average", kLikelyRecovery,
+                        *goodput);
   }
   return text;
 }

@@ -6,6 +6,7 @@
 // left open  | assumed         | the other choice that is tried
 // -----------|-----------------|----------------------------------------------------------------
 // `failures` | nothing fails   | kLikelyFailures, with the same trials
+// `recovery` | a checkpoint is read | kLikelyRecovery, with the same trials
 // `software` | usual_stack.hpp | the `other` of the profile
 // nodes of a superchip | those of its rack (`sold_as` of the GPU's profile) | none
 
@@ -24,6 +25,7 @@
 namespace orrery::evaluate {
 
 inline constexpr std::string_view kLikelyFailures = "llama3-2024";
+inline constexpr std::string_view kLikelyRecovery = "megascale-2024";
 
 // Size of node and NVLink domain of a GPU that is sold in racks, where none are stated.
 [[nodiscard]] std::optional<std::string> assumed_rack(const scenario::Scenario& scenario);
@@ -35,6 +37,12 @@ inline constexpr std::string_view kLikelyFailures = "llama3-2024";
 
 // The failures, where the scenario states none; `spec` and `step` as the plan was made of.
 [[nodiscard]] std::optional<std::string> assumed_failures(const scenario::Scenario& scenario,
+                                                          run::RunSpec spec,
+                                                          const run::StepInput& step,
+                                                          const LeverOptions& options);
+
+// The recoveries, where neither the scenario nor its failures state one that takes time.
+[[nodiscard]] std::optional<std::string> assumed_recovery(const scenario::Scenario& scenario,
                                                           run::RunSpec spec,
                                                           const run::StepInput& step,
                                                           const LeverOptions& options);

@@ -73,7 +73,9 @@ std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenari
       continue;
     }
     const auto step = what_if_step(*changed, search);
-    if (!step || (now.fits && !step->fits) || step->time > now.time * (1.0 - kWorthSaying)) {
+    // Beside a step that does not fit, what needs still more memory is no advice.
+    const bool possible = step && (step->fits || (!now.fits && step->peak <= now.peak));
+    if (!possible || step->time > now.time * (1.0 - kWorthSaying)) {
       continue;
     }
     const auto same =
