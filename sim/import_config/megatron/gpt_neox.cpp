@@ -53,20 +53,6 @@ bool attends_to_all(const yaml::Value& value) {
 
 void read_model_words(Import& import) {
   SourceKeys& keys = import.keys;
-  const auto norm = keys.text("norm");
-  import.draft.set("model.norm",
-                   norm && norm->find("rms") != std::string::npos ? "rms_norm" : "layer_norm",
-                   norm ? read_from(*keys.find("norm")) : default_of(import, "LayerNorm"));
-  const auto position = keys.text("pos_emb");
-  const std::string kind = position.value_or("learned");
-  if (kind != "rotary" && kind != "alibi" && kind != "none" && kind != "learned") {
-    import.draft.leave_open("model.position", *keys.find("pos_emb"),
-                            fmt::format("{} is not known to a scenario", yaml::display(kind)));
-  } else {
-    import.draft.set(
-        "model.position", kind,
-        position ? read_from(*keys.find("pos_emb")) : default_of(import, "learned positions"));
-  }
   const bool untied = import.on("no_weight_tying");
   import.draft.set("model.tie_embeddings", !untied,
                    untied ? read_from(*keys.find("no_weight_tying"))

@@ -321,6 +321,21 @@ void read_included(Import& import) {
   }
 }
 
+// gpu:h100:8,nvme:2 of Slurm, without a number one; of --gpus-per-node h100:8. Empty: no GPU of it.
+std::string gpus_of_batch(std::string_view text, bool resources) {
+  constexpr std::string_view kGpu = "gpu";
+  while (!text.empty()) {
+    const std::string_view one = cut(text, ',');
+    if (resources && one != kGpu && !one.starts_with("gpu:")) {
+      continue;
+    }
+    const std::string_view figure = one.substr(one.rfind(':') + 1);
+    const bool number = figure.find_first_not_of("0123456789") == std::string_view::npos;
+    return std::string(number || !resources ? figure : std::string_view("1"));
+  }
+  return {};
+}
+
 // Transformer Engine falls back to attention that is not fused without either of its two.
 void judge_attention(Import& import) {
   for (const std::string_view section : {"env.", "ENV_VARS.", "env_vars."}) {
@@ -368,16 +383,16 @@ void read_launcher(Import& import) {
     if (name == "nnodes" && read_elastic(import, *item)) {
       continue;
     }
-    // gpu:h100:8 of the batch system; one task a node starts the processes of all its GPUs.
+    // One task a node starts the processes of all its GPUs.
     const bool batch = std::string_view(name).starts_with("sbatch.g");
     const std::string figure =
-        batch ? item->value.text.substr(item->value.text.rfind(':') + 1) : item->value.text;
+        batch ? gpus_of_batch(item->value.text, name == "sbatch.gres") : item->value.text;
     const bool number = !figure.empty() && figure.size() < 7 &&
                         figure.find_first_not_of("0123456789") == std::string::npos;
     const bool starter = name == "sbatch.ntasks_per_node" && figure == "1";
     if (number && !starter) {
       import.draft.set(target, static_cast<std::int64_t>(std::stoll(figure)), read_from(*item));
-    } else if (!number && !batch) {
+    } else if (!number && !figure.empty()) {
       import.draft.leave_open(target, *item,
                               fmt::format("{} is no number", yaml::display(item->value.text)));
     }

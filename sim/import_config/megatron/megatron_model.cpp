@@ -25,8 +25,8 @@ void read_activation(const MegatronKeys& keys) {
     name.erase(0, 5);
   }
   const std::string_view target = "model.activation";
-  const bool other_gate =
-      name == "geglu" || name == "reglu" || name == "liglu" || keys.on("quick_geglu");
+  const bool other_gate = name == "geglu" || name == "reglu" || name == "liglu" || name == "glu" ||
+                          name == "bilinear" || keys.on("quick_geglu");
   if (other_gate) {
     keys.import.draft.note(
         "the gate of the MLP is no SiLU: costed as SwiGLU, which moves and multiplies the "
@@ -44,17 +44,25 @@ void read_activation(const MegatronKeys& keys) {
     keys.set(target, "squared_relu", named_by.empty() ? "squared_relu" : named_by);
   } else if (name == "relu" || name == "gelu") {
     keys.set(target, name, named_by);
-  } else if (neox && !name.empty() && keys.import.draft.find(target) == nullptr) {
+  } else if (name.empty() || (neox && keys.import.draft.find(target) != nullptr)) {
+    keys.usual(target, "gelu", "GELU without a gate");
+  } else if (name.ends_with("gelu") || (neox && (name == "softsign" || name == "mish" ||
+                                                 name == "swish" || name == "silu"))) {
     keys.derive(target, "gelu", named_by, "without a gate: costed as GELU");
   } else {
-    keys.usual(target, "gelu", "GELU without a gate");
+    keys.import.leave_unknown(target, keys.path(named_by));
   }
 }
 
 void read_norm_and_biases(const MegatronKeys& keys) {
   if (const auto norm = keys.text("normalization")) {
-    const bool rms = lower_case(*norm).find("rms") != std::string::npos;
-    keys.set("model.norm", rms ? "rms_norm" : "layer_norm", "normalization");
+    const std::string word = lower_case(*norm);
+    const bool rms = word.find("rms") != std::string::npos;
+    if (rms || word.find("layer") != std::string::npos) {
+      keys.set("model.norm", rms ? "rms_norm" : "layer_norm", "normalization");
+    } else {
+      keys.import.leave_unknown("model.norm", keys.path("normalization"));
+    }
   } else {
     keys.usual("model.norm", "layer_norm", "LayerNorm");
   }
@@ -88,11 +96,14 @@ void read_positions(const MegatronKeys& keys) {
   const auto says = [&type](std::string_view word) {
     return type && type->find(word) != std::string::npos;
   };
-  const char* position = rotary || says("rope")    ? "rotary"
+  const bool turns = rotary || says("rope") || says("rotary") || says("yarn");
+  const char* position = turns                     ? "rotary"
                          : type && *type == "none" ? "none"
                          : says("alibi")           ? "alibi"
                                                    : "learned";
-  if (type || rotary) {
+  if (type && !turns && *type != "none" && !says("alibi") && !says("learned")) {
+    keys.import.leave_unknown(target, keys.path("position_embedding_type"));
+  } else if (type || rotary) {
     keys.set(target, position, type ? "position_embedding_type" : "use_rotary_position_embeddings");
   } else {
     keys.usual(target, position, "a table of learned positions");
@@ -133,7 +144,11 @@ void read_window(const MegatronKeys& keys) {
   if (sizes.empty()) {
     return;
   }
-  const std::size_t begin = std::min(sizes[0].find_first_of("0123456789-"), sizes[0].size());
+  const std::size_t begin = sizes[0].find_first_of("0123456789-");
+  if (begin == std::string::npos) {
+    keys.import.keys.error(*keys.find("window_size"), "is no number of keys", "such as 1023,0");
+    return;
+  }
   const std::int64_t left = std::atoll(sizes[0].c_str() + begin);
   if (left > 0) {
     keys.derive("model.attention_window.size", left + 1, "window_size",
@@ -161,14 +176,24 @@ void read_heads(const MegatronKeys& keys) {
       !off && groups == nullptr && grouped != nullptr && grouped->shown.starts_with("--")) {
     keys.usual("model.num_query_groups", std::int64_t{1}, "num_query_groups is 1");
   }
-  if (keys.text("attention_head_type").value_or("") == "multiquery") {
+  if (const auto type = keys.text("attention_head_type"); type && *type == "multiquery") {
     keys.set("model.num_query_groups", std::int64_t{1}, "attention_head_type");
+  } else if (type && *type != "multihead") {
+    keys.import.leave_unknown("model.num_query_groups", keys.path("attention_head_type"));
   }
   read_window(keys);
   if (keys.on("multi_latent_attention")) {
     keys.pass("kv_channels");
     keys.pass("num_query_groups");
     keys.copy_known("model.mla");
+    if (keys.import.program == "Megatron-LM") {
+      for (const auto& [name, width] :
+           {std::pair{"kv_lora_rank", 32}, std::pair{"v_head_dim", 128},
+            std::pair{"qk_nope_head_dim", 128}, std::pair{"qk_rope_head_dim", 64}}) {
+        keys.usual(fmt::format("model.mla.{}", name), std::int64_t{width},
+                   "width of multi_latent_attention");
+      }
+    }
   }
   for (const std::string_view name :
        {"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim"}) {

@@ -38,6 +38,9 @@ std::string place_of(const Origin& origin) {
 }  // namespace
 
 void Draft::set(std::string_view path, std::string value, Origin origin) {
+  if (origin.kind == OriginKind::by_default && open(path) != nullptr) {
+    return;  // a file states it, and not what the program takes where it is silent
+  }
   const auto found = settings_.find(path);
   if (found == settings_.end()) {
     const std::string key(path);
@@ -86,6 +89,10 @@ void Draft::erase(std::string_view path) {
 void Draft::leave_open(std::string_view path, const SourceItem& item, std::string why) {
   open_.try_emplace(std::string(path),
                     OpenKey{std::string(path), item.where, item.shown, std::move(why)});
+  if (const ImportedSetting* setting = find(path);
+      setting != nullptr && setting->origin.kind == OriginKind::by_default) {
+    erase(path);
+  }
 }
 
 const ImportedSetting* Draft::find(std::string_view path) const {
@@ -148,6 +155,13 @@ Origin default_of(const Import& import, std::string why) {
 
 Origin assumed_as(std::string why) { return {OriginKind::assumed, {}, "", std::move(why)}; }
 
+void Import::leave_unknown(std::string_view target, std::string_view path) {
+  const SourceItem& item = *keys.find(path);
+  draft.leave_open(
+      target, item,
+      fmt::format("a scenario has nothing for {}", yaml::display(value_text(item.value))));
+}
+
 std::optional<std::int64_t> copy_count(Import& import, std::string_view source,
                                        std::string_view target) {
   const std::optional<std::int64_t> value = import.keys.count(source);
@@ -196,7 +210,8 @@ void copy_known_counts(Import& import, std::string_view prefix, std::string_view
       continue;
     }
     const std::string name = item.path.substr(prefix.size());
-    if (name.find('.') != std::string::npos) {
+    // Of DeepSeek-V4's layers, which only their own reader knows.
+    if (name.find('.') != std::string::npos || name == "hc_mult") {
       continue;
     }
     const auto key = scenario::known_key(fmt::format("{}.{}", section, name));

@@ -176,6 +176,9 @@ struct Import {
     draft.set(target, std::move(value), default_of(*this, std::move(why)));
   }
 
+  // The key at `path` states a word for which a scenario has none.
+  void leave_unknown(std::string_view target, std::string_view path);
+
   // Where the flag at `path` is on.
   template <typename T>
   bool set_if(std::string_view path, std::string_view target, T value) {

@@ -348,15 +348,13 @@ class Judge {
     if (!has_all(fate.needs) || is_empty(item.value)) {
       return;
     }
-    if (!unread_reason(item.value).empty()) {
-      import_.draft.leave_open(fate.why, item, unread_reason(item.value));
-      return;
-    }
+    const std::string unread = unread_reason(item.value);
     std::string_view rest = fate.values;
     while (!rest.empty()) {
       std::string_view ours = orrery::trimmed(cut(rest, ';'), " ");
       const std::string_view theirs = cut(ours, '=');
-      if (!matches(theirs, text) && !matches(theirs, without_class(text))) {
+      const bool named = unread.empty() || theirs == text;  // a line may know what `auto` is
+      if (!named || (!matches(theirs, text) && !matches(theirs, without_class(text)))) {
         continue;
       }
       item.used = true;
@@ -372,6 +370,9 @@ class Judge {
         import_.draft.set(fate.why, std::move(value), read_from(item));
       }
       return;
+    }
+    if (!unread.empty()) {
+      import_.draft.leave_open(fate.why, item, unread);
     }
   }
 
