@@ -1,5 +1,5 @@
 """What an editor checks while a scenario is written: every shipped scenario is one by the JSON Schema, and a
-wrong key, word or kind of value is none. Needs jsonschema and yaml; a program of Node's is not asked."""
+wrong key, word or kind of value is none. Needs jsonschema and yaml."""
 
 import copy
 import json
