@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 
 namespace orrery {
 namespace {
@@ -25,18 +26,10 @@ constexpr std::size_t kLimit = std::size_t{1} << 20U;
 // A fresh directory per test, removed afterwards.
 class FileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "orrery-file-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path path(const std::string& name) const { return folder_ / name; }
 
   void put(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
+    folder_.write(name, content);
   }
 
   [[nodiscard]] std::size_t entries() const {
@@ -45,7 +38,7 @@ class FileTest : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 std::string message_of(const std::function<void()>& action) {

@@ -2,11 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <compare>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "sim/base/ids.hpp"
+#include "sim/base/ledger.hpp"
 #include "sim/base/provenance.hpp"
+#include "sim/base/random.hpp"
+#include "sim/base/sim_time.hpp"
 
 namespace orrery {
 namespace {
@@ -171,6 +177,113 @@ TEST(Provenance, CoefficientCarriesSourceResidualAndRange) {
   const Coefficient<Seconds> stated(seconds(1.0), {SourceKind::given, "scenario"});
   EXPECT_EQ(stated.residual(), 0.0);
   EXPECT_FALSE(stated.range().has_value());
+}
+
+static_assert(!std::is_convertible_v<Seconds, SimTime>);
+static_assert(!std::is_convertible_v<SimTime, Seconds>);
+
+TEST(SimTime, RoundsTiesToTheEvenNanosecond) {
+  EXPECT_EQ(to_sim_time(nanoseconds(0.5)).ns, 0);
+  EXPECT_EQ(to_sim_time(nanoseconds(1.5)).ns, 2);
+  EXPECT_EQ(to_sim_time(nanoseconds(2.5)).ns, 2);
+  EXPECT_EQ(to_sim_time(nanoseconds(3.5)).ns, 4);
+  EXPECT_EQ(to_sim_time(nanoseconds(-0.5)).ns, 0);
+  EXPECT_EQ(to_sim_time(nanoseconds(-1.5)).ns, -2);
+  EXPECT_EQ(to_sim_time(nanoseconds(-2.5)).ns, -2);
+}
+
+TEST(SimTime, RoundsToTheNearestNanosecondElsewhere) {
+  EXPECT_EQ(to_sim_time(nanoseconds(0.49)).ns, 0);
+  EXPECT_EQ(to_sim_time(nanoseconds(0.51)).ns, 1);
+  EXPECT_EQ(to_sim_time(seconds(1.0)).ns, 1'000'000'000);
+  EXPECT_EQ(to_sim_time(days(54.0)).ns, 4'665'600'000'000'000);
+}
+
+TEST(SimTime, WholeNanosecondsSurviveTheWayToSecondsAndBack) {
+  constexpr std::uint64_t kSeed = 20261121;
+  RandomStream random(kSeed, 0, Purpose::property_test);
+  // A double holds 53 bits: 2^50 ns (13 days) leaves three bits for the division by 1e-9.
+  constexpr std::uint64_t kBound = std::uint64_t{1} << 50U;
+  for (int i = 0; i < 10000; ++i) {
+    const SimTime time{static_cast<std::int64_t>(random.uniform_int(kBound))};
+    ASSERT_EQ(to_sim_time(to_seconds(time)), time) << "seed " << kSeed << " draw " << i;
+  }
+}
+
+TEST(SimTime, SaturatesBeyond292Years) {
+  const Seconds years_292 = days(292.0 * 365.25);
+  EXPECT_LT(to_sim_time(years_292), kForever);
+  EXPECT_EQ(to_sim_time(days(293.0 * 365.25)), kForever);
+  EXPECT_EQ(to_sim_time(days(-293.0 * 365.25)).ns, std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(to_sim_time(seconds(std::numeric_limits<double>::infinity())), kForever);
+  EXPECT_EQ(to_sim_time(seconds(-std::numeric_limits<double>::infinity())).ns,
+            std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(SimTime, AnUndefinedDurationNeverHappens) {
+  EXPECT_EQ(to_sim_time(seconds(std::numeric_limits<double>::quiet_NaN())), kForever);
+}
+
+TEST(SimTime, SumsAreExactAndOrdered) {
+  SimTime time{3};
+  time += SimTime{4};
+  time -= SimTime{2};
+  EXPECT_EQ(time, SimTime{5});
+  EXPECT_EQ((SimTime{7} - SimTime{9}).ns, -2);
+  EXPECT_LT(SimTime{1} + SimTime{1}, SimTime{3});
+  EXPECT_LT(SimTime{std::numeric_limits<std::int64_t>::max() - 1}, kForever);
+}
+
+enum class Use { work, wait, lost, count_ };
+
+TEST(Ledger, HoldsSixteenThousandGpusForFiftyFourDaysExactly) {
+  // 16,384 GPUs x 54 d x 86,400 s/d x 10^9 ns/s = 76,441,190,400 x 10^9 GPU ns: 8.3 times int64.
+  Ledger<Use> ledger;
+  ledger.book(Use::work, 16384, to_sim_time(days(54.0)));
+  const Int128 expected = Int128{76'441'190'400} * kNanosecondsPerSecond;
+  EXPECT_TRUE(ledger.total() == expected);
+  EXPECT_TRUE(ledger.total() > Int128{std::numeric_limits<std::int64_t>::max()} * 8);
+  EXPECT_DOUBLE_EQ(in_seconds(ledger.total_gpu_time()), 76'441'190'400.0);
+  ledger.book(Use::wait, 1, SimTime{1});  // one GPU for one nanosecond is not rounded away
+  EXPECT_TRUE(ledger.total() - expected == 1);
+}
+
+TEST(Ledger, DoesNotDependOnTheOrderOfBooking) {
+  constexpr std::uint64_t kSeed = 7;
+  RandomStream random(kSeed, 0, Purpose::property_test);
+  Ledger<Use> forward;
+  std::array<Ledger<Use>, 2> halves;
+  Int128 sum = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const auto use = static_cast<Use>(random.uniform_int(Ledger<Use>::kCategories));
+    const auto gpus = static_cast<std::int64_t>(random.uniform_int(20000));
+    const SimTime wall{static_cast<std::int64_t>(random.next_u64() >> 2U)};
+    forward.book(use, gpus, wall);
+    halves.at(i % 2).book(use, gpus, wall);
+    sum += static_cast<Int128>(gpus) * wall.ns;
+  }
+  Ledger<Use> backward = halves[1];
+  backward += halves[0];
+  EXPECT_EQ(forward, backward) << "seed " << kSeed;
+  EXPECT_TRUE(forward.total() == sum) << "seed " << kSeed;
+}
+
+TEST(Ledger, SharesSumToOne) {
+  Ledger<Use> ledger;
+  ledger.book(Use::work, 8, SimTime{900});
+  ledger.book(Use::wait, 8, SimTime{75});
+  ledger.book(Use::lost, 8, SimTime{25});
+  EXPECT_DOUBLE_EQ(ledger.share(Use::work), 0.9);
+  EXPECT_DOUBLE_EQ(ledger.share(Use::wait), 0.075);
+  EXPECT_DOUBLE_EQ(ledger.share(Use::lost), 0.025);
+  EXPECT_DOUBLE_EQ(in_nanoseconds(ledger.gpu_time(Use::lost)), 200.0);
+}
+
+TEST(Ledger, AnEmptyLedgerHasNoShares) {
+  const Ledger<Use> ledger;
+  EXPECT_TRUE(ledger.total() == 0);
+  EXPECT_EQ(ledger.share(Use::work), 0.0);
+  EXPECT_EQ(ledger, Ledger<Use>{});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <iterator>
+#include <string>
 
 #include "tests/checkout.hpp"
 #include "tests/unit/hardware/profile_files.hpp"
@@ -60,74 +60,69 @@ TEST(ProfileErrors, AGpuStatesTheCoefficientsThatAreItsOwn) {
   ASSERT_TRUE(profile) << to_string(diagnostics);
   EXPECT_DOUBLE_EQ(in_microseconds(profile->coefficients().call_time), 9.0);
   EXPECT_EQ(profile->coefficients().wave_exponent, usual_coefficients(profile->arch).wave_exponent);
-  EXPECT_NE(gpu_errors(with("{wave_exponent: {value: 2, source: measured, citation: x}}\n"))
-                .find("coefficients.wave_exponent.value: `2` is too large"),
-            std::string::npos);
-  EXPECT_NE(gpu_errors(with("{wave_exponents: {value: 1, source: measured, citation: x}}\n"))
-                .find("coefficients.wave_exponents: unknown key"),
-            std::string::npos);
+  EXPECT_TRUE(has(gpu_errors(with("{wave_exponent: {value: 2, source: measured, citation: x}}\n")),
+                  "coefficients.wave_exponent.value: `2` is too large"));
+  EXPECT_TRUE(has(gpu_errors(with("{wave_exponents: {value: 1, source: measured, citation: x}}\n")),
+                  "coefficients.wave_exponents: unknown key"));
 }
 
-TEST(ProfileErrors, AValueWithoutItsSourceIsRefused) {
-  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}", "8GiB"),
-            "tiny.yaml:6:9: error: memory: is a bare value without its source (write {value: 0.9, "
-            "source: assumed, citation: why})\n");
-  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}",
-                       "{value: 8GiB, citation: sheet}"),
-            "tiny.yaml:6:9: error: memory.source: is required but missing (a name such as "
-            "measured)\n");
-  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet, citation: sheet}",
-                       "{value: 8GiB, source: datasheet}"),
-            "tiny.yaml:6:9: error: memory.citation: is required but missing (a text such as "
-            "`arXiv 2407.21783, table 4`)\n");
-}
+// One change of the tiny profile, and all that is said of it.
+TEST(ProfileErrors, NameTheirPlaceTheKeyAndWhatIsAllowed) {
+  const std::string memory = "{value: 8GiB, source: datasheet, citation: sheet}";
+  const std::string range =
+      "21:73: error: gemm.bf16.half_depth.range: needs two numbers, the lower one first (such as "
+      "[1024, 16384])\n";
 
-TEST(ProfileErrors, AProfileCannotSayGiven) {
-  EXPECT_EQ(gpu_errors("{value: 8GiB, source: datasheet", "{value: 8GiB, source: given"),
-            "tiny.yaml:6:31: error: memory.source: `given` is not known (allowed: measured, "
-            "published, datasheet, assumed)\n");
-}
+  const struct {
+    std::string from;
+    std::string to;
+    std::string said;
+  } rows[] = {
+      {memory, "8GiB",
+       "6:9: error: memory: is a bare value without its source (write {value: 0.9, source: "
+       "assumed, citation: why})\n"},
+      {memory, "{value: 8GiB, citation: sheet}",
+       "6:9: error: memory.source: is required but missing (a name such as measured)\n"},
+      {memory, "{value: 8GiB, source: datasheet}",
+       "6:9: error: memory.citation: is required but missing (a text such as `arXiv 2407.21783, "
+       "table 4`)\n"},
+      {"{value: 8GiB, source: datasheet", "{value: 8GiB, source: given",
+       "6:31: error: memory.source: `given` is not known (allowed: measured, published, "
+       "datasheet, assumed)\n"},
+      {"sm_count: 10\n", "sm_count: 10\nboost_clock: 2\n",
+       "6:1: error: boost_clock: unknown key (allowed: format, name, full_name, names, arch, "
+       "sold_as, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
+       "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, attention_kernels, "
+       "norm_kernels, scan_kernels, nvlink, mesh, coefficients)\n"},
+      {"half_depth: {value: 100", "half_dept: {value: 100",
+       "19:5: error: gemm.bf16.half_depth: is required but missing (a coefficient such as {value: "
+       "0.9, source: assumed, citation: why})\n"
+       "tiny.yaml:21:5: error: gemm.bf16.half_dept: unknown key (did you mean `half_depth`?)\n"},
+      {"residual: 2%", "residuals: 2%",
+       "20:71: error: gemm.bf16.sustained.residuals: unknown key (did you mean `residual`?)\n"},
+      {"  forward: {value: 70TFLOP/s, source: published, citation: paper}\n", "",
+       "23:3: error: attention.forward: is required but missing (a coefficient such as {value: "
+       "0.9, source: assumed, citation: why})\n"},
+      {"value: 500GB/s", "value: 500",
+       "7:24: error: hbm_bandwidth.value: `500` has no unit (bits in Mbps Gbps Tbps or bytes in "
+       "MB/s GB/s TB/s and GiB/s, such as 400Gbps or 3.35TB/s)\n"},
+      {"value: 80TFLOP/s", "value: 120TFLOP/s",
+       "20:16: error: gemm.bf16.sustained: is above the peak of the data type (at most 100 "
+       "TFLOP/s)\n"},
+      {"value: 80GB/s", "value: 101GB/s",
+       "15:24: error: nvlink.nccl_ring_bandwidth: is above the link rate (at most 100 GB/s)\n"},
+      {"nvls: false", "nvls: true",
+       "16:9: error: nvlink.nvls: needs switches that reduce, which came with hopper (false)\n"},
+      {"value: 70TFLOP/s", "value: 170TFLOP/s",
+       "23:12: error: attention.forward: is above the 16-bit peak (at most 100 TFLOP/s)\n"},
+      {"[512, 8192]", "[8192, 512]", range},
+      {"[512, 8192]", "[512]", range},
+      {"format: orrery-gpu/1", "format: orrery-software/1",
+       "1:9: error: format: `orrery-software/1` is not known (allowed: orrery-gpu/1)\n"}};
 
-TEST(ProfileErrors, UnknownKeysAreErrorsWithTheNearestName) {
-  EXPECT_EQ(
-      gpu_errors("sm_count: 10\n", "sm_count: 10\nboost_clock: 2\n"),
-      "tiny.yaml:6:1: error: boost_clock: unknown key (allowed: format, name, full_name, names, "
-      "arch, sold_as, sm_count, memory, hbm_bandwidth, memory_efficiency, launch_latency, "
-      "host_bandwidth, pcie_bandwidth, power_watts, gemm, attention, attention_kernels, "
-      "norm_kernels, scan_kernels, nvlink, mesh, coefficients)\n");
-  EXPECT_EQ(gpu_errors("half_depth: {value: 100", "half_dept: {value: 100"),
-            "tiny.yaml:19:5: error: gemm.bf16.half_depth: is required but missing (a coefficient "
-            "such as {value: 0.9, source: assumed, citation: why})\n"
-            "tiny.yaml:21:5: error: gemm.bf16.half_dept: unknown key (did you mean "
-            "`half_depth`?)\n");
-  EXPECT_EQ(gpu_errors("residual: 2%", "residuals: 2%"),
-            "tiny.yaml:20:71: error: gemm.bf16.sustained.residuals: unknown key (did you mean "
-            "`residual`?)\n");
-}
-
-TEST(ProfileErrors, AMissingCoefficientIsNamedWithItsPath) {
-  EXPECT_EQ(
-      gpu_errors("  forward: {value: 70TFLOP/s, source: published, citation: paper}\n", ""),
-      "tiny.yaml:23:3: error: attention.forward: is required but missing (a coefficient such as "
-      "{value: 0.9, source: assumed, citation: why})\n");
-}
-
-TEST(ProfileErrors, ABareNumberNeedsItsUnit) {
-  EXPECT_EQ(gpu_errors("value: 500GB/s", "value: 500"),
-            "tiny.yaml:7:24: error: hbm_bandwidth.value: `500` has no unit (bits in Mbps Gbps Tbps "
-            "or bytes in MB/s GB/s TB/s and GiB/s, such as 400Gbps or 3.35TB/s)\n");
-}
-
-TEST(ProfileErrors, ASustainedRateAboveThePeakIsRefused) {
-  EXPECT_EQ(gpu_errors("value: 80TFLOP/s", "value: 120TFLOP/s"),
-            "tiny.yaml:20:16: error: gemm.bf16.sustained: is above the peak of the data type (at "
-            "most 100 TFLOP/s)\n");
-}
-
-TEST(ProfileErrors, ARingAboveTheLinkRateIsRefused) {
-  EXPECT_EQ(gpu_errors("value: 80GB/s", "value: 101GB/s"),
-            "tiny.yaml:15:24: error: nvlink.nccl_ring_bandwidth: is above the link rate (at most "
-            "100 GB/s)\n");
+  for (const auto& row : rows) {
+    EXPECT_EQ(gpu_errors(row.from, row.to), "tiny.yaml:" + row.said);
+  }
 }
 
 TEST(ProfileErrors, AMeshStatesItsLinksAndNoMore) {
@@ -141,32 +136,6 @@ TEST(ProfileErrors, AMeshStatesItsLinksAndNoMore) {
   EXPECT_EQ(gpu_errors("arch: ampere", "arch: cdna"),
             "tiny.yaml:14:3: error: nvlink: is a link of NVIDIA's alone (mesh, where each pair has "
             "its own wires)\n");
-}
-
-TEST(ProfileErrors, ReducingSwitchesCameWithHopper) {
-  EXPECT_EQ(gpu_errors("nvls: false", "nvls: true"),
-            "tiny.yaml:16:9: error: nvlink.nvls: needs switches that reduce, which came with "
-            "hopper (false)\n");
-}
-
-TEST(ProfileErrors, AttentionAboveThe16BitPeakIsRefused) {
-  EXPECT_EQ(gpu_errors("value: 70TFLOP/s", "value: 170TFLOP/s"),
-            "tiny.yaml:23:12: error: attention.forward: is above the 16-bit peak (at most "
-            "100 TFLOP/s)\n");
-}
-
-TEST(ProfileErrors, ARangeNeedsTwoNumbersInOrder) {
-  const std::string expected =
-      "tiny.yaml:21:73: error: gemm.bf16.half_depth.range: needs two numbers, the lower one first "
-      "(such as [1024, 16384])\n";
-  EXPECT_EQ(gpu_errors("[512, 8192]", "[8192, 512]"), expected);
-  EXPECT_EQ(gpu_errors("[512, 8192]", "[512]"), expected);
-}
-
-TEST(ProfileErrors, AFileOfAnotherKindGivesOneMessage) {
-  EXPECT_EQ(gpu_errors("format: orrery-gpu/1", "format: orrery-software/1"),
-            "tiny.yaml:1:9: error: format: `orrery-software/1` is not known (allowed: "
-            "orrery-gpu/1)\n");
 }
 
 TEST(ProfileErrors, AllProblemsAreReportedAtOnce) {
@@ -195,56 +164,47 @@ TEST(ProfileErrors, ATruncatedFileIsNeverAccepted) {
   }
 }
 
-// Software: score_passes belongs to unfused attention only.
-TEST(ProfileErrors, ScorePassesFollowTheAttentionImplementation) {
-  const std::filesystem::path source = std::filesystem::path(kSourceDir) / "scenarios" /
-                                       "profiles" / "software" / "megatron-lm.yaml";
-  std::ifstream stream(source);
-  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  const ProfileFolder folder;
-  folder.write("software/megatron-lm.yaml",
-               replaced(text, "attention: unfused", "attention: fused"));
-  Diagnostics diagnostics;
-  const auto fused =
-      load_software_profile("megatron-lm", folder.search(), kWhere, "software", diagnostics);
-  ASSERT_TRUE(fused.has_value()) << to_string(diagnostics);
-  ASSERT_EQ(diagnostics.all().size(), 1U);
-  EXPECT_EQ(diagnostics.all()[0].severity, Severity::warning);
-  EXPECT_EQ(diagnostics.all()[0].key, "score_passes");
-  EXPECT_EQ(diagnostics.all()[0].message, "has no effect with fused attention");
-  EXPECT_DOUBLE_EQ(fused->score_passes.value(), 0.0);
+// What belongs to one way of working only: score_passes to unfused attention, a time per broadcast
+// to broadcasts. Elsewhere it has no effect; there it is required.
+TEST(ProfileErrors, CoefficientsOfSoftwareFollowWhatItDoes) {
+  const struct {
+    std::string stack;
+    std::string way;
+    std::string other;
+    std::string key;
+    std::string said;
+  } rows[] = {{"megatron-lm", "attention: unfused", "attention: fused", "score_passes",
+               "has no effect with fused attention"},
+              {"internevo", "parameter_gather: broadcast", "parameter_gather: all_gather",
+               "broadcast_time", "has no effect without broadcasts"}};
 
-  folder.write("software/megatron-lm.yaml", replaced(text, "score_passes:", "score_pases:"));
-  Diagnostics missing;
-  EXPECT_FALSE(load_software_profile("megatron-lm", folder.search(), kWhere, "software", missing)
-                   .has_value());
-  EXPECT_NE(to_string(missing).find("error: score_passes: is required but missing"),
-            std::string::npos);
-}
-
-// A time per broadcast needs broadcasts, and broadcasts need a time.
-TEST(ProfileErrors, BroadcastTimeFollowsTheWayParametersComeBack) {
-  const std::filesystem::path source =
-      std::filesystem::path(kSourceDir) / "scenarios" / "profiles" / "software" / "internevo.yaml";
-  std::ifstream stream(source);
-  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  const ProfileFolder folder;
-  folder.write("software/internevo.yaml",
-               replaced(text, "parameter_gather: broadcast", "parameter_gather: all_gather"));
-  Diagnostics diagnostics;
-  const auto gathers =
-      load_software_profile("internevo", folder.search(), kWhere, "software", diagnostics);
-  ASSERT_TRUE(gathers.has_value()) << to_string(diagnostics);
-  ASSERT_EQ(diagnostics.all().size(), 1U);
-  EXPECT_EQ(diagnostics.all()[0].message, "has no effect without broadcasts");
-  EXPECT_EQ(gathers->broadcast_time.value(), Seconds{});
-
-  folder.write("software/internevo.yaml", replaced(text, "broadcast_time:", "broadcast_tim:"));
-  Diagnostics missing;
-  EXPECT_FALSE(
-      load_software_profile("internevo", folder.search(), kWhere, "software", missing).has_value());
-  EXPECT_NE(to_string(missing).find("error: broadcast_time: is required but missing"),
-            std::string::npos);
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.stack);
+    const std::string name = "software/" + row.stack + ".yaml";
+    const std::string text = read_file(
+        std::filesystem::path(kSourceDir) / "scenarios" / "profiles" / name, std::size_t{1} << 20U);
+    const ProfileFolder folder;
+    const auto load = [&](Diagnostics& diagnostics) {
+      return load_software_profile(row.stack, folder.search(), kWhere, "software", diagnostics);
+    };
+    folder.write(name, replaced(text, row.way, row.other));
+    Diagnostics diagnostics;
+    const auto loaded = load(diagnostics);
+    ASSERT_TRUE(loaded.has_value()) << to_string(diagnostics);
+    ASSERT_EQ(diagnostics.all().size(), 1U);
+    EXPECT_EQ(diagnostics.all()[0].severity, Severity::warning);
+    EXPECT_EQ(diagnostics.all()[0].key, row.key);
+    EXPECT_EQ(diagnostics.all()[0].message, row.said);
+    if (row.key == "score_passes") {
+      EXPECT_EQ(loaded->score_passes.value(), 0.0);
+    } else {
+      EXPECT_EQ(loaded->broadcast_time.value(), Seconds{});
+    }
+    folder.write(name, replaced(text, row.key + ":", row.key.substr(1) + ":"));
+    Diagnostics missing;
+    EXPECT_FALSE(load(missing).has_value());
+    EXPECT_TRUE(has(to_string(missing), "error: " + row.key + ": is required but missing"));
+  }
 }
 
 }  // namespace

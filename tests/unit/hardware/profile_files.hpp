@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "sim/step/hardware/profile_reader.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::hardware {
 
@@ -20,21 +21,9 @@ inline const SourceLocation kWhere = {"scenario.yaml", 7, 8};
 class ProfileFolder {
  public:
   ProfileFolder() {
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    root_ = std::filesystem::temp_directory_path() /
-            (std::string("orrery-") + test->test_suite_name() + "-" + test->name() + "-" +
-             std::to_string(getpid()));
     std::filesystem::create_directories(path() / "gpu");
     std::filesystem::create_directories(path() / "software");
   }
-
-  ~ProfileFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(root_, error);
-  }
-
-  ProfileFolder(const ProfileFolder&) = delete;
-  ProfileFolder& operator=(const ProfileFolder&) = delete;
 
   [[nodiscard]] std::filesystem::path root() const { return root_; }
 
@@ -44,20 +33,12 @@ class ProfileFolder {
 
   // Returns the path of the file.
   std::filesystem::path write(std::string_view relative, std::string_view text) const {
-    const std::filesystem::path file = path() / relative;
-    std::ofstream(file) << text;
-    return file;
+    return root_.write(std::filesystem::path("profiles") / relative, text);
   }
 
  private:
-  std::filesystem::path root_;
+  TempFolder root_;
 };
-
-inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << "the document does not hold: " << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
 
 inline const std::string kTinyGpu = R"(format: orrery-gpu/1
 name: tiny

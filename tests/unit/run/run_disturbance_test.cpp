@@ -33,6 +33,14 @@ std::int32_t cause_with(const RunPlan& plan, StrikeEffect effect) {
   return 0;
 }
 
+// One trial with these failures, the same with and without skipping.
+RunResult run_scripted(const RunPlan& plan, const std::vector<ScriptedFailure>& failures) {
+  RunSimulator simulator(plan);
+  const RunResult result = simulator.run({.failures = failures});
+  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = failures}));
+  return result;
+}
+
 // One trial in which `effect` strikes at the given seconds and nothing else does.
 RunResult run_log(RunPlan plan, StrikeEffect effect, const std::vector<double>& at) {
   std::vector<LoggedStrike>& log = plan.failures.log.emplace();
@@ -126,9 +134,7 @@ TEST(Slowdown, AnEvictedJobLoadsWhatItSavedToStorage) {
   const std::vector<ScriptedFailure> strikes = {
       {to_sim_time(seconds(650.0)), slowdown - 1},  // software, which takes no node
       {to_sim_time(seconds(700.0)), slowdown}};
-  RunSimulator simulator(plan);
-  const RunResult result = simulator.run({.failures = strikes});
-  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = strikes}));
+  const RunResult result = run_scripted(plan, strikes);
   EXPECT_EQ(result.evictions, 1);
   EXPECT_DOUBLE_EQ(seconds_of(plan, result, RunCategory::restart_load), 1.0 + 10.0);
   EXPECT_EQ(result.wall, to_sim_time(seconds(781.0 + 40.0 + 500.0)));
@@ -262,9 +268,7 @@ StepInput elastic_steps() {
 
 RunResult lose_a_node(const RunPlan& plan) {
   const std::vector<ScriptedFailure> failures = {{to_sim_time(seconds(650.0)), 0}};
-  RunSimulator simulator(plan);
-  const RunResult result = simulator.run({.failures = failures});
-  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = failures}));
+  const RunResult result = run_scripted(plan, failures);
   return result;
 }
 
@@ -323,9 +327,7 @@ TEST(Elastic, BecomesSlowAtOnceAlthoughItWaitsForACheckpointToGrow) {
   const std::vector<ScriptedFailure> strikes = {
       {to_sim_time(seconds(650.0)), 0},
       {to_sim_time(seconds(1200.0)), cause_with(plan, StrikeEffect::slowdown)}};
-  RunSimulator simulator(plan);
-  const RunResult result = simulator.run({.failures = strikes});
-  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = strikes}));
+  const RunResult result = run_scripted(plan, strikes);
   EXPECT_EQ(result.wall, to_sim_time(seconds(3530.0)));
   EXPECT_EQ(result.resizes, 2);
 }
@@ -340,9 +342,7 @@ TEST(Elastic, DoesNotRestartForNodesThatARecoveryTook) {
   const std::vector<ScriptedFailure> failures = {
       {to_sim_time(seconds(650.0)), 0},
       {to_sim_time(seconds(1200.0)), static_cast<std::int32_t>(plan.causes.size()) - 1}};
-  RunSimulator simulator(plan);
-  const RunResult result = simulator.run({.failures = failures});
-  EXPECT_EQ(result, simulator.run({.event_by_event = true, .failures = failures}));
+  const RunResult result = run_scripted(plan, failures);
   EXPECT_EQ(result.wall, to_sim_time(seconds(1230.0 + 12 * 100.0)));
   EXPECT_EQ(result.resizes, 1);
 }

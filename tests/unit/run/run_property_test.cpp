@@ -211,6 +211,22 @@ TEST(RunProperty, AgreesWithANaiveSimulationToTheNanosecond) {
   EXPECT_GT(failures_in_all, 10 * kRounds / 2);
 }
 
+// One trial both ways, the same to the nanosecond; the intervals of its timeline leave no gap. The
+// simulator checks that its ledger adds up to the nodes held.
+RunResult same_with_and_without_skipping(const RunPlan& plan, std::uint32_t trial,
+                                         RunTimeline& timeline) {
+  RunSimulator simulator(plan);
+  const RunResult fast = simulator.run({.trial = trial});
+  EXPECT_EQ(fast, simulator.run({.trial = trial, .timeline = &timeline}));
+  SimTime end;
+  for (const RunInterval& interval : timeline.intervals()) {
+    EXPECT_EQ(interval.begin, end);
+    end = interval.end;
+  }
+  EXPECT_EQ(end, fast.wall);
+  return fast;
+}
+
 // Random failures, laws, spares and repairs. The simulator itself checks that the ledger adds up to
 // the allocated GPU time; here the timeline must tell the same story.
 TEST(RunProperty, LedgerTimelineAndFastForwardAgreeOnRandomRuns) {
@@ -229,21 +245,14 @@ TEST(RunProperty, LedgerTimelineAndFastForwardAgreeOnRandomRuns) {
     spec.capacity.repair_time = any_duration(dice);
     spec.simulation.seed = round;
     const RunPlan plan = plan_of(spec, steps_of(dice.time(1, 20), nodes, dice.whole(1, 8)));
-    RunSimulator simulator(plan);
     RunTimeline timeline;
-    const RunResult fast = simulator.run({.trial = round});
-    const RunResult slow = simulator.run({.trial = round, .timeline = &timeline});
-    EXPECT_EQ(fast, slow);
+    const RunResult fast = same_with_and_without_skipping(plan, round, timeline);
     Int128 productive = 0;
-    SimTime end;
     for (const RunInterval& interval : timeline.intervals()) {
-      EXPECT_EQ(interval.begin, end);
-      end = interval.end;
       if (interval.kind == RunActivity::training) {
         productive += interval.end.ns - interval.begin.ns;
       }
     }
-    EXPECT_EQ(end, fast.wall);
     EXPECT_TRUE(productive * plan.job_gpus() ==
                 fast.ledger.gpu_nanoseconds(RunCategory::productive));
   }
@@ -325,8 +334,7 @@ void add_capacity(RunSpec& spec, StepInput& step, Dice& dice) {
   }
 }
 
-// All parts at once. The simulator checks its ledger; skipping and going event by event, with the
-// intervals of the timeline without gaps, must give the same trial to the nanosecond.
+// All parts at once.
 TEST(RunProperty, EverythingAtOnceIsTheSameWithAndWithoutSkipping) {
   constexpr std::uint32_t kRounds = 2000;
   std::int64_t resizes = 0;
@@ -356,12 +364,6 @@ TEST(RunProperty, EverythingAtOnceIsTheSameWithAndWithoutSkipping) {
     const RunResult fast = simulator.run({.trial = round});
     const RunResult slow = simulator.run({.trial = round, .timeline = &timeline});
     EXPECT_EQ(fast, slow);
-    SimTime end;
-    for (const RunInterval& interval : timeline.intervals()) {
-      EXPECT_EQ(interval.begin, end);
-      end = interval.end;
-    }
-    EXPECT_EQ(end, fast.wall);
     resizes += fast.resizes;
     disturbances += fast.slowdowns + fast.corruptions + fast.spikes;
   }
@@ -407,19 +409,10 @@ TEST(RunProperty, AnElasticJobThatGrowsAtAsynchronousSavesEndsTheSameWithAndWith
     if (dice.chance(0.3)) {
       add_tiers(plan, dice);
     }
-    RunSimulator simulator(plan);  // checks that the ledger adds up to the nodes held
     RunTimeline timeline;
-    const RunResult fast = simulator.run({.trial = round});
-    const RunResult slow = simulator.run({.trial = round, .timeline = &timeline});
-    EXPECT_EQ(fast, slow);
+    const RunResult fast = same_with_and_without_skipping(plan, round, timeline);
     EXPECT_LE(fast.wall, plan.end);
     EXPECT_NE(fast.stop, StopReason::interrupted);
-    SimTime end;
-    for (const RunInterval& interval : timeline.intervals()) {
-      EXPECT_EQ(interval.begin, end);
-      end = interval.end;
-    }
-    EXPECT_EQ(end, fast.wall);
     resizes += fast.resizes;
     finished += fast.finished() ? 1 : 0;
   }
