@@ -1,7 +1,5 @@
 #include "sim/validate/profile_shelf.hpp"
 
-#include <vector>
-
 namespace orrery::validate {
 
 namespace {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "sim/answer/report/table.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"

@@ -1,7 +1,5 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "sim/answer/report/expect.hpp"
 #include "sim/base/percent.hpp"
 

@@ -1,6 +1,5 @@
 #include "sim/answer/report/metric_band.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

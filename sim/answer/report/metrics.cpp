@@ -5,7 +5,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/base/units.hpp"
 
 namespace orrery::report {
 

@@ -11,7 +11,6 @@
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/json_text.hpp"
-#include "sim/scenario/load.hpp"
 
 namespace orrery::sweep {
 

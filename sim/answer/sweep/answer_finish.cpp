@@ -2,10 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <variant>
 
 #include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/answer/report/metric_band.hpp"
@@ -78,8 +76,6 @@ Tokens tokens_after(const run::RunPlan& plan, double steps) {
   const Tokens above = run::tokens_of_steps(plan.phases, static_cast<std::int64_t>(whole) + 1);
   return below + (above - below) * (steps - whole);
 }
-
-using report::Dimension;
 
 // The metric that the date or time of --by is compared with; nothing after an error.
 std::optional<std::string> metric_for(const Asking& asking, bool has_start) {

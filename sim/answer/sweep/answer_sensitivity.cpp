@@ -12,7 +12,6 @@
 #include "sim/answer/evaluate/levers.hpp"
 #include "sim/answer/sweep/answer_rows.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/text/format.hpp"
 #include "sim/run/monte_carlo.hpp"
 
 namespace orrery::sweep {

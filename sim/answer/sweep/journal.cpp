@@ -1,6 +1,5 @@
 #include "sim/answer/sweep/journal.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

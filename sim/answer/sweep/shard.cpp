@@ -1,6 +1,5 @@
 #include "sim/answer/sweep/shard.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <charconv>

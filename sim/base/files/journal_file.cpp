@@ -5,7 +5,6 @@
 
 #include <boost/crc.hpp>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>

@@ -6,9 +6,7 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <vector>
 
-#include "sim/base/diagnostics.hpp"
 #include "sim/base/text/text.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/base/yaml/number_text.hpp"

@@ -1,11 +1,9 @@
 #include "sim/cli/check/check_reports.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "sim/answer/report/table.hpp"
 #include "sim/base/percent.hpp"

@@ -19,7 +19,6 @@
 #include "sim/answer/trace/event_reader.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
-#include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"

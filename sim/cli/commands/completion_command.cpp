@@ -8,7 +8,6 @@
 #include <CLI/Validators.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <string_view>
 

@@ -9,7 +9,6 @@
 #include "sim/answer/report/metrics.hpp"
 #include "sim/answer/report/picture/roofline.hpp"
 #include "sim/answer/report/text/text_page.hpp"
-#include "sim/base/check.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/commands/commands.hpp"
 #include "sim/cli/commands/shared_options.hpp"

@@ -1,6 +1,5 @@
 // `orrery plan`: which layout, how many GPUs, which run.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -8,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>

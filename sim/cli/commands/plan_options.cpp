@@ -1,15 +1,12 @@
 #include "sim/cli/commands/plan_options.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
-#include <algorithm>
 #include <filesystem>
 
 #include "sim/answer/plan/fronts.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/yaml/scalar.hpp"
 #include "sim/cli/frame/build_info.hpp"
 #include "sim/cli/frame/number_option.hpp"

@@ -14,7 +14,6 @@
 #include "sim/base/text/format.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"
-#include "sim/cli/frame/program.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/training_log.hpp"
 #include "sim/scenario/variant.hpp"

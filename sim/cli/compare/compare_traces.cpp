@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "sim/answer/evaluate/compare/compare_measured.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/files/stop_point.hpp"
 #include "sim/base/text/json_text.hpp"
 #include "sim/cli/frame/output.hpp"

@@ -1,6 +1,5 @@
 #include "sim/cli/compare/post_mortem_page.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

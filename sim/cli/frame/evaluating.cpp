@@ -1,6 +1,5 @@
 #include "sim/cli/frame/evaluating.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/shipped_scenarios.hpp"
-#include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/files/stop_point.hpp"

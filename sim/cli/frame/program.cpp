@@ -11,7 +11,6 @@
 #include <csignal>
 #include <exception>
 #include <new>
-#include <string>
 #include <string_view>
 #include <thread>
 

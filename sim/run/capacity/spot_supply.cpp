@@ -1,7 +1,6 @@
 #include "sim/run/capacity/spot_supply.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "sim/base/check.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "sim/base/check.hpp"
 #include "sim/run/checkpoints/checkpoint_rates.hpp"

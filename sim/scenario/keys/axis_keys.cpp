@@ -1,7 +1,5 @@
 // Keys of axes beside the layout: `offload`.
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "sim/run/checkpoints/checkpoint_spec.hpp"

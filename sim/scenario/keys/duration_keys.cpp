@@ -1,12 +1,7 @@
 // Keys of durations, which may be laws, and of the stages of a recovery.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "sim/base/check.hpp"
-#include "sim/base/yaml/flow_text.hpp"
 #include "sim/scenario/keys/cause_keys.hpp"
 #include "sim/scenario/rules/rules.hpp"
 #include "sim/scenario/table/key.hpp"

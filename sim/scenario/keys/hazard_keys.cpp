@@ -1,7 +1,6 @@
 // Keys of `failures` that change how often the causes strike: domains, burn-in, heat, episodes,
 // lemons; and the log that replaces them all.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,7 +8,6 @@
 
 #include "sim/scenario/keys/cause_keys.hpp"
 #include "sim/scenario/table/key.hpp"
-#include "sim/scenario/table/key_table.hpp"
 
 namespace orrery::scenario {
 

@@ -1,10 +1,6 @@
 // Keys of `model`: a preset, dimensions that replace it, mixture of experts, latent attention.
 
-#include <fmt/format.h>
-
-#include <array>
 #include <span>
-#include <utility>
 
 #include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
@@ -15,7 +11,6 @@ namespace orrery::scenario {
 namespace {
 
 using model::Activation;
-using model::ModelSpec;
 using model::Norm;
 using model::PositionEmbedding;
 using yaml::between;

@@ -11,7 +11,6 @@
 #include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
-#include "sim/step/simulate/step_spec.hpp"
 
 namespace orrery::scenario {
 

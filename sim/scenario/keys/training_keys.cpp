@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "sim/scenario/table/idle.hpp"
 #include "sim/scenario/table/key.hpp"
 #include "sim/scenario/table/key_makers.hpp"

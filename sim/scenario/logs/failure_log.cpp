@@ -9,7 +9,6 @@
 
 #include "sim/base/text/text.hpp"
 #include "sim/base/yaml/document.hpp"
-#include "sim/base/yaml/kinds.hpp"
 #include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::scenario {

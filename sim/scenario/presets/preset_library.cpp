@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "sim/base/files/file.hpp"
 #include "sim/base/yaml/document.hpp"

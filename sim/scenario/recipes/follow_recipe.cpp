@@ -11,7 +11,6 @@
 #include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/rules/rules.hpp"
-#include "sim/scenario/table/key_table.hpp"
 #include "sim/scenario/table/read_keys.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"

@@ -1,11 +1,9 @@
 // From the keys of `model` to dimensions without gaps.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
 #include <variant>
 #include <vector>

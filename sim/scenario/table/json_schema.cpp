@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "sim/base/text/json_text.hpp"
-#include "sim/base/yaml/kinds.hpp"
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"

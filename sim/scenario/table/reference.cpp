@@ -1,6 +1,5 @@
 // The key table as a reference in Markdown.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <string>

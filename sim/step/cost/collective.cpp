@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
 
 #include "sim/base/check.hpp"
 #include "sim/step/cost/cost.hpp"
 #include "sim/step/cost/cost_model.hpp"
-#include "sim/step/cost/link_rates.hpp"
 #include "sim/step/cost/measured_collectives.hpp"
 #include "sim/step/cost/nccl_model.hpp"
 

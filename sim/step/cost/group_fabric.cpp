@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "sim/step/cost/collective.hpp"
 #include "sim/step/cost/cost.hpp"

@@ -1,6 +1,5 @@
 #include "sim/step/fabric/topology.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "sim/base/check.hpp"

@@ -1,6 +1,5 @@
 // Reads `calibration-profile/1`: every problem with its place, nothing guessed.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

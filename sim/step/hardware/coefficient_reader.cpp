@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <utility>
-#include <vector>
 
 namespace orrery::hardware {
 

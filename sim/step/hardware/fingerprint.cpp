@@ -1,6 +1,5 @@
 #include "sim/step/hardware/fingerprint.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "sim/step/hardware/stack_coefficients.hpp"
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 #include "sim/step/hardware/coefficient_reader.hpp"

@@ -4,7 +4,6 @@
 
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include "sim/step/layout/placement.hpp"
 

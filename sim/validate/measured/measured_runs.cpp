@@ -1,6 +1,5 @@
 #include "sim/validate/measured/measured_runs.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

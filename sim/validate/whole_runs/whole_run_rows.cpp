@@ -299,7 +299,6 @@ constexpr std::array<Formula, 16> kFormulas = {{{"fault_free_days", "d", fault_f
 std::span<const Formula> formulas() { return kFormulas; }
 
 using yaml::Value;
-namespace kind = yaml::kind;
 
 // --- checks ------------------------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 #include "sim/answer/report/export/run_trace.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>

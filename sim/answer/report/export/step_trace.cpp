@@ -189,10 +189,6 @@ std::optional<StepFlow> gather_flow(const Slices& slices, std::size_t at, const 
   return StepFlow{.kind = StepFlow::Kind::gather, .slices = {at, *to}};
 }
 
-using schedule::Stream;
-using schedule::TaskKind;
-using step::Slice;
-
 constexpr std::int64_t kLanesPerRow = 100;
 
 std::string lane_name(Stream stream, std::size_t lane) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/base/percent.hpp"
-#include "sim/base/text/format.hpp"
 
 namespace orrery::report {
 

@@ -1,6 +1,5 @@
 #include "sim/answer/report/files/figures.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -17,7 +17,6 @@ namespace orrery::report {
 
 namespace {
 
-using schedule::Stream;
 using step::Slice;
 using step::StepCategory;
 
@@ -101,9 +100,6 @@ void add_task(const step::OperationTimeline& timeline, const Slice& slice, const
     add(cell(StepCategory::exposed_expert), window, end, end + placed.slowed);
   }
 }
-
-using step::Slice;
-using step::StepCategory;
 
 std::string time_text(SimTime time) { return format_time(to_seconds(time)); }
 
