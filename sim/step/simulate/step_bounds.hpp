@@ -23,8 +23,8 @@
 // all layouts at once that differ in sharding, its group or offload alone: those terms only add,
 // and the passes are the same (but for the type of the gradients, which FSDP's have of their own).
 //
-// Where GPUs differ in speed (speed_spread.hpp), the replica with the slowest GPU of a draw has it on
-// some device, and all its GPUs are at least as slow as the fastest:
+// Where GPUs differ in speed (speed_spread.hpp), the replica with the slowest GPU of a draw has it
+// on some device, and all its GPUs are at least as slow as the fastest:
 //
 //   least(draw) = max(min(1, fastest) least, min over d of
 //                     (begin(d) + busy(d) + tail(d) + optimizer(d), compute x slowest))

@@ -75,7 +75,7 @@ TEST(Families, AreNeverFasterAndNeverHoldLessThanTheirBounds) {
   }
 }
 
-// The bound of a step on unequal GPUs is that of the median draw, whichever device the slowest is on.
+// The bound of a step on unequal GPUs is that of the median draw, whichever device has the slowest.
 TEST(Families, AreNeverFasterThanTheirBoundsOnUnequalGpus) {
   for (const std::string variation :
        {"{gpu_sigma: 0.02, slow_share: 0.01, slow_factor: 1.5, draws: 7}",
