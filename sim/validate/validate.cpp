@@ -1,5 +1,6 @@
 #include "sim/validate/validate.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +65,9 @@ void add_rows(const fs::path& file, const yaml::Value& document, const ValidateO
     return;
   }
   if (format == nullptr) {
-    refuse_format(document, name, diagnostics);
+    if (!is_older_form(document, diagnostics)) {
+      refuse_format(document, name, diagnostics);
+    }
     return;
   }
   const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
@@ -154,6 +157,9 @@ std::optional<std::string> explain_row(const std::vector<fs::path>& files, std::
   for (const fs::path& file : files) {
     const auto document = yaml::parse_file(file, data_limits(), diagnostics);
     if (!document) {
+      return std::nullopt;
+    }
+    if (is_older_form(*document, diagnostics)) {
       return std::nullopt;
     }
     if (!holds_measured_runs(*document)) {

@@ -1,5 +1,6 @@
 #include "sim/validate/measured/layout_groups.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "sim/answer/report/table.hpp"
 #include "sim/base/parallel.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/base/quantile.hpp"
 #include "sim/validate/measured/measured_runs.hpp"
 #include "sim/validate/rows/data_row.hpp"
 
@@ -56,6 +58,8 @@ std::optional<TunedLayout> search_row(const MeasuredRun& run, const hardware::Pr
                      .differs = plan::differences(bench->base, chosen),
                      .words = plan::words_of(best.candidate, *bench)};
 }
+
+namespace fs = std::filesystem;
 
 struct LayoutWork {
   std::string question;
@@ -181,7 +185,7 @@ std::optional<std::vector<TunedLayout>> tuned_layouts(const std::vector<fs::path
     if (!document) {
       return std::nullopt;
     }
-    if (!holds_measured_runs(*document)) {
+    if (is_older_form(*document, diagnostics) || !holds_measured_runs(*document)) {
       continue;
     }
     read_remarks_beside(file, remarks, diagnostics);
@@ -238,7 +242,7 @@ std::optional<std::vector<LayoutGroup>> layout_groups(const std::vector<fs::path
     }
     Remarks remarks;
     read_remarks_beside(file, remarks, diagnostics);
-    if (!holds_measured_runs(*document)) {
+    if (is_older_form(*document, diagnostics) || !holds_measured_runs(*document)) {
       continue;
     }
     ProfileShelf profiles(evaluate::profile_search(file, options.profiles));

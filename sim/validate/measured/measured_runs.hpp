@@ -69,6 +69,9 @@ struct MeasuredRun {
 
 [[nodiscard]] bool holds_measured_runs(const yaml::Value& document);
 
+// Whether it holds them in the older form; then `diagnostics` says what converts it.
+[[nodiscard]] bool is_older_form(const yaml::Value& document, Diagnostics& diagnostics);
+
 struct SimulatedRun {
   evaluate::Resolved resolved;
   step::StepResult step;

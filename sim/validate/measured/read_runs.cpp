@@ -18,6 +18,8 @@ namespace {
 using yaml::Value;
 namespace kind = yaml::kind;
 
+constexpr std::string_view kOlderForm = "measured-runs/1";
+
 constexpr std::array<yaml::Choice<MemoryReading>, 3> kReadings = {
     {{"allocated", MemoryReading::allocated},
      {"reserved", MemoryReading::reserved},
@@ -193,6 +195,17 @@ std::vector<MeasuredRun> read_measured_runs(const Value& document,
 
 bool holds_measured_runs(const Value& document) {
   return DataRow(document).text("format") == kMeasuredRuns;
+}
+
+bool is_older_form(const Value& document, Diagnostics& diagnostics) {
+  const Value* format = DataRow(document).find("format");
+  if (format == nullptr || format->text != kOlderForm) {
+    return false;
+  }
+  diagnostics.error(format->where, "format",
+                    fmt::format("`{}` is the older form of {}", kOlderForm, kMeasuredRuns),
+                    "`scripts/convert-rows FILE -o OUT` converts it");
+  return true;
 }
 
 }  // namespace orrery::validate

@@ -92,6 +92,12 @@ TEST_F(ValidateFiles, RefusesUnknownFormats) {
             std::string("data.yaml:1:1: error: format: is missing ") + kFormats);
 }
 
+TEST_F(ValidateFiles, SayWhatConvertsTheOlderForm) {
+  EXPECT_EQ(errors_of("format: measured-runs/1\nruns: []\n"),
+            "data.yaml:1:9: error: format: `measured-runs/1` is the older form of measured-runs/2 "
+            "(`scripts/convert-rows FILE -o OUT` converts it)\n");
+}
+
 TEST_F(ValidateFiles, RefusesScenariosWithoutMeasurements) {
   EXPECT_EQ(errors_of("format: orrery/1\nname: x\n"),
             "data.yaml:1:1: error: measured: is missing (a mapping from metrics to what was "
