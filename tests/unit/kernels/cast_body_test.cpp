@@ -16,7 +16,6 @@ namespace {
 
 using reference::codes_apart;
 using reference::decode;
-using reference::NumberFormat;
 
 constexpr std::uint64_t kCastSeed = 51;
 constexpr std::size_t kRows = 256;
@@ -93,24 +92,24 @@ std::uint8_t byte_at(const std::vector<std::uint32_t>& words, std::size_t i) {
 double scale_of(CastRecipe recipe, const std::vector<std::uint32_t>& scales, std::size_t group,
                 double magnitude, double tensor_scale) {
   if (recipe == CastRecipe::mx) {
-    const double scale = decode(NumberFormat::e8m0, byte_at(scales, group));
-    EXPECT_EQ(scale, reference::mx_scale(NumberFormat::e4m3, magnitude));
+    const double scale = decode(Element::e8m0, byte_at(scales, group));
+    EXPECT_EQ(scale, reference::mx_scale(Element::e4m3, magnitude));
     return scale;
   }
   if (recipe == CastRecipe::nvfp4) {
     const double expected = reference::nvfp4_block_scale(magnitude, tensor_scale);
     const std::uint32_t code = byte_at(scales, group);
-    EXPECT_LE(codes_apart(NumberFormat::e4m3, code, encode(NumberFormat::e4m3, expected)), 1);
-    return decode(NumberFormat::e4m3, code) * tensor_scale;
+    EXPECT_LE(codes_apart(Element::e4m3, code, reference::encode(Element::e4m3, expected)), 1);
+    return decode(Element::e4m3, code) * tensor_scale;
   }
   const double scale = static_cast<double>(detail::from_bits(scales[group]));
-  EXPECT_NEAR(scale, reference::group_scale(NumberFormat::e4m3, magnitude), 1e-6 * scale);
+  EXPECT_NEAR(scale, reference::group_scale(Element::e4m3, magnitude), 1e-6 * scale);
   return scale;
 }
 
 // One copy: `value(i, j)` of a matrix of `rows` x `columns`, groups along its rows.
 template <typename Value>
-void check_copy(CastRecipe recipe, NumberFormat format, std::size_t rows, std::size_t columns,
+void check_copy(CastRecipe recipe, Element format, std::size_t rows, std::size_t columns,
                 const std::vector<std::uint8_t>& codes, const std::vector<std::uint32_t>& scales,
                 double tensor_scale, Value value) {
   const bool four_bits = recipe == CastRecipe::nvfp4;
@@ -132,7 +131,7 @@ void check_copy(CastRecipe recipe, NumberFormat format, std::size_t rows, std::s
             : scale_of(recipe, scales, place, reference::largest_magnitude(values), tensor_scale);
     for (std::size_t i = 0; i < group; ++i) {
       const std::uint32_t code = code_at(codes, first + i, four_bits);
-      const auto expected = reference::quantized(format, values[i], scale);
+      const auto expected = reference::encode(format, values[i] / scale);
       const std::int64_t apart = codes_apart(format, code, expected);
       ASSERT_LE(apart, recipe == CastRecipe::mx ? 0 : 1) << "element " << first + i;
       off += apart;
@@ -148,9 +147,9 @@ void check(bool transpose, bool wide_range = false) {
                std::to_string(kCastSeed));
   const Operand<__nv_bfloat16> x = random_matrix();
   const Result result = run<kRecipe>(x, transpose, wide_range);
-  const NumberFormat format = kRecipe == CastRecipe::nvfp4 ? NumberFormat::e2m1
-                              : wide_range                 ? NumberFormat::e5m2
-                                                           : NumberFormat::e4m3;
+  const Element format = kRecipe == CastRecipe::nvfp4 ? Element::e2m1
+                         : wide_range                 ? Element::e5m2
+                                                      : Element::e4m3;
   const double magnitude = reference::largest_magnitude(x.values);
   double tensor_scale = 1.0;
   if (kRecipe == CastRecipe::tensor || kRecipe == CastRecipe::nvfp4) {
@@ -212,9 +211,8 @@ TEST(CastBodies, MxScalesAreThoseOfTheReferenceForEveryMagnitude) {
     for (const double mantissa : {1.0, 1.25, 1.75, 1.7578125, 1.9921875}) {
       const auto magnitude = static_cast<float>(std::ldexp(mantissa, exponent));
       const GroupScale scale = mx_scale(magnitude);
-      const double expected =
-          reference::mx_scale(NumberFormat::e4m3, static_cast<double>(magnitude));
-      ASSERT_EQ(decode(NumberFormat::e8m0, scale.stored), expected) << magnitude;
+      const double expected = reference::mx_scale(Element::e4m3, static_cast<double>(magnitude));
+      ASSERT_EQ(decode(Element::e8m0, scale.stored), expected) << magnitude;
       ASSERT_EQ(static_cast<double>(scale.multiplier), 1.0 / expected) << magnitude;
     }
   }

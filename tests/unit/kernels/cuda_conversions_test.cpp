@@ -28,7 +28,7 @@ std::uint16_t bits_of(const T& value) {
 
 // Over the range of the format and a few binades beyond it on both sides.
 template <typename Check>
-void with_random_numbers(NumberFormat format, Check check) {
+void with_random_numbers(Element format, Check check) {
   RandomStream random(kSeed, 0, Purpose::property_test);
   const int low = std::ilogb(smallest_subnormal(format)) - 3;
   const int high = std::ilogb(largest(format)) + 3;
@@ -48,12 +48,11 @@ TEST(CudaConversions, Bf16IsOurs) {
     __nv_bfloat16_raw raw;
     raw.x = static_cast<unsigned short>(code);
     const double theirs = static_cast<double>(__bfloat162float(__nv_bfloat16(raw)));
-    const double ours = decode(NumberFormat::bf16, code);
+    const double ours = decode(Element::bf16, code);
     ASSERT_TRUE(theirs == ours || (std::isnan(theirs) && std::isnan(ours))) << code;
   }
-  with_random_numbers(NumberFormat::bf16, [](float value) {
-    EXPECT_EQ(bits_of(__float2bfloat16(value)),
-              encode(NumberFormat::bf16, static_cast<double>(value)))
+  with_random_numbers(Element::bf16, [](float value) {
+    EXPECT_EQ(bits_of(__float2bfloat16(value)), encode(Element::bf16, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   });
 }
@@ -63,17 +62,16 @@ TEST(CudaConversions, Fp16IsOurs) {
     __half_raw raw;
     raw.x = static_cast<unsigned short>(code);
     const double theirs = static_cast<double>(__half2float(__half(raw)));
-    const double ours = decode(NumberFormat::fp16, code);
+    const double ours = decode(Element::fp16, code);
     ASSERT_TRUE(theirs == ours || (std::isnan(theirs) && std::isnan(ours))) << code;
   }
-  with_random_numbers(NumberFormat::fp16, [](float value) {
-    EXPECT_EQ(bits_of(__float2half_rn(value)),
-              encode(NumberFormat::fp16, static_cast<double>(value)))
+  with_random_numbers(Element::fp16, [](float value) {
+    EXPECT_EQ(bits_of(__float2half_rn(value)), encode(Element::fp16, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   });
 }
 
-void expect_fp8(NumberFormat format, __nv_fp8_interpretation_t theirs) {
+void expect_fp8(Element format, __nv_fp8_interpretation_t theirs) {
   for (std::uint32_t code = 0; code < 0x100; ++code) {
     const __half_raw raw = __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(code), theirs);
     const double number = static_cast<double>(__half2float(__half(raw)));
@@ -89,19 +87,19 @@ void expect_fp8(NumberFormat format, __nv_fp8_interpretation_t theirs) {
 }
 
 TEST(CudaConversions, Fp8IsOurs) {
-  expect_fp8(NumberFormat::e4m3, __NV_E4M3);
-  expect_fp8(NumberFormat::e5m2, __NV_E5M2);
+  expect_fp8(Element::e4m3, __NV_E4M3);
+  expect_fp8(Element::e5m2, __NV_E5M2);
 }
 
 TEST(CudaConversions, Fp4IsOurs) {
   for (std::uint32_t code = 0; code < 0x10; ++code) {
     const __half_raw raw =
         __nv_cvt_fp4_to_halfraw(static_cast<__nv_fp4_storage_t>(code), __NV_E2M1);
-    EXPECT_EQ(static_cast<double>(__half2float(__half(raw))), decode(NumberFormat::e2m1, code));
+    EXPECT_EQ(static_cast<double>(__half2float(__half(raw))), decode(Element::e2m1, code));
   }
-  with_random_numbers(NumberFormat::e2m1, [](float value) {
+  with_random_numbers(Element::e2m1, [](float value) {
     EXPECT_EQ(__nv_cvt_float_to_fp4(value, __NV_E2M1, cudaRoundNearest),
-              encode(NumberFormat::e2m1, static_cast<double>(value)))
+              encode(Element::e2m1, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   });
 }
@@ -112,7 +110,7 @@ TEST(CudaConversions, ScalesOfBlocksAreOurs) {
     const int exponent = static_cast<int>(random.uniform_int(250)) - 125;
     const auto value = static_cast<float>(std::ldexp(0.5 + random.uniform01(), exponent));
     ASSERT_EQ(__nv_cvt_float_to_e8m0(value, __NV_SATFINITE, cudaRoundPosInf),
-              encode(NumberFormat::e8m0, static_cast<double>(value)))
+              encode(Element::e8m0, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   }
 }
