@@ -1,6 +1,5 @@
 #include "calibrate/command/calibrate_command.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -21,6 +20,7 @@
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/files/file.hpp"
+#include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/number_option.hpp"
@@ -42,7 +42,7 @@ struct CommandOptions {
   std::optional<std::string> output;
   std::optional<std::string> samples;
   std::vector<std::string> scenarios;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
   std::string base;
   std::string network;
   std::string rig;
@@ -103,9 +103,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--nvlink-domain", options.nvlink_domain, "GPUs that share NVLink, else a node's")
       ->check(cli::count_between(1, 1'000'000))
       ->type_name("N");
-  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+  cli::add_profiles_option(app, options.profiles);
   app.add_flag("--json", options.json, "orrery-calibration/1 on standard output");
   app.add_flag("-q,--quiet", options.quiet, "No progress");
 }
@@ -116,8 +114,7 @@ std::optional<std::vector<SweepCase>> exact_cases(const CommandOptions& options)
   for (const std::string& word : options.scenarios) {
     const std::string file = cli::scenario_file(word, options.quiet);
     Diagnostics diagnostics;
-    const hardware::ProfileSearch search =
-        evaluate::profile_search(file, {options.profiles.begin(), options.profiles.end()});
+    const hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
     const auto scenario = scenario::load_file(file, diagnostics, search);
     std::optional<evaluate::Resolved> resolved;
     if (scenario) {
@@ -225,8 +222,7 @@ cli::ExitCode deliver_profile(const Measurements& measurements, const fs::path& 
     cli::message("the profile holds no collectives: say --network, the wires they ran on");
   }
   Diagnostics diagnostics;
-  const hardware::ProfileSearch search =
-      evaluate::profile_search(fs::path(), {options.profiles.begin(), options.profiles.end()});
+  const hardware::ProfileSearch search = evaluate::profile_search(fs::path(), options.profiles);
   const std::optional<std::string> profile =
       write_profile(measurements, request, search, diagnostics);
   cli::message_block(to_string(diagnostics));

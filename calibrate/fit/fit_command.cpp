@@ -1,6 +1,5 @@
 // `orrery fit`: fits the coefficients of a software profile to measured steps.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -10,6 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +23,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/percent.hpp"
 #include "sim/base/text/json_text.hpp"
+#include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
@@ -50,8 +53,6 @@ struct FitReport {
   std::vector<double> after = {};
   std::optional<CrossValidation> left_out = {};
 };
-
-using validate::Statistics;
 
 constexpr std::size_t kWorstRows = 12;
 
@@ -87,14 +88,10 @@ std::string coefficient_table(const StackFit& fit) {
 
 std::vector<std::size_t> worst_first(const FitReport& report) {
   std::vector<std::size_t> order(report.chosen.rows.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  const auto size = [&report](std::size_t i) {
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&report](std::size_t i) {
     return std::abs(scored(*report.chosen.rows[i], report.after[i]).relative_error());
-  };
-  std::ranges::stable_sort(order,
-                           [&size](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  });
   return order;
 }
 
@@ -210,7 +207,7 @@ std::vector<NewValue> new_values(const FitReport& report, std::string_view file)
 namespace fs = std::filesystem;
 
 struct CommandOptions {
-  std::vector<std::string> files;
+  std::vector<fs::path> files;
   std::vector<std::string> stacks;
   std::string profile;
   std::string gpu;
@@ -218,7 +215,7 @@ struct CommandOptions {
   std::vector<std::string> fixed;
   std::string leave_out = "none";
   std::string centre;
-  std::vector<std::string> profiles;
+  std::vector<fs::path> profiles;
   std::optional<std::string> output;
   double prior = 1.0;
   int threads = 0;
@@ -269,9 +266,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_option("--prior", options.prior, "Strength of the pull towards the centre")
       ->check(cli::number_between(0.0, 1.0e2));
   app.add_flag("--exclude-suspicious", options.exclude_suspicious, "Score them, but do not fit");
-  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+  cli::add_profiles_option(app, options.profiles);
   app.add_option("--threads", options.threads, "Threads, 0 for all cores")
       ->check(cli::count_between(0, 4096));
   app.add_flag("--json", options.json, "orrery-fit/1, with --report orrery-generalisation/1");
@@ -410,8 +405,8 @@ void write_profile(const FitReport& report, const std::string& source, const fs:
 std::optional<hardware::SoftwareProfile> load_profile(const CommandOptions& options,
                                                       const std::string& name,
                                                       std::string_view option) {
-  const hardware::ProfileSearch search = evaluate::profile_search(
-      options.files.front(), {options.profiles.begin(), options.profiles.end()});
+  const hardware::ProfileSearch search =
+      evaluate::profile_search(options.files.front(), options.profiles);
   Diagnostics problems;
   auto profile = hardware::load_software_profile(name, search, {}, option, problems);
   cli::message_block(to_string(problems));
@@ -472,8 +467,7 @@ cli::ExitCode fit_files(const CommandOptions& options, const cli::InterruptWatch
   }
   Diagnostics diagnostics;
   const Observations observations =
-      load_observations({options.files.begin(), options.files.end()},
-                        {options.profiles.begin(), options.profiles.end()}, diagnostics,
+      load_observations(options.files, options.profiles, diagnostics,
                         {.name = options.stacks.size() == 1 ? options.stacks.front() : "",
                          .gpu = options.gpu,
                          .software = options.profile});

@@ -1,6 +1,5 @@
 #include "calibrate/fit/generalisation.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

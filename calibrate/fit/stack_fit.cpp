@@ -229,9 +229,7 @@ StackFit fit_stack(const Rows& rows, const SoftwareProfile& start, const Softwar
   const VectorXd deviation = posterior_deviation(problem, minimum);
 
   StackFit fit{.profile = coordinates.profile(minimum.z)};
-  fit.predicted_before = predict(rows, start, settings.threads);
   fit.predicted = predict(rows, fit.profile, settings.threads);
-  fit.objective_before = objective_of(problem, first, residuals_of(rows, fit.predicted_before));
   fit.objective = minimum.objective;
   fit.points = minimum.points;
   for (std::size_t k = 0; k < settings.keys.size(); ++k) {

@@ -168,9 +168,7 @@ struct FittedCoefficient {
 struct StackFit {
   hardware::SoftwareProfile profile;
   std::vector<FittedCoefficient> coefficients = {};
-  std::vector<double> predicted_before = {};  // s, in the order of the rows
-  std::vector<double> predicted = {};
-  double objective_before = 0.0;
+  std::vector<double> predicted = {};  // s, in the order of the rows
   double objective = 0.0;
   int points = 0;
 };

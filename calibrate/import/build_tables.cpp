@@ -61,17 +61,6 @@ bool preferred(const Kind& a, const Kind& b) {
   return order(a) < order(b);
 }
 
-void add_facts(const std::vector<Fact>& facts, ImportedTable& imported) {
-  for (const Fact& fact : facts) {
-    const bool known = std::ranges::any_of(imported.facts, [&fact](const Fact& other) {
-      return other.name == fact.name && other.why == fact.why && other.value == fact.value;
-    });
-    if (!known) {
-      imported.facts.push_back(fact);
-    }
-  }
-}
-
 std::string citation_of(const Sample& first, const ImportedTable& imported, bool in_place) {
   const CollectiveLog& log = *first.log->log;
   std::string text = "nccl-tests";
@@ -112,7 +101,7 @@ ImportedTable table_of(const std::vector<Sample>& samples, bool in_place,
     if (std::ranges::find(imported.files, file) == imported.files.end()) {
       imported.files.push_back(file);
     }
-    add_facts(sample.log->facts, imported);
+    add_facts(sample.log->facts, imported.facts);
   }
   if (left_out > 0) {
     diagnostics.warning(samples.front().log->log->where, "",
@@ -227,6 +216,17 @@ bool one_class(const std::vector<ResolvedLog>& logs, Diagnostics& diagnostics) {
 }
 
 }  // namespace
+
+void add_facts(const std::vector<Fact>& facts, std::vector<Fact>& all) {
+  for (const Fact& fact : facts) {
+    const bool known = std::ranges::any_of(all, [&fact](const Fact& other) {
+      return other.name == fact.name && other.why == fact.why && other.value == fact.value;
+    });
+    if (!known) {
+      all.push_back(fact);
+    }
+  }
+}
 
 std::vector<ImportedTable> build_tables(const std::vector<ResolvedLog>& logs, bool in_place,
                                         const hardware::SharedCollectiveTables& shipped,

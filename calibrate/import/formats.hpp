@@ -86,6 +86,9 @@ using ParsedJson = nlohmann::json;
 // nullptr when the value is no object or has no such key.
 [[nodiscard]] const ParsedJson* member(const ParsedJson& value, std::string_view key);
 
+// Empty when it is no list.
+[[nodiscard]] const ParsedJson& list_member(const ParsedJson& value, std::string_view key);
+
 [[nodiscard]] std::string text_member(const ParsedJson& value, std::string_view key);
 [[nodiscard]] std::optional<double> number_of(const ParsedJson& value);
 [[nodiscard]] std::optional<double> number_member(const ParsedJson& value, std::string_view key);

@@ -1,6 +1,5 @@
 // `orrery import`: converts the benchmark logs of a cluster into a form that a scenario can use.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -22,7 +21,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/base/yaml/kinds.hpp"
+#include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/compare/compare_traces.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/exit_code.hpp"
@@ -41,7 +40,7 @@ constexpr std::size_t kDateLength = 10;  // 2026-11-21
 
 struct CommandOptions {
   std::vector<std::string> files;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
   std::optional<std::string> output;
   std::optional<std::string> fragment;
   std::string rig;
@@ -116,9 +115,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
   app.add_flag("--in-place", options.in_place, "Take the times in place, not out of place");
   app.add_option("--as-of", options.as_of, "Date of the figures, else that of the log")
       ->type_name("DATE");
-  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+  cli::add_profiles_option(app, options.profiles);
   app.add_flag("--as-samples", options.as_samples,
                "Of a trace: the times of its kernels, as samples of a calibration in -o FILE");
   app.add_flag("--json", options.json, "Summary as JSON, orrery-import/1");
@@ -275,8 +272,8 @@ cli::ExitCode import_files(const CommandOptions& options, const cli::InterruptWa
     throw cli::UsageError(
         fmt::format("import: --as-of: `{}` is no date, such as 2026-11-21", options.as_of));
   }
-  const hardware::ProfileSearch search = evaluate::profile_search(
-      options.files.front(), {options.profiles.begin(), options.profiles.end()});
+  const hardware::ProfileSearch search =
+      evaluate::profile_search(options.files.front(), options.profiles);
   Diagnostics diagnostics;
   if (!options.gpu.empty()) {
     if (!hardware::load_gpu_profile(options.gpu, search, {}, "--gpu", diagnostics)) {

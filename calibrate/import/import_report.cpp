@@ -2,7 +2,6 @@
 
 #include "calibrate/import/import_report.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,22 +36,22 @@ std::string row_text(const ImportedTable& imported) {
                      table.degraded ? "  degraded" : (table.narrow ? "  8-bit" : ""));
 }
 
+// Each fact of all tables once, and the date.
+std::vector<Fact> all_facts(const ImportReport& report) {
+  std::vector<Fact> facts;
+  for (const ImportedTable& imported : report.tables) {
+    add_facts(imported.facts, facts);
+  }
+  facts.push_back(report.as_of);
+  return facts;
+}
+
 std::string facts_text(const ImportReport& report) {
   std::string text;
-  std::vector<std::string> seen;
-  for (const ImportedTable& imported : report.tables) {
-    for (const Fact& fact : imported.facts) {
-      std::string line =
-          fmt::format("  {:<8} {} {}{}\n", to_string(fact.origin), fact.name, fact.value,
-                      fact.why.empty() ? "" : fmt::format(" ({})", fact.why));
-      if (std::ranges::find(seen, line) == seen.end()) {
-        seen.push_back(line);
-        text += line;
-      }
-    }
+  for (const Fact& fact : all_facts(report)) {
+    text += fmt::format("  {:<8} {} {}{}\n", to_string(fact.origin), fact.name, fact.value,
+                        fact.why.empty() ? "" : fmt::format(" ({})", fact.why));
   }
-  text += fmt::format("  {:<8} as_of {} ({})\n", to_string(report.as_of.origin), report.as_of.value,
-                      report.as_of.why);
   return text;
 }
 
@@ -195,24 +194,6 @@ std::string fact_line(const Fact& fact) {
                  "#   ");
 }
 
-// Each fact of all tables once, assumptions last, where they catch the eye.
-std::vector<Fact> all_facts(const ImportReport& report) {
-  std::vector<Fact> facts;
-  for (const ImportedTable& imported : report.tables) {
-    for (const Fact& fact : imported.facts) {
-      const bool known = std::ranges::any_of(facts, [&fact](const Fact& other) {
-        return other.name == fact.name && other.value == fact.value && other.why == fact.why;
-      });
-      if (!known) {
-        facts.push_back(fact);
-      }
-    }
-  }
-  facts.push_back(report.as_of);
-  std::ranges::stable_sort(facts, {}, &Fact::origin);
-  return facts;
-}
-
 std::string table_yaml(const ImportedTable& imported) {
   const hardware::CollectiveTable& table = imported.table;
   std::string text = fmt::format("  - rig: {}\n", in_quotes(table.rig));
@@ -250,7 +231,9 @@ std::string tables_yaml(const ImportReport& report) {
   std::string text =
       fmt::format("# Measured collectives of {}, written by `orrery import`.\n", report.rig);
   text += wrapped("# ", fmt::format("From {}.", fmt::join(names, ", ")), "#   ");
-  for (const Fact& fact : all_facts(report)) {
+  std::vector<Fact> facts = all_facts(report);
+  std::ranges::stable_sort(facts, {}, &Fact::origin);  // assumptions last: they catch the eye
+  for (const Fact& fact : facts) {
     text += fact_line(fact);
   }
   text += "# Used by a scenario with `cluster: {network: {collectives: FILE}}`.\n";

@@ -71,6 +71,9 @@ struct Fact {
   std::string why;  // where in the log, which option, or the reason of an assumption
 };
 
+// Adds those that are not there yet.
+void add_facts(const std::vector<Fact>& facts, std::vector<Fact>& all);
+
 struct ResolvedLog {
   const CollectiveLog* log = nullptr;
   std::optional<hardware::GpuProfile> gpu;  // set once resolved

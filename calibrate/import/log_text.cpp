@@ -217,6 +217,12 @@ const ParsedJson* member(const ParsedJson& value, std::string_view key) {
   return found == value.end() ? nullptr : &*found;
 }
 
+const ParsedJson& list_member(const ParsedJson& value, std::string_view key) {
+  static const ParsedJson none = ParsedJson::array();
+  const ParsedJson* found = member(value, key);
+  return found != nullptr && found->is_array() ? *found : none;
+}
+
 std::string text_member(const ParsedJson& value, std::string_view key) {
   const ParsedJson* found = member(value, key);
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();

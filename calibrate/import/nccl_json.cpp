@@ -43,12 +43,8 @@ bool has_cpu_time(const ParsedJson& result) {
 
 void read_results(const ParsedJson& root, const LogFile& file, CollectiveLog& log,
                   Diagnostics& diagnostics) {
-  const ParsedJson* results = member(root, "results");
-  if (results == nullptr || !results->is_array()) {
-    return;
-  }
   std::size_t index = 0;
-  for (const ParsedJson& result : *results) {
+  for (const ParsedJson& result : list_member(root, "results")) {
     const std::string place = fmt::format("results[{}]", index++);
     const auto size = integer_member(result, "size");
     LogRow row;
@@ -71,15 +67,8 @@ void read_results(const ParsedJson& root, const LogFile& file, CollectiveLog& lo
 }
 
 void read_devices(const ParsedJson& root, CollectiveLog& log) {
-  const ParsedJson* devices = member(root, "devices");
-  if (devices == nullptr) {
-    const ParsedJson* config = member(root, "config");
-    devices = config == nullptr ? nullptr : member(*config, "devices");
-  }
-  if (devices == nullptr || !devices->is_array()) {
-    return;
-  }
-  for (const ParsedJson& device : *devices) {
+  const ParsedJson* config = member(root, "devices") == nullptr ? member(root, "config") : &root;
+  for (const ParsedJson& device : list_member(config == nullptr ? root : *config, "devices")) {
     log.ranks.push_back({integer_member(device, "rank").value_or(0),
                          integer_member(device, "group").value_or(0),
                          text_member(device, "hostname"), text_member(device, "device_hex"),
@@ -88,12 +77,8 @@ void read_devices(const ParsedJson& root, CollectiveLog& log) {
 }
 
 void read_arguments(const ParsedJson& root, CollectiveLog& log) {
-  const ParsedJson* arguments = member(root, "args");
-  if (arguments == nullptr || !arguments->is_array()) {
-    return;
-  }
   std::string before;
-  for (const ParsedJson& argument : *arguments) {
+  for (const ParsedJson& argument : list_member(root, "args")) {
     const std::string word = argument.is_string() ? argument.get<std::string>() : std::string();
     if (log.operation_name.empty()) {
       log.operation_name = std::string(program_in(word));
@@ -106,13 +91,9 @@ void read_arguments(const ParsedJson& root, CollectiveLog& log) {
 }
 
 void read_settings(const ParsedJson& root, CollectiveLog& log) {
-  const ParsedJson* settings = member(root, "env");
-  if (settings == nullptr || !settings->is_array()) {
-    return;
-  }
   constexpr std::array<std::string_view, 3> kUsed = {"NCCL_ALGO", "NCCL_NVLS_ENABLE",
                                                      "NCCL_COLLNET_ENABLE"};
-  for (const ParsedJson& setting : *settings) {
+  for (const ParsedJson& setting : list_member(root, "env")) {
     const std::string text = setting.is_string() ? setting.get<std::string>() : std::string();
     for (const std::string_view name : kUsed) {
       if (text.starts_with(name) && text.size() > name.size() && text[name.size()] == '=') {

@@ -1,6 +1,5 @@
 // What nvbandwidth prints: matrices of rates, as text or as JSON (-j).
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "calibrate/import/formats.hpp"
 #include "calibrate/import/import_report.hpp"
+#include "sim/base/quantile.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::calibration_import {
@@ -101,11 +101,7 @@ CopyTest test_of(const ParsedJson& value, const LogFile& file) {
   test.where = {file.name};
   test.name = text_member(value, "name");
   test.unit = unit_of(text_member(value, "bandwidth_description"));
-  const ParsedJson* matrix = member(value, "bandwidth_matrix");
-  if (matrix == nullptr || !matrix->is_array()) {
-    return test;
-  }
-  for (const ParsedJson& cells : *matrix) {
+  for (const ParsedJson& cells : list_member(value, "bandwidth_matrix")) {
     std::vector<std::optional<double>> row;
     for (const ParsedJson& cell : cells) {
       const auto rate = number_of(cell);
@@ -176,10 +172,7 @@ constexpr std::string_view kRateUnit = "GB/s";
 
 CopyResult result_of(const std::string& test, std::string unit, std::vector<double> values) {
   std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  const double median =
-      values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-  return {test, std::move(unit), median, values.front(), values.back(), values.size()};
+  return {test, std::move(unit), median_of(values), values.front(), values.back(), values.size()};
 }
 
 // All values of a test in all logs.
@@ -232,14 +225,22 @@ std::string source_text(const std::vector<CopyLog>& logs, const CopyRates& rates
                      fmt::join(names, ", "));
 }
 
+// The lower median of both directions; nothing where neither was measured.
+std::optional<double> lower_median(const CopyResult* one, const CopyResult* other) {
+  if (one == nullptr || other == nullptr) {
+    const CopyResult* only = one == nullptr ? other : one;
+    return only == nullptr ? std::nullopt : std::optional(only->median);
+  }
+  return std::min(one->median, other->median);
+}
+
 void add_host_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
   const CopyResult* down = find(rates, kToDevice);
   const CopyResult* up = find(rates, kToHost);
-  if (down == nullptr && up == nullptr) {
+  const std::optional<double> lower = lower_median(down, up);
+  if (!lower) {
     return;
   }
-  const double lower = std::min(down == nullptr ? up->median : down->median,
-                                up == nullptr ? down->median : up->median);
   std::string text = source_text(logs, rates) + ": one copy at a time, pinned, ";
   if (down != nullptr) {
     text += fmt::format("host to device {:g} GB/s", down->median);
@@ -248,20 +249,16 @@ void add_host_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
     text += fmt::format("{}device to host {:g} GB/s", down == nullptr ? "" : ", ", up->median);
   }
   text += fmt::format(" (median of {})", down == nullptr ? up->values : down->values);
-  rates.coefficients.push_back({"host_bandwidth", gigabytes_per_second(lower), std::move(text)});
+  rates.coefficients.push_back({"host_bandwidth", gigabytes_per_second(*lower), std::move(text)});
 }
 
 void add_peer_rate(const std::vector<CopyLog>& logs, CopyRates& rates) {
-  const CopyResult* read = find(rates, kPeerRead);
-  const CopyResult* write = find(rates, kPeerWrite);
-  if (read == nullptr && write == nullptr) {
-    return;
+  if (const auto lower = lower_median(find(rates, kPeerRead), find(rates, kPeerWrite))) {
+    rates.coefficients.push_back(
+        {"pcie_bandwidth", gigabytes_per_second(*lower),
+         fmt::format("{}: copies between GPUs, one pair at a time (median)",
+                     source_text(logs, rates))});
   }
-  const double lower = std::min(read == nullptr ? write->median : read->median,
-                                write == nullptr ? read->median : write->median);
-  rates.coefficients.push_back({"pcie_bandwidth", gigabytes_per_second(lower),
-                                fmt::format("{}: copies between GPUs, one pair at a time (median)",
-                                            source_text(logs, rates))});
 }
 
 // The profile that the options or the devices of the logs name, if any.

@@ -1,4 +1,3 @@
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <set>
@@ -6,7 +5,6 @@
 
 #include "calibrate/import/import_report.hpp"
 #include "sim/base/text/text.hpp"
-#include "sim/base/yaml/kinds.hpp"
 
 namespace orrery::calibration_import {
 

@@ -77,9 +77,6 @@ std::vector<KernelCase> check_cases() {
 
 namespace {
 
-using kernels::KernelCase;
-using kernels::Operation;
-
 constexpr std::array kOperations = {Operation::all_reduce, Operation::all_gather,
                                     Operation::reduce_scatter, Operation::all_to_all,
                                     Operation::send_receive};

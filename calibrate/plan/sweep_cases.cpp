@@ -393,8 +393,6 @@ KernelCase soak_case() { return anchor_case(); }
 
 namespace {
 
-using kernels::KernelCase;
-
 // Nothing when the kernels do not take these extents.
 std::optional<KernelCase> sound(const KernelCase& call) {
   return kernels::problem_of(call) ? std::nullopt : std::optional(call);

@@ -1,6 +1,5 @@
 #include "calibrate/profile/build_profile.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,16 +14,9 @@ namespace orrery::calibrate {
 
 namespace {
 
-std::string text_of(const std::optional<std::int64_t>& value) {
+template <typename T>
+std::string text_of(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
-}
-
-std::string text_of(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : std::string(hardware::kUnknownField);
-}
-
-std::string text_of(std::optional<bool> value) {
-  return value ? (*value ? "true" : "false") : std::string(hardware::kUnknownField);
 }
 
 std::string text_of(const std::string& value) {
@@ -189,11 +181,11 @@ FitReport line_report(const EvidenceKey& key, EvidenceSeries& series, bool produ
                       std::optional<double> trust) {
   const LineFit fitted = fit_line(series.points, products);
   FitReport report;
-  report.fit.operation = key.operation;
-  report.fit.role = key.role;
-  report.fit.precision = key.precision;
-  report.fit.implementation = series.implementation;
-  report.fit.line = fitted.line;
+  report.fit = {.operation = key.operation,
+                .role = key.role,
+                .precision = key.precision,
+                .implementation = series.implementation,
+                .line = fitted.line};
   report.fit.line.trust = trust;
   report.deviation = fitted.deviation;
   const std::vector<double> errors =

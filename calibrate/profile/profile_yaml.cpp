@@ -1,7 +1,6 @@
 // The text of a calibration profile: every figure in the shortest spelling that reads back the
 // same.
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -190,9 +190,10 @@ void add_companion_gates(const StepValidation& validation, std::vector<Gate>& ga
   }
   gates.push_back({"PyTorch step, largest", kTorchStep, largest(torch_step_errors(validation))});
   gates.push_back({"cuBLASLt's first choice above its best, median", kFirstChoice,
-                   share_of(validation.first_choices, 0.5)});
-  gates.push_back({"second sweep, median", kAgainMedian, share_of(validation.again, 0.5)});
-  gates.push_back({"second sweep, 90th percentile", kAgainP90, share_of(validation.again, 0.9)});
+                   share_of(validation.beside.first_choices, 0.5)});
+  gates.push_back({"second sweep, median", kAgainMedian, share_of(validation.beside.again, 0.5)});
+  gates.push_back(
+      {"second sweep, 90th percentile", kAgainP90, share_of(validation.beside.again, 0.9)});
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "calibrate/validate/reference_step.hpp"
 #include "kernels/reference/operations.hpp"
-#include "sim/base/check.hpp"
 
 namespace orrery::calibrate {
 

@@ -103,9 +103,9 @@ ReferenceStep::ReferenceStep(const StepProgram& program, const StepInputs& input
     const Values weights = values(program.parameters[p].narrow);
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const float random = kernels::rounded_mul(kernels::normal_at(start.seed, i), start.deviation);
-      weights[i] = norm ? 1.0
-                        : kernels::reference::rounded(kernels::reference::NumberFormat::bf16,
-                                                      static_cast<double>(random));
+      weights[i] =
+          norm ? 1.0
+               : kernels::reference::rounded(kernels::Element::bf16, static_cast<double>(random));
     }
   }
   const Values narrow = values(program.narrow);

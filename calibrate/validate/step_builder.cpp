@@ -197,8 +197,6 @@ void StepBuilder::add(std::string_view name, int a, int b, int y) {
 
 namespace {
 
-using kernels::Precision;
-
 constexpr std::int64_t kShort = 2;  // layers: the slope from few to many leaves out both ends
 constexpr std::int64_t kLong = 8;
 constexpr std::int64_t kLarge = 4;  // of models that do not fit into 80 GB with eight

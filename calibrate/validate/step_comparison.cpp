@@ -146,9 +146,6 @@ std::optional<Seconds> simulated_time(const StepShape& shape, const hardware::Gp
 
 namespace {
 
-using kernels::KernelCase;
-using kernels::Operation;
-
 double relative(Seconds value, Seconds base) { return value / base - 1.0; }
 
 std::optional<double> relative(const std::optional<Seconds>& value, Seconds base) {
@@ -377,9 +374,7 @@ StepValidation compare_steps(const ValidationRecord& record, const hardware::Gpu
     validation.torch_kernels.push_back(
         {.measured = kernel, .own = compare_kernel(kernel.kernel, known).measured});
   }
-  validation.again = beside.again;
-  validation.first_choices = beside.first_choices;
-  validation.step_clock = beside.step_clock;
+  validation.beside = beside;
   validation.gates = gates_of(validation, gpu);
   return validation;
 }

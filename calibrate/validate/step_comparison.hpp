@@ -59,16 +59,6 @@ struct ComparedKernel {
   [[nodiscard]] std::optional<double> error() const;  // interpolation
 };
 
-// Where the time of a step goes, by kinds of kernels that every implementation of it has.
-struct Ledger {
-  Seconds products;
-  Seconds attention;
-  Seconds memory;     // norms, activations, casts, loss, ...
-  Seconds optimizer;  // norm of the gradients and update
-
-  [[nodiscard]] Seconds sum() const { return products + attention + memory + optimizer; }
-};
-
 struct ComparedStep {
   RecordedStep measured;
   std::vector<ComparedKernel> kernels = {};
@@ -140,9 +130,7 @@ struct StepValidation {
   std::vector<Gate> gates = {};
   std::vector<ComparedTorch> torch = {};
   std::vector<ComparedTorchKernel> torch_kernels = {};
-  std::vector<double> again = {};
-  std::vector<double> first_choices = {};
-  std::optional<double> step_clock = {};  // MHz, at which the profile states products
+  Companions beside = {};
 };
 
 // The copy to the host that a checkpoint makes, of a size that no sweep measures.

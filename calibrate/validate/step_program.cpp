@@ -32,9 +32,9 @@ struct Layer {
   int middle = -1;  // after the attention's residual
   int mlp_scale = -1;
   int mlp_normed = -1;
+  int mlp_input = -1;  // of a mixture in the order of the experts
   int gate_up = -1;
   int inner = -1;  // result of SwiGLU
-  int permuted = -1;
   int expert_output = -1;
 };
 
@@ -63,14 +63,18 @@ class Writer {
   int forward(Layer& layer, int input);
   void attention_forward(Layer& layer);
   int mlp_forward(Layer& layer);
-  int mixture_forward(Layer& layer);
   void loss_forward(int input);
   void loss_backward(int input);
   void backward(const Layer& layer);
   void mlp_backward(const Layer& layer, int gradient, int normed_gradient);
-  void mixture_backward(const Layer& layer, int gradient, int normed_gradient);
   void attention_backward(const Layer& layer, int gradient, int normed_gradient);
   void update();
+
+  // That the products of the MLP have: of a mixture those of all experts.
+  [[nodiscard]] std::int64_t mlp_rows() const {
+    return shape_.experts ? shape_.expert_rows() : shape_.tokens();
+  }
+
   [[nodiscard]] KernelCase attention_case(Role role) const;
   [[nodiscard]] KernelCase rotary_case(Role role) const;
   [[nodiscard]] KernelCase rows_case(Operation operation, Role role, std::int64_t rows) const;
@@ -185,35 +189,32 @@ void Writer::attention_forward(Layer& layer) {
   step_.add("attention_residual", layer.input, branch, layer.middle);
 }
 
-// The branch's result.
+// The branch's result. The experts of a mixture read the tokens in their order.
 int Writer::mlp_forward(Layer& layer) {
-  const std::int64_t tokens = shape_.tokens();
-  layer.gate_up = step_.own("gate_up", tokens * 2 * shape_.ffn);
-  step_.product_forward(layer.up, layer.mlp_normed, layer.gate_up);
-  layer.inner = kept("inner", tokens * shape_.ffn);
-  step_.call("swiglu", rows_case(Operation::swiglu, Role::forward, tokens), {layer.gate_up},
-             {layer.inner});
-  const int branch = step_.shared("branch", tokens * shape_.hidden);
-  return step_.product_forward(layer.down, layer.inner, branch);
-}
-
-int Writer::mixture_forward(Layer& layer) {
   const StepProgram& program = step_.program();
-  const std::int64_t rows = shape_.expert_rows();
-  layer.permuted = kept("permuted", rows * shape_.hidden);
-  step_.call("permute", routed_case(Operation::permute, Role::forward),
-             {layer.mlp_normed, program.places}, {layer.permuted});
+  const std::int64_t rows = mlp_rows();
+  layer.mlp_input = layer.mlp_normed;
+  if (shape_.experts) {
+    layer.mlp_input = kept("permuted", rows * shape_.hidden);
+    step_.call("permute", routed_case(Operation::permute, Role::forward),
+               {layer.mlp_normed, program.places}, {layer.mlp_input});
+  }
   layer.gate_up = step_.own("gate_up", rows * 2 * shape_.ffn);
-  step_.product_forward(layer.up, layer.permuted, layer.gate_up);
+  step_.product_forward(layer.up, layer.mlp_input, layer.gate_up);
   layer.inner = kept("inner", rows * shape_.ffn);
   step_.call("swiglu", rows_case(Operation::swiglu, Role::forward, rows), {layer.gate_up},
              {layer.inner});
-  layer.expert_output = step_.own("expert_output", rows * shape_.hidden);
-  step_.product_forward(layer.down, layer.inner, layer.expert_output);
+  if (shape_.experts) {
+    layer.expert_output = step_.own("expert_output", rows * shape_.hidden);
+    step_.product_forward(layer.down, layer.inner, layer.expert_output);
+  }
   const int branch = step_.shared("branch", shape_.tokens() * shape_.hidden);
-  step_.call("unpermute", routed_case(Operation::unpermute, Role::forward),
-             {layer.expert_output, program.places, program.weights}, {branch});
-  return branch;
+  if (shape_.experts) {
+    step_.call("unpermute", routed_case(Operation::unpermute, Role::forward),
+               {layer.expert_output, program.places, program.weights}, {branch});
+    return branch;
+  }
+  return step_.product_forward(layer.down, layer.inner, branch);
 }
 
 int Writer::forward(Layer& layer, int input) {
@@ -224,7 +225,7 @@ int Writer::forward(Layer& layer, int input) {
   layer.mlp_normed =
       shape_.experts ? step_.shared("mlp_normed", stream) : kept("mlp_normed", stream);
   layer.mlp_scale = step_.norm_forward("mlp_norm", layer.mlp_norm, layer.middle, layer.mlp_normed);
-  const int branch = shape_.experts ? mixture_forward(layer) : mlp_forward(layer);
+  const int branch = mlp_forward(layer);
   const int result = residual("result");
   step_.add("mlp_residual", layer.middle, branch, result);
   return result;
@@ -256,31 +257,28 @@ void Writer::loss_backward(int input) {
 }
 
 void Writer::mlp_backward(const Layer& layer, int gradient, int normed_gradient) {
-  const std::int64_t tokens = shape_.tokens();
-  const int dinner = step_.shared("inner.gradient", tokens * shape_.ffn);
-  step_.product_backward(layer.down, layer.inner, gradient, dinner);
-  const int dgate_up = step_.shared("gate_up.gradient", tokens * 2 * shape_.ffn);
-  step_.call("swiglu_backward", rows_case(Operation::swiglu, Role::backward, tokens),
-             {layer.gate_up, dinner}, {dgate_up});
-  step_.product_backward(layer.up, layer.mlp_normed, dgate_up, normed_gradient);
-}
-
-void Writer::mixture_backward(const Layer& layer, int gradient, int normed_gradient) {
   const StepProgram& program = step_.program();
-  const std::int64_t rows = shape_.expert_rows();
-  const int doutput = step_.shared("expert_output.gradient", rows * shape_.hidden);
-  const int dweights = step_.own("weights.gradient", rows, BufferType::fp32, BufferKind::result);
-  step_.call("unpermute_backward", routed_case(Operation::unpermute, Role::backward),
-             {gradient, layer.expert_output, program.places, program.weights}, {doutput, dweights});
+  const std::int64_t rows = mlp_rows();
+  if (shape_.experts) {
+    const int doutput = step_.shared("expert_output.gradient", rows * shape_.hidden);
+    const int dweights = step_.own("weights.gradient", rows, BufferType::fp32, BufferKind::result);
+    step_.call("unpermute_backward", routed_case(Operation::unpermute, Role::backward),
+               {gradient, layer.expert_output, program.places, program.weights},
+               {doutput, dweights});
+    gradient = doutput;
+  }
   const int dinner = step_.shared("inner.gradient", rows * shape_.ffn);
-  step_.product_backward(layer.down, layer.inner, doutput, dinner);
+  step_.product_backward(layer.down, layer.inner, gradient, dinner);
   const int dgate_up = step_.shared("gate_up.gradient", rows * 2 * shape_.ffn);
   step_.call("swiglu_backward", rows_case(Operation::swiglu, Role::backward, rows),
              {layer.gate_up, dinner}, {dgate_up});
-  const int dpermuted = step_.shared("permuted.gradient", rows * shape_.hidden);
-  step_.product_backward(layer.up, layer.permuted, dgate_up, dpermuted);
-  step_.call("permute_backward", routed_case(Operation::permute, Role::backward),
-             {dpermuted, program.places}, {normed_gradient});
+  const int dinput =
+      shape_.experts ? step_.shared("permuted.gradient", rows * shape_.hidden) : normed_gradient;
+  step_.product_backward(layer.up, layer.mlp_input, dgate_up, dinput);
+  if (shape_.experts) {
+    step_.call("permute_backward", routed_case(Operation::permute, Role::backward),
+               {dinput, program.places}, {normed_gradient});
+  }
 }
 
 void Writer::attention_backward(const Layer& layer, int gradient, int normed_gradient) {
@@ -307,11 +305,7 @@ void Writer::backward(const Layer& layer) {
   const int dnormed = step_.shared("normed.gradient", stream);
   const int dbranch = step_.shared("norm_input.gradient", stream);
   const int dmiddle = step_.shared("middle.gradient", stream);
-  if (shape_.experts) {
-    mixture_backward(layer, dx_, dnormed);
-  } else {
-    mlp_backward(layer, dx_, dnormed);
-  }
+  mlp_backward(layer, dx_, dnormed);
   step_.norm_backward("mlp_norm", layer.mlp_norm, layer.middle, layer.mlp_scale, dnormed, dbranch);
   step_.add("mlp_residual_backward", dx_, dbranch, dmiddle);
   attention_backward(layer, dmiddle, dnormed);

@@ -19,6 +19,7 @@
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
+#include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/interrupt.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/output.hpp"
@@ -205,7 +206,7 @@ struct CommandOptions {
   std::optional<std::string> record;
   std::vector<std::string> torch;
   std::optional<std::string> again;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
   std::optional<double> loop;  // s
   int device = 0;
   bool allow_foreign = false;
@@ -233,9 +234,7 @@ void add_options(CLI::App& app, CommandOptions& options) {
       ->check(cli::number_between(0.1, 3600.0));
   app.add_option("--device", options.device, "Which GPU, counted from 0")
       ->check(cli::count_between(0, 1023));
-  app.add_option("--profiles", options.profiles, "Folders of profiles, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+  cli::add_profiles_option(app, options.profiles);
   app.add_flag("--allow-foreign-profile", options.allow_foreign,
                "Accept a profile that was measured on another GPU");
   app.add_flag("--rows", options.rows, "Every kernel, not only the worst");
@@ -250,8 +249,7 @@ struct LoadedProfile {
 
 LoadedProfile load_profile(const CommandOptions& options) {
   Diagnostics diagnostics;
-  hardware::ProfileSearch search =
-      evaluate::profile_search({}, {options.profiles.begin(), options.profiles.end()});
+  hardware::ProfileSearch search = evaluate::profile_search({}, options.profiles);
   search.allow_foreign = options.allow_foreign;
   auto gpu =
       hardware::load_gpu_profile(options.profile, search, {options.profile}, "", diagnostics);

@@ -1,6 +1,5 @@
 #include "calibrate/validate/validation_record.hpp"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -253,7 +252,9 @@ TorchStep torch_step(const TorchJson& json) {
     throw std::invalid_argument(shape.problem);
   }
   const TorchJson& versions = json.at("versions");
-  const TorchJson& ledger = json.at("ledger_us");
+  const auto spent = [&ledger = json.at("ledger_us")](const char* kind) {
+    return microseconds(ledger.at(kind).get<double>());
+  };
   return {.shape = *shape.shape,
           .mode = json.at("mode").get<std::string>(),
           .median_us = positive(json, "median_us"),
@@ -261,10 +262,10 @@ TorchStep torch_step(const TorchJson& json) {
           .p90_us = json.at("p90_us").get<double>(),
           .count = whole_number(json.at("count")),
           .sdpa_backend = backend_of(json),
-          .ledger = {.products = ledger.at("products").get<double>(),
-                     .attention = ledger.at("attention").get<double>(),
-                     .memory = ledger.at("memory").get<double>(),
-                     .optimizer = ledger.at("optimizer").get<double>()},
+          .ledger = {.products = spent("products"),
+                     .attention = spent("attention"),
+                     .memory = spent("memory"),
+                     .optimizer = spent("optimizer")},
           .torch = versions.at("torch").get<std::string>(),
           .cuda = versions.at("cuda").get<std::string>(),
           .device = versions.at("device").get<std::string>()};

@@ -134,12 +134,14 @@ struct ValidationRecord {
 inline constexpr std::array<std::string_view, 4> kTorchCalls = {
     "mm", "_scaled_mm", "scaled_dot_product_attention", "adamw"};
 
-// us per step, by the profiler's kernels.
-struct TorchLedger {
-  double products = 0.0;
-  double attention = 0.0;
-  double memory = 0.0;
-  double optimizer = 0.0;
+// Where the time of a step goes, by kinds of kernels that every implementation of it has.
+struct Ledger {
+  Seconds products;
+  Seconds attention;
+  Seconds memory;     // norms, activations, casts, loss, ...
+  Seconds optimizer;  // norm of the gradients and update
+
+  [[nodiscard]] Seconds sum() const { return products + attention + memory + optimizer; }
 };
 
 struct TorchStep {
@@ -150,8 +152,8 @@ struct TorchStep {
   double p90_us = 0.0;
   std::int64_t count = 0;
   std::string sdpa_backend;  // cudnn, flash, efficient, math
-  TorchLedger ledger;
-  std::string torch;  // versions
+  Ledger ledger;             // of the profiler's kernels
+  std::string torch;         // versions
   std::string cuda;
   std::string device;
 };

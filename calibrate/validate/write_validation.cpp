@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "calibrate/validate/step_comparison.hpp"
@@ -129,31 +128,23 @@ std::string kernels_text(const StepValidation& validation, bool all) {
   return text;
 }
 
-std::string ledger_line(std::string_view what, Seconds all, const std::array<Seconds, 4>& parts,
+std::string ledger_line(std::string_view what, Seconds all, const Ledger& spent,
                         std::string_view note) {
-  std::string line = fmt::format("  {:<24}{:>9}", what, milliseconds_text(all));
-  Seconds sum;
-  for (const Seconds part : parts) {
-    line += fmt::format("{:>10}", milliseconds_text(part));
-    sum += part;
-  }
-  return line + fmt::format("{:>9}  {}\n", milliseconds_text(all - sum), note);
+  return fmt::format("  {:<24}{:>9}{:>10}{:>10}{:>10}{:>10}{:>9}  {}\n", what,
+                     milliseconds_text(all), milliseconds_text(spent.products),
+                     milliseconds_text(spent.attention), milliseconds_text(spent.memory),
+                     milliseconds_text(spent.optimizer), milliseconds_text(all - spent.sum()),
+                     note);
 }
 
 // The predicted step beside PyTorch's, kind by kind.
 std::string ledgers_text(const ComparedTorch& one) {
-  const TorchLedger& theirs = one.measured.ledger;
   std::string text =
       ledger_line(fmt::format("{} {}", short_name(one.measured.shape), one.measured.mode),
-                  microseconds(one.measured.median_us),
-                  {microseconds(theirs.products), microseconds(theirs.attention),
-                   microseconds(theirs.memory), microseconds(theirs.optimizer)},
+                  microseconds(one.measured.median_us), one.measured.ledger,
                   one.measured.sdpa_backend + " attention");
   if (one.predicted) {
-    const Ledger& ours = one.ledger;
-    text += ledger_line("  profile", *one.predicted,
-                        {ours.products, ours.attention, ours.memory, ours.optimizer},
-                        signed_percent(one.error()));
+    text += ledger_line("  profile", *one.predicted, one.ledger, signed_percent(one.error()));
   }
   if (one.own) {
     text += fmt::format("  {:<24}{:>9}\n", "  own step, measured", milliseconds_text(one.own));
@@ -187,11 +178,11 @@ std::string torch_text(const StepValidation& validation) {
 std::string clocks_text(const StepValidation& validation) {
   std::string text;
   for (const ComparedStep& step : validation.steps) {
-    if (validation.step_clock && step.measured.sm_clock) {
-      text += fmt::format("{:<30} clock {:.0f} MHz, the profile states {:.0f} ({:+.1f}%)\n",
-                          short_name(step.measured.shape), *step.measured.sm_clock,
-                          *validation.step_clock,
-                          kPercent * (*validation.step_clock / *step.measured.sm_clock - 1.0));
+    if (validation.beside.step_clock && step.measured.sm_clock) {
+      text += fmt::format(
+          "{:<30} clock {:.0f} MHz, the profile states {:.0f} ({:+.1f}%)\n",
+          short_name(step.measured.shape), *step.measured.sm_clock, *validation.beside.step_clock,
+          kPercent * (*validation.beside.step_clock / *step.measured.sm_clock - 1.0));
     }
   }
   return text;
@@ -324,7 +315,7 @@ std::string to_json(const StepValidation& validation) {
                     {"profile", validation.profile},
                     {"gpu", validation.record.gpu},
                     {"measured_at", validation.record.measured_at},
-                    {"step_clock_mhz", validation.step_clock},
+                    {"step_clock_mhz", validation.beside.step_clock},
                     {"passed", passed(validation)},
                     {"steps", json_list(validation.steps, step_json)},
                     {"layers", json_list(validation.layers, layer_json)},

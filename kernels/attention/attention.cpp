@@ -1,7 +1,5 @@
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "kernels/attention/attention_case.hpp"
+#include "kernels/device/comparison.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/device/random.hpp"
 #include "kernels/device/runtime.hpp"
@@ -67,11 +66,6 @@ std::unique_ptr<Runnable> make_own(const KernelCase& kernel, const PrepareOption
 }
 
 }  // namespace
-
-std::unique_ptr<Runnable> make_own_attention(const KernelCase& kernel,
-                                             const PrepareOptions& options) {
-  return make_own(kernel, options, "not asked");
-}
 
 std::unique_ptr<Runnable> make_attention(const KernelCase& kernel, const PrepareOptions& options) {
 #if defined(ORRERY_CUDNN_ATTENTION)
@@ -132,36 +126,33 @@ Place place_of(std::uint64_t sample, std::int64_t sequences, std::int64_t heads,
   return {draw(first, sequences), draw(first + 1, heads), row};
 }
 
-void judge(Verification& result, std::string_view name, const Place& place,
+void judge(Comparison& result, std::string_view name, const Place& place,
            const std::vector<double>& found, const std::vector<double>& expected,
            const reference::Tolerance& tolerance) {
   ORRERY_CHECK(found.size() == expected.size(), "results and reference have one width");
+  const std::string what =
+      fmt::format("{} of sequence {} head {} ", name, place.sequence, place.head);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const double error = reference::error_of(found[i], expected[i], tolerance);
-    ++result.compared;
-    result.scale += expected[i] * expected[i];  // a sum until finished()
-    if (error > result.worst_error) {
-      result.worst_error = error;
-      result.where = fmt::format("{} sequence {} head {} row {} [{}]: {}, expected {}", name,
-                                 place.sequence, place.head, place.row, i, found[i], expected[i]);
-    }
+    result.add(what, place.row, static_cast<std::int64_t>(i), found[i], expected[i], tolerance);
   }
 }
 
-Verification finished(Verification result) {
-  result.passed = result.worst_error <= 1.0;
-  result.scale =
-      std::sqrt(result.scale / static_cast<double>(std::max<std::int64_t>(result.compared, 1)));
-  return result;
-}
+// Queries of a head, keys and values of its group.
+struct Head {
+  HeadRows q;
+  HeadRows k;
+  HeadRows v;
+};
 
-std::string unwritten_in(const DeviceBuffer& output, std::string_view name, const Stored& stored,
-                         std::int64_t count, Stream stream) {
-  const auto bytes = static_cast<int>(bytes_of(stored.element, 1));
-  const std::int64_t unwritten = count_unwritten(output.data(), bytes, count, stream);
-  return unwritten == 0
-             ? std::string()
-             : fmt::format("{} of {} elements of {} were not written", unwritten, count, name);
+Head head_at(const AttentionShape& shape, const AttentionSet& set, const Place& at, Stream stream) {
+  const std::int64_t group = at.head / (shape.heads / shape.groups);
+  const auto rows = [&](const DeviceBuffer& tensor, std::int64_t head, std::int64_t heads,
+                        std::int64_t count, std::int64_t dim) {
+    return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
+  };
+  return {rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk),
+          rows(set.k, group, shape.groups, shape.keys, shape.dim_qk),
+          rows(set.v, group, shape.groups, shape.keys, shape.dim_v)};
 }
 
 reference::AttentionHead head_of(const AttentionShape& shape, const HeadRows& q, const HeadRows& k,
@@ -174,45 +165,25 @@ reference::AttentionHead head_of(const AttentionShape& shape, const HeadRows& q,
 std::vector<double> read_rows(const void* data, const Stored& stored, std::int64_t first,
                               std::int64_t stride, std::int64_t width, std::int64_t count,
                               Stream stream) {
-  const std::size_t bytes = size(bytes_of(stored.element, 1));
-  std::vector<unsigned char> raw(size(width * count) * bytes);
-  check(cudaMemcpy2DAsync(raw.data(), size(width) * bytes,
-                          static_cast<const unsigned char*>(data) + size(first) * bytes,
-                          size(std::max(stride, width)) * bytes,  // of one row: anything
-                          size(width) * bytes, size(count), cudaMemcpyDeviceToHost, stream),
-        "copy rows to the host");
-  check(cudaStreamSynchronize(stream), "copy rows to the host");
-  std::vector<double> values(size(width * count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint32_t word = 0;
-    for (std::size_t b = 0; b < bytes; ++b) {
-      word |= static_cast<std::uint32_t>(raw[i * bytes + b]) << (8U * b);
-    }
-    values[i] = static_cast<double>(decode(stored.element, word)) / stored.scale;
+  const std::vector<float> raw =
+      read_rows(data, stored.element, first, stride, width, count, stream);
+  std::vector<double> values(raw.begin(), raw.end());
+  for (double& value : values) {
+    value /= stored.scale;
   }
   return values;
 }
 
 Verification check_forward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
-  Verification result;
-  result.where = unwritten_in(set.o, "O", shape.formats.operand, shape.output_elements(), stream);
-  if (result.where.empty()) {
-    result.where = unwritten_in(set.log_sum, "log_sum", kPlain, shape.rows(), stream);
-  }
-  if (!result.where.empty()) {
-    return result;
-  }
+  Comparison result;
+  result.check_written(set.o.data(), shape.formats.operand.element, shape.output_elements(), "O",
+                       stream);
+  result.check_written(set.log_sum.data(), kPlain.element, shape.rows(), "log_sum", stream);
   for (std::uint64_t sample = 0; sample < kSamples; ++sample) {
     const Place at = place_of(sample, shape.sequences, shape.heads, shape.queries);
-    const std::int64_t group = at.head / (shape.heads / shape.groups);
-    const auto rows = [&](const DeviceBuffer& tensor, std::int64_t head, std::int64_t heads,
-                          std::int64_t count, std::int64_t dim) {
-      return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
-    };
-    const HeadRows q = rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk);
-    const HeadRows k = rows(set.k, group, shape.groups, shape.keys, shape.dim_qk);
-    const HeadRows v = rows(set.v, group, shape.groups, shape.keys, shape.dim_v);
-    const auto expected = reference::attention_row(head_of(shape, q, k, v), size(at.row));
+    const Head head = head_at(shape, set, at, stream);
+    const auto expected =
+        reference::attention_row(head_of(shape, head.q, head.k, head.v), size(at.row));
     const std::int64_t output =
         ((at.sequence * shape.queries + at.row) * shape.heads + at.head) * shape.dim_v;
     judge(result, "O", at,
@@ -222,7 +193,7 @@ Verification check_forward(const AttentionShape& shape, const AttentionSet& set,
     judge(result, "log_sum", at, read_rows(set.log_sum.data(), kPlain, row, 0, 1, 1, stream),
           {expected.log_sum}, log_sum_tolerance(shape.formats));
   }
-  return finished(result);
+  return result.result();
 }
 
 namespace {
@@ -259,7 +230,7 @@ reference::KeyValueGradient summed_gradient(const AttentionShape& shape, const A
 
 void check_key(const AttentionShape& shape, const AttentionSet& set,
                const Place& at,  // head is a group, row a key
-               Verification& result, Stream stream) {
+               Comparison& result, Stream stream) {
   const auto rows = [&](const DeviceBuffer& tensor, std::int64_t dim) {
     return head_rows(tensor, shape.formats.operand, at.sequence, at.head, shape.groups, shape.keys,
                      dim, stream);
@@ -282,15 +253,8 @@ void check_key(const AttentionShape& shape, const AttentionSet& set,
 }
 
 void check_query(const AttentionShape& shape, const AttentionSet& set, const Place& at,
-                 Verification& result, Stream stream) {
-  const std::int64_t group = at.head / (shape.heads / shape.groups);
-  const auto rows = [&](const DeviceBuffer& tensor, std::int64_t head, std::int64_t heads,
-                        std::int64_t count, std::int64_t dim) {
-    return head_rows(tensor, shape.formats.operand, at.sequence, head, heads, count, dim, stream);
-  };
-  const HeadRows q = rows(set.q, at.head, shape.heads, shape.queries, shape.dim_qk);
-  const HeadRows k = rows(set.k, group, shape.groups, shape.keys, shape.dim_qk);
-  const HeadRows v = rows(set.v, group, shape.groups, shape.keys, shape.dim_v);
+                 Comparison& result, Stream stream) {
+  const Head head = head_at(shape, set, at, stream);
   const std::int64_t token = (at.sequence * shape.queries + at.row) * shape.heads + at.head;
   const auto line = [&](const DeviceBuffer& tensor, const Stored& stored, std::int64_t dim) {
     return read_rows(tensor.data(), stored, token * dim, 0, dim, 1, stream);
@@ -299,8 +263,8 @@ void check_query(const AttentionShape& shape, const AttentionSet& set, const Pla
   const auto log_sum = read_rows(set.log_sum.data(), kPlain, row, 0, 1, 1, stream);
   const auto d_o = line(set.d_o, shape.formats.output_gradient, shape.dim_v);
   const auto o = line(set.o, shape.formats.operand, shape.dim_v);
-  const auto expected =
-      reference::query_gradient(head_of(shape, q, k, v), size(at.row), d_o, o, log_sum.front());
+  const auto expected = reference::query_gradient(head_of(shape, head.q, head.k, head.v),
+                                                  size(at.row), d_o, o, log_sum.front());
   judge(result, "dQ", at, line(set.d_q, shape.formats.gradient, shape.dim_qk), expected,
         gradient_tolerance(shape.formats, shape.formats.score_gradient, expected, shape.keys));
 }
@@ -308,20 +272,13 @@ void check_query(const AttentionShape& shape, const AttentionSet& set, const Pla
 }  // namespace
 
 Verification check_backward(const AttentionShape& shape, const AttentionSet& set, Stream stream) {
-  Verification result;
-  result.where =
-      unwritten_in(set.d_q, "dQ", shape.formats.gradient, shape.query_elements(), stream);
-  if (result.where.empty()) {
-    result.where =
-        unwritten_in(set.d_k, "dK", shape.formats.gradient, shape.key_elements(), stream);
-  }
-  if (result.where.empty()) {
-    result.where =
-        unwritten_in(set.d_v, "dV", shape.formats.gradient, shape.value_elements(), stream);
-  }
-  if (!result.where.empty()) {
-    return result;
-  }
+  Comparison result;
+  const auto written = [&](const DeviceBuffer& output, std::int64_t count, std::string_view name) {
+    result.check_written(output.data(), shape.formats.gradient.element, count, name, stream);
+  };
+  written(set.d_q, shape.query_elements(), "dQ");
+  written(set.d_k, shape.key_elements(), "dK");
+  written(set.d_v, shape.value_elements(), "dV");
   for (std::uint64_t sample = 0; sample < kSamples; ++sample) {
     const std::uint64_t late = sample + 2;  // no corners: the first query's dQ is rounding noise
     check_query(shape, set, place_of(late, shape.sequences, shape.heads, shape.queries), result,
@@ -329,7 +286,7 @@ Verification check_backward(const AttentionShape& shape, const AttentionSet& set
     check_key(shape, set, place_of(sample, shape.sequences, shape.groups, shape.keys), result,
               stream);
   }
-  return finished(result);
+  return result.result();
 }
 
 }  // namespace orrery::kernels

@@ -29,7 +29,7 @@ AttentionFormats narrow_formats(Element gradients) {
 // P and dS are rounded before they are multiplied.
 double inner_rounding(Element element) {
   const double steps = bits_of(element) == 8 ? 1.5 : 2.0;
-  return steps * reference::unit_roundoff(format_of(element));
+  return steps * reference::unit_roundoff(element);
 }
 
 reference::Tolerance tolerance_of(const Stored& result, const Stored& inner, double magnitude,
@@ -42,9 +42,9 @@ reference::Tolerance tolerance_of(const Stored& result, const Stored& inner, dou
   if (bits_of(inner.element) == 8) {
     sum.accumulator = reference::kFp8AccumulatorRoundoff;
   }
-  reference::Tolerance tolerance = reference::tolerance_of(format_of(result.element), sum);
-  const double step = reference::smallest_subnormal(format_of(result.element));
-  const double floor = reference::smallest_subnormal(format_of(inner.element)) / inner.scale;
+  reference::Tolerance tolerance = reference::tolerance_of(result.element, sum);
+  const double step = reference::smallest_subnormal(result.element);
+  const double floor = reference::smallest_subnormal(inner.element) / inner.scale;
   tolerance.absolute += step * (1.0 / result.scale - 1.0);  // it holds the step of scale 1
   tolerance.absolute += kMargin * kHalf * floor * std::sqrt(count);
   return tolerance;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/collectives/collective.hpp"
+#include "kernels/device/comparison.hpp"
 #include "kernels/device/fill.hpp"
 #include "kernels/device/runtime.hpp"
 #include "sim/base/check.hpp"
@@ -322,31 +323,18 @@ Verification NcclCollective::verify(Stream stream) {
   }
   fill_pattern(set, stream);
   run(set, stream);
-  Verification result;
-  result.passed = true;
-  const auto width = static_cast<int>(bytes_of(plan_.element, 1));
-  const std::int64_t unwritten = count_unwritten(set.output, width, plan_.receive_elements, stream);
-  if (unwritten > 0) {
-    result.passed = false;
-    result.where =
-        fmt::format("{} of {} elements were not written", unwritten, plan_.receive_elements);
-  }
-  double squares = 0.0;
+  Comparison compared;
+  compared.check_written(set.output, plan_.element, plan_.receive_elements, "the output", stream);
+  const std::string what = fmt::format("rank {} ", plan_.rank);
   for (const std::int64_t i : sampled_elements(plan_)) {
     const double expected = expected_value(plan_, i);
     const auto found =
         static_cast<double>(read_elements(set.output, plan_.element, i, 1, stream).front());
-    const double error = std::abs(found - expected);
-    squares += expected * expected;
-    ++result.compared;
-    // Infinite when nothing is allowed: a copied number is right or wrong.
-    if (!(error <= allowed_error(plan_, expected)) && result.worst_error == 0.0) {
-      result.passed = false;
-      result.worst_error = HUGE_VAL;
-      result.where = fmt::format("rank {} [{}]: {}, expected {}", plan_.rank, i, found, expected);
-    }
+    // Right or wrong: where nothing is allowed there is no error to count in tolerances.
+    const bool right = std::abs(found - expected) <= allowed_error(plan_, expected);
+    compared.add_error(what, 0, i, found, expected, right ? 0.0 : HUGE_VAL);
   }
-  result.scale = std::sqrt(squares / static_cast<double>(result.compared));
+  Verification result = compared.result();
   // One rank that fails is a failure of the call everywhere.
   if (group_.total(result.passed ? 0.0 : 1.0, stream) > 0.0 && result.passed) {
     result.passed = false;

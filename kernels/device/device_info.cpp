@@ -49,12 +49,6 @@ LibraryVersion nccl_version() {
   return version;
 }
 
-int attribute(cudaDeviceAttr which, int index) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, index), "read an attribute of the GPU");
-  return value;
-}
-
 std::string pci_of(int index) {
   std::array<char, 32> text = {};
   check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index),
@@ -74,8 +68,6 @@ DeviceInfo describe(int index, int visible) {
   info.multiprocessors = properties.multiProcessorCount;
   info.l2 = properties.l2CacheSize;
   info.memory = static_cast<std::int64_t>(properties.totalGlobalMem);
-  info.shared_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
-  info.shared_per_multiprocessor = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, index);
   info.pci = pci_of(index);
   info.ecc = properties.ECCEnabled != 0;
   info.uuid = uuid_text(std::as_bytes(std::span(properties.uuid.bytes)));

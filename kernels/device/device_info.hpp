@@ -34,12 +34,10 @@ struct DeviceInfo {
   int major = 0;  // compute capability
   int minor = 0;
   int multiprocessors = 0;
-  std::int64_t l2 = 0;                // bytes
-  std::int64_t memory = 0;            // bytes
-  std::int64_t shared_per_block = 0;  // bytes a block may ask for
-  std::int64_t shared_per_multiprocessor = 0;
-  std::string pci;   // 00000000:1b:00.0
-  std::string uuid;  // GPU-8f1c..., as the driver's tools print it
+  std::int64_t l2 = 0;      // bytes
+  std::int64_t memory = 0;  // bytes
+  std::string pci;          // 00000000:1b:00.0
+  std::string uuid;         // GPU-8f1c..., as the driver's tools print it
   bool ecc = false;
   bool mig = false;  // a slice of a GPU: its rates are not those of the whole
   int driver = 0;    // CUDA version that the driver offers: 13000

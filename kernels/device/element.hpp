@@ -1,19 +1,8 @@
 #pragma once
 
-// Storage formats of operands and conversions into them, the same on host and GPU. The conversions
-// are CUDA's own (round to nearest even, saturating).
-//
-// element | bits | largest | origin
-// --------|------|---------|--------------------------------------------
-// fp32    | 32   | 3.4e38  | IEEE 754
-// bf16    | 16   | 3.4e38  | 8 exponent, 7 mantissa bits
-// fp16    | 16   | 65504   | IEEE 754
-// e4m3    | 8    | 448     | OCP 8-bit floating point (OFP8) 1.0, no infinity
-// e5m2    | 8    | 57344   | OCP 8-bit floating point (OFP8) 1.0
-// e8m0    | 8    | 2^127   | OCP microscaling (MX) 1.0: 2^(byte - 127), the scale of MXFP8
-// e2m1    | 4    | 6       | OCP microscaling (MX) 1.0; two to a byte, the even index low
-//
-// CUDA headers are needed; kernels/reference holds independent codecs for CPU references.
+// Conversions into the storage formats of operands, the same on host and GPU: CUDA's own, which
+// round to nearest even and saturate. The formats, and independent codecs for CPU references:
+// kernels/reference/number_format.hpp. Numbers of e2m1 lie two to a byte, the even index low.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -23,10 +12,9 @@
 #include <cstdint>
 
 #include "kernels/device/random.hpp"
+#include "kernels/reference/number_format.hpp"
 
 namespace orrery::kernels {
-
-enum class Element { fp32, bf16, fp16, e4m3, e5m2, e8m0, e2m1 };
 
 ORRERY_HD constexpr int bits_of(Element element) {
   switch (element) {
@@ -49,25 +37,6 @@ ORRERY_HD constexpr int bits_of(Element element) {
 ORRERY_HD constexpr std::int64_t bytes_of(Element element, std::int64_t count) {
   constexpr std::int64_t kBitsInByte = 8;
   return (count * bits_of(element) + kBitsInByte - 1) / kBitsInByte;
-}
-
-ORRERY_HD constexpr float largest_of(Element element) {
-  switch (element) {
-    case Element::fp32:
-    case Element::bf16:
-      return 3.3895e38F;
-    case Element::fp16:
-      return 65504.0F;
-    case Element::e4m3:
-      return 448.0F;
-    case Element::e5m2:
-      return 57344.0F;
-    case Element::e8m0:
-      return 0x1.0p127F;
-    case Element::e2m1:
-      return 6.0F;
-  }
-  return 0.0F;
 }
 
 namespace detail {

@@ -181,17 +181,10 @@ float stored_uniform(Element element, Uniform uniform, std::int64_t index) {
   return stored(element, block.value[index % kBlockWords]);
 }
 
-std::vector<float> read_elements(const void* data, Element element, std::int64_t first,
-                                 std::int64_t count, Stream stream) {
-  constexpr std::int64_t kBitsInByte = 8;
-  const std::int64_t start = first * bits_of(element) / kBitsInByte;
-  require(start * kBitsInByte == first * bits_of(element), "a read starts at a whole byte");
-  std::vector<unsigned char> bytes(static_cast<std::size_t>(bytes_of(element, count)));
-  if (bytes.empty()) {
-    return {};
-  }
-  copy_to_host(bytes.data(), static_cast<const unsigned char*>(data) + start,
-               static_cast<std::int64_t>(bytes.size()), stream);
+namespace {
+
+std::vector<float> decoded(const std::vector<unsigned char>& bytes, Element element,
+                           std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   const int bits = bits_of(element);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -207,6 +200,38 @@ std::vector<float> read_elements(const void* data, Element element, std::int64_t
     values[i] = decode(element, word);
   }
   return values;
+}
+
+}  // namespace
+
+std::vector<float> read_elements(const void* data, Element element, std::int64_t first,
+                                 std::int64_t count, Stream stream) {
+  constexpr std::int64_t kBitsInByte = 8;
+  const std::int64_t start = first * bits_of(element) / kBitsInByte;
+  require(start * kBitsInByte == first * bits_of(element), "a read starts at a whole byte");
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(bytes_of(element, count)));
+  if (bytes.empty()) {
+    return {};
+  }
+  copy_to_host(bytes.data(), static_cast<const unsigned char*>(data) + start,
+               static_cast<std::int64_t>(bytes.size()), stream);
+  return decoded(bytes, element, count);
+}
+
+std::vector<float> read_rows(const void* data, Element element, std::int64_t first,
+                             std::int64_t stride, std::int64_t width, std::int64_t count,
+                             Stream stream) {
+  const auto bytes = [element](std::int64_t elements) {
+    return static_cast<std::size_t>(bytes_of(element, elements));
+  };
+  std::vector<unsigned char> raw(bytes(width * count));
+  check(cudaMemcpy2DAsync(raw.data(), bytes(width),
+                          static_cast<const unsigned char*>(data) + bytes(first),
+                          bytes(std::max(stride, width)), bytes(width),
+                          static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, stream),
+        "copy rows to the host");
+  check(cudaStreamSynchronize(stream), "copy rows to the host");
+  return decoded(raw, element, width * count);
 }
 
 }  // namespace orrery::kernels

@@ -55,4 +55,10 @@ void fill_unwritten(void* data, std::int64_t bytes, Stream stream);
                                                std::int64_t first, std::int64_t count,
                                                Stream stream);
 
+// The same of `count` rows of `width` elements, `stride` elements apart; of one row: anything. Not
+// of e2m1.
+[[nodiscard]] std::vector<float> read_rows(const void* data, Element element, std::int64_t first,
+                                           std::int64_t stride, std::int64_t width,
+                                           std::int64_t count, Stream stream);
+
 }  // namespace orrery::kernels

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "kernels/device/fill.hpp"
 #include "kernels/device/runtime.hpp"
 #include "kernels/own/own_case.hpp"
 #include "kernels/own/own_kernels.hpp"
@@ -24,7 +25,7 @@ constexpr double kAngleBase = 10000.0;
 reference::Tolerance tolerance_for(Element element) {
   constexpr double kTerms = 2.0;
   constexpr double kMagnitude = 8.0;
-  return reference::tolerance_of(format_of(element), {.terms = kTerms, .magnitude = kMagnitude});
+  return reference::tolerance_of(element, {.terms = kTerms, .magnitude = kMagnitude});
 }
 
 std::int64_t columns_of(const KernelCase& kernel) {

@@ -37,7 +37,7 @@ struct NormShape {
 reference::Tolerance row_tolerance(Element element, const NormShape& shape) {
   constexpr double kLargestTerm = 8.0;
   return reference::tolerance_of(
-      format_of(element), {.terms = static_cast<double>(shape.columns), .magnitude = kLargestTerm});
+      element, {.terms = static_cast<double>(shape.columns), .magnitude = kLargestTerm});
 }
 
 template <typename T>
@@ -74,10 +74,10 @@ class NormForwardCase final : public OwnCase {
       const auto expected =
           reference::norm_row(shape_.kind(), check.row(x_, row), weight, bias, kEpsilon);
       check.expect_row(y_, row, expected.output, row_tolerance(kElementOf<T>, shape_));
-      check.expect_row(scale_, row, std::array{expected.scale},
-                       reference::tolerance_of(reference::NumberFormat::fp32,
-                                               {.terms = static_cast<double>(shape_.columns),
-                                                .magnitude = expected.scale}));
+      check.expect_row(
+          scale_, row, std::array{expected.scale},
+          reference::tolerance_of(Element::fp32, {.terms = static_cast<double>(shape_.columns),
+                                                  .magnitude = expected.scale}));
     }
   }
 
@@ -174,7 +174,7 @@ class NormBackwardCase final : public OwnCase {
         squares += term * term + dy[at] * dy[at];
       }
       const auto tolerance = reference::tolerance_of(
-          reference::NumberFormat::fp32,
+          Element::fp32,
           {.terms = static_cast<double>(shape_.rows), .magnitude = std::sqrt(squares)});
       const std::int64_t column = first + l;
       const auto at = static_cast<std::size_t>(column);
@@ -258,7 +258,7 @@ class CrossEntropyCase final : public OwnCase {
     constexpr double kMagnitude = 16.0;
     // A probability is about 1 / columns: the absolute part is taken relative to that.
     const auto tolerance = reference::tolerance_of(
-        backward_ ? format_of(kElementOf<T>) : reference::NumberFormat::fp32,
+        backward_ ? kElementOf<T> : Element::fp32,
         {.terms = kTerms,
          .magnitude = backward_ ? kMagnitude / static_cast<double>(columns_) : kMagnitude});
     for (const std::int64_t row : sampled(rows_, kSampledTokens)) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/device/fill.hpp"
 #include "kernels/own/own_case.hpp"
 #include "kernels/own/own_kernels.hpp"
 #include "kernels/reference/operations.hpp"
@@ -50,7 +51,7 @@ class GradientNormCase final : public OwnCase {
     // Squares are positive: a sum that grows in one thread loses a little in every step.
     const double expected = std::sqrt(squares);
     check.expect_row(norm_, 0, std::array{expected},
-                     reference::tolerance_of(reference::NumberFormat::fp32,
+                     reference::tolerance_of(Element::fp32,
                                              {.terms = static_cast<double>(elements_ / blocks_ + 1),
                                               .magnitude = expected}));
   }
@@ -122,13 +123,13 @@ class AdamwCase final : public OwnCase {
     const auto first = check.run(first_, at, count);
     const auto second = check.run(second_, at, count);
     const auto narrow = check.run(narrow_, at, count);
-    constexpr auto kFp32 = reference::NumberFormat::fp32;
+    constexpr auto kFp32 = Element::fp32;
     for (std::size_t i = 0; i < weight.size(); ++i) {
       const double g = before[3][i];
       const auto expected =
           reference::adamw(kSettings, {before[0][i], before[1][i], before[2][i]}, g);
-      const auto add = [&](std::string_view what, double found, double wanted,
-                           reference::NumberFormat format, double magnitude) {
+      const auto add = [&](std::string_view what, double found, double wanted, Element format,
+                           double magnitude) {
         constexpr double kTerms = 2.0;
         check.comparison.add(
             what, 0, at + static_cast<std::int64_t>(i), found, wanted,
@@ -138,7 +139,7 @@ class AdamwCase final : public OwnCase {
       add("weight", weight[i], expected.weight, kFp32, size);
       add("first", first[i], expected.first, kFp32, std::abs(before[1][i]) + std::abs(g));
       add("second", second[i], expected.second, kFp32, expected.second);
-      add("narrow weight", narrow[i], expected.weight, reference::NumberFormat::bf16, size);
+      add("narrow weight", narrow[i], expected.weight, Element::bf16, size);
     }
   }
 

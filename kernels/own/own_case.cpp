@@ -1,11 +1,10 @@
 #include "kernels/own/own_case.hpp"
 
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "kernels/device/fill.hpp"
 #include "kernels/device/runtime.hpp"
 #include "sim/base/check.hpp"
 
@@ -25,36 +24,6 @@ std::int64_t matrix_bytes(Element element, std::int64_t rows, std::int64_t colum
 
 }  // namespace
 
-void Comparison::add(std::string_view what, std::int64_t row, std::int64_t column, double found,
-                     double expected, const reference::Tolerance& tolerance) {
-  add_error(what, row, column, found, expected, reference::error_of(found, expected, tolerance));
-}
-
-void Comparison::add_error(std::string_view what, std::int64_t row, std::int64_t column,
-                           double found, double expected, double error) {
-  ++compared_;
-  squares_ += expected * expected;
-  if (compared_ == 1 || error > worst_) {
-    worst_ = error;
-    where_ = fmt::format("{}[{}, {}] = {}, {} expected", what, row, column, found, expected);
-  }
-}
-
-void Comparison::fail(std::string sentence) {
-  if (failure_.empty()) {
-    failure_ = std::move(sentence);
-  }
-}
-
-Verification Comparison::result() const {
-  const double count = static_cast<double>(std::max<std::int64_t>(compared_, 1));
-  return {.passed = failure_.empty() && compared_ > 0 && worst_ <= 1.0,
-          .worst_error = worst_,
-          .scale = std::sqrt(squares_ / count),
-          .compared = compared_,
-          .where = failure_.empty() ? where_ : failure_};
-}
-
 DeviceMatrix::DeviceMatrix(Element of, std::int64_t height, std::int64_t width)
     : buffer(matrix_bytes(of, height, width)), element(of), rows(height), columns(width) {}
 
@@ -65,15 +34,8 @@ std::vector<double> OwnCase::Check::row(Operand operand, std::int64_t index) con
 std::vector<double> OwnCase::Check::columns(Operand operand, std::int64_t first,
                                             std::int64_t count) const {
   const DeviceMatrix& matrix = set[operand];
-  const auto width = static_cast<std::size_t>(bytes_of(matrix.element, count));
-  const auto pitch = static_cast<std::size_t>(bytes_of(matrix.element, matrix.columns));
-  const auto rows = static_cast<std::size_t>(matrix.rows);
-  const DeviceBuffer packed(static_cast<std::int64_t>(width * rows));
-  check(cudaMemcpy2DAsync(packed.data(), width,
-                          matrix.buffer.as<unsigned char>() + bytes_of(matrix.element, first),
-                          pitch, width, rows, cudaMemcpyDeviceToDevice, stream),
-        "gather columns");
-  return widened(read_elements(packed.data(), matrix.element, 0, matrix.rows * count, stream));
+  return widened(read_rows(matrix.buffer.data(), matrix.element, first, matrix.columns, count,
+                           matrix.rows, stream));
 }
 
 std::vector<double> OwnCase::Check::run(Operand operand, std::int64_t first,
@@ -103,12 +65,7 @@ void OwnCase::Check::call() {
 
 void OwnCase::Check::written(Operand operand, std::string_view name) {
   const DeviceMatrix& matrix = set[operand];
-  const int bytes = static_cast<int>(bytes_of(matrix.element, 1));
-  const std::int64_t left = count_unwritten(matrix.buffer.data(), bytes, matrix.count(), stream);
-  if (left > 0) {
-    comparison.fail(
-        fmt::format("{} of {} elements of {} were not written", left, matrix.count(), name));
-  }
+  comparison.check_written(matrix.buffer.data(), matrix.element, matrix.count(), name, stream);
 }
 
 void OwnCase::Check::expect(Operand operand, std::int64_t row, std::int64_t column, double found,

@@ -3,11 +3,6 @@
 // Turns an own kernel into a case that can be measured and checked: the derived class describes the
 // operands of one set, launches on a set and compares; this one allocates, fills, marks and reads.
 //
-// symbol      | meaning                                                       | unit | origin
-// ------------|---------------------------------------------------------------|------|---------
-// worst_error | of all compared elements, in tolerances (reference/tolerance) | 1    | computed
-// scale       | root mean square of what was compared with                    | -    | computed
-//
 // Outputs are filled with a pattern that no kernel writes before a checked call.
 
 #include <cstdint>
@@ -18,37 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/device/fill.hpp"
+#include "kernels/device/comparison.hpp"
+#include "kernels/device/element.hpp"
 #include "kernels/device/runnable.hpp"
 #include "kernels/device/runtime.hpp"
-#include "kernels/families.hpp"
 #include "kernels/reference/number_format.hpp"
 #include "sim/step/kernels/kernel_case.hpp"
 
 namespace orrery::kernels {
-
-class Comparison {
- public:
-  // One element; `what` and the place are named when it is the worst.
-  void add(std::string_view what, std::int64_t row, std::int64_t column, double found,
-           double expected, const reference::Tolerance& tolerance);
-
-  // An element whose error is counted otherwise: up to 1 passes.
-  void add_error(std::string_view what, std::int64_t row, std::int64_t column, double found,
-                 double expected, double error);
-
-  // A failure that no element shows.
-  void fail(std::string sentence);
-
-  [[nodiscard]] Verification result() const;
-
- private:
-  double worst_ = 0.0;
-  double squares_ = 0.0;
-  std::int64_t compared_ = 0;
-  std::string where_;
-  std::string failure_;
-};
 
 // A matrix in device memory; what it holds is padded, so that its last pack is whole.
 struct DeviceMatrix {
@@ -113,8 +85,8 @@ class OwnCase : public Runnable {
         : set(checked), stream(on), owner_(owner) {}
 
     [[nodiscard]] std::vector<double> row(Operand operand, std::int64_t index) const;
-    // Columns first .. first + count of every row, [rows, count]; 16 bytes of each row are moved
-    // for eight 16-bit numbers, so that large matrices are checked by columns too.
+    // Columns first .. first + count of every row, [rows, count]; only they are moved, so that
+    // large matrices are checked by columns too.
     [[nodiscard]] std::vector<double> columns(Operand operand, std::int64_t first,
                                               std::int64_t count) const;
     // Neighbouring elements.

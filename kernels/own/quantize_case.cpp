@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/device/fill.hpp"
 #include "kernels/own/own_case.hpp"
 #include "kernels/own/own_kernels.hpp"
 #include "kernels/own/vector.hpp"
@@ -13,8 +14,6 @@
 namespace orrery::kernels {
 
 namespace {
-
-using reference::NumberFormat;
 
 constexpr std::int64_t kSampledRows = 16;
 constexpr std::int64_t kSampledPacks = 2;
@@ -72,7 +71,7 @@ struct CastShape {
   }
 
   [[nodiscard]] float multiplier() const {
-    return static_cast<float>(reference::largest(format_of(code())) / kLargestNormal);
+    return static_cast<float>(reference::largest(code()) / kLargestNormal);
   }
 
   CastRecipe recipe;
@@ -83,7 +82,7 @@ struct CastShape {
 };
 
 // 0: the right code. Below 1: the neighbour of it, and the value lies on the border of both.
-double code_error(NumberFormat format, double scaled, double found) {
+double code_error(Element format, double scaled, double found) {
   constexpr double kBorder = 0x1.0p-16;
   const double expected = reference::rounded(format, scaled);
   if (found == expected) {
@@ -216,15 +215,14 @@ class CastCase final : public OwnCase {
       }
     }
     const double found = check.row(magnitude_, 0).front();
-    check.comparison.add("magnitude", 0, 0, found, most,
-                         reference::tolerance_of(NumberFormat::fp32));
+    check.comparison.add("magnitude", 0, 0, found, most, reference::tolerance_of(Element::fp32));
     return shape_.recipe == CastRecipe::nvfp4 ? reference::nvfp4_tensor_scale(most) : 1.0;
   }
 
   void check_row(const Copy& copy, std::int64_t row, const std::vector<double>& scales,
                  double tensor_scale, const std::vector<double>& values, Check& check) const {
     const auto codes = check.row(copy.codes, row);
-    const NumberFormat format = format_of(shape_.code());
+    const Element format = shape_.code();
     const auto groups = static_cast<std::size_t>(shape_.groups(copy.layout.reduced));
     const std::size_t group = values.size() / groups;
     for (std::size_t g = 0; g < groups; ++g) {
@@ -254,12 +252,12 @@ class CastCase final : public OwnCase {
   void check_scale(GroupPlace at, double tensor_scale, std::span<const double> values, double found,
                    Comparison& comparison) const {
     const double most = reference::largest_magnitude(values);
-    constexpr auto kE4m3 = NumberFormat::e4m3;
+    constexpr auto kE4m3 = Element::e4m3;
     const auto add = [&](double expected, double error) {
       comparison.add_error("scales", at.row, at.group, found, expected, error);
     };
     if (shape_.recipe == CastRecipe::nvfp4) {
-      const double wanted = most / reference::largest(NumberFormat::e2m1) / tensor_scale;
+      const double wanted = most / reference::largest(Element::e2m1) / tensor_scale;
       const double expected = reference::nvfp4_block_scale(most, tensor_scale);
       add(expected, found == expected ? 0.0 : code_error(kE4m3, wanted, found));
     } else if (shape_.recipe == CastRecipe::mx) {
@@ -267,8 +265,7 @@ class CastCase final : public OwnCase {
       add(expected, found == expected ? 0.0 : 2.0);
     } else {
       const double expected = reference::group_scale(kE4m3, most);
-      add(expected,
-          reference::error_of(found, expected, reference::tolerance_of(NumberFormat::fp32)));
+      add(expected, reference::error_of(found, expected, reference::tolerance_of(Element::fp32)));
     }
   }
 

@@ -63,8 +63,7 @@ class EmbeddingCase final : public OwnCase {
     check.call();
     for (const std::int64_t row : sampled(rows_, kSampledRows)) {
       const std::int64_t id = check.set.indices[static_cast<std::size_t>(row)];
-      check.expect_row(values_, row, check.row(table_, id),
-                       reference::tolerance_of(format_of(kElementOf<T>)));
+      check.expect_row(values_, row, check.row(table_, id), reference::tolerance_of(kElementOf<T>));
     }
   }
 
@@ -94,11 +93,10 @@ class EmbeddingCase final : public OwnCase {
       const auto expected = reference::embedding_gradient_row(own, gradients, checked[i], given[i]);
       const auto found = check.row(table_, checked[i]);
       for (std::size_t j = 0; j < found.size(); ++j) {
-        check.comparison.add("dtable", checked[i], static_cast<std::int64_t>(j), found[j],
-                             expected.values[j],
-                             reference::tolerance_of(reference::NumberFormat::fp32,
-                                                     {.terms = static_cast<double>(own.size() + 1),
-                                                      .magnitude = expected.magnitudes[j]}));
+        check.comparison.add(
+            "dtable", checked[i], static_cast<std::int64_t>(j), found[j], expected.values[j],
+            reference::tolerance_of(Element::fp32, {.terms = static_cast<double>(own.size() + 1),
+                                                    .magnitude = expected.magnitudes[j]}));
       }
     }
   }
@@ -210,10 +208,9 @@ class PermuteCase final : public OwnCase {
         reference::combined_row(copies, static_cast<std::size_t>(columns_), local, weights);
     const auto found = check.row(tokens_, row);
     for (std::size_t j = 0; j < found.size(); ++j) {
-      check.expect(
-          tokens_, row, static_cast<std::int64_t>(j), found[j], expected.values[j],
-          reference::tolerance_of(format_of(kElementOf<T>), {.terms = static_cast<double>(copies_),
-                                                             .magnitude = expected.magnitudes[j]}));
+      check.expect(tokens_, row, static_cast<std::int64_t>(j), found[j], expected.values[j],
+                   reference::tolerance_of(kElementOf<T>, {.terms = static_cast<double>(copies_),
+                                                           .magnitude = expected.magnitudes[j]}));
     }
   }
 
@@ -221,17 +218,15 @@ class PermuteCase final : public OwnCase {
                          Check& check) const {
     const auto x = check.row(tokens_, row);
     const auto weights = check.row(weights_, row);
-    const auto dot_tolerance =
-        reference::tolerance_of(reference::NumberFormat::fp32,
-                                {.terms = static_cast<double>(columns_),
-                                 .magnitude = 2.0 * std::sqrt(static_cast<double>(columns_))});
+    const auto dot_tolerance = reference::tolerance_of(
+        Element::fp32, {.terms = static_cast<double>(columns_),
+                        .magnitude = 2.0 * std::sqrt(static_cast<double>(columns_))});
     for (std::size_t c = 0; c < places.size(); ++c) {
       auto expected = x;
       for (double& value : expected) {
         value *= weighted_ ? weights[c] : 1.0;
       }
-      check.expect_row(result_, places[c], expected,
-                       reference::tolerance_of(format_of(kElementOf<T>)));
+      check.expect_row(result_, places[c], expected, reference::tolerance_of(kElementOf<T>));
       if (weighted_) {
         check.expect(weight_gradients_, row, static_cast<std::int64_t>(c),
                      check.row(weight_gradients_, row)[c],

@@ -1,10 +1,9 @@
 #include "kernels/products/product.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/device/comparison.hpp"
 #include "kernels/device/random.hpp"
 #include "kernels/device/runtime.hpp"
 #include "sim/base/check.hpp"
@@ -242,9 +241,7 @@ Verification compare_product(const Product& product, const ProductSeeds& seeds,
   ORRERY_CHECK(found.size() == sample.rows.size(), "one row of results per sampled row");
   const auto a = rows_of(product.a, seeds.a, seeds.a_scales, sample.columns);
   const auto b = rows_of(product.b, seeds.b, seeds.b_scales, sample.rows);
-  Verification result;
-  double squares = 0.0;
-  result.passed = true;
+  Comparison result;
   for (std::size_t i = 0; i < sample.rows.size(); ++i) {
     ORRERY_CHECK(found[i].size() == sample.columns.size(), "one result per sampled column");
     for (std::size_t j = 0; j < sample.columns.size(); ++j) {
@@ -258,19 +255,11 @@ Verification compare_product(const Product& product, const ProductSeeds& seeds,
       const auto value = static_cast<double>(found[i][j]);
       const double error =
           std::abs(value - sum.value) / std::max(tolerance_of(product, sum), 1e-30);
-      squares += sum.value * sum.value;
-      ++result.compared;
-      if (!(error <= result.worst_error)) {  // also for NaN
-        result.worst_error = std::isfinite(error) ? error : HUGE_VAL;
-        result.where = fmt::format("[{}, {}]: {}, expected {}", sample.rows[i], sample.columns[j],
-                                   value, sum.value);
-      }
+      result.add_error("D", sample.rows[i], sample.columns[j], value, sum.value,
+                       std::isfinite(error) ? error : HUGE_VAL);
     }
   }
-  result.passed = result.worst_error <= 1.0;
-  result.scale =
-      std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(result.compared, 1)));
-  return result;
+  return result.result();
 }
 
 void reset_result(const Product& product, const ProductSeeds& seeds, void* d, Stream stream) {
@@ -285,10 +274,12 @@ void reset_result(const Product& product, const ProductSeeds& seeds, void* d, St
 Verification verify_result(const Product& product, const ProductSeeds& seeds, const void* d,
                            int most, Stream stream) {
   const std::int64_t count = product.m * product.n;
-  const int bytes = static_cast<int>(bytes_of(product.result, 1));
-  const std::int64_t unwritten = product.accumulates ? 0 : count_unwritten(d, bytes, count, stream);
-  if (unwritten > 0) {
-    return {.where = fmt::format("{} of {} elements were not written", unwritten, count)};
+  Comparison whole;
+  if (!product.accumulates) {
+    whole.check_written(d, product.result, count, "D", stream);
+  }
+  if (whole.failed()) {
+    return whole.result();
   }
   const ProductSample sample = sample_of(product, seeds.a, most);
   std::vector<std::vector<float>> found;

@@ -239,48 +239,32 @@ Product dense_product(const KernelCase& kernel) {
 
 std::int64_t product_workspace_bytes() { return kWorkspaceBytes; }
 
-struct ProductCall::Plan {
-  Plan(const Product& product, const DeviceBuffer& given) : call(product), workspace(given) {
-    if (product.a.scales != ScaleMode::none && !scaled()) {
-      throw_no_algorithm();
-    }
-    description = call.describe();
-    if (scaled()) {
-      // The heuristic looks at the alignment of these pointers and reads nothing through them.
-      set_scales(workspace.data(), workspace.data());
-    }
-    chosen = call.candidates(description, 1).front();
-  }
-
-  void set_scales(const void* a, const void* b) const {
-    set(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a);
-    set(description, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b);
-  }
-
-  [[nodiscard]] bool scaled() const { return call.product.a.scales == ScaleMode::tensor; }
-
-  LtPlan call;
-  const DeviceBuffer& workspace;
-  LtDescription description;
-  cublasLtMatmulHeuristicResult_t chosen = {};
-};
-
 ProductCall::ProductCall(const KernelCase& kernel, const DeviceBuffer& workspace)
     : ProductCall(dense_product(kernel), workspace) {}
 
 ProductCall::ProductCall(const Product& product, const DeviceBuffer& workspace)
-    : plan_(std::make_unique<Plan>(product, workspace)) {}
+    : plan_(product), workspace_(workspace) {
+  if (product.a.scales != ScaleMode::none && !scaled()) {
+    throw_no_algorithm();
+  }
+  description_ = plan_.describe();
+  if (scaled()) {
+    // The heuristic looks at the alignment of these pointers and reads nothing through them.
+    set_scales(workspace.data(), workspace.data());
+  }
+  chosen_ = plan_.candidates(description_, 1).front();
+}
 
-ProductCall::ProductCall(ProductCall&& other) noexcept = default;
-
-ProductCall::~ProductCall() = default;
+void ProductCall::set_scales(const void* a, const void* b) const {
+  set(description_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a);
+  set(description_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b);
+}
 
 void ProductCall::launch(const ProductPointers& pointers, Stream stream) const {
-  if (plan_->scaled()) {
-    plan_->set_scales(pointers.a_scale, pointers.b_scale);
+  if (scaled()) {
+    set_scales(pointers.a_scale, pointers.b_scale);
   }
-  plan_->call.run(plan_->description, pointers.a, pointers.b, pointers.d, plan_->chosen.algo,
-                  plan_->workspace, stream);
+  plan_.run(description_, pointers.a, pointers.b, pointers.d, chosen_.algo, workspace_, stream);
 }
 
 std::optional<std::string> trouble_of(const std::function<void()>& attempt, const Usable& usable) {

@@ -166,14 +166,18 @@ class ProductCall {
  public:
   ProductCall(const KernelCase& kernel, const DeviceBuffer& workspace);
   ProductCall(const Product& product, const DeviceBuffer& workspace);
-  ProductCall(ProductCall&& other) noexcept;
-  ~ProductCall();
 
   void launch(const ProductPointers& pointers, Stream stream) const;
 
  private:
-  struct Plan;
-  std::unique_ptr<Plan> plan_;
+  void set_scales(const void* a, const void* b) const;
+
+  [[nodiscard]] bool scaled() const { return plan_.product.a.scales == ScaleMode::tensor; }
+
+  LtPlan plan_;
+  const DeviceBuffer& workspace_;
+  LtDescription description_;
+  cublasLtMatmulHeuristicResult_t chosen_ = {};
 };
 
 [[nodiscard]] std::int64_t product_workspace_bytes();

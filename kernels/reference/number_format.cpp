@@ -28,7 +28,7 @@ constexpr std::array<Layout, 6> kLayouts = {{{8, 23, 127, 0x7F7FFFFF, 0x7F800000
                                              {5, 2, 15, 0x7B, 0x7B, 0x7F},
                                              {2, 1, 1, 0x7, 0x7, 0x7}}};
 
-const Layout& layout_of(NumberFormat format) { return kLayouts[static_cast<std::size_t>(format)]; }
+const Layout& layout_of(Element format) { return kLayouts[static_cast<std::size_t>(format)]; }
 
 double decode_scale(std::uint32_t code) {
   return code == kScaleNan ? std::numeric_limits<double>::quiet_NaN()
@@ -54,8 +54,8 @@ std::uint32_t encode_scale(double value) {
 
 }  // namespace
 
-double decode(NumberFormat format, std::uint32_t code) {
-  if (format == NumberFormat::e8m0) {
+double decode(Element format, std::uint32_t code) {
+  if (format == Element::e8m0) {
     return decode_scale(code);
   }
   const Layout& layout = layout_of(format);
@@ -65,7 +65,7 @@ double decode(NumberFormat format, std::uint32_t code) {
   const std::uint32_t mantissa_range = 1U << layout.mantissa_bits;
   const int exponent = static_cast<int>(magnitude >> layout.mantissa_bits);
   const double mantissa = magnitude & (mantissa_range - 1U);
-  const bool infinities = layout.overflow != layout.largest || format == NumberFormat::e5m2;
+  const bool infinities = layout.overflow != layout.largest || format == Element::e5m2;
   if (magnitude > layout.largest) {
     const bool infinite = infinities && magnitude == layout.largest + 1U;
     return sign * (infinite ? std::numeric_limits<double>::infinity()
@@ -75,8 +75,8 @@ double decode(NumberFormat format, std::uint32_t code) {
   return sign * std::ldexp(whole, std::max(exponent, 1) - layout.bias - layout.mantissa_bits);
 }
 
-std::uint32_t encode(NumberFormat format, double value) {
-  if (format == NumberFormat::e8m0) {
+std::uint32_t encode(Element format, double value) {
+  if (format == Element::e8m0) {
     return encode_scale(value);
   }
   const Layout& layout = layout_of(format);
@@ -100,27 +100,27 @@ std::uint32_t encode(NumberFormat format, double value) {
   return sign | (code > layout.largest ? layout.overflow : code);
 }
 
-double rounded(NumberFormat format, double value) { return decode(format, encode(format, value)); }
+double rounded(Element format, double value) { return decode(format, encode(format, value)); }
 
-int code_bits(NumberFormat format) {
-  if (format == NumberFormat::e8m0) {
+int code_bits(Element format) {
+  if (format == Element::e8m0) {
     return 8;
   }
   const Layout& layout = layout_of(format);
   return 1 + layout.exponent_bits + layout.mantissa_bits;
 }
 
-double largest(NumberFormat format) {
-  return format == NumberFormat::e8m0 ? decode_scale(kLargestScale)
-                                      : decode(format, layout_of(format).largest);
+double largest(Element format) {
+  return format == Element::e8m0 ? decode_scale(kLargestScale)
+                                 : decode(format, layout_of(format).largest);
 }
 
-double smallest_subnormal(NumberFormat format) {
-  return format == NumberFormat::e8m0 ? decode_scale(0) : decode(format, 1);
+double smallest_subnormal(Element format) {
+  return format == Element::e8m0 ? decode_scale(0) : decode(format, 1);
 }
 
-double unit_roundoff(NumberFormat format) {
-  return format == NumberFormat::e8m0 ? 1.0 : std::ldexp(0.5, -layout_of(format).mantissa_bits);
+double unit_roundoff(Element format) {
+  return format == Element::e8m0 ? 1.0 : std::ldexp(0.5, -layout_of(format).mantissa_bits);
 }
 
 double largest_magnitude(std::span<const double> values) {
@@ -131,29 +131,24 @@ double largest_magnitude(std::span<const double> values) {
   return most;
 }
 
-double group_scale(NumberFormat format, double most) {
+double group_scale(Element format, double most) {
   return most == 0.0 ? 1.0 : most / largest(format);
 }
 
-double mx_scale(NumberFormat format, double most) {
-  return rounded(NumberFormat::e8m0, most / largest(format));
+double mx_scale(Element format, double most) {
+  return rounded(Element::e8m0, most / largest(format));
 }
 
 double nvfp4_tensor_scale(double most) {
-  return most == 0.0 ? 1.0 : most / (largest(NumberFormat::e2m1) * largest(NumberFormat::e4m3));
+  return most == 0.0 ? 1.0 : most / (largest(Element::e2m1) * largest(Element::e4m3));
 }
 
 double nvfp4_block_scale(double most, double tensor_scale) {
-  const double scale =
-      rounded(NumberFormat::e4m3, most / largest(NumberFormat::e2m1) / tensor_scale);
-  return std::max(scale, smallest_subnormal(NumberFormat::e4m3));
+  const double scale = rounded(Element::e4m3, most / largest(Element::e2m1) / tensor_scale);
+  return std::max(scale, smallest_subnormal(Element::e4m3));
 }
 
-std::uint32_t quantized(NumberFormat format, double value, double scale) {
-  return encode(format, value / scale);
-}
-
-std::int64_t codes_apart(NumberFormat format, std::uint32_t a, std::uint32_t b) {
+std::int64_t codes_apart(Element format, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t sign = 1U << (code_bits(format) - 1);
   const auto place = [sign](std::uint32_t code) {
     const auto magnitude = static_cast<std::int64_t>(code & (sign - 1U));

@@ -24,22 +24,34 @@
 #include <cstdint>
 #include <span>
 
+// In a namespace of its own: the codecs here and those of the device (kernels/device/element.hpp)
+// have the same names, and neither is found by its argument.
+namespace orrery::kernels::formats {
+
+enum class Element { fp32, bf16, fp16, e4m3, e5m2, e2m1, e8m0 };
+
+}  // namespace orrery::kernels::formats
+
+namespace orrery::kernels {
+
+using formats::Element;
+
+}  // namespace orrery::kernels
+
 namespace orrery::kernels::reference {
 
-enum class NumberFormat { fp32, bf16, fp16, e4m3, e5m2, e2m1, e8m0 };
-
-[[nodiscard]] double decode(NumberFormat format, std::uint32_t code);
-[[nodiscard]] std::uint32_t encode(NumberFormat format, double value);
+[[nodiscard]] double decode(Element format, std::uint32_t code);
+[[nodiscard]] std::uint32_t encode(Element format, double value);
 
 // The nearest number of the format.
-[[nodiscard]] double rounded(NumberFormat format, double value);
+[[nodiscard]] double rounded(Element format, double value);
 
-[[nodiscard]] int code_bits(NumberFormat format);
-[[nodiscard]] double largest(NumberFormat format);
-[[nodiscard]] double smallest_subnormal(NumberFormat format);  // also the distance between those
+[[nodiscard]] int code_bits(Element format);
+[[nodiscard]] double largest(Element format);
+[[nodiscard]] double smallest_subnormal(Element format);  // also the distance between those
 
 // Largest relative error of rounding a normal number, 2^-(m + 1).
-[[nodiscard]] double unit_roundoff(NumberFormat format);
+[[nodiscard]] double unit_roundoff(Element format);
 
 // Bounds the error of a kernel's result against the double-precision reference:
 //
@@ -80,7 +92,7 @@ struct SumOfTerms {
   double operand = 0.0;
 };
 
-[[nodiscard]] inline Tolerance tolerance_of(NumberFormat result, const SumOfTerms& sum = {}) {
+[[nodiscard]] inline Tolerance tolerance_of(Element result, const SumOfTerms& sum = {}) {
   constexpr double kFunctions = 0x1.0p-19;
   constexpr double kMargin = 8.0;
   return {.relative = unit_roundoff(result) + kFunctions,
@@ -120,19 +132,17 @@ struct SumOfTerms {
 [[nodiscard]] double largest_magnitude(std::span<const double> values);
 
 // Of a row or block.
-[[nodiscard]] double group_scale(NumberFormat format, double largest_magnitude);
+[[nodiscard]] double group_scale(Element format, double largest_magnitude);
 
 // Of 32 values; the number that the E8M0 code stands for.
-[[nodiscard]] double mx_scale(NumberFormat format, double largest_magnitude);
+[[nodiscard]] double mx_scale(Element format, double largest_magnitude);
 
 [[nodiscard]] double nvfp4_tensor_scale(double largest_magnitude);
 
 // The E4M3 scale of 16 values, without the tensor's. Smallest subnormal where it would be zero.
 [[nodiscard]] double nvfp4_block_scale(double largest_magnitude, double tensor_scale);
 
-[[nodiscard]] std::uint32_t quantized(NumberFormat format, double value, double scale);
-
 // Steps of the format between two codes of equal width; -0 and +0 are none apart.
-[[nodiscard]] std::int64_t codes_apart(NumberFormat format, std::uint32_t a, std::uint32_t b);
+[[nodiscard]] std::int64_t codes_apart(Element format, std::uint32_t a, std::uint32_t b);
 
 }  // namespace orrery::kernels::reference

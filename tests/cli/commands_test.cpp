@@ -58,6 +58,12 @@ TEST_F(CommandsTest, ExplainNamesTheFormulaOfEveryMetric) {
   EXPECT_EQ(run("explain step_time_s small.yaml").code, 0);
 }
 
+TEST_F(CommandsTest, AFolderOfProfilesLeavesTheFileAfterItAlone) {
+  const std::string file = std::string(kSourceDir) + "/scenarios/jobs/two-ddp-in-phase.yaml";
+  const Finished finished = run("jobs --profiles . " + file);
+  EXPECT_EQ(finished.code, 0) << finished.err;
+}
+
 TEST_F(CommandsTest, ListKnowsEveryKind) {
   const std::pair<std::string, std::string> samples[] = {
       {"models", "llama3-405b"},      {"gpus", "h100-sxm-80gb"},    {"software", "megatron-core"},

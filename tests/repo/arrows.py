@@ -80,7 +80,7 @@ CIRCULAR = ("gui", "sim/scenario")
 PROGRAM_ARROWS = {
     "kernels/reference": ("sim/step/kernels", "sim/base"),
     "kernels/nvml": ("sim/base",),
-    "kernels/device": ("sim/step/kernels", "kernels/nvml", "sim/base"),
+    "kernels/device": ("sim/step/kernels", "kernels/reference", "kernels/nvml", "sim/base"),
     "kernels": ("sim/step/kernels", "kernels/device", "kernels/reference", "sim/base"),
     "calibrate/samples": ("sim/step/kernels", "sim/base"),
     "calibrate/plan": ("calibrate/samples", "sim/step/kernels", "sim"),

@@ -9,6 +9,7 @@
 #include "sim/answer/evaluate/shipped_scenarios.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/base/yaml/document.hpp"
 #include "sim/base/yaml/flow_text.hpp"
 #include "sim/base/yaml/reader.hpp"
@@ -34,13 +35,6 @@ constexpr std::array<std::pair<std::string_view, JobComparison>, 4> kSigns = {
 
 constexpr std::string_view kForm =
     "such as a.slowdown < 1.2; metrics: step_time, alone, slowdown, lost";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 namespace kind = yaml::kind;
 
@@ -165,7 +159,7 @@ std::optional<JobsExpectation> parse_jobs_expectation(std::string_view text,
   const auto* const sign = std::ranges::find_if(
       kSigns, [&](const auto& each) { return text.substr(at).starts_with(each.first); });
   made.comparison = sign->second;
-  const std::string_view operand = trimmed(text.substr(0, at));
+  const std::string_view operand = trimmed(text.substr(0, at), " ");
   const std::size_t dot = operand.rfind('.');
   const std::string_view name = dot == std::string_view::npos ? "" : operand.substr(dot + 1);
   const auto* const metric =
@@ -175,7 +169,7 @@ std::optional<JobsExpectation> parse_jobs_expectation(std::string_view text,
   }
   made.job = operand.substr(0, dot);
   made.metric = metric->second;
-  const std::string_view value = trimmed(text.substr(at + sign->first.size()));
+  const std::string_view value = trimmed(text.substr(at + sign->first.size()), " ");
   const auto take = [&](const auto& parsed, auto number) {
     if (!parsed.value) {
       return false;

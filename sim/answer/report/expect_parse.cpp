@@ -7,6 +7,7 @@
 
 #include "sim/answer/report/expect.hpp"
 #include "sim/base/percent.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/base/yaml/scalar.hpp"
 
 namespace orrery::report {
@@ -119,7 +120,7 @@ class Parser {
 
   std::variant<Operand, ExpectError> parse_operand_alone() {
     Operand operand;
-    const MetricInfo* bare = find_metric(trimmed());
+    const MetricInfo* bare = find_metric(trimmed(text_, " "));
     if (bare != nullptr) {
       operand.metric = bare->id;
       return operand;
@@ -136,13 +137,6 @@ class Parser {
   }
 
  private:
-  [[nodiscard]] std::string_view trimmed() const {
-    const std::size_t first = text_.find_first_not_of(' ');
-    return first == std::string_view::npos
-               ? std::string_view()
-               : text_.substr(first, text_.find_last_not_of(' ') - first + 1);
-  }
-
   bool fail(std::string message, std::string allowed) {
     if (!error_) {
       error_ = ExpectError{at_, std::move(message), std::move(allowed)};

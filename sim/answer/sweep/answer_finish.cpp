@@ -185,7 +185,6 @@ std::optional<Answer> done_by(const Asking& asking) {
   const std::string chance = fmt::format("probability({} <= {})", *metric, *asking.question.by);
   const std::string shown = has_start ? "finish_date" : "finish_time";
   std::vector<std::string> operands = {chance, chance + " low", chance + " high"};
-  constexpr std::array<int, 7> kPercentiles = {5, 10, 25, 50, 75, 90, 95};
   for (const int percentile : kPercentiles) {
     operands.push_back(fmt::format("p{}({})", percentile, shown));
   }

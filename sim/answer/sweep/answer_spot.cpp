@@ -197,7 +197,6 @@ class Comparison {
 struct BreakEvenRate {
   std::optional<double> per_hour;
   bool always_cheaper = false;  // up to the largest rate that was tried
-  bool always_dearer = false;   // down to the smallest
   double last_tried = 0.0;      // per hour
 };
 
@@ -239,7 +238,6 @@ std::optional<BreakEvenRate> find_rate(const Asking& asking, double stated, cons
     look_at(found.last_tried);
   }
   found.always_cheaper = first_dearer() == known.end();
-  found.always_dearer = first_dearer() == known.begin();
   // A secant where both ends have a cost, else the middle; what stays at one end counts half.
   for (int i = 0; sound && crossed() && !found.per_hour; ++i) {
     const auto [above, dearer] = *first_dearer();

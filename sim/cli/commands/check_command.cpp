@@ -317,8 +317,7 @@ std::string verdict_lines(const CheckedFile& file, const report::TextPage& paint
 }
 
 std::string to_text(const CheckReport& report, const CheckOptions& options) {
-  const report::TextPage painter(
-      text_style(colour_choice(options.colour), options.output.has_value()));
+  const report::TextPage painter(page_style(options.colour, options.output));
   std::string lines;
   for (const CheckedFile& file : report.files) {
     lines += verdict_lines(file, painter, options.evaluation.quiet);
@@ -484,9 +483,7 @@ void add_check_command(CLI::App& app, Action& action) {
       "  orrery check --junit report.xml scenarios/*.yaml\n"
       "  orrery check --write-baseline baseline.yaml scenarios/*.yaml\n"
       "  orrery check --baseline baseline.yaml --markdown summary.md scenarios/*.yaml");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return check_files(*options, watch); };
-  });
+  act_on(*command, action, options, check_files);
 }
 
 }  // namespace orrery::cli

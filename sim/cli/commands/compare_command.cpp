@@ -376,9 +376,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       "  orrery compare node.yaml rank0.json.gz --project cluster.nodes=64 --project "
       "batch.global=512\n"
       "  orrery compare run.yaml train.log");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return compare_files(*options, watch); };
-  });
+  act_on(*command, action, options, compare_files);
 }
 
 }  // namespace orrery::cli

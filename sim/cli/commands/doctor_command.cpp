@@ -17,7 +17,7 @@ struct DoctorOptions {
   bool json = false;
 };
 
-ExitCode show_report(const DoctorOptions& options) {
+ExitCode show_report(const DoctorOptions& options, const InterruptWatch&) {
   const DoctorReport report = examine();
   deliver(options.json ? to_json(report) : to_text(report), options.output);
   return report.healthy() ? ExitCode::ok : ExitCode::device;
@@ -37,9 +37,7 @@ void add_doctor_command(CLI::App& app, Action& action) {
       "Exit codes: 0 nothing is wrong, even if optional parts are missing; 5 profiles are missing "
       "or\n"
       "broken, or a GPU driver does not answer.");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch&) { return show_report(*options); };
-  });
+  act_on(*command, action, options, show_report);
 }
 
 }  // namespace orrery::cli

@@ -115,9 +115,7 @@ void add_explain_command(CLI::App& app, Action& action) {
       "Example:\n"
       "  orrery explain mfu llama3-405b-16k\n"
       "  orrery explain roofline llama3-70b-64h100");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return explain_file(*options, watch); };
-  });
+  act_on(*command, action, options, explain_file);
 }
 
 }  // namespace orrery::cli

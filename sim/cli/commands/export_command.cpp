@@ -319,9 +319,7 @@ void add_export_command(CLI::App& app, Action& action) {
       "  orrery export --format csv --what ledger gpt3-175b-1024\n"
       "  orrery plan -o best.yaml run.yaml && orrery export --format megatron -o train.sh "
       "best.yaml");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return export_file(*options, watch); };
-  });
+  act_on(*command, action, options, export_file);
 }
 
 }  // namespace orrery::cli

@@ -41,7 +41,7 @@ struct ImportCommand {
   std::vector<std::string> variables;
   std::optional<std::string> output;
   std::optional<std::string> failures;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
   bool json = false;
   bool quiet = false;
 };
@@ -103,8 +103,7 @@ std::vector<import_config::ConfigFile> read_files(const ImportCommand& command,
 bool holds_together(const ImportCommand& command, const std::string& text) {
   const std::string name = command.output.value_or("scenario");
   Diagnostics diagnostics;
-  const hardware::ProfileSearch search =
-      evaluate::profile_search(name, {command.profiles.begin(), command.profiles.end()});
+  const hardware::ProfileSearch search = evaluate::profile_search(name, command.profiles);
   const auto scenario = scenario::load_text(text, name, diagnostics, search);
   const bool sound = scenario && evaluate::resolve(*scenario, search, diagnostics).has_value() &&
                      !diagnostics.has_errors();
@@ -274,9 +273,7 @@ void add_import_command(CLI::App& app, Action& action) {
       ->type_name("TYPE");
   add_repeated_options(*command, *options);
   command->add_option("--name", options->name, "Name of the scenario")->type_name("TEXT");
-  command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+  add_profiles_option(*command, options->profiles);
   command
       ->add_option("--failures", options->failures,
                    "Write the restarts in the logs to FILE, and replay them in the scenario")
@@ -285,9 +282,7 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Report as JSON, orrery-config-import/1");
   command->add_flag("-q,--quiet", options->quiet, "No report on stderr");
   command->footer(std::string(kImportFooter));
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return import_files(*options, watch); };
-  });
+  act_on(*command, action, options, import_files);
 }
 
 }  // namespace orrery::cli

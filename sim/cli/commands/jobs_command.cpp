@@ -20,7 +20,7 @@ struct JobsOptions {
   std::string colour = "auto";
   bool json = false;
   bool place = false;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
 };
 
 ExitCode run_jobs(const JobsOptions& options, const InterruptWatch& watch) {
@@ -28,8 +28,7 @@ ExitCode run_jobs(const JobsOptions& options, const InterruptWatch& watch) {
   auto file = jobs::load_jobs_file(options.file, diagnostics);
   const auto search = options.profiles.empty()
                           ? std::nullopt
-                          : std::optional(evaluate::profile_search(
-                                options.file, {options.profiles.begin(), options.profiles.end()}));
+                          : std::optional(evaluate::profile_search(options.file, options.profiles));
   const auto cluster =
       file ? jobs::SharedCluster::load(*std::move(file), search, diagnostics) : std::nullopt;
   std::vector<jobs::TriedPlacement> tried;
@@ -44,11 +43,8 @@ ExitCode run_jobs(const JobsOptions& options, const InterruptWatch& watch) {
   if (!answer) {
     return ExitCode::invalid;
   }
-  deliver(options.json
-              ? jobs::to_json(*answer, tried)
-              : jobs::to_text(*answer,
-                              text_style(colour_choice(options.colour), options.output.has_value()),
-                              tried),
+  deliver(options.json ? jobs::to_json(*answer, tried)
+                       : jobs::to_text(*answer, page_style(options.colour, options.output), tried),
           options.output);
   return answer->meets_expectations() ? ExitCode::ok : ExitCode::expectation_failed;
 }
@@ -64,9 +60,7 @@ void add_jobs_command(CLI::App& app, Action& action) {
   command->add_flag(
       "--place", options->place,
       "Search the places (packed, spread) and start offsets that lose least GPU time");
-  command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
+  add_profiles_option(*command, options->profiles);
   add_output_option(*command, options->output);
   add_colour_option(*command, options->colour);
   command->footer(
@@ -74,9 +68,7 @@ void add_jobs_command(CLI::App& app, Action& action) {
       "  orrery jobs scenarios/jobs/two-ddp-in-phase.yaml\n"
       "  orrery jobs --place scenarios/jobs/two-ddp-in-phase.yaml\n"
       "  orrery jobs --json -o shared.json scenarios/jobs/two-ddp-in-phase.yaml");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return run_jobs(*options, watch); };
-  });
+  act_on(*command, action, options, run_jobs);
 }
 
 }  // namespace orrery::cli

@@ -20,7 +20,7 @@ namespace {
 
 struct ListOptions {
   std::string kind;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
   std::optional<std::string> output;
   bool json = false;
 };
@@ -51,9 +51,8 @@ std::vector<evaluate::CatalogEntry> entries_of(const ListOptions& options,
     }
     return kinds;
   }
-  const std::vector<std::filesystem::path> extra(options.profiles.begin(), options.profiles.end());
-  return evaluate::catalog(kind_of(options.kind).kind, evaluate::profile_search({}, extra),
-                           diagnostics);
+  return evaluate::catalog(kind_of(options.kind).kind,
+                           evaluate::profile_search({}, options.profiles), diagnostics);
 }
 
 std::string to_text(const std::vector<evaluate::CatalogEntry>& entries) {
@@ -78,7 +77,7 @@ std::string to_json(const std::string& kind, const std::vector<evaluate::Catalog
         })}});
 }
 
-ExitCode list_names(const ListOptions& options) {
+ExitCode list_names(const ListOptions& options, const InterruptWatch&) {
   Diagnostics diagnostics;
   const auto entries = entries_of(options, diagnostics);
   message_block(to_string(diagnostics));
@@ -98,18 +97,12 @@ void add_list_command(CLI::App& app, Action& action) {
   }
   command->add_option("WHAT", options->kind, kinds);
   command->add_flag("--json", options->json, "orrery-list/1");
-  command
-      ->add_option("--profiles", options->profiles,
-                   "Directory with profiles and presets, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR")
-      ->allow_extra_args(false);
+  add_profiles_option(*command, options->profiles);
   add_output_option(*command, options->output);
   command->footer(
       "Example:\n"
       "  orrery list gpus");
-  command->callback(
-      [options, &action] { action = [options](InterruptWatch&) { return list_names(*options); }; });
+  act_on(*command, action, options, list_names);
 }
 
 }  // namespace orrery::cli

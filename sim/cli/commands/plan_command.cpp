@@ -42,8 +42,7 @@ std::string page_of(const PlanOptions& options, const plan::Plan& plan) {
     case PlanForm::text:
       break;
   }
-  return plan::to_text(
-      plan, text_style(colour_choice(options.colour), chosen_output(options, false).has_value()));
+  return plan::to_text(plan, page_style(options.colour, chosen_output(options, false)));
 }
 
 // A stop that comes after a time, or with another one.
@@ -192,8 +191,7 @@ ExitCode plan_clusters(const PlanOptions& options, const std::string& text,
   watch.delivering();
   deliver(form_of(options) == PlanForm::json
               ? plan::to_json(plans)
-              : plan::to_text(plans, text_style(colour_choice(options.colour),
-                                                chosen_output(options, false).has_value())),
+              : plan::to_text(plans, page_style(options.colour, chosen_output(options, false))),
           chosen_output(options, false));
   const plan::ClusterPlan& best = plans.front();
   if (!best.plan || best.plan->finalists.empty()) {
@@ -291,10 +289,8 @@ void add_plan_command(CLI::App& app, Action& action, sweep::Team& team) {
       "  orrery plan --objective fewest_gpus --deadline 60d --search nodes=8,16,32 \\\n"
       "    llama3-70b-64h100\n"
       "  orrery plan --objective cost --clusters dgx-h100=1024,gb300-nvl72=256 FILE");
-  command->callback([options, &action, &team] {
-    action = [options, &team](InterruptWatch& watch) {
-      return run_plan_command(*options, team, watch);
-    };
+  act_on(*command, action, options, [&team](PlanOptions& asked, InterruptWatch& watch) {
+    return run_plan_command(asked, team, watch);
   });
 }
 

@@ -241,9 +241,7 @@ void add_project_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  orrery project rank0.json.gz --config train.sh --gpu h100-sxm-80gb --nodes 64\n"
       "  orrery project rank0.json.gz --config node.yaml --nodes 64 --set layout.tensor=4");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return run_project(*options, watch); };
-  });
+  act_on(*command, action, options, run_project);
 }
 
 }  // namespace orrery::cli

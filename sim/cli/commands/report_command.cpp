@@ -36,11 +36,9 @@ void add_report_command(CLI::App& command, Action& action) {
       "Examples:\n"
       "  orrery report --post-mortem train.log scenario.yaml\n"
       "  orrery report --post-mortem slurm-1.out --post-mortem slurm-2.out -o lost.html run.yaml");
-  command.callback([asked, colour, &action] {
-    action = [asked, colour](InterruptWatch& watch) {
-      asked->style = text_style(colour_choice(*colour), asked->output.has_value());
-      return report_post_mortem(*asked, watch);
-    };
+  act_on(command, action, asked, [colour](PostMortemQuestion& question, InterruptWatch& watch) {
+    question.style = page_style(*colour, question.output);
+    return report_post_mortem(question, watch);
   });
 }
 

@@ -59,9 +59,8 @@ ExitCode run_files(const RunOptions& options, const InterruptWatch& watch) {
   if (options.json) {
     data = files.size() == 1 ? report::to_json(evaluations.front()) : report::to_json(evaluations);
   } else {
-    data =
-        text_of(evaluations, text_style(colour_choice(options.colour), options.output.has_value()),
-                options.full ? report::Detail::full : report::Detail::brief);
+    data = text_of(evaluations, page_style(options.colour, options.output),
+                   options.full ? report::Detail::full : report::Detail::brief);
   }
   deliver(data, options.output);
   return code;
@@ -89,9 +88,7 @@ void add_run_command(CLI::App& app, Action& action) {
       "Exit code 4: most trials gave up before the run was done. What does not fit in memory is "
       "an\n"
       "answer with code 0; `orrery check` fails on it.");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return run_files(*options, watch); };
-  });
+  act_on(*command, action, options, run_files);
 }
 
 }  // namespace orrery::cli

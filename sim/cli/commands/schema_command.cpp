@@ -15,13 +15,12 @@ namespace {
 
 struct SchemaOptions {
   bool reference = false;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> profiles;
   std::optional<std::string> output;
 };
 
-ExitCode print_schema(const SchemaOptions& options) {
-  const scenario::PresetLibrary presets(
-      evaluate::profile_search({}, {options.profiles.begin(), options.profiles.end()}));
+ExitCode print_schema(const SchemaOptions& options, const InterruptWatch&) {
+  const scenario::PresetLibrary presets(evaluate::profile_search({}, options.profiles));
   std::string text =
       options.reference ? scenario::reference_markdown(presets) : scenario::json_schema(presets);
   if (!text.ends_with('\n')) {
@@ -38,17 +37,12 @@ void add_schema_command(CLI::App& app, Action& action) {
       app.add_subcommand("schema", "JSON Schema (draft 7) of scenario files, or their reference");
   const auto options = std::make_shared<SchemaOptions>();
   command->add_flag("--reference", options->reference, "The reference page in Markdown instead");
-  command->add_option("--profiles", options->profiles, "Directory with presets, searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR")
-      ->allow_extra_args(false);
+  add_profiles_option(*command, options->profiles);
   add_output_option(*command, options->output);
   command->footer(
       "Example:\n"
       "  orrery schema -o docs/scenario.schema.json");
-  command->callback([options, &action] {
-    action = [options](InterruptWatch&) { return print_schema(*options); };
-  });
+  act_on(*command, action, options, print_schema);
 }
 
 }  // namespace orrery::cli

@@ -33,12 +33,7 @@ void add_evaluation_options(CLI::App& command, EvaluationOptions& options) {
                   "makes it wrong")
       ->type_name("KEY")
       ->allow_extra_args(false);
-  command
-      .add_option("--profiles", options.profiles,
-                  "Directory with profiles and presets (gpu/, failures/, ...), searched first")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR")
-      ->allow_extra_args(false);
+  add_profiles_option(command, options.profiles);
   command.add_flag("--allow-foreign-profile", options.allow_foreign,
                    "Accept calibration profiles that were measured on another GPU");
   command.add_flag("-q,--quiet", options.quiet, "No progress and no messages but errors");
@@ -49,17 +44,24 @@ void add_output_option(CLI::App& command, std::optional<std::string>& file) {
       ->type_name("FILE");
 }
 
+void add_profiles_option(CLI::App& command, std::vector<std::filesystem::path>& folders) {
+  command
+      .add_option("--profiles", folders,
+                  "Directory with profiles and presets (gpu/, failures/, ...), searched first")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+}
+
 void add_colour_option(CLI::App& command, std::string& choice) {
   command.add_option("--color", choice, "auto (a terminal without NO_COLOR), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
 }
 
-ColourChoice colour_choice(const std::string& choice) {
-  if (choice == "always") {
-    return ColourChoice::always;
-  }
-  return choice == "never" ? ColourChoice::never : ColourChoice::automatic;
+report::TextStyle page_style(const std::string& colour, const std::optional<std::string>& output) {
+  return text_style(colour == "auto" ? std::nullopt : std::optional(colour == "always"),
+                    output.has_value());
 }
 
 }  // namespace orrery::cli

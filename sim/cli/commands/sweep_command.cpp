@@ -177,21 +177,20 @@ SweepForm form_of(const SweepOptions& options) {
   return options.format.empty() && extension == ".json" ? SweepForm::json : SweepForm::text;
 }
 
-report::TextStyle style_of(const SweepOptions& options) {
-  return text_style(colour_choice(options.colour), options.output.has_value());
-}
-
-std::string page_of(const SweepOptions& options, const sweep::Sweep& sweep,
-                    const std::vector<sweep::PointResult>& results) {
+// Of a sweep and the results of its points, or of an answer.
+template <typename... Parts>
+std::string page_of(const SweepOptions& options, const Parts&... parts) {
+  using report::to_csv;
+  using sweep::to_csv;
   switch (form_of(options)) {
     case SweepForm::csv:
-      return sweep::to_csv(sweep, results);
+      return to_csv(parts...);
     case SweepForm::json:
-      return sweep::to_json(sweep, results);
+      return sweep::to_json(parts...);
     case SweepForm::text:
       break;
   }
-  return sweep::to_text(sweep, results, style_of(options));
+  return sweep::to_text(parts..., page_style(options.colour, options.output));
 }
 
 // Beside the table, unless told otherwise; nowhere for stdout and devices.
@@ -308,18 +307,6 @@ ExitCode lead(const SweepOptions& options, const Asked& whole, const std::option
     std::filesystem::remove(*path, gone);
   }
   return failure.value_or(ExitCode::ok);
-}
-
-std::string page_of(const SweepOptions& options, const sweep::Answer& answer) {
-  switch (form_of(options)) {
-    case SweepForm::csv:
-      return report::to_csv(answer);
-    case SweepForm::json:
-      return sweep::to_json(answer);
-    case SweepForm::text:
-      break;
-  }
-  return sweep::to_text(answer, style_of(options));
 }
 
 // Points of one question depend on what others gave: all processes ask it, and share the points.
@@ -537,10 +524,8 @@ void add_sweep_command(CLI::App& app, Action& action, sweep::Team& team) {
       "  orrery sweep --answer checkpoint-interval llama3-405b-16k\n"
       "  orrery sweep --answer spot spot-70b\n"
       "  orrery sweep --answer finish-by --by 2026-12-24 llama3-70b-64h100");
-  command->callback([options, &action, &team] {
-    action = [options, &team](InterruptWatch& watch) {
-      return run_sweep_command(*options, team, watch);
-    };
+  act_on(*command, action, options, [&team](SweepOptions& asked, InterruptWatch& watch) {
+    return run_sweep_command(asked, team, watch);
   });
 }
 

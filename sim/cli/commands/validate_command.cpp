@@ -21,8 +21,8 @@ namespace orrery::cli {
 namespace {
 
 struct CommandOptions {
-  std::vector<std::string> files;
-  std::vector<std::string> profiles;
+  std::vector<std::filesystem::path> files;
+  std::vector<std::filesystem::path> profiles;
   std::optional<std::string> explain;
   std::string metric = "step_time";
   std::optional<std::string> output;
@@ -37,15 +37,11 @@ struct CommandOptions {
   bool unstated = false;
 };
 
-std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
-}
-
 // The text to deliver, or nothing after problems in the data.
 std::optional<std::string> answer(const CommandOptions& options, Diagnostics& diagnostics) {
-  const std::vector<std::filesystem::path> files = paths_of(options.files);
+  const std::vector<std::filesystem::path>& files = options.files;
   const validate::ValidateOptions settings{
-      .profiles = paths_of(options.profiles),
+      .profiles = options.profiles,
       .threads = options.threads,
       .unstated = options.unstated,
       .both = !options.json && !options.evidence && !options.unstated};
@@ -145,12 +141,9 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->type_name("METRIC");
   command->add_option("--threads", options->threads, "Threads, 0 for all cores")
       ->check(count_between(0, 4096));
-  command->add_option("--profiles", options->profiles, "Folders of profiles, searched first")
-      ->type_name("DIR");
+  add_profiles_option(*command, options->profiles);
   add_output_option(*command, options->output);
-  command->callback([options, &action] {
-    action = [options](InterruptWatch& watch) { return validate_data(*options, watch); };
-  });
+  act_on(*command, action, options, validate_data);
 }
 
 }  // namespace orrery::cli

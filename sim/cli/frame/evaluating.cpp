@@ -75,16 +75,14 @@ std::string first_error(const Diagnostics& diagnostics) {
 }
 
 hardware::ProfileSearch search_for(const std::string& file, const EvaluationOptions& options) {
-  hardware::ProfileSearch search = evaluate::profile_search(
-      file, std::vector<std::filesystem::path>(options.profiles.begin(), options.profiles.end()));
+  hardware::ProfileSearch search = evaluate::profile_search(file, options.profiles);
   search.allow_foreign = options.allow_foreign;
   return search;
 }
 
 hardware::NetworkSpec network_named(const std::string& name, std::string_view command,
-                                    const std::vector<std::string>& profiles) {
-  const scenario::PresetLibrary library(
-      evaluate::profile_search({}, {profiles.begin(), profiles.end()}));
+                                    const std::vector<std::filesystem::path>& profiles) {
+  const scenario::PresetLibrary library(evaluate::profile_search({}, profiles));
   Diagnostics diagnostics;
   if (const auto preset = library.find(scenario::PresetKind::networks, name, diagnostics)) {
     return preset->network;

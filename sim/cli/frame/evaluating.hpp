@@ -6,6 +6,7 @@
 // evaluated. "-" reads the scenario from standard input.
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,10 @@ struct EvaluationOptions {
   std::optional<std::int64_t> trials;
   std::optional<std::uint64_t> seed;
   int threads = 0;
-  std::vector<std::string> profiles;  // directories, searched first
-  std::vector<std::string> settings;  // KEY=VALUE, in place of what the scenarios say
-  std::vector<std::string> kept;      // keys that do not follow what is set
-  bool allow_foreign = false;         // calibration profiles of other GPUs
+  std::vector<std::filesystem::path> profiles;  // directories, searched first
+  std::vector<std::string> settings;            // KEY=VALUE, in place of what the scenarios say
+  std::vector<std::string> kept;                // keys that do not follow what is set
+  bool allow_foreign = false;                   // calibration profiles of other GPUs
   bool quiet = false;
 };
 
@@ -37,8 +38,9 @@ struct EvaluationOptions {
 
 // The network preset of --network, one of those in the standard directories or `profiles`. Throws a
 // UsageError of the command that lists the names when there is none.
-[[nodiscard]] hardware::NetworkSpec network_named(const std::string& name, std::string_view command,
-                                                  const std::vector<std::string>& profiles);
+[[nodiscard]] hardware::NetworkSpec network_named(
+    const std::string& name, std::string_view command,
+    const std::vector<std::filesystem::path>& profiles);
 
 // One file of the command line on its way.
 struct InputFile {

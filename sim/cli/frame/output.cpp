@@ -154,10 +154,7 @@ bool is_utf8_locale() {
   return false;
 }
 
-bool wants_colour(ColourChoice choice, bool to_file) {
-  if (choice != ColourChoice::automatic) {
-    return choice == ColourChoice::always;
-  }
+bool suits_colour(bool to_file) {
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";
   return !to_file && !dumb && !is_set("NO_COLOR") && is_terminal(STDOUT_FILENO);
@@ -230,8 +227,8 @@ void message_block(std::string_view text) {
 
 bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
 
-report::TextStyle text_style(ColourChoice choice, bool to_file) {
-  return {.colour = wants_colour(choice, to_file), .unicode = is_utf8_locale()};
+report::TextStyle text_style(std::optional<bool> colour, bool to_file) {
+  return {.colour = colour ? *colour : suits_colour(to_file), .unicode = is_utf8_locale()};
 }
 
 void prepare_streams() {

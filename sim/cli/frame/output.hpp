@@ -21,8 +21,6 @@ class App;
 
 namespace orrery::cli {
 
-enum class ColourChoice { automatic, always, never };
-
 // The reader of stdout has gone.
 class ClosedPipe : public std::exception {
  public:
@@ -43,9 +41,9 @@ void message_block(std::string_view text);
 
 [[nodiscard]] bool is_terminal(int descriptor);
 
-// Colour on a terminal without NO_COLOR and TERM=dumb, or as told; block characters in UTF-8
+// Colour as told, or on a terminal without NO_COLOR and TERM=dumb; block characters in UTF-8
 // locales.
-[[nodiscard]] report::TextStyle text_style(ColourChoice choice, bool to_file);
+[[nodiscard]] report::TextStyle text_style(std::optional<bool> colour, bool to_file);
 
 // Keeps files that are opened later from becoming stdin, stdout or stderr, and turns a closed pipe
 // into an error of the write that meets it. To be called first.

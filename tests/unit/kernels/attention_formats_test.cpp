@@ -21,10 +21,7 @@ constexpr std::size_t kDim = 128;
 using Values = std::vector<double>;
 
 double stored(const Stored& as, double value) {
-  const auto format = as.element == Element::e4m3   ? reference::NumberFormat::e4m3
-                      : as.element == Element::e5m2 ? reference::NumberFormat::e5m2
-                                                    : reference::NumberFormat::bf16;
-  return reference::rounded(format, value * as.scale) / as.scale;
+  return reference::rounded(as.element, value * as.scale) / as.scale;
 }
 
 Values random_values(const Stored& as, std::uint64_t seed) {
@@ -212,7 +209,7 @@ TEST(AttentionFormats, EightBitScalesLeaveRoom) {
   for (const Element gradients : {Element::e5m2, Element::e4m3}) {
     const AttentionFormats formats = attention_formats(Precision::fp8_tensor, gradients);
     const auto room = [](const Stored& as, double most) {
-      return static_cast<double>(largest_of(as.element)) / as.scale / most;
+      return reference::largest(as.element) / as.scale / most;
     };
     constexpr double kNormal = 6.0;  // N(0, 1) among 10^9 elements
     EXPECT_GE(room(formats.operand, kNormal), 1.0);

@@ -21,7 +21,6 @@ namespace {
 
 using reference::codes_apart;
 using reference::decode;
-using reference::NumberFormat;
 
 constexpr std::uint64_t kCastSeed = 51;
 constexpr std::size_t kRows = 256;
@@ -98,24 +97,24 @@ std::uint8_t byte_at(const std::vector<std::uint32_t>& words, std::size_t i) {
 double scale_of(CastRecipe recipe, const std::vector<std::uint32_t>& scales, std::size_t group,
                 double magnitude, double tensor_scale) {
   if (recipe == CastRecipe::mx) {
-    const double scale = decode(NumberFormat::e8m0, byte_at(scales, group));
-    EXPECT_EQ(scale, reference::mx_scale(NumberFormat::e4m3, magnitude));
+    const double scale = decode(Element::e8m0, byte_at(scales, group));
+    EXPECT_EQ(scale, reference::mx_scale(Element::e4m3, magnitude));
     return scale;
   }
   if (recipe == CastRecipe::nvfp4) {
     const double expected = reference::nvfp4_block_scale(magnitude, tensor_scale);
     const std::uint32_t code = byte_at(scales, group);
-    EXPECT_LE(codes_apart(NumberFormat::e4m3, code, encode(NumberFormat::e4m3, expected)), 1);
-    return decode(NumberFormat::e4m3, code) * tensor_scale;
+    EXPECT_LE(codes_apart(Element::e4m3, code, reference::encode(Element::e4m3, expected)), 1);
+    return decode(Element::e4m3, code) * tensor_scale;
   }
   const double scale = static_cast<double>(detail::from_bits(scales[group]));
-  EXPECT_NEAR(scale, reference::group_scale(NumberFormat::e4m3, magnitude), 1e-6 * scale);
+  EXPECT_NEAR(scale, reference::group_scale(Element::e4m3, magnitude), 1e-6 * scale);
   return scale;
 }
 
 // One copy: `value(i, j)` of a matrix of `rows` x `columns`, groups along its rows.
 template <typename Value>
-void check_copy(CastRecipe recipe, NumberFormat format, std::size_t rows, std::size_t columns,
+void check_copy(CastRecipe recipe, Element format, std::size_t rows, std::size_t columns,
                 const std::vector<std::uint8_t>& codes, const std::vector<std::uint32_t>& scales,
                 double tensor_scale, Value value) {
   const bool four_bits = recipe == CastRecipe::nvfp4;
@@ -137,7 +136,7 @@ void check_copy(CastRecipe recipe, NumberFormat format, std::size_t rows, std::s
             : scale_of(recipe, scales, place, reference::largest_magnitude(values), tensor_scale);
     for (std::size_t i = 0; i < group; ++i) {
       const std::uint32_t code = code_at(codes, first + i, four_bits);
-      const auto expected = reference::quantized(format, values[i], scale);
+      const auto expected = reference::encode(format, values[i] / scale);
       const std::int64_t apart = codes_apart(format, code, expected);
       ASSERT_LE(apart, recipe == CastRecipe::mx ? 0 : 1) << "element " << first + i;
       off += apart;
@@ -153,9 +152,9 @@ void check(bool transpose, bool wide_range = false) {
                std::to_string(kCastSeed));
   const Operand<__nv_bfloat16> x = random_matrix();
   const Result result = run<kRecipe>(x, transpose, wide_range);
-  const NumberFormat format = kRecipe == CastRecipe::nvfp4 ? NumberFormat::e2m1
-                              : wide_range                 ? NumberFormat::e5m2
-                                                           : NumberFormat::e4m3;
+  const Element format = kRecipe == CastRecipe::nvfp4 ? Element::e2m1
+                         : wide_range                 ? Element::e5m2
+                                                      : Element::e4m3;
   const double magnitude = reference::largest_magnitude(x.values);
   double tensor_scale = 1.0;
   if (kRecipe == CastRecipe::tensor || kRecipe == CastRecipe::nvfp4) {
@@ -217,9 +216,8 @@ TEST(CastBodies, MxScalesAreThoseOfTheReferenceForEveryMagnitude) {
     for (const double mantissa : {1.0, 1.25, 1.75, 1.7578125, 1.9921875}) {
       const auto magnitude = static_cast<float>(std::ldexp(mantissa, exponent));
       const GroupScale scale = mx_scale(magnitude);
-      const double expected =
-          reference::mx_scale(NumberFormat::e4m3, static_cast<double>(magnitude));
-      ASSERT_EQ(decode(NumberFormat::e8m0, scale.stored), expected) << magnitude;
+      const double expected = reference::mx_scale(Element::e4m3, static_cast<double>(magnitude));
+      ASSERT_EQ(decode(Element::e8m0, scale.stored), expected) << magnitude;
       ASSERT_EQ(static_cast<double>(scale.multiplier), 1.0 / expected) << magnitude;
     }
   }
@@ -246,7 +244,7 @@ std::uint16_t bits_of(const T& value) {
 
 // Over the range of the format and a few binades beyond it on both sides.
 template <typename Check>
-void with_random_numbers(NumberFormat format, Check check) {
+void with_random_numbers(Element format, Check check) {
   RandomStream random(kSeed, 0, Purpose::property_test);
   const int low = std::ilogb(smallest_subnormal(format)) - 3;
   const int high = std::ilogb(largest(format)) + 3;
@@ -266,12 +264,11 @@ TEST(CudaConversions, Bf16IsOurs) {
     __nv_bfloat16_raw raw;
     raw.x = static_cast<unsigned short>(code);
     const double theirs = static_cast<double>(__bfloat162float(__nv_bfloat16(raw)));
-    const double ours = decode(NumberFormat::bf16, code);
+    const double ours = decode(Element::bf16, code);
     ASSERT_TRUE(theirs == ours || (std::isnan(theirs) && std::isnan(ours))) << code;
   }
-  with_random_numbers(NumberFormat::bf16, [](float value) {
-    EXPECT_EQ(bits_of(__float2bfloat16(value)),
-              encode(NumberFormat::bf16, static_cast<double>(value)))
+  with_random_numbers(Element::bf16, [](float value) {
+    EXPECT_EQ(bits_of(__float2bfloat16(value)), encode(Element::bf16, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   });
 }
@@ -281,17 +278,16 @@ TEST(CudaConversions, Fp16IsOurs) {
     __half_raw raw;
     raw.x = static_cast<unsigned short>(code);
     const double theirs = static_cast<double>(__half2float(__half(raw)));
-    const double ours = decode(NumberFormat::fp16, code);
+    const double ours = decode(Element::fp16, code);
     ASSERT_TRUE(theirs == ours || (std::isnan(theirs) && std::isnan(ours))) << code;
   }
-  with_random_numbers(NumberFormat::fp16, [](float value) {
-    EXPECT_EQ(bits_of(__float2half_rn(value)),
-              encode(NumberFormat::fp16, static_cast<double>(value)))
+  with_random_numbers(Element::fp16, [](float value) {
+    EXPECT_EQ(bits_of(__float2half_rn(value)), encode(Element::fp16, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   });
 }
 
-void expect_fp8(NumberFormat format, __nv_fp8_interpretation_t theirs) {
+void expect_fp8(Element format, __nv_fp8_interpretation_t theirs) {
   for (std::uint32_t code = 0; code < 0x100; ++code) {
     const __half_raw raw = __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(code), theirs);
     const double number = static_cast<double>(__half2float(__half(raw)));
@@ -307,19 +303,19 @@ void expect_fp8(NumberFormat format, __nv_fp8_interpretation_t theirs) {
 }
 
 TEST(CudaConversions, Fp8IsOurs) {
-  expect_fp8(NumberFormat::e4m3, __NV_E4M3);
-  expect_fp8(NumberFormat::e5m2, __NV_E5M2);
+  expect_fp8(Element::e4m3, __NV_E4M3);
+  expect_fp8(Element::e5m2, __NV_E5M2);
 }
 
 TEST(CudaConversions, Fp4IsOurs) {
   for (std::uint32_t code = 0; code < 0x10; ++code) {
     const __half_raw raw =
         __nv_cvt_fp4_to_halfraw(static_cast<__nv_fp4_storage_t>(code), __NV_E2M1);
-    EXPECT_EQ(static_cast<double>(__half2float(__half(raw))), decode(NumberFormat::e2m1, code));
+    EXPECT_EQ(static_cast<double>(__half2float(__half(raw))), decode(Element::e2m1, code));
   }
-  with_random_numbers(NumberFormat::e2m1, [](float value) {
+  with_random_numbers(Element::e2m1, [](float value) {
     EXPECT_EQ(__nv_cvt_float_to_fp4(value, __NV_E2M1, cudaRoundNearest),
-              encode(NumberFormat::e2m1, static_cast<double>(value)))
+              encode(Element::e2m1, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   });
 }
@@ -330,7 +326,7 @@ TEST(CudaConversions, ScalesOfBlocksAreOurs) {
     const int exponent = static_cast<int>(random.uniform_int(250)) - 125;
     const auto value = static_cast<float>(std::ldexp(0.5 + random.uniform01(), exponent));
     ASSERT_EQ(__nv_cvt_float_to_e8m0(value, __NV_SATFINITE, cudaRoundPosInf),
-              encode(NumberFormat::e8m0, static_cast<double>(value)))
+              encode(Element::e8m0, static_cast<double>(value)))
         << "seed " << kSeed << " value " << value;
   }
 }

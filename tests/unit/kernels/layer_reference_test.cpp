@@ -156,8 +156,8 @@ TEST(ProductReference, FollowsStridesAndGivesTheSizeOfItsTerms) {
 
 TEST(Tolerances, AcceptTheLastRoundingAndRefuseTheNextCode) {
   const double value = 1.0 + std::ldexp(0.999, -8);  // just below half a step above 1
-  const Tolerance tolerance = tolerance_of(NumberFormat::bf16);
-  EXPECT_LE(error_of(rounded(NumberFormat::bf16, value), value, tolerance), 1.0);
+  const Tolerance tolerance = tolerance_of(Element::bf16);
+  EXPECT_LE(error_of(rounded(Element::bf16, value), value, tolerance), 1.0);
   EXPECT_GT(error_of(1.0 + std::ldexp(1.0, -6), value, tolerance), 1.0);
   EXPECT_TRUE(std::isinf(error_of(std::nan(""), 1.0, tolerance)));
   EXPECT_TRUE(std::isinf(error_of(HUGE_VAL, 1.0, tolerance)));
@@ -178,7 +178,7 @@ TEST(Tolerances, CoverSumsInSinglePrecision) {
       squares += static_cast<double>(term) * static_cast<double>(term);
     }
     const Tolerance tolerance =
-        tolerance_of(NumberFormat::fp32, {.terms = kTerms, .magnitude = std::sqrt(squares)});
+        tolerance_of(Element::fp32, {.terms = kTerms, .magnitude = std::sqrt(squares)});
     EXPECT_LE(error_of(static_cast<double>(sum), exact, tolerance), 1.0) << "seed " << seed;
     EXPECT_LT(tolerance.absolute, 1e-3 * std::sqrt(squares));
   }

@@ -17,16 +17,15 @@ namespace {
 
 using reference::error_of;
 using reference::NormKind;
-using reference::NumberFormat;
 using reference::tolerance_of;
 
 constexpr std::uint64_t kNormSeed = 31;
 constexpr double kEpsilon = 1e-5;
 
 template <typename T>
-constexpr NumberFormat kFormat = NumberFormat::bf16;
+constexpr Element kFormat = Element::bf16;
 template <>
-constexpr NumberFormat kFormat<__half> = NumberFormat::fp16;
+constexpr Element kFormat<__half> = Element::fp16;
 
 constexpr int kNarrow = 0;  // packs of a thread: several rows are taken at once
 
@@ -120,7 +119,7 @@ void check_norm(std::size_t rows, std::size_t columns, int threads) {
     }
   }
   const auto sums =
-      tolerance_of(NumberFormat::fp32, {.terms = static_cast<double>(rows), .magnitude = 10.0});
+      tolerance_of(Element::fp32, {.terms = static_cast<double>(rows), .magnitude = 10.0});
   for (std::size_t j = 0; j < columns; ++j) {
     ASSERT_LE(error_of(static_cast<double>(dw[j]), expected_dw[j], sums), 1.0) << j;
   }

@@ -17,13 +17,12 @@ namespace orrery::kernels {
 namespace {
 
 using reference::error_of;
-using reference::NumberFormat;
 using reference::tolerance_of;
 using Bf16 = __nv_bfloat16;
 
 constexpr std::uint64_t kStreamSeed = 41;
 const reference::Tolerance kRounding =
-    tolerance_of(NumberFormat::bf16, {.terms = 2.0, .magnitude = 4.0});
+    tolerance_of(Element::bf16, {.terms = 2.0, .magnitude = 4.0});
 
 void expect_close(Bf16 result, double expected, const std::string& where) {
   ASSERT_LE(error_of(static_cast<double>(to_float(result)), expected, kRounding), 1.0) << where;
@@ -338,8 +337,7 @@ TEST(RotaryParts, TakesApartAndTurnsAndJoinsAndTurnsBack) {
     run_threads(2, 32, [&](const HostPlace& team) {
       join ? rotary_parts_body<true>(team, rotary) : rotary_parts_body<false>(team, rotary);
     });
-    const auto tolerance =
-        reference::tolerance_of(reference::NumberFormat::bf16, {.terms = 2.0, .magnitude = 4.0});
+    const auto tolerance = reference::tolerance_of(Element::bf16, {.terms = 2.0, .magnitude = 4.0});
     for (std::size_t t = 0; t < kTokens; ++t) {
       std::size_t head = t * kAll;
       for (std::size_t p = 0; p < parts.size(); ++p) {
