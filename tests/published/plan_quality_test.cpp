@@ -120,7 +120,7 @@ TEST(PlanQuality, RanksTheBloomTopologySweepAndChoosesWhatBloomWasTrainedWith) {
 
 // One model, one batch, thirteen layouts. Two of them are predicted alike to 0.1 %, and the one
 // that leaves least memory was measured 5 % slower: perhaps the caching allocator of a GPU that is
-// nearly full gives blocks back and takes them again, which the model does not know. A tenth of the
+// nearly full gives blocks back and takes them again, which the model does not know. A fifth of the
 // memory kept free rules that layout out; what a plan keeps by this stack's error of memory
 // (6.7 GiB) does not.
 TEST(PlanQuality, ChoosesAmongTheLayoutsOfOneBloomModel) {
@@ -132,7 +132,7 @@ TEST(PlanQuality, ChoosesAmongTheLayoutsOfOneBloomModel) {
   EXPECT_EQ(points.size(), 13U);
   EXPECT_GE(correlation(points), kRankBar);
   EXPECT_LE(regret(points), kRegretOfFullGpus);
-  EXPECT_LE(regret(only(points, [](const Point& p) { return p.headroom >= gibibytes(8.0); })),
+  EXPECT_LE(regret(only(points, [](const Point& p) { return p.headroom >= gibibytes(16.0); })),
             kRegretBar);
 }
 
