@@ -15,6 +15,7 @@
 #include "sim/step/cost/attention.hpp"
 #include "sim/step/cost/measured_kernels.hpp"
 #include "tests/calibrate/planted_machine.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::calibrate {
 
@@ -73,17 +74,8 @@ inline Measurements planted(double noise, double factor = 1.0) {
 
 class CalibrationFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("orrery_calibration_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(const std::string& name, const std::string& text) const {
-    write_file_atomically(folder_ / name, text);
-    return folder_ / name;
+    return folder_.write(name, text);
   }
 
   static std::string yaml_of(const Measurements& measurements, const ProfileRequest& request = {}) {
@@ -120,19 +112,13 @@ class CalibrationFile : public ::testing::Test {
     return messages;
   }
 
-  static std::string replaced(std::string text, std::string_view from, std::string_view to) {
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return at == std::string::npos ? text : text.replace(at, from.size(), to);
-  }
-
   // Line of the first `words` in a text.
   static std::string line_of(const std::string& text, std::string_view words) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find(words));
     return std::to_string(1 + std::count(text.begin(), end, '\n'));
   }
 
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 }  // namespace orrery::calibrate

@@ -8,6 +8,7 @@
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::fit::testing {
 
@@ -52,17 +53,12 @@ std::string data_set() {
 }  // namespace
 
 Observations small_runs() {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path folder =
-      fs::path(::testing::TempDir()) / fmt::format("{}.{}", test->test_suite_name(), test->name());
-  fs::create_directories(folder);
-  const fs::path file = folder / "runs.yaml";
-  write_file_atomically(file, data_set());
+  const TempFolder folder;
+  const fs::path file = folder.write("runs.yaml", data_set());
   Diagnostics diagnostics;
   Observations observations = load_observations({file}, {profiles()}, diagnostics);
   EXPECT_FALSE(diagnostics.has_errors()) << to_string(diagnostics);
   EXPECT_TRUE(observations.skipped.empty());
-  fs::remove_all(folder);
   return observations;
 }
 

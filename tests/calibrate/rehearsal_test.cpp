@@ -23,6 +23,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -38,7 +39,6 @@ constexpr int kCuts = 6;
 class Rehearsal : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("orrery_rehearsal_" + std::to_string(getpid()));
     fs::create_directories(folder_ / "build" / "bin");
     const fs::path programs = fs::path(kBinaryDir) / "bin";
     const auto link = [&](const char* name, const char* as) {
@@ -56,8 +56,6 @@ class Rehearsal : public testing::Test {
     ASSERT_EQ(shell(kSourceDir + std::string("/calibrate/run_on_gpu.sh pack node build")), 0)
         << screen();
   }
-
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] int shell(const std::string& command) const {
     const std::string all =
@@ -159,7 +157,7 @@ class Rehearsal : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(Rehearsal, EveryCutAfterAThirdOfTheSweepLeavesAProfileAndAValidation) {

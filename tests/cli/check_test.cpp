@@ -1,22 +1,28 @@
 // `orrery check` for CI: baselines, Markdown, annotations, signatures, from the command itself.
 
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "sim/cli/check/check_reports.hpp"
+#include "sim/cli/frame/progress.hpp"
 #include "tests/cli/cli_fixture.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::cli::testing {
 namespace {
 
 using CheckTest = CliTest;
 using Json = nlohmann::json;
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
 
 // A scenario whose every metric is another: half the work between two saves.
 std::string moved_scenario() {
@@ -119,31 +125,14 @@ TEST_F(CheckTest, ABaselineServesFromAnyFolder) {
   EXPECT_EQ(run("check --baseline base.yaml ../scenarios/a.yaml", "cd ci &&").code, 0);
 }
 
-TEST_F(CheckTest, BaselinesOfTheWrongShapeSayWhereAndWhat) {
+TEST_F(CheckTest, ABaselineThatCannotBeReadSaysWhy) {
   write("a.yaml", small_scenario());
-  const auto message = [this](const std::string& text) {
-    write("base.yaml", text);
-    const Finished finished = run("check --baseline base.yaml a.yaml");
-    EXPECT_EQ(finished.code, 3) << text;
-    return finished.err;
-  };
-  EXPECT_EQ(message("format: orrery/1\n"),
+  write("base.yaml", "format: orrery/1\n");
+  const Finished finished = run("check --baseline base.yaml a.yaml");
+  EXPECT_EQ(finished.code, 3);
+  EXPECT_EQ(finished.err,
             "base.yaml:1:9: error: format: `orrery/1` is no baseline (orrery-baseline/1; `orrery "
             "check --write-baseline FILE` makes one)\n");
-  EXPECT_EQ(message("tolerances: {mfuu: 1%}\n"),
-            "base.yaml:1:1: error: format: is required but missing: this is no baseline (`format: "
-            "orrery-baseline/1`; `orrery check --write-baseline FILE` makes one)\n");
-  EXPECT_TRUE(has(message("format: orrery-baseline/1\ntolerances: {mfuu: 1%}\n"),
-                  "base.yaml:2:14: error: tolerances.mfuu: unknown key"));
-  EXPECT_TRUE(has(message("format: orrery-baseline/1\ntolerances: {mfu: 200%}\n"),
-                  "base.yaml:2:19: error: tolerances.mfu: `200%`"));
-  EXPECT_TRUE(
-      has(message("format: orrery-baseline/1\nscenarios:\n  - {file: a.yaml, metrics: {mfu: "
-                  "{value: 1, ci95: [2, 1]}}}\n"),
-          "scenarios[0].metrics.mfu.ci95: is no interval ([low, high])"));
-  EXPECT_TRUE(has(message("format: orrery-baseline/1\nscenarios:\n  - {file: a.yaml, metrics: {}}\n"
-                          "  - {file: a.yaml, metrics: {}}\n"),
-                  "base.yaml:4:12: error: scenarios[1].file: `a.yaml` stands here a second time"));
   EXPECT_EQ(run("check --baseline none.yaml a.yaml").code, 6);
 }
 
@@ -209,5 +198,122 @@ TEST_F(CheckTest, SignaturesFollowAnswersAndNotNamesOfFiles) {
   EXPECT_EQ(json["signature"], line(3));
 }
 
+// Limits on the memory of a command, per byte of input and per trial. How soon a command ends is
+// tested in interrupt_test.cpp.
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+class BudgetTest : public CliTest {
+ protected:
+  // The most memory that the command ever held, in bytes.
+  static double peak_of(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program());
+    std::vector<char*> raw;
+    for (std::string& argument : arguments) {
+      raw.push_back(argument.data());
+    }
+    raw.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      const int nowhere = open("/dev/null", O_WRONLY);
+      dup2(nowhere, STDOUT_FILENO);
+      dup2(nowhere, STDERR_FILENO);
+      execv(raw.front(), raw.data());
+      _exit(127);
+    }
+    int status = 0;
+    rusage usage{};
+    EXPECT_EQ(wait4(child, &status, 0, &usage), child);
+    EXPECT_TRUE(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3));
+    return static_cast<double>(usage.ru_maxrss) * 1024.0;  // KiB on Linux
+  }
+
+  static std::string repeated(std::string_view unit, std::size_t bytes) {
+    std::string text;
+    while (text.size() < bytes) {
+      text += unit;
+    }
+    return text;
+  }
+};
+
+// Trials are counted, not kept: a few buffers hold those in progress.
+TEST_F(BudgetTest, MemoryDoesNotGrowWithTheTrials) {
+  write("small.yaml", small_scenario());
+  const auto peak = [this](const char* trials) {
+    return peak_of({"run", path("small.yaml"), "--trials", trials, "-q", "-j", "1"});
+  };
+  EXPECT_LT(peak("100000") - peak("100"), 64.0 * kMebibyte);
+}
+
+// A bracket becomes a token and a level of nesting of the YAML library before it is refused.
+TEST_F(BudgetTest, AByteOfAScenarioTakesNoMoreThan300Bytes) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20U;
+  constexpr double kMost = 300.0 * kBytes;
+  write("empty.yaml", "");
+  const double empty = peak_of({"run", path("empty.yaml")});
+  for (const std::string_view unit : {" ", "[", "{", "a: [b, c]\n", "- - - -\n", "&a [*a,", "'"}) {
+    write("hostile.yaml", repeated(unit, kBytes));
+    EXPECT_LT(peak_of({"run", path("hostile.yaml")}) - empty, kMost) << unit;
+  }
+  write("string.yaml", "name: \"" + repeated("a", kBytes) + "\"\n");
+  EXPECT_LT(peak_of({"run", path("string.yaml")}) - empty, kMost);
+}
+
+TEST_F(BudgetTest, AByteOfASavedAnswerTakesNoMoreThanEightyBytes) {
+  constexpr std::size_t kBytes = std::size_t{2} << 20U;
+  const std::string head = R"({"schema":"orrery-evaluation/1","x":)";
+  write("empty.json", head + "0}");
+  const double empty = peak_of({"compare", path("empty.json"), path("empty.json")});
+  const std::vector<std::pair<std::string, std::string>> around = {
+      {repeated(" ", kBytes), "0}"},
+      {"\"" + repeated("a", kBytes), "\"}"},
+      {"[" + repeated("1,", kBytes), "1]}"},
+      {"[" + repeated("{},", kBytes), "1]}"},
+      {repeated("[", kBytes), ""}};
+  for (const auto& [begin, end] : around) {
+    write("hostile.json", head + begin + end);
+    const double peak = peak_of({"compare", path("hostile.json"), path("hostile.json")});
+    EXPECT_LT(peak - empty, 80.0 * kBytes) << begin.substr(0, 8);
+  }
+}
+
 }  // namespace
 }  // namespace orrery::cli::testing
+
+namespace orrery::cli {
+namespace {
+
+// JUnit from odd names, and the progress line, without running anything.
+
+TEST(Junit, NamesAreEscapedAndControlCharactersReplaced) {
+  const std::string xml = to_junit(
+      {.files = {{.file = "a<b>&\"\x01\xff.yaml", .evaluation = {}, .problem = "line\ntwo é"}}});
+  EXPECT_TRUE(has(xml, "name=\"a&lt;b&gt;&amp;&quot;??.yaml\""));
+  EXPECT_TRUE(has(xml, "message=\"line&#10;two é\""));
+  EXPECT_TRUE(has(xml, "errors=\"1\""));
+}
+
+TEST(Junit, NoFilesIsAnEmptyReport) {
+  EXPECT_TRUE(has(to_junit({}), "tests=\"0\" failures=\"0\" errors=\"0\""));
+}
+
+TEST(Junit, UndecidedIsAFailureOfItsOwnKind) {
+  report::Evaluation evaluation;
+  evaluation.expectations.push_back({.text = "p50(goodput) > 0.9",
+                                     .verdict = report::Verdict::undecided,
+                                     .detail = "cannot be decided",
+                                     .value = 0.9,
+                                     .where = {}});
+  const std::string xml = to_junit({.files = {{.file = "x.yaml", .evaluation = evaluation}}});
+  EXPECT_TRUE(has(xml, "<failure type=\"undecided\" message=\"cannot be decided\"/>"));
+}
+
+TEST(Progress, LineShowsShareAndCounts) {
+  EXPECT_EQ(progress_text("x", 500, 1000),
+            "x [===============               ]  50%  500 / 1,000 trials");
+  EXPECT_EQ(progress_text("x", 0, 0), "x [                              ]   0%  0 / 0 trials");
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -16,23 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxBytes = 100'000'000;
 constexpr std::string_view kOut = ".stdout";
 constexpr std::string_view kErr = ".stderr";
 
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 }  // namespace
-
-CliTest::CliTest() {
-  std::string name = (fs::temp_directory_path() / "orrery_cli_XXXXXX").string();
-  folder_ = mkdtemp(name.data());
-}
-
-CliTest::~CliTest() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
 
 Finished CliTest::run(const std::string& arguments, const std::string& before,
                       const std::string& after) const {
@@ -49,12 +38,8 @@ Finished CliTest::run(const std::string& arguments, const std::string& before,
 }
 
 std::string CliTest::write(const std::string& name, const std::string& text) const {
-  write_file_atomically(folder_ / name, text);
+  folder_.write(name, text);
   return name;
-}
-
-std::string CliTest::read(const std::string& name) const {
-  return read_file(folder_ / name, kMaxBytes);
 }
 
 std::vector<std::string> CliTest::files() const {
@@ -105,10 +90,6 @@ std::string program() { return std::string(kBinaryDir) + "/bin/orrery"; }
 bool has_mpi() {
   return std::filesystem::exists(std::filesystem::path(program()).parent_path() / "orrery-mpi") &&
          std::system("mpirun --version >/dev/null 2>&1") == 0;
-}
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace orrery::cli::testing

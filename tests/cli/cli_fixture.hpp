@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support.hpp"
+
 namespace orrery::cli::testing {
 
 struct Finished {
@@ -18,9 +20,6 @@ struct Finished {
 
 class CliTest : public ::testing::Test {
  protected:
-  CliTest();
-  ~CliTest() override;
-
   // The arguments as a shell reads them; `before` stands before the command (VAR=1, cat x |),
   // `after` behind it and before the redirections of stdout and stderr.
   [[nodiscard]] Finished run(const std::string& arguments, const std::string& before = "",
@@ -33,16 +32,13 @@ class CliTest : public ::testing::Test {
     return (folder_ / name).string();
   }
 
-  [[nodiscard]] std::string read(const std::string& name) const;
+  [[nodiscard]] std::string read(const std::string& name) const { return folder_.read(name); }
 
   // Files and folders in the folder of the test, without what the fixture itself wrote.
   [[nodiscard]] std::vector<std::string> files() const;
 
-  CliTest(const CliTest&) = delete;
-  CliTest& operator=(const CliTest&) = delete;
-
  private:
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 // A run of a 7B model on two nodes, with this `expect:` list in YAML (no lines: none).
@@ -53,7 +49,5 @@ class CliTest : public ::testing::Test {
 
 [[nodiscard]] std::string program();
 [[nodiscard]] bool has_mpi();  // orrery-mpi and mpirun
-
-[[nodiscard]] bool has(std::string_view text, std::string_view part);
 
 }  // namespace orrery::cli::testing

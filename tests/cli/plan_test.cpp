@@ -52,14 +52,6 @@ TEST_F(PlanTest, ShowsOnePageWithinAHundredColumns) {
   }
 }
 
-TEST_F(PlanTest, WritesTheSameBytesForAnyNumberOfThreads) {
-  write("small.yaml", planned());
-  const Finished one = run("plan small.yaml --objective cost --json -j 1");
-  EXPECT_EQ(one.code, 0) << one.err;
-  EXPECT_EQ(one.out, run("plan small.yaml --objective cost --json -j 3").out);
-  EXPECT_EQ(Json::parse(one.out)["schema"], "orrery-plan/1");
-}
-
 TEST_F(PlanTest, WritesTheWinnerAsAScenarioThatRunsWithTheSameNumbers) {
   write("small.yaml", "# what we train\n" + planned());
   const Finished done = run("plan small.yaml --objective cost --json -o best.yaml -o plan.json");

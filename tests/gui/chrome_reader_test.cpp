@@ -14,6 +14,7 @@
 #include "sim/answer/report/export/step_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
 
 namespace orrery::timeline {
@@ -23,26 +24,15 @@ namespace fs = std::filesystem;
 
 class ChromeReader : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() /
-              ("orrery-" + std::string(test->name()) + "-" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path file(const std::string& text) const {
-    const fs::path path = folder_ / "trace.json";
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
+    return folder_.write("trace.json", text);
   }
 
   [[nodiscard]] ReadResult read(const std::string& text, const ReadOptions& options = {}) const {
     return read_chrome_trace(file(text), options);
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(ChromeReader, ReadsTimesToTheNanosecond) {

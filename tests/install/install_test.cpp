@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/base/files/file.hpp"
+#include "tests/support.hpp"
 
 namespace orrery {
 namespace {
@@ -30,19 +31,6 @@ struct Finished {
 
 class InstallTest : public ::testing::Test {
  protected:
-  InstallTest() {
-    std::string name = (fs::temp_directory_path() / "orrery_install_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-
-  ~InstallTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  InstallTest(const InstallTest&) = delete;
-  InstallTest& operator=(const InstallTest&) = delete;
-
   // In a folder far from everything, with nothing in the environment.
   [[nodiscard]] Finished run(const std::string& command) const {
     const std::string line = fmt::format(
@@ -53,15 +41,12 @@ class InstallTest : public ::testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
   }
 
-  [[nodiscard]] std::string read(const std::string& name) const {
-    constexpr std::size_t kMostBytes = 100'000'000;
-    return read_file(folder_ / name, kMostBytes);
-  }
+  [[nodiscard]] std::string read(const std::string& name) const { return folder_.read(name); }
 
   [[nodiscard]] fs::path folder() const { return folder_; }
 
  private:
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }

@@ -72,64 +72,35 @@ std::string where(int trial) {
 //   MLP:       input 2, GELU input 8, input of the second projection 8, dropout mask 1
 //   norms:     inputs 2 + 2
 // sum: 34 + 5 a s / h.
-TEST(KorthikantiMemory, OneRankKeepsThirtyFourPlusScores) {
+// Tensor parallelism splits what lies inside the two regions (24 and the scores); norm inputs,
+// region inputs and the two masks outside (4 + 4 + 2) stay whole. Sequence parallelism divides
+// everything.
+TEST(KorthikantiMemory, LayersKeepWhatTheFormulasSay) {
   RandomStream random(kSeed, 1, Purpose::property_test);
   for (int trial = 0; trial < kTrials; ++trial) {
-    Gpt gpt = random_gpt(random);
-    gpt.options.ops.shard.tensor = 1;
-    EXPECT_DOUBLE_EQ(layer_bytes(gpt), gpt.s * gpt.b * gpt.h * (34.0 + 5.0 * gpt.a * gpt.s / gpt.h))
-        << where(trial);
-  }
-}
-
-// Tensor parallelism splits what lies inside the two regions (24 and the scores); norm inputs,
-// region inputs and the two masks outside (4 + 4 + 2) stay whole.
-TEST(KorthikantiMemory, TensorParallelismKeepsTenWhole) {
-  RandomStream random(kSeed, 2, Purpose::property_test);
-  for (int trial = 0; trial < kTrials; ++trial) {
+    SCOPED_TRACE(where(trial));
     const Gpt gpt = random_gpt(random);
-    EXPECT_DOUBLE_EQ(
-        layer_bytes(gpt),
-        gpt.s * gpt.b * gpt.h * (10.0 + 24.0 / gpt.t + 5.0 * gpt.a * gpt.s / (gpt.h * gpt.t)))
-        << where(trial);
-  }
-}
-
-TEST(KorthikantiMemory, SequenceParallelismDividesEverything) {
-  RandomStream random(kSeed, 3, Purpose::property_test);
-  for (int trial = 0; trial < kTrials; ++trial) {
-    Gpt gpt = random_gpt(random);
-    gpt.options.ops.shard.sequence_parallel = true;
-    EXPECT_DOUBLE_EQ(layer_bytes(gpt),
-                     gpt.s * gpt.b * gpt.h / gpt.t * (34.0 + 5.0 * gpt.a * gpt.s / gpt.h))
-        << where(trial);
-    gpt.options.recompute = Recompute::selective;
-    EXPECT_DOUBLE_EQ(layer_bytes(gpt), gpt.s * gpt.b * gpt.h * 34.0 / gpt.t) << where(trial);
-  }
-}
-
-TEST(KorthikantiMemory, FullRecomputeKeepsTheLayerInput) {
-  RandomStream random(kSeed, 4, Purpose::property_test);
-  for (int trial = 0; trial < kTrials; ++trial) {
-    Gpt gpt = random_gpt(random);
-    gpt.options.recompute = Recompute::full;
-    EXPECT_DOUBLE_EQ(layer_bytes(gpt), 2.0 * gpt.s * gpt.b * gpt.h) << where(trial);
-  }
-}
-
-// Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h and the logits in
-// fp32 4 s b V, all divided by t: 4 s b h (1 + V / h) / t. The embedding keeps its mask, s b h / t.
-TEST(KorthikantiMemory, InputAndOutputExtraTerms) {
-  RandomStream random(kSeed, 5, Purpose::property_test);
-  for (int trial = 0; trial < kTrials; ++trial) {
-    Gpt gpt = random_gpt(random);
-    gpt.options.ops.shard.sequence_parallel = true;
-    EXPECT_DOUBLE_EQ(in_bytes(head_activation_bytes(gpt.model, gpt.options)),
-                     4.0 * gpt.s * gpt.b * gpt.h / gpt.t * (1.0 + gpt.vocab / gpt.h))
-        << where(trial);
-    EXPECT_DOUBLE_EQ(in_bytes(embedding_activation_bytes(gpt.model, gpt.options)),
-                     gpt.s * gpt.b * gpt.h / gpt.t)
-        << where(trial);
+    const double unit = gpt.s * gpt.b * gpt.h;
+    const double scores = 5.0 * gpt.a * gpt.s / gpt.h;
+    EXPECT_DOUBLE_EQ(layer_bytes(gpt), unit * (10.0 + 24.0 / gpt.t + scores / gpt.t));
+    Gpt one = gpt;
+    one.options.ops.shard.tensor = 1;
+    EXPECT_DOUBLE_EQ(layer_bytes(one), unit * (34.0 + scores));
+    Gpt full = gpt;
+    full.options.recompute = Recompute::full;
+    EXPECT_DOUBLE_EQ(layer_bytes(full), 2.0 * unit);
+    Gpt sequence = gpt;
+    sequence.options.ops.shard.sequence_parallel = true;
+    EXPECT_DOUBLE_EQ(layer_bytes(sequence), unit / gpt.t * (34.0 + scores));
+    // Section 4.3: the final norm's input 2 s b h, the output layer's input 2 s b h and the logits
+    // in fp32 4 s b V, all divided by t: 4 s b h (1 + V / h) / t. The embedding keeps its mask,
+    // s b h / t.
+    EXPECT_DOUBLE_EQ(in_bytes(head_activation_bytes(sequence.model, sequence.options)),
+                     4.0 * unit / gpt.t * (1.0 + gpt.vocab / gpt.h));
+    EXPECT_DOUBLE_EQ(in_bytes(embedding_activation_bytes(sequence.model, sequence.options)),
+                     unit / gpt.t);
+    sequence.options.recompute = Recompute::selective;
+    EXPECT_DOUBLE_EQ(layer_bytes(sequence), unit * 34.0 / gpt.t);
   }
 }
 

@@ -26,11 +26,8 @@
 // Sources: Daly, FGCS 22(3) 2006; first-order multi-level waste: Moody et al., SC 2010 (as the
 // model of SCR); derivations above and in docs/failures.md, checked by simulation.
 
-#include <boost/math/special_functions/binomial.hpp>
 #include <cmath>
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "sim/base/units.hpp"
 #include "sim/run/theory/theory.hpp"
@@ -89,73 +86,6 @@ inline double first_order_tiered_waste(std::span<const TierCost> tiers,
              tiers[i].share * (0.5 * intervals[i] + tiers[i].restart) / mtbf;
   }
   return waste;
-}
-
-struct TwoLevelInput {
-  Seconds near_checkpoint;        // C1: fast level
-  Seconds far_checkpoint;         // C2: slow level
-  Seconds mtbf;                   // M
-  double near_recoverable = 0.0;  // p: share of failures that level 1 survives, 0 < p < 1
-};
-
-struct TwoLevelOptimum {
-  Seconds near_interval;  // sqrt(2 C1 M / p)
-  Seconds far_interval;   // sqrt(2 C2 M / (1 - p))
-  double waste = 0.0;     // C1/T1 + C2/T2 + p T1 / 2M + (1 - p) T2 / 2M, first order
-};
-
-inline TwoLevelOptimum two_level_optimum(const TwoLevelInput& input) {
-  const double p = input.near_recoverable;
-  const auto best = [](Seconds save, Seconds mtbf) { return young_interval({save, mtbf}); };
-  TwoLevelOptimum result;
-  result.near_interval = best(input.near_checkpoint, input.mtbf / p);
-  result.far_interval = best(input.far_checkpoint, input.mtbf / (1.0 - p));
-  result.waste = input.near_checkpoint / result.near_interval +
-                 input.far_checkpoint / result.far_interval +
-                 0.5 * (p * result.near_interval + (1.0 - p) * result.far_interval) / input.mtbf;
-  return result;
-}
-
-// Probability that no replica group of `group` machines is lost whole when `lost` of `machines`
-// machines fail at once: [x^lost] ((1+x)^group - x^group)^(machines/group) / binomial(machines,
-// lost). `group` divides `machines`.
-inline double replica_survival(std::int64_t machines, std::int64_t group, std::int64_t lost) {
-  const auto choose = [](std::int64_t n, std::int64_t k) {
-    return boost::math::binomial_coefficient<double>(static_cast<unsigned>(n),
-                                                     static_cast<unsigned>(k));
-  };
-  const auto terms = static_cast<std::size_t>(lost) + 1;
-  std::vector<double> ways(terms, 0.0);  // [k]: losses of k machines that leave every group alive
-  ways[0] = 1.0;
-  for (std::int64_t g = 0; g < machines / group; ++g) {
-    std::vector<double> next(terms, 0.0);
-    for (std::size_t k = 0; k < terms; ++k) {
-      for (std::int64_t i = 0; i < group && i <= static_cast<std::int64_t>(k); ++i) {
-        next[k] += ways[k - static_cast<std::size_t>(i)] * choose(group, i);
-      }
-    }
-    ways = std::move(next);
-  }
-  return ways.back() / choose(machines, lost);
-}
-
-// ByteCheckpoint's ETTR (NSDI 2025, appendix C): one failure in every interval. Below 1/2 by
-// construction and no ETTR of a cluster.
-inline double one_failure_per_interval_ettr(Seconds interval, Seconds save, Seconds load) {
-  return 0.5 * interval / (save + load + interval);
-}
-
-// One failure in every time M; `lost` is the share of the replicas that are missing while degraded.
-// Below 0 when a failure costs more than the time between two.
-inline double effective_time(Seconds mtbf, Seconds stall, Seconds degraded, double lost) {
-  return (mtbf - stall - degraded * lost) / mtbf;
-}
-
-// The first of n new Weibull lives to end, n >= 1, k > 0: mean * n^(-1/k). What a simulator finds
-// that redraws all ages at every restart; the superposition of n renewed parts is mean / n for any
-// shape (renewal theorem).
-inline Seconds fresh_minimum_mean(double n, Seconds mean, double shape) {
-  return mean * std::pow(n, -1.0 / shape);
 }
 
 }  // namespace orrery::run

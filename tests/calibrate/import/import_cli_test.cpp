@@ -4,6 +4,7 @@
 
 #include "tests/calibrate/import/sample_log.hpp"
 #include "tests/cli/cli_fixture.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::calibration_import::testing {
@@ -13,10 +14,6 @@ using cli::testing::CliTest;
 using cli::testing::Finished;
 using ImportCli = CliTest;
 using Json = nlohmann::json;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 SampleLog two_hosts(double slowness) {
   return {.ranks = 16,

@@ -2,6 +2,7 @@
 
 #include "calibrate/import/import_report.hpp"
 #include "tests/cli/cli_fixture.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::calibration_import::testing {
@@ -57,7 +58,7 @@ KinetoWriter layer() {
 }
 
 TraceSamples read(const KinetoWriter& writer) {
-  const trace::testing::TestFolder folder;
+  const TempFolder folder;
   return read_trace_samples(folder.write("rank0.json", writer.text()), "2026-11-20 12:00:00");
 }
 

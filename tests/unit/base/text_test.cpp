@@ -157,6 +157,7 @@ TEST(FormatDateTime, IsIsoInUtc) {
 
 // What is absent or not finite is null, quantities are in base units, bytes that are no UTF-8 end
 // no document.
+
 TEST(JsonText, WritesNullForWhatIsNotThere) {
   EXPECT_EQ(json_line({{"none", std::optional<double>()},
                        {"some", std::optional(1.5)},

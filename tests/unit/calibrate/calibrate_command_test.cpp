@@ -17,6 +17,7 @@
 #include "sim/cli/frame/program.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 
 namespace orrery::calibrate {
@@ -34,13 +35,6 @@ struct Outcome {
 
 class CalibrateCommand : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("orrery_calibrate_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder_ / name).string();
   }
@@ -75,7 +69,7 @@ class CalibrateCommand : public ::testing::Test {
     };
   }
 
-  fs::path folder_;
+  TempFolder folder_;
   CollectiveRunner group_;
   int benches_ = 0;
   double error_ = 0.25;

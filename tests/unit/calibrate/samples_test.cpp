@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::calibrate {
 namespace {
@@ -77,13 +78,6 @@ SettlingCurve curve() {
 
 class SampleFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("orrery_samples_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path path() const { return folder_ / "a.samples.jsonl"; }
 
   static std::string refusal(const std::function<void()>& body) {
@@ -96,7 +90,7 @@ class SampleFile : public ::testing::Test {
     return "accepted";
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST(Sample, BringsBackWhatWasWritten) {

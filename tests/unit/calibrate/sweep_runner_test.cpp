@@ -13,6 +13,7 @@
 
 #include "calibrate/samples/sample.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/calibrate/formula_bench.hpp"
 
 namespace orrery::calibrate {
@@ -24,13 +25,6 @@ using test::time_of;
 
 class SweepRunner : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("orrery_sweep_runner_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] fs::path path() const { return folder_ / "samples.jsonl"; }
 
   SweepReport run(FormulaBench& bench, const SweepOptions& options = {},
@@ -59,7 +53,7 @@ class SweepRunner : public ::testing::Test {
     return wanted;
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(SweepRunner, MeasuresEveryCaseOnceAfterOneSoak) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "sim/step/cost/cost_model.hpp"
+#include "sim/step/cost/fair_share.hpp"
+#include "sim/step/cost/hierarchical_exchange.hpp"
+#include "sim/step/cost/link_rates.hpp"
 #include "tests/unit/cost/cost_fixture.hpp"
 
 namespace orrery::cost {
@@ -256,6 +259,96 @@ TEST(Collective, ExplainNamesAlgorithmTermsAndTheTable) {
   EXPECT_NE(text.find("NVLSTree with Simple"), std::string::npos);
   EXPECT_NE(text.find("NCCL 2.28.9 expects:"), std::string::npos);
   EXPECT_NE(text.find("LL128"), std::string::npos);
+}
+
+// 256 experts on 8 nodes, 8 chosen: one node is missed with C(224,8)/C(256,8) =
+// 224/256 * 223/255 * ... * 217/249 = 0.33892, so 8 * (1 - 0.33892) = 5.2886 nodes.
+TEST(HierarchicalExchange, CountsTheNodesThatATokenReaches) {
+  double missed = 1.0;
+  for (int i = 0; i < 8; ++i) {
+    missed *= (224.0 - i) / (256.0 - i);
+  }
+  const Routing routing{.experts = 256, .top_k = 8, .nodes = 8, .node_limit = {}};
+  EXPECT_DOUBLE_EQ(distinct_nodes(routing), 8.0 * (1.0 - missed));
+  Routing limited = routing;
+  limited.node_limit = 4;
+  EXPECT_DOUBLE_EQ(distinct_nodes(limited), 4.0);
+  EXPECT_DOUBLE_EQ(distinct_nodes({.experts = 8, .top_k = 8, .nodes = 4, .node_limit = {}}), 4.0);
+  EXPECT_DOUBLE_EQ(distinct_nodes({.experts = 64, .top_k = 1, .nodes = 4, .node_limit = {}}), 1.0);
+}
+
+// 128 experts on 8 ranks of one NVLink domain, 8 chosen: 8 * (1 - C(112,8)/C(128,8)) ranks, 7/8 of
+// them elsewhere, where a copy for every expert would be 7.
+TEST(HierarchicalExchange, SendsOneCopyPerRankOverNvlink) {
+  double missed = 1.0;
+  for (int i = 0; i < 8; ++i) {
+    missed *= (112.0 - i) / (128.0 - i);
+  }
+  const Routing routing{.experts = 128, .top_k = 8, .nodes = 1, .node_limit = {}};
+  const ExchangeBytes sent = routed_bytes(1000.0, bytes(100.0), routing, 8);
+  EXPECT_NEAR(in_bytes(sent.over_links), 1e5 * 8.0 * (1.0 - missed) * 7.0 / 8.0, 1e-6);
+  EXPECT_DOUBLE_EQ(in_bytes(sent.over_network), 0.0);
+}
+
+TEST(HierarchicalExchange, SendsOneCopyPerNodeOverTheNic) {
+  const Routing routing{.experts = 64, .top_k = 1, .nodes = 4, .node_limit = {}};
+  const ExchangeBytes sent = routed_bytes(1000.0, bytes(100.0), routing, 8);
+  EXPECT_DOUBLE_EQ(in_bytes(sent.over_network), 0.75e5);
+  EXPECT_DOUBLE_EQ(in_bytes(sent.over_links), 0.875e5);
+}
+
+// At large sizes only the slower leg counts: NIC 50 GB/s * 0.92, NVLink 450 GB/s * 0.75.
+TEST(HierarchicalExchange, TakesTheLongerOfItsTwoLegs) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const auto cluster = testing::cluster({.nodes = 8});
+  const auto group = testing::group(64, 8);
+  const auto by_nic = hierarchical_exchange_time(
+      {.over_network = gibibytes(4.0), .over_links = gibibytes(4.0)}, group, gpu, cluster);
+  EXPECT_EQ(by_nic.limit, "NICs");
+  EXPECT_NEAR(in_gigabytes_per_second(by_nic.bandwidth), 50.0 * kNicShare, 1e-9);
+  const auto by_link = hierarchical_exchange_time(
+      {.over_network = gibibytes(0.1), .over_links = gibibytes(4.0)}, group, gpu, cluster);
+  EXPECT_EQ(by_link.limit, "NVLink");
+  EXPECT_NEAR(in_gigabytes_per_second(by_link.bandwidth), 337.5, 1e-9);
+  EXPECT_LT(by_link.total(), by_nic.total());
+}
+
+TEST(HierarchicalExchange, PaysMessagesPerNodeNotPerRank) {
+  const auto gpu = testing::gpu_profile("h100-sxm-80gb");
+  const ExchangeBytes nothing{.over_network = bytes(8.0), .over_links = bytes(8.0)};
+  const auto latency = [&](std::int64_t nodes) {
+    return in_microseconds(hierarchical_exchange_time(nothing, testing::group(8 * nodes, nodes),
+                                                      gpu, testing::cluster({.nodes = nodes}))
+                               .latency);
+  };
+  EXPECT_DOUBLE_EQ(latency(1), 8.0);
+  EXPECT_DOUBLE_EQ(latency(8) - latency(2), 6.0 * 5.0);
+}
+
+// The solver of sim/step/fabric gives the same: tests/unit/fabric/fluid_flows_test.cpp.
+TEST(FairShare, ASecondFlowAtMostDoublesTheTime) {
+  EXPECT_DOUBLE_EQ(stretch_beside(seconds(100.0), seconds(40.0)), 1.4);
+  EXPECT_DOUBLE_EQ(stretch_beside(seconds(1.0), Seconds{}), 1.0);
+  EXPECT_DOUBLE_EQ(stretch_beside(seconds(1.0), seconds(9.0)), 2.0);
+}
+
+// Exact values; 4 flows on 4 links: P(max = 1) = 24/256, and so on.
+TEST(HashCollisions, TheFullestLinkCarriesMoreThanItsShare) {
+  EXPECT_NEAR(expected_worst_load(4, 4), 2.125, 0.0005);
+  EXPECT_NEAR(expected_worst_load(8, 8), 2.597, 0.0005);
+  EXPECT_NEAR(expected_worst_load(16, 16), 3.078, 0.0005);
+  EXPECT_NEAR(expected_worst_load(32, 32), 3.533, 0.0005);
+  EXPECT_NEAR(expected_worst_load(8, 16), 2.063, 0.0005);
+  EXPECT_NEAR(expected_worst_load(16, 8), 4.201, 0.0005);
+  EXPECT_NEAR(expected_worst_load(32, 16), 4.830, 0.0005);
+  EXPECT_DOUBLE_EQ(expected_worst_load(5, 1), 5.0);
+  EXPECT_DOUBLE_EQ(expected_worst_load(1, 9), 1.0);
+}
+
+TEST(HashCollisions, TheFormulaForManyFlowsJoinsTheExactOne) {
+  const double exact = expected_worst_load(64, 64);
+  const double many = expected_worst_load(65, 65);
+  EXPECT_NEAR(many / exact, 1.0, 0.03);
 }
 
 }  // namespace

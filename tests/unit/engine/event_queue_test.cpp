@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "tests/unit/engine/event_fingerprint.hpp"
 
 namespace orrery::engine {
 namespace {
@@ -110,8 +109,6 @@ TEST(EventQueue, EqualsThePriorityQueueOnRandomHistories) {
     RandomStream random(seed, 0, Purpose::property_test);
     EventQueue queue;
     ReferenceQueue reference;
-    EventFingerprint fingerprint;
-    EventFingerprint expected;
     const std::uint64_t growth = 1 + random.uniform_int(9);  // pushes per ten operations
     for (int operation = 0; operation < 2000 || !reference.empty(); ++operation) {
       const bool filling = operation < 2000;
@@ -122,9 +119,7 @@ TEST(EventQueue, EqualsThePriorityQueueOnRandomHistories) {
       } else {
         const Event event = reference.pop();
         ASSERT_EQ(queue.top(), event);
-        fingerprint.add(queue.pop());
-        expected.add(event);
-        ASSERT_EQ(fingerprint.value(), expected.value());
+        ASSERT_EQ(queue.pop(), event);
       }
       ASSERT_EQ(queue.size(), reference.size());
     }
@@ -227,25 +222,6 @@ TEST(EventQueueDeathTest, AnEmptyQueueHasNoFirstEvent) {
   EXPECT_DEATH(queue.pop(), "pop\\(\\) of an event queue without events");
   EXPECT_DEATH(static_cast<void>(queue.top()), "top\\(\\) of an event queue without events");
   EXPECT_DEATH(queue.replace_top({0}, 0, 0), "replace_top\\(\\) of an event queue without events");
-}
-
-TEST(EventFingerprint, ChangesWithEveryFieldAndWithTheOrder) {
-  const Event a{{1}, 2, 3};
-  const Event b{{4}, 5, 6};
-  const auto value = [](const std::vector<Event>& events) {
-    EventFingerprint fingerprint;
-    for (const Event& event : events) {
-      fingerprint.add(event);
-    }
-    return fingerprint.value();
-  };
-  EXPECT_EQ(value({a, b}), value({a, b}));
-  EXPECT_NE(value({a, b}), value({b, a}));
-  EXPECT_NE(value({a}), value({a, a}));
-  EXPECT_NE(value({}), value({Event{}}));
-  EXPECT_NE(value({a}), value({Event{{2}, 2, 3}}));
-  EXPECT_NE(value({a}), value({Event{{1}, 3, 3}}));
-  EXPECT_NE(value({a}), value({Event{{1}, 2, 4}}));
 }
 
 }  // namespace

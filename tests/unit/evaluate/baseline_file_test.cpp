@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "sim/base/random.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::evaluate {
 namespace {
@@ -100,16 +101,20 @@ TEST(BaselineFile, EveryMistakeIsNamedWithItsPlace) {
   EXPECT_EQ(problem(head + "tolerances: {mfu: -1%}\n").find("base.yaml:2:19: error: "), 0U);
   EXPECT_EQ(problem(head + "tolerances: {mfu: {absolute: -1}}\n"),
             "base.yaml:2:30: error: tolerances.mfu.absolute: `-1` is too small (at least 0)");
-  EXPECT_NE(problem(head + "tolerances: {mfu: {relativ: 1%}}\n").find("did you mean `relative`"),
-            std::string::npos);
-  EXPECT_NE(problem(head + "scenarios: [{metrics: {}}]\n").find("scenarios[0].file"),
-            std::string::npos);
-  EXPECT_NE(problem(head + "scenarios: [{file: a, metrics: {mfu: fast}}]\n")
-                .find("scenarios[0].metrics.mfu: `fast`"),
-            std::string::npos);
-  EXPECT_NE(problem(head + "scenarios: [{file: a, metrics: {mfu: {value: 1, ci95: [1]}}}]\n")
-                .find("ci95: is no interval ([low, high])"),
-            std::string::npos);
+  const std::string one = head + "scenarios:\n  - {file: a, metrics: {mfu: ";
+  const std::pair<std::string, std::string> others[] = {
+      {head + "tolerances: {mfu: {relativ: 1%}}\n", "did you mean `relative`"},
+      {head + "tolerances: {mfuu: 1%}\n", ":2:14: error: tolerances.mfuu: unknown key"},
+      {head + "tolerances: {mfu: 200%}\n", ":2:19: error: tolerances.mfu: `200%`"},
+      {head + "scenarios: [{metrics: {}}]\n", "scenarios[0].file"},
+      {one + "fast}}\n", "scenarios[0].metrics.mfu: `fast`"},
+      {one + "{value: 1, ci95: [1]}}}\n", "ci95: is no interval ([low, high])"},
+      {one + "{value: 1, ci95: [2, 1]}}}\n", "mfu.ci95: is no interval ([low, high])"},
+      {one + "1}}\n  - {file: a, metrics: {}}\n",
+       ":4:12: error: scenarios[1].file: `a` stands here a second time"}};
+  for (const auto& [text, said] : others) {
+    EXPECT_TRUE(has(problem(text), said)) << text << problem(text);
+  }
 }
 
 }  // namespace

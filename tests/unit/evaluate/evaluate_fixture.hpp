@@ -10,6 +10,7 @@
 #include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::evaluate::test {
 
@@ -35,14 +36,6 @@ simulation: {trials: 200, seed: 7}
 )";
 
 // `from` must occur once.
-inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out(text);
-  const std::size_t at = out.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  out.replace(at, from.size(), to);
-  return out;
-}
-
 inline std::optional<report::Evaluation> evaluate_text(std::string_view text,
                                                        Diagnostics& diagnostics,
                                                        EvaluateOptions options = {}) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/step/simulate/share_jobs.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::jobs {
 namespace {
@@ -20,12 +21,6 @@ expect:
   - a.slowdown < 1.2
   - job 2.lost >= 10ms
 )";
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t at = text.find(what);
-  EXPECT_NE(at, std::string::npos) << what;
-  return text.replace(at, what.size(), by);
-}
 
 std::string problems_of(const std::string& text) {
   Diagnostics diagnostics;

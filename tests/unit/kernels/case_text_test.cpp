@@ -157,6 +157,7 @@ TEST(OperationTable, HasOneCompleteRowPerOperation) {
 }
 
 // The formulas of every row against closed forms written out by hand.
+
 KernelCase parsed(const std::string& text) {
   const ParsedCase result = parse_case(text);
   EXPECT_TRUE(result.kernel.has_value()) << text << ": " << result.problem;

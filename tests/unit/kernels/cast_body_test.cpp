@@ -231,6 +231,7 @@ namespace orrery::kernels::reference {
 namespace {
 
 // Our number formats against the host conversions of CUDA's headers.
+
 constexpr std::uint64_t kSeed = 11;
 constexpr int kDraws = 200000;
 

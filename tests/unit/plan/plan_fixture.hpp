@@ -13,6 +13,7 @@
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::plan::test {
 
@@ -81,12 +82,6 @@ inline Bench make_bench(const std::string& text, const PlanSpec& spec = {}) {
   auto made = try_bench(text, spec, diagnostics);
   EXPECT_FALSE(diagnostics.has_errors()) << to_string(diagnostics);
   return std::move(made).value();
-}
-
-inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 inline std::string text_of(const std::vector<scenario::KeyValue>& keys) {

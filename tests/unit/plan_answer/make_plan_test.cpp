@@ -7,7 +7,6 @@
 
 #include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
-#include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
@@ -131,25 +130,6 @@ TEST(MakePlan, FindsTheFewestGpusForADeadline) {
     ASSERT_FALSE(none.notes.empty());
     EXPECT_NE(none.notes.front().find("no plan meets the constraints"), std::string::npos)
         << none.notes.front();
-  }
-}
-
-TEST(MakePlan, WritesTheWinnerAsAScenarioThatSaysTheSame) {
-  const std::string text = small_text() + narrow_block();
-  const PlanQuestion asked = question(text);
-  const Plan plan = plan_of(asked);
-  ASSERT_FALSE(plan.finalists.empty());
-  Diagnostics diagnostics;
-  const auto file =
-      winner_file(text, plan, plan.finalists.front(), "best.yaml", asked.search, diagnostics);
-  ASSERT_TRUE(file) << to_string(diagnostics);
-  EXPECT_NE(file->find("# as the team runs it"), std::string::npos) << *file;
-  const auto scenario = scenario::load_text(*file, "best.yaml", diagnostics);
-  ASSERT_TRUE(scenario) << to_string(diagnostics);
-  const report::Evaluation alone = evaluated(*scenario);
-  for (const report::MetricInfo& metric : report::metric_registry()) {
-    EXPECT_EQ(value_of(alone, metric.id), value_of(plan.finalists.front().evaluation, metric.id))
-        << metric.name;
   }
 }
 

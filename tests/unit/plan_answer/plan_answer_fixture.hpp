@@ -10,6 +10,7 @@
 #include "sim/answer/plan/make_plan.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::plan::test {
 
@@ -84,12 +85,6 @@ inline std::string errors_of(const PlanQuestion& asked) {
     }
   }
   return errors;
-}
-
-inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 }  // namespace orrery::plan::test

@@ -18,17 +18,6 @@ const Plan& shown() {
   return plan;
 }
 
-TEST(PlanReport, StaysWithinAHundredColumns) {
-  const std::string text = to_text(shown(), {});
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    EXPECT_LE(report::text_columns(text.substr(begin, end - begin)), report::kPageWidth)
-        << text.substr(begin, end - begin);
-    begin = end + 1;
-  }
-}
-
 TEST(PlanReport, TellsTheWinnerTheRankingAndHowFirmItIs) {
   const std::string text = to_text(shown(), {});
   for (const char* part : {"Small: the plan with the lowest cost", "SEARCH", "BEST", "RANKING",

@@ -340,6 +340,7 @@ TEST(FailureSources, TheLongRunRateOfAnyScopeIsThatOfItsUnits) {
 
 // Laws of lives: probabilities and quantiles undo one another, whatever the age, and agree with
 // closed forms.
+
 constexpr std::uint64_t kLivesSeed = 20261121;
 const InitialAge kFresh = {AgeKind::fresh, Seconds{}};
 const InitialAge kStationary = {AgeKind::stationary, Seconds{}};

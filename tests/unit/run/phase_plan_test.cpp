@@ -169,6 +169,7 @@ namespace orrery::run {
 namespace {
 
 // Steps of reinforcement learning against their closed forms.
+
 RolloutSpec spec() {
   return {.prompts = 64,
           .samples = 8,

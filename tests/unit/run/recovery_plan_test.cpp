@@ -232,6 +232,7 @@ TEST(RecoveryPlan, WrongSpecsAreNamed) {
 }
 
 // Failure specs resolved: units, what is slow or wrong, logs, presets, and what is no plan.
+
 RunSpec month() {
   RunSpec spec;
   spec.training.duration = days(30.0);

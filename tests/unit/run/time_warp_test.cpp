@@ -142,6 +142,7 @@ TEST(TimeWarp, WhereNothingAgesEverNothingIsReached) {
 }
 
 // The worst of the slowdowns in progress against a list of all.
+
 TEST(ActiveSlowdowns, OfNoneTheFactorIsOne) {
   ActiveSlowdowns active;
   EXPECT_EQ(active.worst(), 1.0);

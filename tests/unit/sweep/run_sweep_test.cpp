@@ -20,18 +20,6 @@ std::vector<PointResult> results_of(const Sweep& sweep, int threads) {
   return outcome.results;
 }
 
-TEST(RunSweep, GivesTheSameTableForAnyNumberOfThreads) {
-  const Sweep sweep =
-      make_sweep({"layout.tensor=1,2,4", "capacity.spares=0:3:4", "failures.node_rate=0.01/d,1/d"});
-  const auto one = results_of(sweep, 1);
-  const auto four = results_of(sweep, 4);
-  const auto many = results_of(sweep, 64);
-  EXPECT_EQ(one, four);
-  EXPECT_EQ(one, many);
-  EXPECT_EQ(to_csv(sweep, one), to_csv(sweep, four));
-  EXPECT_EQ(to_json(sweep, one), to_json(sweep, many));
-}
-
 // The step of other points is reused where only keys of the run vary; a file that says the same is
 // evaluated from scratch.
 TEST(RunSweep, GivesWhatAScenarioWithTheseValuesGives) {

@@ -12,6 +12,7 @@
 #include "sim/answer/sweep/run_sweep.hpp"
 #include "sim/answer/sweep/sweep.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::sweep::test {
 
@@ -51,23 +52,10 @@ inline Sweep make_sweep(const std::vector<std::string>& vary,
 
 class FolderTest : public ::testing::Test {
  protected:
-  FolderTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "orrery_sweep_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-
-  ~FolderTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  FolderTest(const FolderTest&) = delete;
-  FolderTest& operator=(const FolderTest&) = delete;
-
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
  private:
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 }  // namespace orrery::sweep::test

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::trace {
@@ -12,7 +13,6 @@ namespace {
 
 using testing::KinetoWriter;
 using testing::packed;
-using testing::TestFolder;
 
 std::string long_trace() {
   KinetoWriter writer(3, 8);
@@ -32,7 +32,7 @@ class EventReader : public ::testing::Test {
     });
   }
 
-  TestFolder folder_;
+  TempFolder folder_;
   std::vector<TraceEvent> events_;
   std::size_t most_ = SIZE_MAX;
 };

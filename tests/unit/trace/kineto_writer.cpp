@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "sim/answer/trace/gpu_activity.hpp"
+#include "tests/support.hpp"
 
 #ifdef ORRERY_TESTS_HAVE_ZLIB
 #include <zlib.h>
@@ -90,7 +91,7 @@ std::string KinetoWriter::text() const {
 }
 
 std::shared_ptr<const GpuTrace> KinetoWriter::trace(const std::string& file) const {
-  const TestFolder folder;
+  const TempFolder folder;
   ActivityCollector collector;
   EventReading reading =
       read_events(folder.write("trace.json", text()), {}, [&collector](const TraceEvent& event) {
@@ -98,23 +99,6 @@ std::shared_ptr<const GpuTrace> KinetoWriter::trace(const std::string& file) con
         return true;
       });
   return std::make_shared<const GpuTrace>(collector.finish(file, std::move(reading.facts)));
-}
-
-TestFolder::TestFolder() {
-  static std::atomic<int> next = 0;
-  path_ = std::filesystem::temp_directory_path() /
-          fmt::format("orrery-trace-{}-{}", ::getpid(), next.fetch_add(1));
-  std::filesystem::create_directories(path_);
-}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::filesystem::path TestFolder::write(const std::string& name, const std::string& text) const {
-  std::ofstream(path_ / name, std::ios::binary) << text;
-  return path_ / name;
 }
 
 std::string packed(const std::string& text) {

@@ -55,22 +55,6 @@ class KinetoWriter {
   std::string events_;
 };
 
-// A folder of its own for a test, removed with the object.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& text) const;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // As gzip; the text itself where the tests were built without zlib.
 [[nodiscard]] std::string packed(const std::string& text);
 

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/trace/kineto_writer.hpp"
 
 namespace orrery::trace {
 namespace {
 
 using testing::KinetoWriter;
-using testing::TestFolder;
 
 KinetoWriter steps_of(const std::vector<double>& lengths, int rank = -1) {
   KinetoWriter writer(rank, 4);
@@ -96,7 +96,7 @@ TEST(MeasuredTrace, DevicesOfOneTraceAreRanksOfTheirOwn) {
 }
 
 TEST(MeasuredTrace, ATraceWithoutWorkOfAGpuIsRefusedWithASentence) {
-  const TestFolder folder;
+  const TempFolder folder;
   const auto problem = [&folder](const std::string& text) {
     return read_gpu_trace(folder.write("t.json", text), {}).problem;
   };
@@ -107,7 +107,7 @@ TEST(MeasuredTrace, ATraceWithoutWorkOfAGpuIsRefusedWithASentence) {
                         "otherData": {"scenario": "a run"}})"),
             "t.json: a trace that `orrery export` wrote, of no measured step");
   EXPECT_EQ(problem("{}"), "t.json: not a trace: it has no array `traceEvents`");
-  EXPECT_THROW((void)read_gpu_trace(folder.path() / "none.json", {}), Error);
+  EXPECT_THROW((void)read_gpu_trace(folder / "none.json", {}), Error);
 }
 
 TEST(MeasuredTrace, AMarkerThatIsNowhereIsAProblem) {

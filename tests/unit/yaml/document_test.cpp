@@ -235,6 +235,7 @@ TEST(Display, EscapesControlCharactersAndCutsLongText) {
 }
 
 // The limits of the reader: hostile input is refused quickly and with a reason.
+
 bool accepts(std::string_view text, const Limits& limits = {}) {
   Diagnostics diagnostics;
   const bool accepted = parse(text, "a.yaml", limits, diagnostics).has_value();

@@ -144,6 +144,7 @@ TEST(ParseStepsOrTime, TellsStepsFromTimes) {
 }
 
 // Quantities with units; their rules are in sim/base/yaml/scalar.hpp.
+
 TEST(ParseBytes, KnowsDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_bytes("80GiB").value, gibibytes(80.0));
   EXPECT_EQ(parse_bytes("80 GiB").value, gibibytes(80.0));

@@ -16,6 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/calibrate/validate/planted_profile.hpp"
 
 namespace orrery::calibrate {
@@ -40,13 +41,7 @@ double planted_us(const kernels::KernelCase& kernel) {
 
 class ValidateCommand : public testing::Test {
  protected:
-  ValidateCommand()
-      : folder_(fs::temp_directory_path() / ("orrery_validate_" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-    write("planted.yaml", profile());
-  }
-
-  ~ValidateCommand() override { fs::remove_all(folder_); }
+  ValidateCommand() { write("planted.yaml", profile()); }
 
   static std::string profile(double slowness = 1.0, const std::string& board = "GPU-0") {
     test::FormulaBench bench(planted_us);
@@ -66,9 +61,7 @@ class ValidateCommand : public testing::Test {
     return text.value_or("");
   }
 
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
 
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder_ / name).string();
@@ -97,7 +90,7 @@ class ValidateCommand : public testing::Test {
   std::function<void()> on_step;
 
  private:
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(ValidateCommand, AcceptsTheMachineThatWasMeasuredAndRefusesASlowerOne) {
