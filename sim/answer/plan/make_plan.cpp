@@ -53,6 +53,7 @@ std::optional<Published> place_published(const PlanQuestion& question, const Wor
   }
   Published published;
   published.from = *stated.published;
+  published.shorter = published.from.sequence_length < stated.base.model.sequence_length;
   if (!pool.published) {
     published.problem =
         "its ranks do not divide these GPUs and this batch, or what it recomputes is not searched";
@@ -140,6 +141,8 @@ std::optional<Searched> search_all(const PlanQuestion& question, const scenario:
   if (!bench) {
     return std::nullopt;
   }
+  // Draws of unequal GPUs cost a replay each, and no bound knows them: finalists have them.
+  bench->base.step.variation = {};
   bench->most_changes = question.most_changes;
   bench->data = question.keeps_data ? scenario.layout.data : std::nullopt;
   auto space = make_space(*bench, question.spec, diagnostics);
@@ -375,6 +378,10 @@ void note_interruption(const Searched& searched, bool estimates, Plan& plan) {
 void note_assumptions(const scenario::Scenario& scenario, Plan& plan) {
   if (!scenario.names_stack()) {
     plan.notes.emplace_back("software is the usual one of each layout, as none is stated");
+  }
+  if (scenario.step.variation.any()) {
+    plan.notes.emplace_back(
+        "layouts are searched with GPUs that are alike; the ranked plans have those of variation");
   }
   if (scenario.rollout) {
     plan.notes.emplace_back(

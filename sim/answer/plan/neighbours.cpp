@@ -59,6 +59,12 @@ Space of_cluster(Space space, const ClusterSearch& cluster) {
   return space;
 }
 
+// Of the winner, as the search has it: with GPUs that are alike.
+double winner_per_sequence(const Finalist& winner, Estimator& estimator) {
+  const Candidate& own = winner.proposal.candidate;
+  return per_sequence(in_seconds(to_seconds(estimator.estimate(own).step_time)), own);
+}
+
 std::optional<std::int64_t> number_of(const std::string& text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
@@ -116,7 +122,7 @@ std::vector<StepAside> find_steps_aside(const ClusterSearch& cluster, const Spac
   }
   keep_adjacent(winner.proposal.traits, near);
   Estimator estimator(bench);
-  const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)), own);
+  const double best = winner_per_sequence(winner, estimator);
   std::vector<StepAside> aside;
   for (const auto& [change, candidate] : near) {
     stop_point(stop);
@@ -152,8 +158,7 @@ std::vector<Neighbour> find_neighbours(const ClusterSearch& cluster, const Space
   }
   const Space here = of_cluster(space, cluster);
   Estimator estimator(bench);
-  const double best = per_sequence(in_seconds(to_seconds(winner.evaluation.step.step_time)),
-                                   winner.proposal.candidate);
+  const double best = winner_per_sequence(winner, estimator);
   for (const Ranked& miss : cluster.found.misses) {
     if (neighbours.size() == most) {
       break;

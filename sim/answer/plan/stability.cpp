@@ -30,8 +30,9 @@ std::vector<Contender> contenders(const std::vector<Finalist>& finalists,
                                   const std::vector<ClusterSearch>& clusters,
                                   const Workbench& bench) {
   std::vector<Contender> all;
-  const auto step_of = [](const Finalist& finalist) {
-    return in_seconds(to_seconds(finalist.evaluation.step.step_time));
+  Estimator estimator(bench);  // as the search has them: with GPUs that are alike
+  const auto step_of = [&estimator](const Finalist& finalist) {
+    return in_seconds(to_seconds(estimator.estimate(finalist.proposal.candidate).step_time));
   };
   for (const Finalist& finalist : finalists) {
     all.push_back({finalist.proposal, finalist.value, step_of(finalist)});

@@ -153,6 +153,25 @@ TEST(MakePlan, WritesTheWinnerAsAScenarioThatSaysTheSame) {
   }
 }
 
+// Speeds are drawn for the ranked plans alone: they and the file that is written agree with `run`.
+TEST(MakePlan, UnequalGpusAreThoseOfTheRankedPlans) {
+  const std::string text =
+      small_text() + "variation: {gpu_sigma: 0.02, draws: 3}\n" + narrow_block();
+  const PlanQuestion asked = question(text);
+  const Plan plan = plan_of(asked);
+  ASSERT_FALSE(plan.finalists.empty());
+  const auto alike = plan_of(question(small_text() + narrow_block()));
+  EXPECT_GT(plan.finalists.front().evaluation.step.step_time,
+            alike.finalists.front().evaluation.step.step_time);
+  for (const StepAside& aside : plan.aside) {
+    EXPECT_GE(aside.loss, -1e-9) << aside.change.value;
+  }
+  Diagnostics diagnostics;
+  EXPECT_TRUE(
+      winner_file(text, plan, plan.finalists.front(), "best.yaml", asked.search, diagnostics))
+      << to_string(diagnostics);
+}
+
 // A stop request during the search: the best of what was seen, and a note that says so.
 TEST(MakePlan, KeepsTheBestSoFarWhenItIsStopped) {
   PlanQuestion asked = question(small_text() + narrow_block());
