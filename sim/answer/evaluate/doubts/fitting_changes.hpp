@@ -16,8 +16,8 @@
 
 namespace orrery::evaluate {
 
-// Whether the stack runs what is changed of the stated layout, by what its profile offers: nobody is
-// told to shard beside a pipeline what the stack does not.
+// Whether the stack runs what is changed of the stated layout, by what its profile offers: nobody
+// is told to shard beside a pipeline what the stack does not.
 [[nodiscard]] bool runs(const hardware::SoftwareProfile& software,
                         const layout::LayoutSpec& changed, const layout::LayoutSpec& stated);
 

@@ -58,7 +58,8 @@ struct OtherContext {
 // for some model or machine, and the switches that all stacks have, are tried one by one.
 
 // The best value of each key that saves at least a hundredth of the step, that the stack runs, and
-// that fits, or needs no more memory than the scenario; the largest saving first. The step of `evaluation` is known.
+// that fits, or needs no more memory than the scenario; the largest saving first. The step of
+// `evaluation` is known.
 [[nodiscard]] std::vector<report::SwitchLever> switch_levers(
     const scenario::Scenario& scenario, const hardware::SoftwareProfile& software,
     const std::optional<hardware::ProfileSearch>& search, const report::Evaluation& evaluation);
