@@ -11,7 +11,7 @@ from rules import MODELINE, File
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = (".ci", "calibrate", "cmake", "docs", "gui", "kernels", "mpi", "python", "scenarios", "scripts", "sim",
            "tests")
-TEXTS = ("", ".cmake", ".cpp", ".cu", ".cuh", ".hpp", ".json", ".md", ".py", ".svg", ".txt", ".yaml", ".yml")
+TEXTS = ("", ".cmake", ".cpp", ".csv", ".cu", ".cuh", ".hpp", ".json", ".md", ".py", ".svg", ".txt", ".yaml", ".yml")
 
 
 def load_tree(root):

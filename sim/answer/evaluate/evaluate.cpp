@@ -437,7 +437,8 @@ std::shared_ptr<const StepAnswer> evaluate_step(const scenario::Scenario& scenar
       evaluation.band->doubts = step_doubts(scenario, *resolved, options.threads, options.stop);
     }
     if (!evaluation.step.given && scenario.cluster.mixed.empty()) {
-      evaluation.switches = switch_levers(scenario, options.search, evaluation);
+      evaluation.switches =
+          switch_levers(scenario, resolved->costs.software(), options.search, evaluation);
     }
     if (!evaluation.feasible && scenario.cluster.mixed.empty()) {
       evaluation.advice = fitting_changes(scenario, options.search);

@@ -53,6 +53,7 @@ std::optional<Published> place_published(const PlanQuestion& question, const Wor
   }
   Published published;
   published.from = *stated.published;
+  published.shorter = published.from.sequence_length < stated.base.model.sequence_length;
   if (!pool.published) {
     published.problem =
         "its ranks do not divide these GPUs and this batch, or what it recomputes is not searched";
@@ -91,6 +92,7 @@ struct Searched {
   Space space;
   std::vector<ClusterSearch> clusters;
   Pool pool;
+  bool stopped = false;  // in the search with switches: `clusters` are those without
 };
 
 bool is_complete(const std::vector<ClusterSearch>& clusters) {
@@ -127,7 +129,8 @@ void search_with_switches(const PlanSpec& spec, PoolOptions options, Searched& s
   Workbench bench = with_switches(searched.bench, switches);
   auto clusters = search_clusters(bench, searched.space, spec, options);
   const std::vector<Ranked> better = best_of(clusters);
-  if (is_complete(clusters) && !better.empty() && better.front().score < best.front().score) {
+  searched.stopped = !is_complete(clusters);
+  if (!searched.stopped && !better.empty() && better.front().score < best.front().score) {
     searched.switches = {switches, in_seconds(to_seconds(best.front().estimate.step_time))};
     searched.bench = std::move(bench);
     searched.clusters = std::move(clusters);
@@ -157,7 +160,7 @@ std::optional<Searched> search_all(const PlanQuestion& question, const scenario:
       question.progress(Stage::search, done, all);
     }
   };
-  Searched searched{*bench, *bench, {}, *std::move(space), {}, {}};
+  Searched searched{*bench, *bench, {}, *std::move(space), {}, {}, false};
   searched.clusters = search_clusters(searched.bench, searched.space, question.spec, options);
   search_with_switches(question.spec, options, searched);
   searched.pool =
@@ -203,7 +206,8 @@ Plan start_plan(const PlanQuestion& question, const scenario::Scenario& scenario
   }
   const std::size_t clusters =
       searched.space[Axis::gpu].size() * searched.space[Axis::nodes].size();
-  plan.searched_all = searched.clusters.size() == clusters && is_complete(searched.clusters);
+  plan.searched_all =
+      searched.clusters.size() == clusters && is_complete(searched.clusters) && !searched.stopped;
   plan.limited = !plan.searched_all && limited;
   plan.ranked_by = question.spec.objective;
   if (!plan.searched_all && !plan.limited) {

@@ -70,7 +70,7 @@ std::optional<std::string> answer(const CommandOptions& options, Diagnostics& di
     return std::nullopt;
   }
   if (options.evidence) {
-    return evaluate::to_yaml(validate::evidence_of(*validation));
+    return evaluate::to_csv(validate::evidence_of(*validation));
   }
   if (options.json) {
     return validate::to_json(*validation);

@@ -1,6 +1,6 @@
 #include "sim/answer/evaluate/evaluate.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -243,7 +243,8 @@ TEST(Evaluate, SaysThatRestartsTakeNoTimeWhereNoneIsStated) {
   EXPECT_TRUE(must_evaluate(replaced(plain, line, "recovery: {load: 1min}\n")).assumed.empty());
   const std::string of_cause =
       replaced(replaced(plain, line, ""), "failures: {node_rate: 0.05/d, job_rate: 0.1/d}",
-               "failures: {causes: [{name: crash, node_rate: 0.05/d, recovery: {detect: 5min}}]}");
+               "failures: {node_rate: 0.05/d, causes: [{name: crash, weight: 1, recovery: {detect: "
+               "5min}}]}");
   EXPECT_TRUE(must_evaluate(of_cause).assumed.empty());
 }
 
@@ -393,6 +394,21 @@ TEST(Evaluate, WhereNoChangeOfTheLayoutFitsTheNodesThatDoAreNamed) {
                 "fits with `cluster.nodes: 16` and `layout.sharding: zero3` and `recompute: full`"),
             0U)
       << evaluation->advice.front();
+}
+
+// Megatron Core shards parameters without a pipeline only (its profile's `offers`).
+TEST(Evaluate, NobodyIsToldToDoWhatTheStackDoesNot) {
+  const auto advice = [](std::string_view stack) {
+    const report::Evaluation evaluation = must_evaluate(fmt::format(
+        "format: orrery/1\nmodel: llama3-70b\ncluster: {{gpu: h100-sxm-80gb, nodes: 8, network: "
+        "infiniband-400g}}\nlayout: {{tensor: 4, sequence_parallel: true, pipeline: 4, schedule: "
+        "1f1b, sharding: zero1}}\nbatch: {{global: 128, micro: 1}}\nsoftware: {}\n",
+        stack));
+    EXPECT_FALSE(evaluation.feasible);
+    return fmt::format("{}", fmt::join(evaluation.advice, "\n"));
+  };
+  EXPECT_EQ(advice("megatron-core").find("zero3"), std::string::npos) << advice("megatron-core");
+  EXPECT_NE(advice("generic").find("zero3"), std::string::npos) << advice("generic");
 }
 
 TEST(Evaluate, AStopRequestEndsIt) {

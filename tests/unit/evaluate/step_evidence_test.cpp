@@ -1,8 +1,12 @@
 #include "sim/answer/evaluate/doubts/step_evidence.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+
+#include "sim/base/files/file.hpp"
 
 namespace orrery::evaluate::test {
 namespace {
@@ -91,6 +95,39 @@ TEST(StepBand, SwitchesThatNobodyStatesWidenIt) {
 TEST(StepBand, NoBandEndsBelowWhatTheHardwareCanDo) {
   EXPECT_DOUBLE_EQ(step_band({}, {.kind = kAsked, .time = 1.0, .fastest = 0.9}).low, 0.9);
   EXPECT_DOUBLE_EQ(step_band({}, {.kind = kAsked, .time = 1.0, .fastest = 1.1}).low, 1.0);
+}
+
+// The steps of a table, or what is wrong with it.
+std::string read_back(const std::string& table) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "orrery_evidence";
+  std::filesystem::create_directories(folder / "evidence");
+  write_file_atomically(folder / "evidence/steps.csv", table);
+  Diagnostics diagnostics;
+  const auto steps = load_evidence({.directories = {folder}}, diagnostics);
+  std::filesystem::remove_all(folder);
+  const std::string problems = to_string(diagnostics);
+  return problems.empty() ? to_csv(steps) : problems.substr(problems.find("steps.csv"));
+}
+
+TEST(Evidence, IsReadAsItIsWritten) {
+  StepKind mixture = kAsked;
+  mixture.experts = true;
+  const std::string table = to_csv({measured("a", -0.0125, kAsked), measured("b", 1.5, mixture)});
+  EXPECT_EQ(read_back(table), table);
+}
+
+TEST(Evidence, SaysWhichLineIsNoStep) {
+  const std::string table = to_csv({measured("a", 0.01, kAsked)});
+  constexpr std::string_view kWrong =
+      "error: is no measured step (id,software,gpu,arch,model,experts,gpus,error)\n";
+  for (const char* line : {"b,nemo,h100,hopper,32x4096,0,64", "b,nemo,h100,hopper,32x4096,0,0,0.1",
+                           "b,nemo,h100,hopper,32x4096,yes,64,0.1", ",nemo,h,h,m,0,64,0.1",
+                           "b,nemo,h100,hopper,32x4096,0,64,nan", "b,n,h,h,m,0,64,0.1,0.2"}) {
+    EXPECT_EQ(read_back(table + line), fmt::format("steps.csv:6:1: {}", kWrong)) << line;
+  }
+  EXPECT_EQ(read_back("format: orrery-measured-steps/1\n"),
+            fmt::format("steps.csv:1:1: {}", kWrong));
 }
 
 TEST(StepBand, TheNearestStepsComeFirst) {

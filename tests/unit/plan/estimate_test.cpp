@@ -63,8 +63,9 @@ PlanSpec wide() {
               "dualpipe", "dualpipev", "eager_1f1b", "pipedream", "pipedream-2bw"});
   spec[Axis::recompute] =
       listed({"none", "selective", "full", "{layers: 3}", "{modules: [layernorm]}",
-              "{modules: [core_attn, mlp], layers: 2}"});
-  spec[Axis::offload] = listed({"none", "optimizer+parameters", "activations"});
+              "{modules: [core_attn, mlp], layers: 2}", "{memory_budget: 0.5}"});
+  spec[Axis::offload] =
+      listed({"none", "optimizer+parameters", "activations", "optimizer+core_attn+attn_proj"});
   return spec;
 }
 

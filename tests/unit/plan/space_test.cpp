@@ -237,9 +237,13 @@ TEST(Space, RefusesValuesThatNoScenarioTakes) {
        "`zero4` is no value of sharding (none, zero1, zero2, zero3, hsdp)"},
       {Axis::recompute, "{layers: 0}",
        "`{layers: 0}` is no recomputation (none, selective, selective_operations, full, {layers: "
-       "N}, {modules: [...]})"},
+       "N}, {modules: [...]}, {memory_budget: 0.5})"},
       {Axis::offload, "disk",
-       "`disk` is nothing to offload (none, or optimizer, parameters and activations joined by +)"},
+       "`disk` is nothing to offload (none, or optimizer, parameters and activations or the names "
+       "of modules joined by +)"},
+      {Axis::offload, "activations+moe_act",
+       "`activations+moe_act` is nothing to offload (none, or optimizer, parameters and "
+       "activations or the names of modules joined by +)"},
   };
   for (const BadValue& bad : cases) {
     PlanSpec spec;

@@ -45,6 +45,25 @@ TEST(PlanReport, SaysTheSameInJson) {
   }
 }
 
+// What ran with short sequences says nothing about the memory of long ones.
+TEST(PlanReport, APublishedLayoutOfShorterSequencesIsNoWitness) {
+  Plan plan = shown();
+  Published published;
+  published.from.model = "llama2-7b";
+  published.from.gpus = plan.finalists.front().proposal.gpus;
+  published.from.sequence_length = 4096;
+  published.problem = "does not fit";
+  published.plan = plan.finalists.front();
+  published.plan->evaluation.feasible = false;
+  plan.published = published;
+  const std::string witness = "its peak is predicted too high";
+  EXPECT_NE(to_text(plan, {}).find(witness), std::string::npos);
+  plan.published->shorter = true;
+  const std::string text = to_text(plan, {});
+  EXPECT_EQ(text.find(witness), std::string::npos);
+  EXPECT_NE(text.find("sequences of 4,096 tokens"), std::string::npos) << text;
+}
+
 // Of Llama 2 7B nothing is published on this GPU in the table; of Llama 3 8B there is.
 TEST(PlanReport, SaysWhereThePublishedLayoutStandsAndWhatAStepAsideLoses) {
   const std::string text = small_text() + narrow_block();

@@ -25,7 +25,8 @@ struct Fitting {
   Bytes headroom;
 };
 
-// Nothing where a rule forbids them or the step does not fit all the same. No graph is built.
+// Nothing where a rule forbids them, the stack does not run them or the step does not fit all the
+// same. No graph is built.
 std::optional<Fitting> tried(const scenario::Scenario& scenario, const Changes& changes,
                              const std::optional<hardware::ProfileSearch>& search,
                              step::StepSimulator& simulator) {
@@ -39,7 +40,8 @@ std::optional<Fitting> tried(const scenario::Scenario& scenario, const Changes& 
   }
   changed->layout.data = {};  // follows from the other degrees
   const std::optional<Resolved> resolved = resolve(*changed, search, unused);
-  if (!resolved || unused.has_errors()) {
+  if (!resolved || unused.has_errors() ||
+      !runs(resolved->costs.software(), changed->layout, scenario.layout)) {
     return std::nullopt;
   }
   const auto bound = simulator.bound(step_input(*changed, *resolved), resolved->costs);
@@ -77,21 +79,24 @@ std::vector<Changes> single_changes(const scenario::Scenario& scenario) {
   return all;
 }
 
-// The smallest number of nodes, doubled from today's, on which it fits with all states sharded and
-// everything recomputed. A network is not asked for: memory does not depend on it.
+// The smallest number of nodes, doubled from today's, on which it fits with as much sharded as the
+// stack runs and everything recomputed. A network is not asked for: memory does not depend on it.
 std::optional<Fitting> on_more_nodes(scenario::Scenario scenario,
                                      const std::optional<hardware::ProfileSearch>& search,
                                      step::StepSimulator& simulator) {
   constexpr std::int64_t kMostNodes = 4'096;
-  const Changes frugal = {{"layout.sharding", "zero3"}, {"recompute", "full"}};
-  Changes split = frugal;
-  split.emplace_back("layout.tensor", fmt::format("{}", scenario.cluster.gpus_per_node));
-  split.emplace_back("layout.sequence_parallel", "true");
+  std::vector<Changes> all;
+  for (const char* sharding : {"zero3", "zero1"}) {
+    all.push_back({{"layout.sharding", sharding}, {"recompute", "full"}});
+    all.push_back(all.back());
+    all.back().emplace_back("layout.tensor", fmt::format("{}", scenario.cluster.gpus_per_node));
+    all.back().emplace_back("layout.sequence_parallel", "true");
+  }
   const std::int64_t nodes = scenario.cluster.nodes;
   scenario.layout.data = {};
   while (scenario.cluster.nodes * 2 <= std::max(kMostNodes, nodes * 2)) {
     scenario.cluster.nodes *= 2;
-    for (const Changes& changes : {frugal, split}) {
+    for (const Changes& changes : all) {
       if (auto fitting = tried(scenario, changes, search, simulator)) {
         fitting->changes.emplace(fitting->changes.begin(), "cluster.nodes",
                                  fmt::format("{}", scenario.cluster.nodes));
@@ -118,6 +123,23 @@ std::string sentence(const Fitting& fitting, const std::optional<hardware::Profi
 }
 
 }  // namespace
+
+bool runs(const hardware::SoftwareProfile& software, const layout::LayoutSpec& changed,
+          const layout::LayoutSpec& stated) {
+  if (!software.offers) {
+    return true;
+  }
+  const auto has = [](const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  const bool pipelined = changed.pipeline > 1;
+  const bool as_stated = changed.sharding == stated.sharding && pipelined == (stated.pipeline > 1);
+  return (as_stated ||
+          has(pipelined ? software.offers->beside_pipeline : software.offers->shardings,
+              name_of(changed.sharding))) &&
+         (changed.tensor == stated.tensor || has(software.offers->splits, "tensor")) &&
+         (changed.context == stated.context || has(software.offers->splits, "context"));
+}
 
 std::vector<std::string> fitting_changes(const scenario::Scenario& scenario,
                                          const std::optional<hardware::ProfileSearch>& search) {

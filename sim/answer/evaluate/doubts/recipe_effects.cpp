@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "sim/answer/evaluate/doubts/fitting_changes.hpp"
 #include "sim/answer/evaluate/doubts/step_evidence.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/text/format.hpp"
@@ -61,6 +62,7 @@ std::vector<scenario::OfferedValue> candidates(const scenario::Scenario& scenari
 }  // namespace
 
 std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenario,
+                                               const hardware::SoftwareProfile& software,
                                                const std::optional<hardware::ProfileSearch>& search,
                                                const report::Evaluation& evaluation) {
   constexpr double kWorthSaying = 0.01;
@@ -69,7 +71,8 @@ std::vector<report::SwitchLever> switch_levers(const scenario::Scenario& scenari
   for (const auto& [key, value] : candidates(scenario, evaluation.step.ledger)) {
     Diagnostics unused;
     const auto changed = scenario::with_value(scenario, {key, value, {}}, unused);
-    if (!changed || scenario::value_of(*changed, key) == scenario::value_of(scenario, key)) {
+    if (!changed || scenario::value_of(*changed, key) == scenario::value_of(scenario, key) ||
+        !runs(software, changed->layout, scenario.layout)) {
       continue;
     }
     const auto step = what_if_step(*changed, search);

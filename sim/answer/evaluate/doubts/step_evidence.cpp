@@ -3,13 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <utility>
 #include <variant>
 
 #include "sim/answer/evaluate/inputs/fill_metrics.hpp"
-#include "sim/base/yaml/reader.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/text/text.hpp"
 #include "sim/step/hardware/stack_coefficients.hpp"
 
 namespace orrery::evaluate {
@@ -51,39 +55,66 @@ std::vector<report::StepDoubt> step_doubts(const scenario::Scenario& scenario,
 
 namespace {
 
-namespace kind = yaml::kind;
+constexpr std::string_view kEvidenceFile = "evidence/steps.csv";
+constexpr std::string_view kColumns = "id,software,gpu,arch,model,experts,gpus,error";
 
-constexpr std::string_view kEvidenceFile = "evidence/steps.yaml";
-
-std::optional<MeasuredStep> read_step(yaml::MappingReader item) {
-  MeasuredStep step;
-  step.id = item.require_text("id").value_or(std::string());
-  step.kind.software = item.require_text("software").value_or(std::string());
-  step.kind.gpu = item.require_text("gpu").value_or(std::string());
-  step.kind.arch = item.require_text("arch").value_or(std::string());
-  step.kind.model = item.require_text("model").value_or(std::string());
-  step.kind.experts = item.optional<kind::Boolean>("experts").value_or(false);
-  step.kind.gpus = item.require<kind::Count>("gpus", yaml::at_least<std::int64_t>(1)).value_or(1);
-  const auto error = item.require<kind::Number>("error");
-  item.finish();
-  step.error = error.value_or(0.0);
-  return error ? std::optional(std::move(step)) : std::nullopt;
+template <typename Number>
+bool read_number(std::string_view text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end;
 }
 
-std::vector<MeasuredStep> read_evidence(const yaml::Value& document, Diagnostics& diagnostics) {
-  yaml::MappingReader root(document, diagnostics);
-  const auto format = root.require_text("format", kEvidenceFormat);
-  if (format && *format != kEvidenceFormat) {
-    root.error("format", fmt::format("`{}` holds no measured steps", *format), kEvidenceFormat);
+// A line of the table; nothing where it is none.
+std::optional<MeasuredStep> read_step(std::string_view line) {
+  constexpr auto kCells = static_cast<std::size_t>(std::ranges::count(kColumns, ',')) + 1;
+  std::array<std::string_view, kCells> cells;
+  for (std::size_t i = 0; i + 1 < kCells; ++i) {
+    const std::size_t comma = line.find(',');
+    if (comma == 0 || comma == std::string_view::npos) {
+      return std::nullopt;
+    }
+    cells[i] = line.substr(0, comma);
+    line.remove_prefix(comma + 1);
   }
+  cells.back() = line;
+  const auto [id, software, gpu, arch, model, experts, gpus, error] = cells;
+  MeasuredStep step;
+  step.id = id;
+  step.kind = {.software = std::string(software),
+               .gpu = std::string(gpu),
+               .arch = std::string(arch),
+               .model = std::string(model),
+               .experts = experts == "1"};
+  const bool known = (experts == "0" || experts == "1") && read_number(gpus, step.kind.gpus) &&
+                     step.kind.gpus >= 1 && read_number(error, step.error) &&
+                     std::isfinite(step.error);
+  return known ? std::optional(std::move(step)) : std::nullopt;
+}
+
+std::vector<MeasuredStep> read_evidence(std::string_view text, const std::string& name,
+                                        Diagnostics& diagnostics) {
   std::vector<MeasuredStep> steps;
-  for (yaml::MappingReader& item : root.optional_mappings("steps")) {
-    if (auto step = read_step(std::move(item))) {
+  bool headed = false;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (!headed) {
+      headed = line == kColumns;
+    } else if (auto step = read_step(line)) {
       steps.push_back(*std::move(step));
+      continue;
+    }
+    if (!headed || line != kColumns) {
+      diagnostics.error({name, number, 1}, {}, "is no measured step", std::string(kColumns));
+      return {};
     }
   }
-  root.finish();
-  return diagnostics.has_errors() ? std::vector<MeasuredStep>() : steps;
+  return steps;
 }
 
 // Mean errors of groups.
@@ -154,31 +185,28 @@ StepKind kind_of(const scenario::Scenario& scenario, const Resolved& resolved) {
 
 std::vector<MeasuredStep> load_evidence(const hardware::ProfileSearch& search,
                                         Diagnostics& diagnostics) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
   for (const std::filesystem::path& directory : search.directories) {
     const std::filesystem::path file = directory / kEvidenceFile;
     if (std::filesystem::exists(file)) {
-      const auto document = yaml::parse_file(file, {}, diagnostics);
-      return document ? read_evidence(*document, diagnostics) : std::vector<MeasuredStep>();
+      return read_evidence(read_file(file, kMostBytes), file.string(), diagnostics);
     }
   }
   return {};
 }
 
-std::string to_yaml(const std::vector<MeasuredStep>& steps) {
+std::string to_csv(const std::vector<MeasuredStep>& steps) {
   std::string text = fmt::format(
       "# Measured steps and how far the prediction of each is off, as ln(predicted / measured):\n"
       "# what the band of a step time rests on (sim/answer/evaluate/doubts/step_evidence.hpp). "
       "Made by\n"
       "#   orrery validate --evidence FILES\n"
-      "format: {}\n"
-      "steps:\n",
-      kEvidenceFormat);
+      "{}\n",
+      kColumns);
   for (const MeasuredStep& step : steps) {
-    text += fmt::format(
-        "  - {{id: \"{}\", software: {}, gpu: {}, arch: {}, model: \"{}\",{} gpus: {}, "
-        "error: {:.4f}}}\n",
-        step.id, step.kind.software, step.kind.gpu, step.kind.arch, step.kind.model,
-        step.kind.experts ? " experts: true," : "", step.kind.gpus, step.error);
+    text +=
+        fmt::format("{},{},{},{},{},{:d},{},{:.4f}\n", step.id, step.kind.software, step.kind.gpu,
+                    step.kind.arch, step.kind.model, step.kind.experts, step.kind.gpus, step.error);
   }
   return text;
 }

@@ -204,6 +204,7 @@ struct Published {
   PublishedLayout from;
   std::optional<Finalist> plan;     // beside the winner; nothing where it could not be evaluated
   bool winner = false;              // it is the best plan
+  bool shorter = false;             // it was measured with shorter sequences
   std::string problem;              // why it is not ranked; empty: it is
   std::optional<std::size_t> rank;  // among the ranked; nothing: behind all of them
   double error = 0.0;               // of predicted differences between it and the winner

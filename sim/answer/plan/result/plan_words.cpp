@@ -234,8 +234,11 @@ std::vector<std::string> published_lines(const Plan& plan) {
   const PublishedLayout& from = published.from;
   std::vector<std::string> lines = {
       published.plan ? published.plan->proposal.words : from.model,
-      fmt::format("as {} runs {} on {} x {}, {}: {} tokens/s per GPU ({})", from.stack, from.model,
-                  format_integer(from.gpus), from.gpu, from.precision,
+      fmt::format("as {} runs {} on {} x {}, {}{}: {} tokens/s per GPU ({})", from.stack,
+                  from.model, format_integer(from.gpus), from.gpu, from.precision,
+                  published.shorter ? fmt::format(", sequences of {} tokens",
+                                                  format_integer(from.sequence_length))
+                                    : "",
                   format_integer(static_cast<std::int64_t>(from.tokens)), from.source)};
   if (!published.plan) {
     lines.push_back("not among the candidates: " + published.problem);
@@ -254,7 +257,7 @@ std::vector<std::string> published_lines(const Plan& plan) {
         "{}, {}", figure,
         published.rank ? fmt::format("rank {}", *published.rank) : "behind all that are ranked"));
   }
-  if (!one.evaluation.feasible && from.gpus == one.proposal.gpus) {
+  if (!one.evaluation.feasible && from.gpus == one.proposal.gpus && !published.shorter) {
     lines.emplace_back("it has run on as many of these GPUs: its peak is predicted too high");
   }
   if (!published.winner && lead > 0.0 && !one.reason.empty()) {

@@ -24,22 +24,10 @@ double rate(const Workbench& bench, const Candidate& candidate, const Simulator&
                                            : 0.0;
 }
 
-// Whether the scenario states the section as one word, beside which no key of it can stand.
-bool is_one_word(const scenario::Scenario& base, const std::string& key) {
-  const std::string section = key.substr(0, key.find('.'));
-  const auto first = base.locations.lower_bound(section + ".");
-  const bool below = first != base.locations.end() && first->first.starts_with(section + ".");
-  return base.locations.contains(section) && !below;
-}
-
-bool is_switch(const scenario::Scenario& base, const std::string& key) {
-  return !is_planned(key) && !key.starts_with("layout.") && !is_one_word(base, key);
-}
-
 std::vector<scenario::KeyValue> values_to_try(const Workbench& bench) {
   std::vector<scenario::KeyValue> values = published_switches(bench);
   for (scenario::OfferedValue& offered : scenario::offered_values(bench.base)) {
-    if (is_switch(bench.base, offered.key)) {
+    if (is_switch(offered.key)) {
       values.push_back({std::move(offered.key), std::move(offered.value), {}});
     }
   }
@@ -100,6 +88,10 @@ Switched climb(const Workbench& bench, const Candidate& candidate,
 
 }  // namespace
 
+bool is_switch(std::string_view key) {
+  return !is_planned(key) && !key.starts_with("layout.") && !key.starts_with("model.");
+}
+
 std::vector<scenario::KeyValue> published_switches(const Workbench& bench) {
   const auto published = bench.published && bench.runs_published
                              ? with_published(bench.base, *bench.published)
@@ -107,7 +99,7 @@ std::vector<scenario::KeyValue> published_switches(const Workbench& bench) {
   std::vector<scenario::KeyValue> switches =
       published ? published_changes(bench.base, *published, *bench.published)
                 : std::vector<scenario::KeyValue>{};
-  std::erase_if(switches, [&bench](const auto& one) { return !is_switch(bench.base, one.key); });
+  std::erase_if(switches, [](const auto& one) { return !is_switch(one.key); });
   return switches;
 }
 

@@ -9,6 +9,7 @@
 // kWorthSwitching and leaves the headroom. A switch changes which layout is the best, so the search
 // is made again with them.
 
+#include <string_view>
 #include <vector>
 
 #include "sim/answer/plan/search/search.hpp"
@@ -17,6 +18,9 @@
 namespace orrery::plan {
 
 inline constexpr double kWorthSwitching = 0.005;  // of the time of a step
+
+// Whether a key that a recipe sets is one: no axis of the search, and not what is trained.
+[[nodiscard]] bool is_switch(std::string_view key);
 
 // In the order in which they pay; none where none does. `best` by score. Heeds no stop: the
 // processes of a team must all find the same.

@@ -31,7 +31,7 @@ bool says_group(const Candidate& candidate) {
 }
 
 // What a plan may set, in the order in which it says it.
-constexpr std::array<std::string_view, 23> kPlanned = {"cluster.gpu",
+constexpr std::array<std::string_view, 24> kPlanned = {"cluster.gpu",
                                                        "cluster.gpus",
                                                        "cluster.nodes",
                                                        "batch.global",
@@ -53,7 +53,8 @@ constexpr std::array<std::string_view, 23> kPlanned = {"cluster.gpu",
                                                        "recompute",
                                                        "offload.optimizer",
                                                        "offload.parameters",
-                                                       "offload.activations"};
+                                                       "offload.activations",
+                                                       "offload.modules"};
 
 // The scenario of the candidate as a file states it: without what follows from other keys.
 Scenario stated(const Candidate& candidate, const Workbench& bench) {

@@ -17,9 +17,10 @@ using model::Recompute;
 using step::OffloadTarget;
 
 constexpr std::string_view kRecomputeWords =
-    "none, selective, selective_operations, full, {layers: N}, {modules: [...]}";
+    "none, selective, selective_operations, full, {layers: N}, {modules: [...]}, "
+    "{memory_budget: 0.5}";
 constexpr std::string_view kOffloadWords =
-    "none, or optimizer, parameters and activations joined by +";
+    "none, or optimizer, parameters and activations or the names of modules joined by +";
 
 constexpr std::string_view kRecompute = "recompute";
 
@@ -147,9 +148,13 @@ std::string offload_text(const step::OffloadSpec& spec) {
   if (spec.activations == 1.0) {
     words.emplace_back("activations");
   }
+  for (const model::OffloadModuleWord& word : model::kOffloadModuleWords) {
+    if (spec.modules.*word.member) {
+      words.push_back(word.name);
+    }
+  }
   const bool sayable = spec.optimizer != OffloadTarget::nvme &&
                        spec.parameters != OffloadTarget::nvme &&
-                       spec.modules == model::OffloadModules{} &&
                        (spec.activations == 0.0 || spec.activations == 1.0);
   return sayable ? fmt::format("{}", fmt::join(words, "+")) : "as_stated";
 }
@@ -166,18 +171,23 @@ std::optional<step::OffloadSpec> parse_offload(std::string_view text, step::Offl
   while (!text.empty()) {
     const std::size_t plus = std::min(text.find('+'), text.size());
     const std::string_view word = text.substr(0, plus);
+    const auto module =
+        std::ranges::find(model::kOffloadModuleWords, word, &model::OffloadModuleWord::name);
     if (word == "optimizer") {
       spec.optimizer = OffloadTarget::cpu;
     } else if (word == "parameters") {
       spec.parameters = OffloadTarget::cpu;
     } else if (word == "activations") {
       spec.activations = 1.0;
+    } else if (module != model::kOffloadModuleWords.end()) {
+      spec.modules.*module->member = true;
     } else {
       return std::nullopt;
     }
     text.remove_prefix(std::min(plus + 1, text.size()));
   }
-  return spec.any() ? std::optional(spec) : std::nullopt;
+  const bool twice = spec.activations > 0.0 && spec.modules != model::OffloadModules{};
+  return spec.any() && !twice ? std::optional(spec) : std::nullopt;
 }
 
 bool add_offloads(Workbench& bench, const AxisChoice& axis, Diagnostics& diagnostics) {
