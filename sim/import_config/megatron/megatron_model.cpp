@@ -24,6 +24,11 @@ void read_activation(const MegatronKeys& keys) {
   if (name.starts_with("fast-")) {
     name.erase(0, 5);
   }
+  constexpr std::string_view kFunction = "function ";  // of logs: <function gelu at 0x7f00>
+  if (const std::size_t at = name.find(kFunction); at != std::string::npos) {
+    name.erase(0, at + kFunction.size());
+    name.resize(std::min(name.find(' '), name.size()));
+  }
   const std::string_view target = "model.activation";
   const bool other_gate = name == "geglu" || name == "reglu" || name == "liglu" || name == "glu" ||
                           name == "bilinear" || keys.on("quick_geglu");
