@@ -175,6 +175,11 @@ std::optional<StepProblem> graph_too_large(const schedule::Schedule& schedule,
     constexpr double kTasksPerBucket = 2.0;  // the pass and its gather or reduction
     tasks += static_cast<double>(schedule.lists[d].size()) * static_cast<double>(buckets) *
              kTasksPerBucket;
+    if (!cuts_every_pass(options.comm) && !options.buckets.empty()) {  // one pass of each chunk
+      for (const int chunk : options.buckets[d]) {
+        tasks += static_cast<double>(chunk) * kTasksPerBucket;
+      }
+    }
   }
   if (tasks <= kMostTasks) {
     return std::nullopt;

@@ -22,16 +22,21 @@ double group_begin(std::int64_t layers, int buckets, int b) {
   return static_cast<double>(layers * b / buckets);
 }
 
-// Shares of the tensors of a layer in all its gradients, in backward order.
+// Shares of the tensors of a layer in all its gradients, in backward order. Experts beyond any
+// that there are count as one tensor.
 std::vector<double> tensor_shares(const model::ModelSpec& model, const model::OpOptions& options,
                                   std::int64_t layer) {
   std::vector<double> shares;
   double sum = 0.0;
   for (const model::PassOp& entry : model::layer_passes(model, options, layer).backward_weight) {
     if (const auto* gemm = std::get_if<model::GemmOp>(&entry.op)) {
-      const double weights = static_cast<double>(gemm->m) * static_cast<double>(gemm->n);
-      shares.insert(shares.end(), static_cast<std::size_t>(gemm->batch), weights);
-      sum += weights * static_cast<double>(gemm->batch);
+      constexpr std::int64_t kMostExperts = 1024;
+      const std::int64_t tensors = gemm->batch <= kMostExperts ? gemm->batch : 1;
+      const double all = static_cast<double>(gemm->m) * static_cast<double>(gemm->n) *
+                         static_cast<double>(gemm->batch);
+      shares.insert(shares.end(), static_cast<std::size_t>(tensors),
+                    all / static_cast<double>(tensors));
+      sum += all;
     }
   }
   for (double& share : shares) {
