@@ -64,12 +64,12 @@ double steps_at(const std::vector<PlannedPhase>& phases, const Progress& progres
   return steps_for_time(phases, std::get<Seconds>(progress));
 }
 
-PlannedPhase planned(const PhaseSpec& spec, const PhaseStep& step) {
+PlannedPhase planned(const PhaseSpec& spec, const PhaseStep& step, Seconds reload) {
   PlannedPhase phase;
   phase.step_time = step.step_time;
   phase.tokens_per_step = step.tokens_per_step;
   phase.nodes = step.nodes;
-  phase.change = bounded_time(spec.change);
+  phase.change = bounded_time(spec.change.value_or(step.reloads ? reload : Seconds{}));
   phase.name = spec.name;
   return phase;
 }
@@ -78,7 +78,8 @@ bool check_phase(const PhaseSpec& spec, const PhaseStep& step, bool last, Findin
   const std::string key = "training.phases";
   bool sound = findings.require(step.step_time > SimTime{} && step.step_time <= kLongestTime, key,
                                 "a step of every phase must take between 1 ns and 73 years");
-  sound &= findings.require(in_range(spec.change), key, "restart must be between 0 s and 73 years");
+  sound &= findings.require(in_range(spec.change.value_or(Seconds{})), key,
+                            "restart must be between 0 s and 73 years");
   sound &= findings.require(last || spec.until.has_value(), key,
                             fmt::format("phase {} has no end", spec.name),
                             "`until` in every phase but the last");
@@ -89,7 +90,8 @@ bool check_phase(const PhaseSpec& spec, const PhaseStep& step, bool last, Findin
 }
 
 // Fills plan.phases from the specs and plan.step.phases (one for one); a single phase without them.
-void plan_phases(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
+// `reload`: of the checkpoint, when other ranks read it.
+void plan_phases(const TrainingSpec& spec, Seconds reload, RunPlan& plan, Findings& findings) {
   if (spec.phases.empty()) {
     PlannedPhase only;
     only.step_time = plan.step.step_time;
@@ -107,7 +109,7 @@ void plan_phases(const TrainingSpec& spec, RunPlan& plan, Findings& findings) {
     if (!check_phase(wanted, plan.step.phases[i], i + 1 == spec.phases.size(), findings)) {
       return;
     }
-    plan.phases.push_back(planned(wanted, plan.step.phases[i]));
+    plan.phases.push_back(planned(wanted, plan.step.phases[i], reload));
     if (!wanted.until) {
       return;
     }
@@ -401,7 +403,9 @@ std::optional<RunPlan> resolve_run(const RunSpec& spec, const StepInput& step,
   plan_stops(failures, plan, findings);
   const TrainingSpec training = with_window(spec, step, findings);
   if (findings.sound()) {
-    plan_phases(training, plan, findings);
+    const Seconds split =
+        spec.checkpoint.reshard ? plan.checkpoint.size / *spec.checkpoint.reshard : Seconds{};
+    plan_phases(training, load + split, plan, findings);
     fit_capacity_to_phases(plan);
   }
   if (findings.sound()) {

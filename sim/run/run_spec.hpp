@@ -114,7 +114,9 @@ struct PhaseSpec {
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus;  // the same in GPUs; not both
   std::optional<Seconds> step_time;  // replaces the one that the step stage computes
-  Seconds change;                    // planned restart before its first step
+  // Planned restart before its first step; absent: what loading the checkpoint anew takes, where
+  // nodes or layout change.
+  std::optional<Seconds> change;
 };
 
 struct BatchRampSpec {
@@ -178,6 +180,7 @@ struct PhaseStep {
   SimTime step_time;
   Tokens tokens_per_step;
   std::int64_t nodes = 1;
+  bool reloads = false;  // its ranks hold other parts of the state than those of the phase before
 };
 
 // What the step stage found, as plain numbers.

@@ -105,7 +105,7 @@ step::StepInput resolve(const LayoutCase& what, const cost::CostModel& costs) {
   ORRERY_CHECK(std::holds_alternative<layout::Layout>(layout), "the layout breaks a rule");
   step::StepInput input = {std::move(model), std::get<layout::Layout>(std::move(layout)), shape,
                            what.step};
-  step::settle(input, costs.software());
+  step::settle(input, costs);
   return input;
 }
 

@@ -18,7 +18,8 @@ constexpr std::size_t kMostWords = 200'000;
 // Machines by ms-swift and the driver, attention by Transformer Engine.
 bool is_read_by_programs(std::string_view name) {
   return is_among(name, {"NPROC_PER_NODE", "NNODES", "CUDA_VISIBLE_DEVICES", "NVTE_FLASH_ATTN",
-                         "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"});
+                         "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN", "HOROVOD_FUSION_THRESHOLD",
+                         "HOROVOD_CYCLE_TIME"});
 }
 
 // Of the command that stands between two operators; unexpanded.

@@ -79,10 +79,13 @@ std::string_view file_name(std::string_view word) { return word.substr(word.rfin
 bool names_program(const ShellWord& word) {
   const std::string_view name = file_name(word.text);
   return name.ends_with(".py") || name.starts_with("python") ||
-         is_among(name, {"torchrun", "deepspeed", "srun", "mpirun", "accelerate", "sbatch", "trl"});
+         is_among(name, {"torchrun", "deepspeed", "srun", "mpirun", "horovodrun", "accelerate",
+                         "sbatch", "trl"});
 }
 
-bool is_mpi(std::string_view name) { return is_among(name, {"mpirun", "mpiexec", "orterun"}); }
+bool is_mpi(std::string_view name) {
+  return is_among(name, {"mpirun", "mpiexec", "orterun", "horovodrun"});
+}
 
 bool is_starter(std::string_view name) {
   return is_mpi(name) || is_among(name, {"srun", "docker", "podman", "nerdctl", "singularity",
@@ -166,7 +169,8 @@ class Arguments {
       if (equals != std::string::npos) {
         values.push_back({word.substr(equals + 1), offset});
       }
-      for (; equals == std::string::npos && i < words.size() && is_value(words[i].text); ++i) {
+      const std::size_t end = started ? program : words.size();  // no value of a starter's option
+      for (; equals == std::string::npos && i < end && is_value(words[i].text); ++i) {
         // A variable without a value behind one, or by its name: options of its own, or nothing.
         if (is_unread(words[i].text) && words[i].text.starts_with("$") &&
             (!values.empty() || names_options(words[i].text))) {

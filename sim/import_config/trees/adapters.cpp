@@ -226,15 +226,19 @@ bool read_peft_section(Import& import) {
     }
     const SourceItem& item = *import.keys.find(section.kind);
     const std::string word = lower_case(*kind);
-    if (!word.ends_with("lora") || word.ends_with("qlora")) {
+    const bool magnitudes = word.ends_with("dora");
+    if ((!word.ends_with("lora") && !magnitudes) || word.ends_with("qlora")) {
       import.keys.error(
           item,
           fmt::format("{} trains part of the weights in a way that a scenario cannot express",
                       yaml::display(*kind)),
-          "lora");
+          "lora, dora");
       return false;
     }
     read_adapters(import, item, section.keys);
+    if (magnitudes) {
+      import.set("model.lora.kind", "dora", section.kind);
+    }
     return true;
   }
   return true;

@@ -47,7 +47,8 @@ bool strikes_many_jobs(const Draft& draft) {
 
 constexpr Idle kSaveIsGiven = ORRERY_WHEN(
     in_run(d) && save_is_given(d) && !d.run.checkpoint.just_in_time, "the time of a save is given");
-constexpr Idle kNothingLoaded = ORRERY_WHEN(never_fails(d), "nothing fails, so nothing is loaded");
+constexpr Idle kNothingLoaded = ORRERY_WHEN(never_fails(d) && d.run.training.phases.empty(),
+                                            "nothing fails, so nothing is loaded");
 constexpr Idle kLoadIsGiven =
     ORRERY_WHEN(in_run(d) && !never_fails(d) && load_is_given(d), "the time of a load is given");
 constexpr Idle kSizeDoesNotMatter =

@@ -292,8 +292,17 @@ void add_adapters(Rows& keys) {
             "optimizer state and no reduction.",
             "{rank: 16, targets: [qkv, proj]}", ORRERY_AT(scenario.model.lora),
             {.note = "all weights are trained"});
-  keys.count("model.lora.rank", "Rank of the adapters.", "16", {1, kWidest},
-             ORRERY_AT(scenario.model.lora->rank),
+  keys.choice<model::AdapterKind>(
+      "model.lora.kind",
+      "lora; dora: magnitudes of the outputs are trained, too; bottleneck: two products with an "
+      "activation between them behind attention and MLP.",
+      "dora",
+      {{"lora", model::AdapterKind::lora},
+       {"dora", model::AdapterKind::dora},
+       {"bottleneck", model::AdapterKind::bottleneck}},
+      ORRERY_AT(scenario.model.lora->kind), {.fallback = "lora"});
+  keys.count("model.lora.rank", "Rank of the adapters, the width of a bottleneck.", "16",
+             {1, kWidest}, ORRERY_AT(scenario.model.lora->rank),
              {.aliases = {"r", "lora_r", "lora_rank", "dim"}, .note = "required"});
   Key& targets = keys.words(
       "model.lora.targets",

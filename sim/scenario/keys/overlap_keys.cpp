@@ -19,6 +19,9 @@ bool is_fully_sharded(const Draft& draft) {
 
 constexpr Idle kNoGradientsShared =
     ORRERY_WHEN(shares_no_gradients(d), "no rank shares its gradients (data x context is 1)");
+constexpr Idle kNoTensorBuckets =
+    ORRERY_WHEN(d.scenario.layout.sharding != layout::Sharding::none,
+                "gradients of sharded states are reduced by whole layers");
 constexpr Idle kNoGatherBackward = ORRERY_WHEN(is_fully_sharded(d) && !d.scenario.step.fsdp.reshard,
                                                "the backward gathers nothing (reshard: false)");
 constexpr Idle kGivenStep =
@@ -63,9 +66,27 @@ void add_overlap(Rows& keys) {
             "weight gradients.",
             "true", ORRERY_AT(scenario.step.overlap.expert),
             {.note = "where the schedule is made for it", .idle = {kNoExchange}});
-  keys.value<kind::Size>("overlap.bucket", "Gradients of one data-parallel communication.", "25MiB",
-                         yaml::at_least(bytes(1.0)), ORRERY_AT(scenario.step.bucket),
-                         {.note = "one bucket per layer", .idle = {kNoGradientsShared}});
+  keys.value<kind::Size>("overlap.bucket",
+                         "Gradients of one data-parallel communication: whole layers, with "
+                         "sharding none parameter tensors in backward order until they are so much "
+                         "(PyTorch's bucket_cap_mb).",
+                         "25MiB", yaml::at_least(bytes(1.0)), ORRERY_AT(scenario.step.bucket),
+                         {.aliases = {"bucket_cap_mb", "ddp_bucket_cap_mb", "fusion_threshold"},
+                          .note = "one bucket per layer",
+                          .idle = {kNoGradientsShared}});
+  keys.value<kind::Size>("overlap.first_bucket",
+                         "The first of a backward, with sharding none: reduced sooner where it is "
+                         "smaller than the others.",
+                         "1MiB", yaml::at_least(bytes(1.0)), ORRERY_AT(scenario.step.first_bucket),
+                         {.note = "as the others", .idle = {kNoGradientsShared, kNoTensorBuckets}});
+  keys.value<kind::Time>("overlap.cycle",
+                         "Time between two looks for gradients that are ready (Horovod's cycle "
+                         "time): a bucket holds what a cycle brings, overlap.bucket at most, and "
+                         "the last waits half a cycle in the mean.",
+                         "1ms", kPositiveSpan, ORRERY_AT(scenario.step.cycle),
+                         {.aliases = {"cycle_time", "horovod_cycle_time"},
+                          .note = "reduced when they are ready",
+                          .idle = {kNoGradientsShared, kNoTensorBuckets}});
   keys.choice<GradientReduction>("overlap.reduction",
                                  "Gradients are reduced once per step or after every micro-batch.",
                                  "per_micro_batch",

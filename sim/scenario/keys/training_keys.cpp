@@ -226,9 +226,11 @@ void add_phases(Rows& keys) {
                          {.note = "computed by the step simulator"});
   keys.value<kind::Time>("training.phases[].restart",
                          "Planned stop before the first step of the phase, after a save: a change "
-                         "of nodes or of the layout.",
+                         "of nodes or of the layout. Stated, it holds everything; else it is the "
+                         "load of the checkpoint, split anew.",
                          "47min", kSpan, ORRERY_AT(run.training.phases.back().change),
-                         {.fallback = "0"});
+                         {.note = "size of the checkpoint / checkpoint.storage.read and / "
+                                  "checkpoint.reshard, where nodes or layout change; else 0"});
 }
 
 void add_batch_ramp(Rows& keys) {

@@ -121,6 +121,16 @@ void check_adapters(Reading& reading) {
     return;
   }
   const model::AdapterTargets& targets = model.lora->targets;
+  if (model.lora->kind == model::AdapterKind::bottleneck) {
+    if (model.moe) {
+      error(reading, "model.lora.kind", "bottleneck is not known of mixtures of experts", "lora");
+    } else if (!targets.proj && !targets.fc2) {
+      error(reading, "model.lora.targets", "bottlenecks stand behind attention and MLP alone",
+            "proj, fc2");
+    } else if (model.lora->dropout > 0.0) {
+      error(reading, "model.lora.dropout", "a bottleneck has none", "0");
+    }
+  }
   if (model.linear_attention || model.sparse_attention || model.compressed_attention ||
       model.residual_streams > 1 || model.output_gate || model.full_attention ||
       (model.moe && model.moe->latent_size > 0)) {

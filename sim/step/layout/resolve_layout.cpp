@@ -193,6 +193,10 @@ bool check_positive(const LayoutSpec& spec, const BatchSpec& batch, Problems& pr
 }
 
 void check_model_split(const LayoutSpec& spec, const model::ModelSpec& model, Problems& problems) {
+  if (spec.tensor > 1 && model.lora && model.lora->kind != model::AdapterKind::lora) {
+    problems.add("layout.tensor",
+                 "model.lora.kind dora and bottleneck are not known of split layers", "1");
+  }
   const std::int64_t groups = attention_groups(model);
   problems.require_divides("layout.tensor", spec.tensor, "model.num_attention_heads",
                            model.num_attention_heads);

@@ -30,15 +30,18 @@ constexpr std::array<AdaptedLinear, 10> kLinears = {
      {Part::shared_expert_up, &AdapterTargets::fc1, Split::columns, true},
      {Part::shared_expert_down, &AdapterTargets::fc2, Split::rows, true}}};
 
-// The pair of products beside one linear layer of k inputs and n outputs on the rank.
+// The pair of products beside one linear layer of k inputs and n outputs on the rank; a bottleneck
+// stands behind it.
 class Adapter {
  public:
   Adapter(const LayerContext& context, const AdaptedLinear& linear, std::int64_t tokens,
           std::int64_t inputs, std::int64_t outputs)
       : context_(context),
+        kind_(context.model.lora->kind),
+        part_(linear.part),
         split_(context.dims.tensor > 1 ? linear.split : Split::none),
         tokens_(tokens),
-        inputs_(inputs),
+        inputs_(kind_ == AdapterKind::bottleneck ? outputs : inputs),
         outputs_(split_ == Split::rows ? divide_rounding_up(outputs, context.dims.tensor)
                                        : outputs),
         rank_(context.model.lora->rank),
@@ -49,6 +52,10 @@ class Adapter {
   void forward(Pass& pass) const {
     const double element = context_.dims.element_bytes;
     const double input = product(tokens_, inputs_);
+    if (kind_ == AdapterKind::bottleneck) {
+      forward_behind(pass);
+      return;
+    }
     if (context_.model.lora->dropout > 0.0) {
       add_memory(pass, Part::adapter_dropout, input * element, input * (element + 1.0));
     }
@@ -61,6 +68,9 @@ class Adapter {
     multiply(pass, Part::adapter_b, Role::fprop, tokens_, outputs_, rank_);
     const double result = product(tokens_, outputs_) * element;
     add_memory(pass, Part::adapter_scale, result, result);
+    if (kind_ == AdapterKind::dora) {
+      scale_forward(pass);
+    }
     if (split_ == Split::rows) {
       exchange(pass, CollectiveKind::all_gather, context_.dims.hidden);
     }
@@ -71,6 +81,13 @@ class Adapter {
     const double element = context_.dims.element_bytes;
     const double result = product(tokens_, outputs_) * element;
     const double input = product(tokens_, inputs_);
+    if (kind_ == AdapterKind::bottleneck) {
+      backward_behind(input_pass, weight_pass);
+      return;
+    }
+    if (kind_ == AdapterKind::dora) {
+      scale_backward(input_pass);
+    }
     add_memory(input_pass, model::backward(Part::adapter_scale), result, result);
     multiply(input_pass, Part::adapter_b, Role::dgrad, tokens_, rank_, outputs_);
     multiply(weight_pass, Part::adapter_b, Role::wgrad, outputs_, rank_, tokens_);
@@ -91,6 +108,60 @@ class Adapter {
   }
 
  private:
+  // Norms of the weights with their adapter, whose product is that of a unit matrix; the base's
+  // result without dropout is multiplied again where the adapter drops some of its input. Reads and
+  // writes of elements, as PEFT's kernels run one by one:
+  //   weights: scale 1 1, add 2 1, norm 1 0;  results: (m - 1) base 1 1, m adapter 1 1, add 2 1
+  void scale_forward(Pass& pass) const {
+    const double element = context_.dims.element_bytes;
+    const double weights = product(inputs_, outputs_) * element;
+    const double result = product(tokens_, outputs_) * element;
+    if (context_.model.lora->base == FrozenBase::nf4) {
+      add_memory(pass, Part::nf4_unpack, product(inputs_, outputs_) * in_bytes(kPackedBytes),
+                 weights);
+    }
+    multiply(pass, Part::adapter_a, Role::fprop, inputs_, rank_, inputs_);
+    multiply(pass, Part::adapter_b, Role::fprop, inputs_, outputs_, rank_);
+    add_memory(pass, Part::adapter_norm, 4.0 * weights, 2.0 * weights);
+    if (context_.model.lora->dropout > 0.0) {
+      multiply(pass, part_, Role::fprop, tokens_, outputs_, inputs_);
+    }
+    add_memory(pass, Part::adapter_magnitude, 4.0 * result, 3.0 * result);
+  }
+
+  // (m - 1) dY 1 1, m dY 1 1; of m: dY base 2 1, its sum 1 0, dY adapter 2 1, its sum 1 0; the sum
+  // of both gradients of the base's result 2 1.
+  void scale_backward(Pass& pass) const {
+    const double element = context_.dims.element_bytes;
+    const double result = product(tokens_, outputs_) * element;
+    add_memory(pass, model::backward(Part::adapter_magnitude), 10.0 * result, 5.0 * result);
+    if (context_.model.lora->dropout > 0.0) {
+      multiply(pass, part_, Role::dgrad, tokens_, inputs_, outputs_);
+    }
+  }
+
+  void forward_behind(Pass& pass) const {
+    const double element = context_.dims.element_bytes;
+    const double inner = product(tokens_, rank_) * element;
+    const double outer = product(tokens_, outputs_) * element;
+    multiply(pass, Part::adapter_a, Role::fprop, tokens_, rank_, inputs_);
+    add_memory(pass, Part::adapter_activation, inner, inner);
+    multiply(pass, Part::adapter_b, Role::fprop, tokens_, outputs_, rank_);
+    add_memory(pass, Part::adapter_add, 2.0 * outer, outer);
+  }
+
+  void backward_behind(Pass& input_pass, Pass& weight_pass) const {
+    const double element = context_.dims.element_bytes;
+    const double inner = product(tokens_, rank_) * element;
+    const double outer = product(tokens_, outputs_) * element;
+    multiply(input_pass, Part::adapter_b, Role::dgrad, tokens_, rank_, outputs_);
+    multiply(weight_pass, Part::adapter_b, Role::wgrad, outputs_, rank_, tokens_);
+    add_memory(input_pass, model::backward(Part::adapter_activation), 2.0 * inner, inner);
+    multiply(input_pass, Part::adapter_a, Role::dgrad, tokens_, inputs_, rank_);
+    multiply(weight_pass, Part::adapter_a, Role::wgrad, rank_, inputs_, tokens_);
+    add_memory(input_pass, model::backward(Part::adapter_add), 2.0 * outer, outer);
+  }
+
   void multiply(Pass& pass, Part part, Role role, std::int64_t m, std::int64_t n,
                 std::int64_t k) const {
     add_gemm(pass,
@@ -106,6 +177,8 @@ class Adapter {
   }
 
   const LayerContext& context_;
+  AdapterKind kind_;
+  Part part_;  // of the linear layer
   Split split_;
   std::int64_t tokens_;
   std::int64_t inputs_;
@@ -149,7 +222,7 @@ const AdaptedLinear* adapted(const LayerContext& context, const GemmOp& gemm) {
   }
   const auto* found =
       std::ranges::find_if(kLinears, [&](const auto& one) { return one.part == gemm.part; });
-  const bool has = found != kLinears.end() && context.model.lora->targets.*(found->target);
+  const bool has = found != kLinears.end() && context.model.lora->adapts(found->target);
   return has ? found : nullptr;
 }
 

@@ -16,6 +16,10 @@
 // gradients need goes: second gathers of the input, transposed 8-bit copies, the backward of the
 // embedding. 4-bit weights are unpacked before each product, forward and backward.
 //
+// DoRA scales the outputs by m / ||W + s A B||, a norm over k n weights in every forward. A
+// bottleneck of the width r stands behind a layer of n outputs, with n in place of k and an
+// activation between its products. Layers that tensor ranks split have LoRA alone.
+//
 // A reference model is a frozen one of the same shape: its forward, without dropout, follows that
 // of the trained one. With adapters it is the same model, without them.
 //
@@ -26,7 +30,7 @@
 // r      | rank of the adapters                     | elements | AdapterSpec
 //
 // Source: LinearWithFrozenWeight and the parallel adapters of Megatron-Core and Megatron-Bridge
-// (unfused, as PEFT runs them).
+// (unfused, as PEFT runs them); DoraLinearLayer of PEFT.
 
 #include "sim/step/model/layer_blocks.hpp"
 #include "sim/step/model/parameters.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/step/model/parameters.hpp"
 #include "sim/step/model/precision.hpp"
 #include "sim/step/model/recurrence.hpp"
 #include "sim/step/model/shard_dims.hpp"
@@ -27,7 +28,8 @@ struct Activations {
       return dims.linear_input_bytes;
     }
     const double mask = model.lora && model.lora->dropout > 0.0 ? 1.0 : 0.0;
-    return model.lora && model.lora->targets.*target ? dims.element_bytes + mask : 0.0;
+    const bool beside = model.lora && model.lora->kind != AdapterKind::bottleneck;
+    return beside && model.lora->targets.*target ? dims.element_bytes + mask : 0.0;
   }
 
   [[nodiscard]] bool trains_mlp() const { return model.trains(&TrainedModules::mlp); }
@@ -245,10 +247,26 @@ double recurrent_block(const Activations& a, const LayerKind& kind) {
   return total + (a.dropout() ? local(a, a.dims.hidden, 1.0) : 0.0);
 }
 
+// DoRA's magnitudes need both results that they scale; a bottleneck its input, and before and
+// behind its activation what that works on.
+double adapter_results(const Activations& a, std::int64_t layer) {
+  const auto& lora = a.model.lora;
+  if (!lora || lora->kind == AdapterKind::lora) {
+    return 0.0;
+  }
+  const double outputs = adapted_outputs(a.model, layer);
+  const double elements =
+      lora->kind == AdapterKind::dora
+          ? 2.0 * outputs
+          : outputs + 2.0 * product(lora->rank) * (outputs / product(a.dims.hidden));
+  return product(a.dims.tokens) * elements * a.dims.element_bytes;
+}
+
 double whole_layer(const Activations& a, std::int64_t layer) {
   const LayerKind kind = a.model.kind_of(layer);
   double total = kind.attention ? attention_block(a) : 0.0;
   total += kind.recurrence ? recurrent_block(a, kind) : 0.0;
+  total += adapter_results(a, layer);
   return total + (kind.mlp != Mlp::none ? mlp_block(a, kind.mlp) : 0.0);
 }
 

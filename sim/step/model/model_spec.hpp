@@ -112,6 +112,13 @@ struct WindowSpec {
 // brings them to 16 bits at every use (QLoRA, Dettmers et al. 2023, arXiv 2305.14314).
 enum class FrozenBase { parameters, nf4 };
 
+// lora:       Y = X W + s (X A) B
+// dora:       Y = X W' with W' = m (W + s A B) / ||W + s A B||, m of n elements trained, too, and
+//             the norm of each output a constant (Liu et al. 2024, arXiv 2402.09353, section 4.3)
+// bottleneck: Y += f(Y D + d) U + u behind attention and MLP, D of h x r (Houlsby et al. 2019,
+//             arXiv 1902.00751); of the targets proj and fc2 name these places
+enum class AdapterKind { lora, dora, bottleneck };
+
 struct AdapterTargets {
   bool qkv = false;   // query, key and value projections, of latents too
   bool proj = false;  // output projection of the attention
@@ -161,11 +168,18 @@ inline constexpr std::array<AdapterTargetWord, 31> kAdapterTargetWords = {
      {"dense_4h_to_h", &AdapterTargets::fc2}}};
 
 struct AdapterSpec {
-  std::int64_t rank = 0;
+  AdapterKind kind = AdapterKind::lora;
+  std::int64_t rank = 0;  // of a bottleneck its width
   AdapterTargets targets = {.qkv = true, .proj = true, .fc1 = true, .fc2 = true};
   double dropout = 0.0;  // of the adapters' input; above 0 its masks are kept
   FrozenBase base = FrozenBase::parameters;
   bool fp32 = false;  // kept in fp32, without a 16-bit copy, and cast at every use
+
+  // Whether the layers of a target have one.
+  [[nodiscard]] bool adapts(bool AdapterTargets::*target) const {
+    const bool behind = target == &AdapterTargets::proj || target == &AdapterTargets::fc2;
+    return targets.*target && (kind != AdapterKind::bottleneck || behind);
+  }
 };
 
 // Modules whose weights are trained where all others are frozen, with adapters or without.

@@ -132,6 +132,9 @@ enum class Part : std::uint8_t {
   adapter_dropout,
   adapter_scale,
   adapter_add,
+  adapter_activation,
+  adapter_norm,       // of the weights with their adapter (DoRA)
+  adapter_magnitude,  // what their magnitudes scale
   nf4_unpack,
   // Collectives
   tensor_all_gather,

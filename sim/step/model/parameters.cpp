@@ -104,43 +104,74 @@ void add_recurrence(Spread& spread, const ModelSpec& model, const LayerKind& kin
   }
 }
 
-// Pairs of products of r (k + n) parameters beside the linear layers of the targets; those of a
-// latent attention's queries, keys and values among qkv. Routed experts have none.
-double adapter_parameters(const ModelSpec& model, std::int64_t layer) {
+// Inputs and outputs of the linear layers that have an adapter, summed.
+struct AdaptedWidths {
+  double inputs = 0.0;
+  double outputs = 0.0;
+
+  void add(std::int64_t k, std::int64_t n) {
+    inputs += product(k);
+    outputs += product(n);
+  }
+};
+
+// Those of a latent attention's queries, keys and values are among qkv. Routed experts have none.
+AdaptedWidths adapted_widths(const ModelSpec& model, std::int64_t layer) {
+  AdaptedWidths widths;
   if (!model.lora) {
-    return 0.0;
+    return widths;
   }
-  AdapterTargets targets = model.lora->targets;
-  if (model.trains(&TrainedModules::attention)) {
-    targets.qkv = targets.proj = false;
-  }
-  if (model.trains(&TrainedModules::mlp)) {
-    targets.fc1 = targets.fc2 = false;
-  }
+  const auto adapts = [&model](bool AdapterTargets::*target) {
+    const bool of_mlp = target == &AdapterTargets::fc1 || target == &AdapterTargets::fc2;
+    return model.lora->adapts(target) &&
+           !model.trains(of_mlp ? &TrainedModules::mlp : &TrainedModules::attention);
+  };
   const std::int64_t hidden = model.hidden_size;
   const std::int64_t heads = model.num_attention_heads;
-  double widths = 0.0;
-  if (targets.qkv && model.mla) {
+  const bool bottleneck = model.lora->kind == AdapterKind::bottleneck;
+  if (adapts(&AdapterTargets::qkv) && model.mla) {
     const MlaSpec& mla = *model.mla;
     const std::int64_t queries = heads * query_head_dim(model);
-    widths += mla.q_lora_rank > 0 ? product(hidden + 2 * mla.q_lora_rank + queries)
-                                  : product(hidden + queries);
-    widths += product(hidden + 2 * mla.kv_lora_rank + mla.qk_rope_head_dim +
-                      heads * (mla.qk_nope_head_dim + mla.v_head_dim));
-  } else if (targets.qkv) {
-    widths += product(hidden + (heads + query_groups(model)) * query_head_dim(model) +
-                      query_groups(model) * value_head_dim(model));
+    if (mla.q_lora_rank > 0) {
+      widths.add(hidden, mla.q_lora_rank);
+    }
+    widths.add(mla.q_lora_rank > 0 ? mla.q_lora_rank : hidden, queries);
+    widths.add(hidden, mla.kv_lora_rank + mla.qk_rope_head_dim);
+    widths.add(mla.kv_lora_rank, heads * (mla.qk_nope_head_dim + mla.v_head_dim));
+  } else if (adapts(&AdapterTargets::qkv)) {
+    widths.add(hidden, (heads + query_groups(model)) * query_head_dim(model) +
+                           query_groups(model) * value_head_dim(model));
   }
-  if (targets.proj) {
-    widths += product(heads * value_head_dim(model) + hidden);
+  if (adapts(&AdapterTargets::proj)) {
+    widths.add(bottleneck ? hidden : heads * value_head_dim(model), hidden);
   }
   const bool experts = model.is_moe_layer(layer);
   const std::int64_t ffn = experts ? model.moe->shared_width() : dense_ffn(model);
-  if (ffn > 0) {
-    widths += targets.fc1 ? product(hidden + (model.gated_mlp() ? 2 : 1) * ffn) : 0.0;
-    widths += targets.fc2 ? product(ffn + hidden) : 0.0;
+  if (ffn > 0 && adapts(&AdapterTargets::fc1)) {
+    widths.add(hidden, (model.gated_mlp() ? 2 : 1) * ffn);
   }
-  return product(model.lora->rank) * widths;
+  if (ffn > 0 && adapts(&AdapterTargets::fc2)) {
+    widths.add(bottleneck ? hidden : ffn, hidden);
+  }
+  return widths;
+}
+
+double adapter_parameters(const ModelSpec& model, std::int64_t layer) {
+  const AdaptedWidths widths = adapted_widths(model, layer);
+  if (!model.lora) {
+    return 0.0;
+  }
+  const double rank = product(model.lora->rank);
+  const double products = rank * (widths.inputs + widths.outputs);
+  switch (model.lora->kind) {
+    case AdapterKind::lora:
+      break;
+    case AdapterKind::dora:
+      return products + widths.outputs;
+    case AdapterKind::bottleneck:  // and both biases
+      return products + widths.outputs + rank * (widths.outputs / product(model.hidden_size));
+  }
+  return products;
 }
 
 // All of a shard but its adapters and what is trained `whole` of it is frozen.
@@ -309,6 +340,10 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   counts.whole = frozen ? static_cast<std::int64_t>(whole) : counts.total;
   counts.active = counts.total - unsent;
   return counts;
+}
+
+double adapted_outputs(const ModelSpec& model, std::int64_t layer) {
+  return adapted_widths(model, layer).outputs;
 }
 
 ShardShare ShardParameters::stored(Bytes wide) const {

@@ -5,7 +5,8 @@
 //   dense layer = QKV (h (a + 2 g) d + biases) + output (a d h) + MLP (2 or 3 h f) + norms
 //   MoE layer   = attention + router h E + E experts + shared experts
 //   other mixers: recurrence.hpp; a layer that is one block alone has that block and one norm
-//   adapters    = sum of r (k + n) over the linear layers k x n that have one
+//   adapters    = sum of r (k + n) over the linear layers k x n that have one; DoRA: n more;
+//                 bottlenecks behind a block: 2 h r + r + h
 //   total       = embedding V h (once when tied, else twice) + L layers + final norm (+ MTP)
 //   active      = total - the routed experts a token is not sent to (embedding table included)
 //
@@ -89,6 +90,9 @@ struct ShardParameters {
 
 // Of one 4-bit parameter with its doubly quantised scales: 0.5 + 1/64 + 4/(64 x 256).
 inline constexpr Bytes kPackedBytes = bytes(0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0));
+
+// Outputs of the linear layers of a layer that have an adapter, all together.
+[[nodiscard]] double adapted_outputs(const ModelSpec& model, std::int64_t layer);
 
 [[nodiscard]] ShardParameters layer_shard_parameters(const ModelSpec& model,
                                                      const ShardContext& shard, std::int64_t layer);

@@ -270,14 +270,16 @@ class Bound {
 };
 
 // Tasks of the longest chain times what rounding may take from each. A chunk has no more buckets
-// than layers.
+// than layers, unless they are cut at tensors.
 SimTime rounding(const StepInput& input) {
   constexpr double kPasses = 8.0;  // passes, messages, gathers and reductions of a micro-batch
   std::int64_t buckets = 0;
-  for (const std::vector<layout::ChunkLayers>& device : input.layout.stages) {
+  const auto& cuts = input.choices.bucket_cuts;
+  for (std::size_t d = 0; d < input.layout.stages.size(); ++d) {
     std::int64_t held = 0;
-    for (const layout::ChunkLayers& chunk : device) {
-      held += std::max<std::int64_t>(1, chunk.num_layers);
+    for (std::size_t c = 0; c < input.layout.stages[d].size(); ++c) {
+      const std::size_t cut = cuts.empty() ? 1 : cuts[d][c].size();
+      held += std::max(static_cast<std::int64_t>(cut), input.layout.stages[d][c].num_layers);
     }
     buckets = std::max(buckets, held);
   }

@@ -27,6 +27,9 @@ struct StackChoices {
   bool overlaps_experts = false;  // their all-to-all may run beside compute
   bool combines = false;          // and forwards run together with backwards
   std::int64_t prefetch = 1;      // layers that FSDP gathers ahead
+  // [device][chunk]: where buckets of whole tensors begin and end (bucket_cuts.hpp); empty: buckets
+  // are whole layers.
+  std::vector<std::vector<std::vector<double>>> bucket_cuts = {};
 };
 
 struct StepInput {
@@ -39,6 +42,6 @@ struct StepInput {
 };
 
 // Settles the choices and the precision of a step whose model, layout and spec are known.
-void settle(StepInput& input, const hardware::SoftwareProfile& software);
+void settle(StepInput& input, const cost::CostModel& costs);
 
 }  // namespace orrery::step

@@ -153,7 +153,9 @@ struct StepSpec {
   OverlapSpec overlap;
   FsdpSpec fsdp;  // order, extent and data types of FSDP's communication
   schedule::ScheduleKind schedule = schedule::ScheduleKind::none;
-  std::optional<Bytes> bucket;                           // absent: one bucket per layer
+  std::optional<Bytes> bucket;        // absent: one bucket per layer
+  std::optional<Bytes> first_bucket;  // of a backward, where tensors are counted; absent: as others
+  std::optional<Seconds> cycle;       // between two looks for gradients to reduce (Horovod)
   std::optional<hardware::GradientReduction> reduction;  // absent: as the software profile says
   hardware::ExpertChoices experts;                       // absent: as the software profile says
   // Step time stated by the scenario; the step model is not used

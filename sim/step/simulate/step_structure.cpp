@@ -10,6 +10,7 @@
 
 #include "sim/base/text/format.hpp"
 #include "sim/step/layout/sharding.hpp"
+#include "sim/step/simulate/stages/bucket_cuts.hpp"
 #include "sim/step/simulate/stages/stage_costs.hpp"
 
 namespace orrery::step {
@@ -54,7 +55,8 @@ hardware::GradientReduction reduction_of(const StepInput& input,
 }  // namespace
 
 // Experts overlap as the scenario says, else in schedules that are made for it.
-void settle(StepInput& input, const hardware::SoftwareProfile& software) {
+void settle(StepInput& input, const cost::CostModel& costs) {
+  const hardware::SoftwareProfile& software = costs.software();
   const bool combines = schedule::traits_of(input.spec.schedule).combines;
   const bool overlaps = input.model.moe.has_value() && input.layout.expert > 1 &&
                         input.spec.overlap.expert.value_or(combines);
@@ -64,6 +66,7 @@ void settle(StepInput& input, const hardware::SoftwareProfile& software) {
                    .overlaps_experts = overlaps,
                    .combines = overlaps && combines,
                    .prefetch = input.spec.fsdp.prefetch.value_or(software.gather_prefetch)};
+  input.choices.bucket_cuts = bucket_cuts(input, costs);
 }
 
 model::OpOptions op_options(const StepInput& input, const cost::CostModel& costs) {
@@ -121,31 +124,6 @@ cost::Placements placements(const StepInput& input) {
   return places;
 }
 
-std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input) {
-  std::vector<std::vector<int>> result;
-  for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
-    std::vector<int> counts;
-    const auto& chunks = input.layout.stages[static_cast<std::size_t>(d)];
-    for (std::size_t c = 0; c < chunks.size(); ++c) {
-      const std::int64_t layers = std::max<std::int64_t>(1, chunks[c].num_layers);
-      std::int64_t count = layers;
-      if (input.spec.bucket) {
-        const model::ShardParameters held = layout::chunk_shard_parameters(
-            input.model, input.layout, d, static_cast<std::int64_t>(c));
-        const Bytes size =
-            model::bytes_per_element(input.spec.precision.gradient) * held.trained().all();
-        const double wanted = std::ceil(size / *input.spec.bucket);
-        count = wanted < static_cast<double>(layers)
-                    ? std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted))
-                    : layers;
-      }
-      counts.push_back(static_cast<int>(count));
-    }
-    result.push_back(std::move(counts));
-  }
-  return result;
-}
-
 bool has_replicas(const StepInput& input) {
   return input.layout.data * input.layout.context > 1 ||
          (input.model.moe.has_value() && input.layout.expert_data > 1);
@@ -162,11 +140,6 @@ Bytes message_bytes(const StepInput& input, bool gradient) {
          (models * tokens *
           static_cast<double>(input.model.residual_streams * input.model.hidden_size) /
           static_cast<double>(input.layout.tensor));
-}
-
-// Layers [first, last) of bucket b when `layers` layers are cut into `buckets` groups.
-std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buckets, int b) {
-  return {layers * b / buckets, layers * (b + 1) / buckets};
 }
 
 using layout::Sharding;
@@ -202,6 +175,11 @@ std::optional<StepProblem> graph_too_large(const schedule::Schedule& schedule,
     constexpr double kTasksPerBucket = 2.0;  // the pass and its gather or reduction
     tasks += static_cast<double>(schedule.lists[d].size()) * static_cast<double>(buckets) *
              kTasksPerBucket;
+    if (!cuts_every_pass(options.comm) && !options.buckets.empty()) {  // one pass of each chunk
+      for (const int chunk : options.buckets[d]) {
+        tasks += static_cast<double>(chunk) * kTasksPerBucket;
+      }
+    }
   }
   if (tasks <= kMostTasks) {
     return std::nullopt;

@@ -53,10 +53,16 @@ TEST(PhaseSteps, APhaseMayHaveAnotherLayout) {
 
 TEST(PhaseSteps, ALayoutThatChangesForNothingIsWarnedOf) {
   Diagnostics diagnostics;
-  EXPECT_TRUE(evaluate_text(with_training("phases: [{until: 5 steps}, {name: wide, tensor: 4}]"),
-                            diagnostics));
+  const auto phases = [](const std::string& more) {
+    return with_training("phases: [{until: 5 steps}, {name: wide, tensor: 4" + more + "}]");
+  };
+  EXPECT_TRUE(evaluate_text(phases(", restart: 0s"), diagnostics));
   EXPECT_NE(to_string(diagnostics).find("wide: the layout changes, which takes no time as stated"),
             std::string::npos);
+  const auto planned = plan_of(must_evaluate(phases(""))).step.phases;
+  ASSERT_EQ(planned.size(), 2U);
+  EXPECT_FALSE(planned[0].reloads);
+  EXPECT_TRUE(planned[1].reloads);  // the load takes time without a word
 }
 
 TEST(PhaseSteps, ARunWithAPhaseThatDoesNotFitDoesNotFit) {

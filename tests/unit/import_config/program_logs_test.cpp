@@ -98,6 +98,11 @@ TEST(BridgeLog, SaysWhichLayersHaveAdapters) {
   EXPECT_EQ(imported.problems(), "");
   EXPECT_EQ(imported.value("model.lora.rank"), "16");
   EXPECT_EQ(imported.value("model.lora.targets"), "[qkv, fc2]");
+  const Imported scaled =
+      import_log(replaced(config_text("megatron-bridge-llama-3.2-1b.log"), "peft: null\n",
+                          "peft:\n  _target_: megatron.bridge.peft.dora.DoRA\n  dim: 16\n"));
+  EXPECT_EQ(scaled.problems(), "");
+  EXPECT_EQ(scaled.value("model.lora.kind"), "dora");
 }
 
 TEST(BridgeLog, IsRefusedWhereItWouldBeWrong) {
@@ -105,8 +110,8 @@ TEST(BridgeLog, IsRefusedWhereItWouldBeWrong) {
   const auto problems = [&log](const std::string& old, const std::string& now) {
     return import_log(replaced(log, old, now)).problems();
   };
-  EXPECT_NE(problems("peft: null\n", "peft:\n  _target_: megatron.bridge.peft.dora.DoRA\n")
-                .find("error: peft._target_: `megatron.bridge.peft.dora.DoRA` trains part"),
+  EXPECT_NE(problems("peft: null\n", "peft:\n  _target_: megatron.bridge.peft.vera.VeRA\n")
+                .find("error: peft._target_: `megatron.bridge.peft.vera.VeRA` trains part"),
             std::string::npos);
   EXPECT_NE(problems("  add_qkv_bias: false\n", "[rank1] a warning\n")
                 .find("a.log:48:1: error: the printed configuration is cut off here"),

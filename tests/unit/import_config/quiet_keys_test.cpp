@@ -316,6 +316,33 @@ TEST(TrainerFsdp, OptionsAreReadOneByOne) {
   EXPECT_EQ(fsdp("hybrid_shard auto_wrap", 1).value("layout.sharding"), "zero3");
 }
 
+// PyTorch's buckets by the key, Horovod's by variables of the shell or options of horovodrun.
+TEST(TrainerBuckets, AreReadFromKeysVariablesAndLaunchers) {
+  const auto buckets = [](const std::string& before, const std::string& more) {
+    return import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                         {"run.sh", before +
+                                        " train.py --per_device_train_batch_size 2 --bf16 "
+                                        "True --gradient_accumulation_steps 1" +
+                                        more + "\n"}},
+                        machines(2));
+  };
+  const Imported ddp = buckets("torchrun --nproc_per_node=8", " --ddp_bucket_cap_mb 50");
+  EXPECT_EQ(ddp.problems(), "");
+  EXPECT_EQ(ddp.value("overlap.bucket"), "50MiB");
+  const Imported variables = buckets(
+      "export HOROVOD_FUSION_THRESHOLD=67108864\nexport HOROVOD_CYCLE_TIME=3.5\n"
+      "horovodrun -np 16 python",
+      "");
+  EXPECT_EQ(variables.problems(), "");
+  EXPECT_EQ(variables.value("overlap.bucket"), "67108864B");
+  EXPECT_EQ(variables.value("overlap.cycle"), "3.5ms");
+  const Imported options =
+      buckets("horovodrun -np 16 --fusion-threshold-mb 32 --cycle-time-ms 5 python", "");
+  EXPECT_EQ(options.problems(), "");
+  EXPECT_EQ(options.value("overlap.bucket"), "32MiB");
+  EXPECT_EQ(options.value("overlap.cycle"), "5ms");
+}
+
 TEST(Swift, OfMegatronMayBeAFile) {
   const Imported imported = import_texts(
       {{"config.json", config_text("qwen3-30b-a3b.json")},

@@ -121,6 +121,11 @@ TEST(LlamaFactory, StatesTheBatchAndAdapters) {
   EXPECT_EQ(lora.value("model.lora.rank"), "32");
   EXPECT_EQ(lora.value("model.lora.targets"), "[qkv, proj]");
   EXPECT_EQ(lora.value("model.lora.base"), "");
+  const Imported dora = import_texts({{"config.json", config_text("llama-3.1-8b.json")},
+                                      {"sft.yaml", head + "lora\nlora_rank: 32\nuse_dora: true\n"}},
+                                     given);
+  EXPECT_EQ(dora.problems(), "");
+  EXPECT_EQ(dora.value("model.lora.kind"), "dora");
   EXPECT_NE(import_texts({{"sft.yaml", head + "freeze\n"}})
                 .problems()
                 .find("sft.yaml:11:1: error: finetuning_type: `freeze` trains part of the weights"),

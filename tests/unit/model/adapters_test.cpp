@@ -204,6 +204,53 @@ TEST(Adapters, PackTheBaseIntoFourBits) {
                    bytes_of(passes.forward, Part::nf4_unpack));
 }
 
+// DoRA: one magnitude an output more, and in every forward the product of A and B (of a unit matrix
+// of k rows) for the norms of the weights.
+TEST(Adapters, OfDoraHaveMagnitudesOfTheOutputs) {
+  const ModelSpec lora = adapted("llama3-70b", kAttention);
+  ModelSpec dora = lora;
+  dora.lora->kind = AdapterKind::dora;
+  constexpr double kOutputs = 10240.0 + 8192.0;
+  EXPECT_EQ(count_parameters(dora).adapters,
+            count_parameters(lora).adapters + 80 * static_cast<std::int64_t>(kOutputs));
+  const double norms = 2.0 * 16.0 * 8192.0 * (kQkvWidths + kProjWidths);
+  const LayerPasses with = layer_passes(dora, {}, 0);
+  const LayerPasses without = layer_passes(lora, {}, 0);
+  EXPECT_DOUBLE_EQ(products(with.forward), products(without.forward) + norms);
+  EXPECT_DOUBLE_EQ(products(with.backward_input), products(without.backward_input));
+  EXPECT_DOUBLE_EQ(products(with.backward_weight), products(without.backward_weight));
+  EXPECT_DOUBLE_EQ(bytes_of(with.forward, Part::adapter_norm), 6.0 * 2.0 * 8192.0 * kOutputs);
+  const double kept =
+      in_bytes(layer_activation_bytes(dora, {}, 0)) - in_bytes(layer_activation_bytes(lora, {}, 0));
+  EXPECT_DOUBLE_EQ(kept, 2.0 * 2.0 * kTokens * kOutputs);
+}
+
+// Without dropout the base's result serves twice; with it the base is multiplied again.
+TEST(Adapters, OfDoraMultiplyTheBaseAgainWhereTheirInputDrops) {
+  ModelSpec dora = adapted("llama3-70b", kAttention);
+  dora.lora->kind = AdapterKind::dora;
+  const double once = products(layer_passes(dora, {}, 0).forward);
+  dora.lora->dropout = 0.05;
+  EXPECT_DOUBLE_EQ(products(layer_passes(dora, {}, 0).forward),
+                   once + 2.0 * kTokens * 8192.0 * (10240.0 + 8192.0));
+}
+
+// Houlsby et al.: two modules a layer of 2 h m + h + m parameters each.
+TEST(Adapters, AsBottlenecksStandBehindBothBlocks) {
+  ModelSpec model = adapted("llama3-70b", kAll, 64);
+  model.lora->kind = AdapterKind::bottleneck;
+  EXPECT_EQ(count_parameters(model).adapters, 80 * 2 * (2 * 8192 * 64 + 8192 + 64));
+  const LayerPasses passes = layer_passes(model, {}, 0);
+  const LayerPasses frozen = layer_passes(adapted("llama3-70b", {}, 1), {}, 0);
+  const double own = 2.0 * 2.0 * kTokens * 64.0 * 2.0 * 8192.0;
+  EXPECT_DOUBLE_EQ(products(passes.forward), products(frozen.forward) + own);
+  EXPECT_DOUBLE_EQ(products(passes.backward_input), products(frozen.backward_input) + own);
+  EXPECT_DOUBLE_EQ(products(passes.backward_weight), own);
+  const double kept = in_bytes(layer_activation_bytes(model, {}, 0)) -
+                      in_bytes(layer_activation_bytes(adapted("llama3-70b", {}, 1), {}, 0));
+  EXPECT_DOUBLE_EQ(kept, 2.0 * 2.0 * kTokens * (8192.0 + 2.0 * 64.0));
+}
+
 // MLPerf v5.0, Llama 2 70B LoRA (rank 16, qkv and proj, dropout 0.1) without recomputation: 226 kB
 // a token and layer, 27.6 bytes for each of the h elements, from runs at 1,024 to 4,096 tokens.
 TEST(Adapters, KeepWhatMlperfRunsKeep) {

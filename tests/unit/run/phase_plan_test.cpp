@@ -107,6 +107,34 @@ TEST(PhasePlan, MegatronRampReachesBloomsPrintedIteration) {
   EXPECT_NEAR(in_tokens(tokens_of_steps(plan->phases, 94'767)) / 364'390'481'920.0, 1.0, 1e-3);
 }
 
+// 10 TB read at 1 TB/s and split anew at 2 TB/s take 10 s and 5 s; what is stated stands alone, and
+// a phase that keeps its layout begins at once.
+TEST(PhasePlan, AChangedLayoutLoadsTheCheckpointAnew) {
+  RunSpec spec;
+  spec.training.steps = 100;
+  spec.training.phases.resize(4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    spec.training.phases[i].until = static_cast<std::int64_t>(20 * (i + 1));
+  }
+  spec.training.phases[3].change = seconds(600.0);
+  spec.checkpoint.bytes_per_parameter = bytes(10.0);
+  spec.checkpoint.storage.read = bytes_per_second(1e12);
+  spec.checkpoint.reshard = bytes_per_second(2e12);
+  StepInput step = steps_of(seconds(1.0));
+  step.parameters = 1e12;
+  for (const bool reloads : {false, true, false, true}) {
+    step.phases.push_back({to_sim_time(seconds(1.0)), tokens(100.0), step.nodes, reloads});
+  }
+  std::vector<RunProblem> problems;
+  const auto plan = resolve_run(spec, step, problems);
+  ASSERT_TRUE(plan.has_value()) << (problems.empty() ? std::string() : problems.front().message);
+  std::vector<double> changes;
+  for (const PlannedPhase& phase : plan->phases) {
+    changes.push_back(in_seconds(to_seconds(phase.change)));
+  }
+  EXPECT_EQ(changes, (std::vector<double>{0.0, 15.0, 0.0, 600.0}));
+}
+
 std::string refusal_of(const TrainingSpec& training, std::size_t steps) {
   RunSpec spec;
   spec.training = training;

@@ -8,6 +8,7 @@ namespace orrery::scenario {
 void dump_post_training(Lines& lines, const Scenario& scenario) {
   lines.add("model.reference", scenario.model.reference);
   if (const auto& lora = scenario.model.lora) {
+    lines.add("model.lora.kind", lora->kind);
     lines.add("model.lora.rank", lora->rank);
     lines.add("model.lora.targets.qkv", lora->targets.qkv);
     lines.add("model.lora.targets.proj", lora->targets.proj);
@@ -73,6 +74,7 @@ const std::vector<Effect>& post_training_effects() {
       {"model.reference", "true"},
       {"rollout.critic.size", "0.5", {}, valued},
       {"rollout.critic.offloaded", "true", {}, valued},
+      {"model.lora.kind", "dora", "model.lora.kind = #1", adapters},
       {"model.lora.rank", "16", {}, adapters},
       {"model.lora.targets", "[qkv, proj]",
        "model.lora.targets.fc1 = false; model.lora.targets.fc2 = false", adapters},

@@ -229,6 +229,8 @@ void dump_step(Lines& lines, const step::StepSpec& step) {
     lines.add(field + "factor", step.variation.slow_gpus[i].factor);
   }
   lines.add("step.bucket", step.bucket);
+  lines.add("step.first_bucket", step.first_bucket);
+  lines.add("step.cycle", step.cycle);
   lines.add("step.reduction", step.reduction);
   lines.add("step.given_time", step.given_time);
   lines.add("step.compile", step.compile);

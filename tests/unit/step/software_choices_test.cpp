@@ -24,9 +24,10 @@ Case sharded(Sharding sharding) {
 }
 
 model::PrecisionSpec precision_of(const StepSpec& spec, const hardware::SoftwareProfile& software) {
+  const cost::CostModel costs = costs_of({});
   StepInput input;
   input.spec = spec;
-  settle(input, software);
+  settle(input, {costs.gpu(), software, costs.cluster()});
   return input.spec.precision;
 }
 

@@ -61,7 +61,7 @@ inline cost::CostModel costs_of(const Case& what) {
 }
 
 inline StepInput settled(StepInput input, const cost::CostModel& costs) {
-  settle(input, costs.software());
+  settle(input, costs);
   return input;
 }
 

@@ -264,15 +264,17 @@ bool simulate_all(const std::vector<Scenario>& scenarios, const std::vector<Phas
   return true;
 }
 
-// A layout is changed by a save, a restart and a load that splits the state anew.
+// A phase on other nodes or in another layout begins with a load that splits the state anew.
+bool reloads(const Scenario& before, const Scenario& here) {
+  return before.cluster.nodes != here.cluster.nodes || before.layout.tensor != here.layout.tensor ||
+         before.layout.pipeline != here.layout.pipeline ||
+         before.layout.virtual_stages != here.layout.virtual_stages;
+}
+
 void warn_of_free_changes(const Scenario& scenario, const std::vector<PhaseSpec>& phases,
                           const std::vector<Scenario>& scenarios, Diagnostics& diagnostics) {
   for (std::size_t i = 1; i < phases.size(); ++i) {
-    const layout::LayoutSpec& before = scenarios[i - 1].layout;
-    const layout::LayoutSpec& here = scenarios[i].layout;
-    const bool same = before.tensor == here.tensor && before.pipeline == here.pipeline &&
-                      before.virtual_stages == here.virtual_stages;
-    if (!same && phases[i].change == Seconds{}) {
+    if (phases[i].change == Seconds{} && reloads(scenarios[i - 1], scenarios[i])) {
       diagnostics.warning(
           scenario.where(kKey), std::string(kKey),
           fmt::format("{}: the layout changes, which takes no time as stated", phases[i].name),
@@ -373,7 +375,8 @@ bool add_phase_steps(const Scenario& scenario, const EvaluateOptions& options, P
     }
     step.phases.push_back({.step_time = to_sim_time(time),
                            .tokens_per_step = tokens_per_step(scenarios[i]),
-                           .nodes = scenarios[i].cluster.nodes});
+                           .nodes = scenarios[i].cluster.nodes,
+                           .reloads = i > 0 && reloads(scenarios[i - 1], scenarios[i])});
   }
   return true;
 }

@@ -137,10 +137,11 @@ hardware::SoftwareProfile compiled_if_it_matters(const scenario::Scenario& scena
   return hardware::compiled(std::move(software));
 }
 
-// A layer is the smallest thing that is reduced by itself.
+// With sharding a layer is the smallest thing that is reduced by itself.
 void warn_of_small_buckets(const scenario::Scenario& scenario, const layout::Layout& layout,
                            Diagnostics& diagnostics) {
-  if (!scenario.step.bucket || scenario.is_set_by_recipe("overlap.bucket")) {
+  if (!scenario.step.bucket || layout.sharding == layout::Sharding::none ||
+      scenario.is_set_by_recipe("overlap.bucket")) {
     return;
   }
   const model::ShardParameters layer =
@@ -336,7 +337,7 @@ step::StepInput step_input(const scenario::Scenario& scenario, const Resolved& r
   input.spec.recompute.policy = resolved.recompute;
   input.spec.recompute.modules = resolved.modules;
   input.spec.critic = held_critic(scenario);
-  step::settle(input, resolved.costs.software());
+  step::settle(input, resolved.costs);
   return input;
 }
 

@@ -90,7 +90,7 @@ std::optional<Diagnostic> Estimator::State::resolve(const Candidate& candidate) 
   input.spec = scenario.step;
   input.spec.critic = evaluate::held_critic(scenario);
   input.spec.recompute.policy = resolved->recompute;
-  step::settle(input, costs.software());
+  step::settle(input, costs);
   if (input.spec.recompute.memory_budget) {
     input.spec.recompute = step::meet_memory_budget(input, costs);
   }

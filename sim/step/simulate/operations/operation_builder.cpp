@@ -63,14 +63,24 @@ class Builder {
     const layout::ChunkLayers& layers;
     const ChunkCosts& costs;
     SequenceMaker& maker;
+    std::size_t device = 0;
+    std::size_t number = 0;
     int buckets = 1;
   };
 
   [[nodiscard]] Chunk chunk_of(std::int16_t device, std::int16_t chunk) {
     const auto d = static_cast<std::size_t>(device);
     const auto c = static_cast<std::size_t>(chunk);
-    return {of_.input.layout.stages[d][c], of_.stages.devices[d].chunks[c], maker_of(device),
+    return {of_.input.layout.stages[d][c],
+            of_.stages.devices[d].chunks[c],
+            maker_of(device),
+            d,
+            c,
             of_.buckets[d][c]};
+  }
+
+  [[nodiscard]] BucketSpan span_of(const Chunk& chunk, int bucket) const {
+    return bucket_span(of_.input, chunk.device, chunk.number, chunk.buckets, bucket);
   }
 
   [[nodiscard]] SequenceMaker& maker_of(std::int16_t device) {
@@ -201,20 +211,19 @@ void Builder::add_pass(PartList& parts, const Chunk& chunk, TaskKind pass, std::
   }
 }
 
+// Of a layer that a bucket holds in part all operations appear, shortened to what the task takes.
 void Builder::add_layers(PartList& parts, const Chunk& chunk, TaskKind pass, int bucket) {
-  const auto [begin, end] = bucket_range(chunk.layers.num_layers, chunk.buckets, bucket);
-  const bool embeds = chunk.layers.has_embedding && bucket == 0;
-  const bool ends = chunk.layers.has_head && bucket == chunk.buckets - 1;
+  const BucketSpan span = span_of(chunk, bucket);
   PartList made;
-  if (embeds) {
+  if (span.embedding) {
     made.push_back({chunk.maker.embedding().of(pass), kEmbeddingLayer});
   }
-  for (std::int64_t i = begin; i < end; ++i) {
+  for (std::int64_t i = span.first(); i < span.last(); ++i) {
     const std::int64_t layer = chunk.layers.first_layer + i;
     const model::Recompute policy = recompute_policy(of_.input.spec.recompute, i);
     made.push_back({chunk.maker.layer(layer, policy).of(pass), static_cast<std::int32_t>(layer)});
   }
-  if (ends) {
+  if (span.head) {
     made.push_back({chunk.maker.head().of(pass), kHeadLayer});
   }
   if (pass != TaskKind::forward) {
@@ -270,10 +279,12 @@ void Builder::add_combined(PartList& parts, const StepTask& task) {
   }
 }
 
-// The layer when a bucket holds one alone.
+// The layer when a bucket holds one alone, or a part of it.
 std::int32_t Builder::layer_of_bucket(const Chunk& chunk, std::int32_t bucket) const {
-  const auto [begin, end] = bucket_range(chunk.layers.num_layers, chunk.buckets, bucket);
-  return end - begin == 1 ? static_cast<std::int32_t>(chunk.layers.first_layer + begin) : kNoLayer;
+  const BucketSpan span = span_of(chunk, bucket);
+  return span.last() - span.first() == 1
+             ? static_cast<std::int32_t>(chunk.layers.first_layer + span.first())
+             : kNoLayer;
 }
 
 std::uint32_t Builder::message_operation(const schedule::Message& message) {

@@ -300,15 +300,16 @@ void WorkFinder::add_pass(PassNetwork& sum, std::int16_t device, std::int16_t ch
     if (bucket != schedule::kWholeChunk && bucket != b) {
       continue;
     }
-    if (held.has_embedding && b == 0) {
+    const BucketSpan span = bucket_span(of_.input, d, c, buckets, b);
+    if (span.embedding) {
       maker.embedding().add_to(sum, kind);
     }
-    const auto [begin, end] = bucket_range(held.num_layers, buckets, b);
-    for (std::int64_t i = begin; i < end; ++i) {
+    // What a layer sends is not divided: it belongs to the bucket in which the layer begins.
+    for (auto i = static_cast<std::int64_t>(std::ceil(span.begin)); i < span.last(); ++i) {
       maker.layer(held.first_layer + i, recompute_policy(of_.input.spec.recompute, i))
           .add_to(sum, kind);
     }
-    if (held.has_head && b == buckets - 1) {
+    if (span.head) {
       maker.head().add_to(sum, kind);
     }
   }

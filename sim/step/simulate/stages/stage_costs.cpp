@@ -45,19 +45,26 @@ void apply_jitter(Parts& parts, const Costing& costing) {
   }
 }
 
+// Until the next look for gradients, in the mean; all but the last of a backward wait behind it.
+cost::Cost cycle_wait(const StepInput& input) {
+  constexpr double kMean = 0.5;
+  return cost::term(kMean * input.spec.cycle.value_or(Seconds{}), SourceKind::given);
+}
+
 // What a bucket holds. Layers are told apart by their sort alone, so equal contents cost the same.
 struct BucketContent {
-  std::array<std::int32_t, kLayerSorts> layers{};    // by sort
+  std::array<double, kLayerSorts> layers{};          // by sort
   std::array<std::int64_t, kLayerSorts> examples{};  // one layer of each sort, for its shapes
   bool embedding = false;
   bool head = false;
   double shared_table = 0.0;  // parameters of the copied input table, beside the head
+  bool last = false;          // that a backward reaches
 
   [[nodiscard]] std::int64_t example(std::size_t sort) const { return examples[sort]; }
 
   friend bool operator==(const BucketContent& a, const BucketContent& b) {
     return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head &&
-           a.shared_table == b.shared_table;
+           a.shared_table == b.shared_table && a.last == b.last;
   }
 };
 
@@ -179,10 +186,9 @@ ReplicaParts BucketTable::replica_parts(const model::ShardParameters& held) cons
 BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   BucketCosts bucket;
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
-    if (content.layers[sort] > 0) {
+    if (content.layers[sort] > 0.0) {
       const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
-      add_layer(bucket, layer_costs(sort, content.example(sort), policy),
-                static_cast<double>(content.layers[sort]));
+      add_layer(bucket, layer_costs(sort, content.example(sort), policy), content.layers[sort]);
     }
   }
   const auto add_edge = [&](const LayerCosts& edge) {
@@ -205,6 +211,9 @@ BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
     bucket.parameters = bucket.held.all();
     const ReplicaParts replica = replica_parts(bucket.held);
     bucket.gradient_reduce = replica.gradient_reduce;
+    if (content.last && bucket.gradient_reduce.total() > Seconds{}) {
+      bucket.gradient_reduce.add(StepCategory::exposed_data, cycle_wait(costing_.input));
+    }
     bucket.parameter_gather = replica.parameter_gather;
     bucket.parameter_gather_again = replica.parameter_gather_again;
   }
@@ -253,9 +262,9 @@ model::ShardParameters BucketTable::held_by(const BucketContent& content) const 
   const model::ShardContext& shard = costing_.layer.in.options.shard;
   model::ShardParameters held;
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
-    if (content.layers[sort] > 0) {
+    if (content.layers[sort] > 0.0) {
       held.add(model::layer_shard_parameters(model, shard, content.example(sort)),
-               static_cast<double>(content.layers[sort]));
+               content.layers[sort]);
     }
   }
   if (content.embedding) {
@@ -298,7 +307,7 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
   const StepInput& input = costing_.input;
   BucketBytes moved;
   for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
-    if (content.layers[sort] > 0) {
+    if (content.layers[sort] > 0.0) {
       const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
       const model::ActivationOptions options = {.ops = costing_.layer.in.options,
                                                 .recompute = policy,
@@ -309,7 +318,7 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
           offload.modules == model::OffloadModules{}
               ? model::layer_activation_bytes(input.model, options, layer) * offload.activations
               : model::layer_offloaded_bytes(input.model, options, offload.modules, layer);
-      moved.activations += one * static_cast<double>(content.layers[sort]);
+      moved.activations += one * content.layers[sort];
     }
   }
   moved.held = layout::kept_parameters(held, input.layout);
@@ -317,33 +326,33 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
   return moved;
 }
 
-ChunkCosts cost_chunk(const Costing& costing, BucketTable& table, const layout::ChunkLayers& part,
-                      int bucket_count, double shared_table) {
+ChunkCosts cost_chunk(const Costing& costing, BucketTable& table, std::size_t device,
+                      std::size_t number, int bucket_count, double shared_table) {
+  const StepInput& input = costing.input;
+  const layout::ChunkLayers& part = input.layout.stages[device][number];
   ChunkCosts chunk;
   chunk.buckets.reserve(static_cast<std::size_t>(bucket_count));
   std::int64_t alike = 0;  // end of the layers that are of this sort
   std::size_t sort = 0;
   for (int b = 0; b < bucket_count; ++b) {
     BucketContent content;
-    const auto [begin, end] = bucket_range(part.num_layers, bucket_count, b);
-    for (std::int64_t i = begin; i < end;) {
+    const BucketSpan span = bucket_span(input, device, number, bucket_count, b);
+    for (std::int64_t i = span.first(); i < span.last(); ++i) {
       if (i >= alike) {
-        alike = alike_until(costing.input, part, i, part.num_layers);
-        sort = layer_sort(costing.input.model, part.first_layer + i,
-                          recompute_policy(costing.input.spec.recompute, i));
+        alike = alike_until(input, part, i, part.num_layers);
+        sort = layer_sort(input.model, part.first_layer + i,
+                          recompute_policy(input.spec.recompute, i));
       }
-      const std::int64_t last = std::min(alike, end);
-      content.layers[sort] += static_cast<std::int32_t>(last - i);
-      content.examples[sort] = part.first_layer + last - 1;
-      if (costing.layer.in.combines) {
-        chunk.layers.insert(chunk.layers.end(), static_cast<std::size_t>(last - i),
-                            static_cast<std::uint8_t>(sort));
+      content.layers[sort] += span.share(i);
+      if (costing.layer.in.combines && span.begin <= static_cast<double>(i)) {
+        chunk.layers.push_back(static_cast<std::uint8_t>(sort));
       }
-      i = last;
+      content.examples[sort] = part.first_layer + i;
     }
-    content.embedding = part.has_embedding && b == 0;
-    content.head = part.has_head && b == bucket_count - 1;
+    content.embedding = span.embedding;
+    content.head = span.head;
     content.shared_table = content.head ? shared_table : 0.0;
+    content.last = input.spec.cycle && b == 0;
     chunk.buckets.push_back(table.index_of(content));
   }
   return chunk;
@@ -464,8 +473,7 @@ StageCosts stage_costs(const StepInput& input, const cost::CostModel& costs,
                                 ? 0.0
                                 : layout::shared_table_parameters(input.model, input.layout, d,
                                                                   static_cast<std::int64_t>(c));
-      device.chunks.push_back(
-          cost_chunk(costing, table, input.layout.stages[index][c], buckets[index][c], copied));
+      device.chunks.push_back(cost_chunk(costing, table, index, c, buckets[index][c], copied));
     }
     if (replicas == Replicas::costed) {
       device.optimizer =

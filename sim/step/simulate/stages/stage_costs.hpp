@@ -9,7 +9,7 @@
 // symbol | meaning                                                           | unit | origin
 // -------|-------------------------------------------------------------------|------|---------
 // Parts  | time of a task by category of the step ledger                     | s    | cost/
-// bucket | group of layers with its own data-parallel communication          | -    | bucket size
+// bucket | layers or parts of them with their own data-parallel communication| -    | bucket size
 // host   | host_layer_time, x 1.4 for a backward, x 1 for a recomputation,   | s    | software
 //        | and host_launch_time for every launch                             |      |
 // jitter | jitter_per_doubling * log2(GPUs / 8): share of the busy time in   | 1    | software
@@ -19,12 +19,13 @@
 // Source of the host floor: vTrain single-node rows (measured-runs data): a layer pass never takes
 // less than a time that depends only on what is launched, not on how much work it is.
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "sim/step/cost/cost_model.hpp"
@@ -151,12 +152,33 @@ struct StageCosts {
 // Share of the busy time in which all ranks wait for the slowest, as the stack was fitted.
 [[nodiscard]] double jitter_share(const StepInput& input, const cost::CostModel& costs);
 
-// The number of communication buckets of every chunk: one per layer, or by spec.bucket bytes.
+// The number of communication buckets of every chunk: as choices.bucket_cuts says; else one per
+// layer, or as many groups of layers as spec.bucket bytes demand.
 [[nodiscard]] std::vector<std::vector<int>> buckets_per_chunk(const StepInput& input);
 
-// Layers [first, second) of bucket b when `layers` layers are cut into `buckets` groups.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> bucket_range(std::int64_t layers, int buckets,
-                                                                 int b);
+// What bucket b of a chunk holds: its layers from `begin` to before `end`, parts of them where
+// tensors are counted.
+struct BucketSpan {
+  double begin = 0.0;
+  double end = 0.0;
+  bool embedding = false;
+  bool head = false;
+
+  // Layers that it holds any part of: [first, last).
+  [[nodiscard]] std::int64_t first() const { return static_cast<std::int64_t>(std::floor(begin)); }
+
+  [[nodiscard]] std::int64_t last() const { return static_cast<std::int64_t>(std::ceil(end)); }
+
+  // Of layer i.
+  [[nodiscard]] double share(std::int64_t i) const {
+    const auto layer = static_cast<double>(i);
+    return std::min(end, layer + 1.0) - std::max(begin, layer);
+  }
+};
+
+// Bucket b of `buckets` of a chunk.
+[[nodiscard]] BucketSpan bucket_span(const StepInput& input, std::size_t device, std::size_t chunk,
+                                     int buckets, int b);
 
 // Of one message from a pipeline stage to the next.
 [[nodiscard]] Bytes message_bytes(const StepInput& input, bool gradient);
