@@ -15,9 +15,21 @@
 
 namespace orrery::gui {
 
-namespace {
-
 using report::MetricId;
+
+Tone tone_of_change(MetricId id, double change) {
+  constexpr std::array kLess = {MetricId::step_time,   MetricId::finish_date,
+                                MetricId::finish_time, MetricId::cost,
+                                MetricId::failures,    MetricId::cost_per_million_tokens};
+  constexpr std::array kMore = {MetricId::tokens_per_second, MetricId::tokens_trained,
+                                MetricId::mfu, MetricId::goodput};
+  const auto is_one_of = [id](const auto& ids) { return std::ranges::count(ids, id) > 0; };
+  return is_one_of(kLess)   ? (change < 0.0 ? Tone::good : Tone::bad)
+         : is_one_of(kMore) ? (change > 0.0 ? Tone::good : Tone::bad)
+                            : Tone::plain;
+}
+
+namespace {
 
 constexpr auto kMemory = "Memory";
 
@@ -50,8 +62,8 @@ class Cards {
     }
     describe_spread(*metric, info.dimension, card);
     if (const auto band = report::metric_band(evaluation_, id)) {
-      card.detail = QString("%1 to %2 in 8 of 10")
-                        .arg(shown(info.dimension, band->low), shown(info.dimension, band->high));
+      card.detail = range_shown(info.dimension, band->low, band->high);
+      card.tip += "; 8 of 10 lie in this range, the error of the model included";
     }
     return card;
   }
@@ -62,18 +74,6 @@ class Cards {
   }
 
  private:
-  static Tone tone_of_change(MetricId id, double change) {
-    constexpr std::array kLess = {MetricId::step_time,   MetricId::finish_date,
-                                  MetricId::finish_time, MetricId::cost,
-                                  MetricId::failures,    MetricId::cost_per_million_tokens};
-    constexpr std::array kMore = {MetricId::tokens_per_second, MetricId::tokens_trained,
-                                  MetricId::mfu, MetricId::goodput};
-    const auto is_one_of = [id](const auto& ids) { return std::ranges::count(ids, id) > 0; };
-    return is_one_of(kLess)   ? (change < 0.0 ? Tone::good : Tone::bad)
-           : is_one_of(kMore) ? (change > 0.0 ? Tone::good : Tone::bad)
-                              : Tone::plain;
-  }
-
   static void describe_spread(const report::MetricValue& metric, report::Dimension dimension,
                               Card& card) {
     if (!metric.trials || metric.trials->count() < 2) {
@@ -84,10 +84,9 @@ class Cards {
       card.detail = "in every trial";
       return;
     }
-    card.detail = QString("P10 %1, P90 %2")
-                      .arg(shown(dimension, trials.quantile(report::kLowQuantile)),
-                           shown(dimension, trials.quantile(report::kHighQuantile)));
-    card.tip += QString("; median of %1 trials").arg(trials.count());
+    card.detail = range_shown(dimension, trials.quantile(report::kLowQuantile),
+                              trials.quantile(report::kHighQuantile));
+    card.tip += QString("; median, P10 and P90 of %1 trials").arg(trials.count());
   }
 
   const report::Evaluation& evaluation_;
@@ -226,9 +225,11 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   }
   result.impossible = outcome.standing == report::Standing::impossible;
   result.advice = advice_of(evaluation);
-  result.subtitle = QString("%1 on %2 x %3")
-                        .arg(qt(evaluation.echo.model_name),
-                             qt(format_integer(evaluation.step.gpus)), qt(evaluation.echo.gpu));
+  result.subtitle =
+      QString("%1 on %2 x %3%4")
+          .arg(qt(evaluation.echo.model_name), qt(format_integer(evaluation.step.gpus)),
+               qt(evaluation.echo.gpu),
+               evaluation.band || evaluation.run ? "; 8 of 10 lie in the ranges" : "");
   for (const std::string& reason : evaluation.reasons) {
     result.reasons.push_back(qt(reason));
   }
