@@ -21,7 +21,6 @@ QVector<double> vector_of(const std::vector<double>& values) {
 QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edge) {
   constexpr double kDisc = 8.0;
   constexpr double kCross = 5.0;
-  constexpr double kSquare = 8.0;
   constexpr double kDiamond = 11.0;
   constexpr double kStar = 14.0;
   QColor ground = color;
@@ -31,7 +30,7 @@ QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edg
       ground.setAlphaF(0.6F);
       return {QCPScatterStyle::ssCross, QPen(ground, 1.2), Qt::NoBrush, kCross};
     case PlotMark::square:
-      return {QCPScatterStyle::ssSquare, QPen(edge, 1.0), QBrush(ground), kSquare};
+      return {QCPScatterStyle::ssSquare, QPen(edge, 1.0), QBrush(ground), kDisc};
     case PlotMark::diamond:
       return {QCPScatterStyle::ssDiamond, QPen(edge, 1.0), QBrush(ground), kDiamond};
     case PlotMark::star:

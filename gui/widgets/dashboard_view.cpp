@@ -226,13 +226,10 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   connect(verdict_, &QLabel::linkActivated, this,
           [this] { emit loss_chosen(shown_.loss_hue, shown_.loss); });
   connect(reasons_, &QLabel::linkActivated, this, [this](const QString& place) {
-    if (problem_.isEmpty()) {
-      emit keys_wanted(shown_.advice[place.toULongLong()].second);
-    } else {
-      emit fix_wanted(place.toInt());
-    }
+    problem_.isEmpty() ? emit keys_wanted(shown_.advice[place.toULongLong()].second)
+                       : emit fix_wanted(place.toInt());
   });
-  show_sentence("Open a scenario to see its answer here.");
+  show_answer({.subtitle = "Open a scenario to see its answer here."});
 }
 
 // What takes most is a link in the colour of the sentence.
@@ -260,10 +257,6 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   badge_->setVisible(!dashboard.badge.isEmpty());
   color_texts();
   set_stale(false);
-}
-
-void DashboardView::show_sentence(const QString& sentence) {
-  show_answer({.title = {}, .subtitle = sentence});
 }
 
 void DashboardView::set_stale(bool stale, const QString& problem) {

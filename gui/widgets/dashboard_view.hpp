@@ -28,7 +28,6 @@ class DashboardView : public QScrollArea {
   explicit DashboardView(QWidget* parent = nullptr);
 
   void show_answer(const Dashboard& dashboard);
-  void show_sentence(const QString& sentence);  // instead of an answer
 
   // Whether the text has changed since; what is wrong with it, with links to its fixes by number.
   void set_stale(bool stale, const QString& problem = {});

@@ -386,7 +386,7 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
       const auto& followers = turn.followers[rank].changes;
       all.insert(all.end(), followers.begin(), followers.end());
     }
-    if (base && turn.stands_alone + !turn.followers.empty() > 0) {
+    if (base && (turn.stands_alone || !turn.followers.empty())) {
       add_data(*base, all);
     }
     return all;

@@ -249,9 +249,8 @@ QString ProblemsView::summary() const {
 }
 
 void ProblemsView::take_fix(int number) {
-  const scenario::Fix fix = fixes_[static_cast<std::size_t>(number)];
-  const std::string text = outcome_->text;
-  emit fix_wanted(text, fix);
+  emit fix_wanted(std::string(outcome_->text),
+                  scenario::Fix(fixes_[static_cast<std::size_t>(number)]));
 }
 
 // Of this row, or what helps the first one that can be helped; a row without position has none.

@@ -50,10 +50,9 @@ class Cards {
       return std::nullopt;
     }
     const report::MetricInfo& info = report::info(id);
-    Card card;
-    card.name = name;
-    card.value = shown(info.dimension, report::typical(*metric));
-    card.tip = qt(info.meaning);
+    Card card{.name = name,
+              .value = shown(info.dimension, report::typical(*metric)),
+              .tip = qt(info.meaning)};
     const auto* before = baseline_ != nullptr ? baseline_->metrics.find(id) : nullptr;
     if (before != nullptr && card.value != shown(info.dimension, report::typical(*before))) {
       const double change = report::typical(*metric) - report::typical(*before);
@@ -95,8 +94,7 @@ class Cards {
 
 Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
   const step::Feasibility& fit = evaluation.step.feasibility;
-  Card card;
-  card.name = kMemory;
+  Card card{.name = kMemory};
   const bool tight = report::fits_tightly(evaluation);
   card.value = !evaluation.feasible ? "does not fit" : tight ? "fits tightly" : "fits";
   card.tone = !evaluation.feasible ? Tone::bad : tight ? Tone::warning : Tone::good;
@@ -122,8 +120,7 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
 // How far predictions like this one are off; without measured ones, what the step time rests on.
 Card trust_card(const report::Evaluation& evaluation) {
   const report::Trust trust = report::trust_of(evaluation.step);
-  Card card;
-  card.name = "Trust";
+  Card card{.name = "Trust"};
   if (const auto& band = evaluation.band) {
     card.value = QString("off by %1").arg(percent(band->error));
     card.detail = band->novelty == report::Novelty::none
@@ -155,9 +152,7 @@ Card expectation_card(const report::Evaluation& evaluation) {
   const auto& all = evaluation.expectations;
   const auto passed =
       std::ranges::count_if(all, [](const auto& result) { return result.passed(); });
-  Card card;
-  card.name = "Expectations";
-  card.value = QString("%1 of %2 met").arg(passed).arg(all.size());
+  Card card{.name = "Expectations", .value = QString("%1 of %2 met").arg(passed).arg(all.size())};
   card.tone = static_cast<std::size_t>(passed) == all.size() ? Tone::good : Tone::bad;
   for (const report::ExpectationResult& result : all) {
     card.tip += qt(to_string(result.verdict)) + ": " + qt(result.text) + "\n";

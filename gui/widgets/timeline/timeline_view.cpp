@@ -57,8 +57,6 @@ TimelineView::TimelineView(QWidget* parent)
   layout_regions();
 }
 
-TimelineView::~TimelineView() = default;
-
 namespace {
 
 // The same thing of another answer: of the slices of its row, kind and name the one that is as far
@@ -127,8 +125,7 @@ void TimelineView::return_to(const timeline::View& before) {
   if (level > 0) {
     view_.set_window(old);
     view_.go_to_level(level);
-    // All of a step stays all of it. Else as much of a shorter one, which would be seen from
-    // outside.
+    // All of a step stays all; of a shorter one as much: else it would be seen from outside.
     const timeline::TimeRange was = before.occurrence(level).range;
     const double ratio = static_cast<double>(view_.occurrence(level).range.length()) /
                          static_cast<double>(was.length());
@@ -364,10 +361,8 @@ void TimelineView::clear_selection() {
 }
 
 void TimelineView::go_to_level(int level) {
-  if (level >= 0) {
-    view_.go_to_level(static_cast<std::size_t>(level));
-    changed();
-  }
+  view_.go_to_level(static_cast<std::size_t>(level));
+  changed();
 }
 
 void TimelineView::toggle_fit_rows() {

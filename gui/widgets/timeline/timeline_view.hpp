@@ -77,7 +77,6 @@ class TimelineView : public QWidget {
 
  public:
   explicit TimelineView(QWidget* parent = nullptr);
-  ~TimelineView() override;
 
   // Replaces what is shown; no levels: nothing. `keep_place`: what is looked at and selected
   // stays, as long as there is such a place.

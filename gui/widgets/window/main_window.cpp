@@ -294,7 +294,7 @@ void MainWindow::show_page() {
   }
   if (!answered) {
     const bool wrong = page->outcome() != nullptr && !page->running();
-    dashboard_->show_sentence(wrong ? "There is no answer." : "Evaluating...");
+    dashboard_->show_answer({.subtitle = wrong ? "There is no answer." : "Evaluating..."});
     report_->clear();
   }
   knobs_->set_document(&page->document(), page->answered(), page->baseline());

@@ -4,7 +4,6 @@
 #include <QActionGroup>
 #include <QApplication>
 #include <QDockWidget>
-#include <QFocusFrame>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMenuBar>
@@ -74,26 +73,50 @@ QList<QAction*> add_places(
 }
 
 // Around the pane that has the focus.
-class FocusRing : public QFocusFrame {
+class FocusRing : public QWidget {
  public:
-  FocusRing(QWidget* window, const std::vector<QWidget*>& panes) : QFocusFrame(window) {
-    connect(qApp, &QApplication::focusChanged, this, [this, panes](QWidget*, QWidget* now) {
+  FocusRing(QWidget* window, const std::vector<QWidget*>& panes) : QWidget(window), panes_(panes) {
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    hide();
+    for (QWidget* pane : panes_) {
+      pane->installEventFilter(this);
+    }
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, const QWidget* now) {
       const auto has = [now](const QWidget* pane) {
         return now != nullptr && (pane == now || pane->isAncestorOf(now));
       };
-      const auto pane = std::ranges::find_if(panes, has);
-      setWidget(pane == panes.end() ? nullptr : *pane);
-      raise();
+      const auto pane = std::ranges::find_if(panes_, has);
+      pane_ = pane == panes_.end() ? nullptr : *pane;
+      place();
     });
   }
 
  protected:
-  void paintEvent(QPaintEvent* /*event*/) override {
-    constexpr int kWide = 2;
-    QPainter painter(this);
-    painter.setClipRegion(QRegion(rect()) - rect().adjusted(kWide, kWide, -kWide, -kWide));
-    painter.fillRect(rect(), QColor(is_dark(palette()) ? "#6db2f5" : "#0b5cad"));
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    constexpr std::array kPlaced = {QEvent::Resize, QEvent::Move, QEvent::Show, QEvent::Hide};
+    if (watched == pane_ && std::ranges::count(kPlaced, event->type()) > 0) {
+      place();
+    }
+    return false;
   }
+
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter(this).fillRect(rect(), QColor(is_dark(palette()) ? "#6db2f5" : "#0b5cad"));
+  }
+
+ private:
+  void place() {
+    constexpr int kWide = 2;
+    setVisible(pane_ != nullptr && pane_->isVisible());
+    if (isVisible()) {
+      setGeometry(QRect(pane_->mapTo(window(), QPoint()), pane_->size()));
+      setMask(QRegion(rect()) - rect().adjusted(kWide, kWide, -kWide, -kWide));
+      raise();
+    }
+  }
+
+  std::vector<QWidget*> panes_;
+  QWidget* pane_ = nullptr;
 };
 
 std::vector<Command> commands_of_menus(const QMenuBar& bar) {

@@ -11,9 +11,6 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr auto kFaint = "#57626e";
-constexpr auto kFaintInDark = "#a0abb7";
-
 struct Ground {
   QPalette::ColorRole role;
   const char* light;
@@ -26,7 +23,7 @@ constexpr Ground kGrounds[] = {{QPalette::WindowText, "#1a1f26", "#e5eaf0"},
                                {QPalette::ToolTipBase, "#fff6da", "#39424c"},
                                {QPalette::ToolTipText, "#1a1f26", "#e5eaf0"},
                                {QPalette::Text, "#1a1f26", "#e5eaf0"},
-                               {QPalette::PlaceholderText, kFaint, kFaintInDark},
+                               {QPalette::PlaceholderText, "#57626e", "#a0abb7"},
                                {QPalette::ButtonText, "#1a1f26", "#e5eaf0"},
                                {QPalette::Link, "#0b5cad", "#6db2f5"},
                                {QPalette::Highlight, "#0b5cad", "#2f6fad"},
@@ -79,8 +76,8 @@ void apply_theme(Theme theme) {
     QApplication::setStyle(desktop_style);
     QApplication::setPalette(QPalette());
     QPalette readable;  // a desktop's own is often half transparent
-    readable.setColor(QPalette::PlaceholderText,
-                      QColor(is_dark(QApplication::palette()) ? kFaintInDark : kFaint));
+    const bool dark = is_dark(QApplication::palette());
+    readable.setColor(QPalette::PlaceholderText, palette_of(dark).color(QPalette::PlaceholderText));
     QApplication::setPalette(readable);
     return;
   }
