@@ -46,24 +46,11 @@ QCPColorGradient map_gradient(MapHue hue) {
 }
 
 QColor scale_color(std::size_t i, std::size_t count, bool dark) {
-  static const std::array<const char*, 9> kScale = {"#440154", "#472d7b", "#3b528b",
-                                                    "#2c728e", "#21918c", "#28ae80",
-                                                    "#5ec962", "#addc30", "#fde725"};
-  static const QCPColorGradient kGradient = [] {
-    QCPColorGradient gradient;
-    gradient.clearColorStops();
-    for (std::size_t stop = 0; stop < kScale.size(); ++stop) {
-      gradient.setColorStopAt(static_cast<double>(stop) / (kScale.size() - 1), kScale[stop]);
-    }
-    return gradient;
-  }();
-  constexpr double kDarkest = 0.3;    // on a dark ground
-  constexpr double kLightest = 0.82;  // on a light one
-  const double from = dark ? kDarkest : 0.0;
-  const double to = dark ? 1.0 : kLightest;
-  const double share =
-      count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : (dark ? 0.5 : 0.25);
-  return QColor(QCPColorGradient(kGradient).color(from + (to - from) * share, {0.0, 1.0}));
+  QCPColorGradient gradient(QCPColorGradient::gpThermal);
+  const double from = dark ? 0.3 : 0.0;  // not the darkest on a dark ground, nor the lightest
+  const double to = dark ? 0.95 : 0.65;
+  const double share = count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.5;
+  return QColor(gradient.color(from + (to - from) * share, {0.0, 1.0}));
 }
 
 QByteArray svg_of(const QSize& size, const QString& title,

@@ -145,40 +145,21 @@ void ChartView::read_point(const std::optional<PlotPoint>& point) {
   replot(rpQueuedReplot);
 }
 
-// True when there was no point yet and there is one now.
-bool ChartView::start_reading() {
-  if (read_) {
-    return false;
-  }
-  for (std::size_t s = 0; s < plot_.series.size(); ++s) {
-    if (!plot_.series[s].x.empty()) {
-      read_point(PlotPoint{s, 0});
-      return true;
-    }
-  }
-  return true;
-}
-
 void ChartView::keyPressEvent(QKeyEvent* event) {
   constexpr double kCloser = 0.8;
-  constexpr int kPage = 20;
   const auto way = way_of(event->key());
-  const bool along = event->key() == Qt::Key_Home || event->key() == Qt::Key_End ||
-                     event->key() == Qt::Key_PageUp || event->key() == Qt::Key_PageDown;
-  if (way || along) {
-    if (start_reading()) {
+  if (way || event->key() == Qt::Key_Home || event->key() == Qt::Key_End) {
+    const auto first =
+        std::ranges::find_if(plot_.series, [](const auto& s) { return !s.x.empty(); });
+    if (first == plot_.series.end()) {
       return;
     }
-    const std::size_t last = plot_.series[read_->series].x.size() - 1;
-    PlotPoint point = *read_;
-    if (way) {
+    const auto begin = static_cast<std::size_t>(first - plot_.series.begin());
+    PlotPoint point = read_.value_or(PlotPoint{begin, 0});
+    if (way && read_) {
       point = next_point(plot_, point, *way);
-    } else if (event->key() == Qt::Key_Home || event->key() == Qt::Key_End) {
-      point.index = event->key() == Qt::Key_Home ? 0 : last;
-    } else {
-      const std::size_t page = std::max<std::size_t>(1, last / kPage);
-      point.index = event->key() == Qt::Key_PageDown ? std::min(last, point.index + page)
-                                                     : point.index - std::min(point.index, page);
+    } else if (!way) {
+      point.index = event->key() == Qt::Key_Home ? 0 : plot_.series[point.series].x.size() - 1;
     }
     read_point(point);
     return;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "gui/charts/chart_parts.hpp"
 #include "gui/charts/chart_view.hpp"
@@ -18,30 +17,12 @@ QVector<double> vector_of(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-// A star of five points, one unit from its middle to a point.
-QPainterPath star_path(double radius) {
-  constexpr int kCorners = 10;
-  constexpr double kInner = 0.42;
-  QPolygonF corners;
-  for (int i = 0; i < kCorners; ++i) {
-    const double angle = std::numbers::pi * (0.2 * i - 0.5);
-    const double length = i % 2 == 0 ? radius : radius * kInner;
-    corners << QPointF(length * std::cos(angle), length * std::sin(angle));
-  }
-  QPainterPath path;
-  path.addPolygon(corners);
-  path.closeSubpath();
-  return path;
-}
-
 // Marks differ in shape, so that they are told apart without colour.
 QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edge) {
   constexpr double kDisc = 8.0;
   constexpr double kCross = 5.0;
-  constexpr double kSquare = 8.0;
   constexpr double kDiamond = 11.0;
-  constexpr double kStar = 9.0;
-  constexpr double kAsItIs = 6.0;  // paths are drawn at size / 6
+  constexpr double kStar = 14.0;
   QColor ground = color;
   ground.setAlphaF(0.85F);
   switch (mark) {
@@ -49,11 +30,11 @@ QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edg
       ground.setAlphaF(0.6F);
       return {QCPScatterStyle::ssCross, QPen(ground, 1.2), Qt::NoBrush, kCross};
     case PlotMark::square:
-      return {QCPScatterStyle::ssSquare, QPen(edge, 1.0), QBrush(ground), kSquare};
+      return {QCPScatterStyle::ssSquare, QPen(edge, 1.0), QBrush(ground), kDisc};
     case PlotMark::diamond:
       return {QCPScatterStyle::ssDiamond, QPen(edge, 1.0), QBrush(ground), kDiamond};
     case PlotMark::star:
-      return {star_path(kStar), QPen(edge, 1.0), QBrush(color), kAsItIs};
+      return {QCPScatterStyle::ssStar, QPen(color, 2.5), Qt::NoBrush, kStar};
     case PlotMark::disc:
       break;
   }

@@ -96,7 +96,6 @@ class ChartView : public QCustomPlot {
   void add_markers();
 
   // chart_reading.cpp
-  [[nodiscard]] bool start_reading();
   [[nodiscard]] double distance_to(const PlotSeries& series, const QPointF& position,
                                    std::size_t& index) const;
 

@@ -7,7 +7,6 @@
 
 #include "gui/models/form_model.hpp"
 #include "gui/models/tables/answer_tables.hpp"
-#include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
@@ -171,12 +170,7 @@ void add_key(const std::string& path, const std::vector<scenario::Field>& fields
   const auto field = std::ranges::find_if(fields, [&](const auto& f) { return f.path == path; });
   if (field != fields.end()) {
     key.what = qt(field->meaning);
-    for (const std::string& choice : field->choices) {
-      key.choices << qt(choice);
-    }
-  }
-  if (const auto names = catalog_names(path, {})) {
-    key.choices = *names;
+    key.choices = names_of(*field, {});
   }
   for (const ImportedSetting& setting : answer.result.settings) {
     if (setting.path == path && setting.origin.kind != OriginKind::given) {

@@ -26,8 +26,7 @@ namespace {
 constexpr std::size_t kMostScenarioBytes = std::size_t{4} << 20U;
 
 QString first_error(const Diagnostics& diagnostics) {
-  return diagnostics.all().empty() ? QString()
-                                   : QString::fromStdString(to_string(diagnostics.all().front()));
+  return diagnostics.all().empty() ? QString() : qt(to_string(diagnostics.all().front()));
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ QString ScenarioDocument::read(const QString& path) {
   try {
     bytes = read_file(std::filesystem::path(path.toStdString()), kMostScenarioBytes);
   } catch (const Error& error) {
-    return QString::fromUtf8(error.what());
+    return qt(error.what());
   }
   QStringDecoder decode(QStringDecoder::Utf8);
   QString text = decode(QByteArrayView(bytes.data(), static_cast<qsizetype>(bytes.size())));
@@ -111,9 +110,8 @@ void ScenarioDocument::restore(const DocumentState& state) {
 }
 
 ScenarioDocument* ScenarioDocument::duplicate(QObject* parent) const {
-  auto* copy = new ScenarioDocument(parent);
-  copy->start_new(text(), "copy of " + title());
-  copy->origin_ = origin_;
+  ScenarioDocument* copy = derive(text(), "copy of " + title(), parent);
+  copy->document_.setModified(false);
   return copy;
 }
 
@@ -198,52 +196,36 @@ QString ScenarioDocument::title() const {
   return path_.isEmpty() ? title_ : QFileInfo(path_).fileName();
 }
 
-QString ScenarioDocument::set_key(const QString& key, const QString& value, QString* followed) {
+QString ScenarioDocument::set_key(const QString& key, const QString& value) {
   const scenario::KeyValue change{key.toStdString(), value.toStdString(), {}};
-  return set_keys(std::span(&change, 1), followed);
+  return set_keys(std::span(&change, 1));
 }
 
-QString ScenarioDocument::set_keys(std::span<const scenario::KeyValue> changes, QString* followed) {
+QString ScenarioDocument::set_keys(std::span<const scenario::KeyValue> changes) {
   Diagnostics diagnostics;
   auto edited = scenario::with_keys(utf8(), changes, diagnostics);
   if (!edited) {
     return first_error(diagnostics);
   }
-  diagnostics = {};
   scenario::drop_outdated_data(*edited, changes, file_name(), {}, diagnostics);
-  if (followed != nullptr) {
-    for (const Diagnostic& said : diagnostics.all()) {
-      *followed += qt(said.key + ": " + said.message);
-    }
-  }
-  replace(QString::fromStdString(*edited));
+  replace(qt(*edited));
   return {};
 }
 
-void ScenarioDocument::replace(const QString& text) {
-  const std::string before = utf8();
-  const std::string after = text.toStdString();
-  const auto is_inside = [](const std::string& whole, std::size_t at) {
-    constexpr unsigned kContinuation = 0x80U;
-    constexpr unsigned kTopBits = 0xC0U;
-    return at < whole.size() && (static_cast<unsigned char>(whole[at]) & kTopBits) == kContinuation;
-  };
+// As one edit of what differs: the cursor stays where it is.
+void ScenarioDocument::replace(const QString& after) {
+  const QString before = text();
   const auto differ = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
-  auto begin = static_cast<std::size_t>(differ.first - before.begin());
-  while (begin > 0 && (is_inside(before, begin) || is_inside(after, begin))) {
-    --begin;
-  }
-  std::size_t tail = 0;
-  const std::size_t most = std::min(before.size(), after.size()) - begin;
+  qsizetype begin = differ.first - before.begin();
+  begin -= begin > 0 && before[begin - 1].isHighSurrogate() ? 1 : 0;
+  const qsizetype most = std::min(before.size(), after.size()) - begin;
+  qsizetype tail = 0;
   while (tail < most && before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) {
     ++tail;
   }
-  while (tail > 0 && is_inside(before, before.size() - tail)) {
-    --tail;
-  }
+  tail -= tail > 0 && before[before.size() - tail].isLowSurrogate() ? 1 : 0;
   if (begin < before.size() || begin < after.size()) {
-    apply(before,
-          {begin, before.size() - tail - begin, after.substr(begin, after.size() - tail - begin)});
+    change(begin, before.size() - tail - begin, after.mid(begin, after.size() - tail - begin));
   }
 }
 
@@ -268,14 +250,17 @@ QString ScenarioDocument::apply(const std::string& text, const scenario::Fix& fi
 
 void ScenarioDocument::apply(const std::string& before, const scenario::TextEdit& edit) {
   const auto units = [&before](std::size_t begin, std::size_t length) {
-    return static_cast<int>(QString::fromStdString(before.substr(begin, length)).size());
+    return qt(before.substr(begin, length)).size();
   };
-  const int begin = units(0, edit.begin);
+  change(units(0, edit.begin), units(edit.begin, edit.length), qt(edit.text));
+}
+
+void ScenarioDocument::change(qsizetype begin, qsizetype length, const QString& to) {
   QTextCursor cursor(&document_);
   cursor.beginEditBlock();
-  cursor.setPosition(begin);
-  cursor.setPosition(begin + units(edit.begin, edit.length), QTextCursor::KeepAnchor);
-  cursor.insertText(QString::fromStdString(edit.text));
+  cursor.setPosition(static_cast<int>(begin));
+  cursor.setPosition(static_cast<int>(begin + length), QTextCursor::KeepAnchor);
+  cursor.insertText(to);
   cursor.endEditBlock();
 }
 

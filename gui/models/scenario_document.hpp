@@ -59,11 +59,9 @@ class ScenarioDocument : public QObject {
                                          QObject* parent) const;
 
   // One undo step. The value stands in the text as it is given here. A stated layout.data that the
-  // change makes wrong is taken away with it; `followed` then gets a sentence that says so.
-  [[nodiscard]] QString set_key(const QString& key, const QString& value,
-                                QString* followed = nullptr);
-  [[nodiscard]] QString set_keys(std::span<const scenario::KeyValue> changes,
-                                 QString* followed = nullptr);
+  // change makes wrong is taken away with it.
+  [[nodiscard]] QString set_key(const QString& key, const QString& value);
+  [[nodiscard]] QString set_keys(std::span<const scenario::KeyValue> changes);
   [[nodiscard]] QString remove_key(const QString& key);
 
   // The whole text, as one undo step that touches what differs.
@@ -93,6 +91,7 @@ class ScenarioDocument : public QObject {
   void set_path(const QString& path);
   void look_at_disk();
   void apply(const std::string& before, const scenario::TextEdit& edit);
+  void change(qsizetype begin, qsizetype length, const QString& to);
 
   QTextDocument document_;
   QFileSystemWatcher watcher_;

@@ -102,31 +102,6 @@ std::vector<SliceId> search(const Store& store, std::string_view text, std::stop
   return found;
 }
 
-namespace {
-
-// Of the slices found: the first in time after one, else the first.
-SliceId next_in_time(const Store& store, const std::vector<SliceId>& found,
-                     std::optional<SliceId> after) {
-  const auto key = [&store](SliceId id) { return std::pair(store.slices()[id].begin(), id); };
-  SliceId first = found.front();
-  std::optional<SliceId> next;
-  for (const SliceId id : found) {
-    first = key(id) < key(first) ? id : first;
-    if ((!after || key(id) > key(*after)) && (!next || key(id) < key(*next))) {
-      next = id;
-    }
-  }
-  return next.value_or(first);
-}
-
-std::uint64_t place_in_time(const Store& store, const std::vector<SliceId>& found, SliceId slice) {
-  const std::pair key(store.slices()[slice].begin(), slice);
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      found, [&](SliceId id) { return std::pair(store.slices()[id].begin(), id) <= key; }));
-}
-
-}  // namespace
-
 std::optional<Finding> find_in_levels(const Levels& levels, const FindRequest& request,
                                       std::stop_token stop) {
   std::vector<std::size_t> order;
@@ -143,9 +118,16 @@ std::optional<Finding> find_in_levels(const Levels& levels, const FindRequest& r
       return std::nullopt;
     }
     if (!found.empty()) {
-      const auto after = level == request.level ? request.after : std::nullopt;
-      const SliceId next = next_in_time(store, found, after);
-      return Finding{level, next, found.size(), place_in_time(store, found, next)};
+      // The first in time after the one that is selected, else the first.
+      const auto key = [&store](SliceId id) { return std::pair(store.slices()[id].begin(), id); };
+      std::vector<SliceId> later = found;
+      std::erase_if(later, [&](SliceId id) {
+        return level == request.level && request.after && key(id) <= key(*request.after);
+      });
+      const SliceId next = std::ranges::min(later.empty() ? found : later, {}, key);
+      const auto place =
+          std::ranges::count_if(found, [&](SliceId id) { return key(id) <= key(next); });
+      return Finding{level, next, found.size(), static_cast<std::uint64_t>(place)};
     }
   }
   return std::nullopt;

@@ -449,7 +449,7 @@ void paint_minimap(const View& view, const Palette& palette, QImage& image) {
   if (view.empty() || width < 1 || image.height() < 1) {
     return;
   }
-  const Store& store = *view.levels().front().store;
+  const Store& store = *view.levels()[view.overview()].store;
   TimeRange range = store.range();
   range.end = std::max(range.end, range.begin + width);
   const PixelAxis axis(range, width);

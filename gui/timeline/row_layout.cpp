@@ -119,7 +119,9 @@ void RowLayout::set_view_height(double pixels) {
 void RowLayout::set_readable_height() {
   const double units = total_units(scrolled_) + total_units(pinned_);
   const double fitting = units == 0.0 ? kUsualHeight : view_height_ / units;
-  set_row_height(std::clamp(fitting, kReadableHeight, kGenerousHeight));
+  // Low rows with every few named are better than a scroll bar, as long as they can be told apart.
+  const double least = fitting < kLowHeight ? kReadableHeight : kLowHeight;
+  set_row_height(std::clamp(fitting, least, kGenerousHeight));
 }
 
 void RowLayout::set_row_height(double pixels) {

@@ -68,6 +68,7 @@ class RowLayout {
  public:
   static constexpr double kLeastHeight = 1e-4;
   static constexpr double kMostHeight = 96.0;
+  static constexpr double kLowHeight = 6.0;
   static constexpr double kReadableHeight = 13.0;
   static constexpr double kUsualHeight = 18.0;
   static constexpr double kGenerousHeight = 32.0;  // when there are few rows

@@ -48,6 +48,14 @@ TimeRange View::level_range(std::size_t level) const {
 
 Occurrence View::occurrence(std::size_t level) const { return shown_[level]; }
 
+std::size_t View::overview() const {
+  std::size_t level = level_;
+  while (level > 0 && levels_[level].unit.empty()) {
+    --level;
+  }
+  return level;
+}
+
 std::vector<std::string> View::path() const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i <= level_ && i < levels_.size(); ++i) {

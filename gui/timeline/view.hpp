@@ -72,6 +72,9 @@ class View {
   // The occurrence that is shown of a level, absolute; of level 0 its whole range.
   [[nodiscard]] Occurrence occurrence(std::size_t level) const;
 
+  // The level of which the overview shows all: what is shown, or the step of its operations.
+  [[nodiscard]] std::size_t overview() const;
+
   // "run > step 1,234 at 3.2 d", one part per level that is above or shown.
   [[nodiscard]] std::vector<std::string> path() const;
 

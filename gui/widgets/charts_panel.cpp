@@ -22,6 +22,18 @@ void save_chart_with_dialog(QWidget* parent, ChartView& chart) {
                    [&chart](const QString& path) { return chart.save(path); });
 }
 
+namespace {
+
+QStringList items_of(const QComboBox& box) {
+  QStringList items;
+  for (int row = 0; row < box.count(); ++row) {
+    items << box.itemText(row);
+  }
+  return items;
+}
+
+}  // namespace
+
 ChartsPanel::ChartsPanel(QWidget* parent) : QWidget(parent) {
   list_ = new QComboBox(this);
   list_->setAccessibleName("Charts");
@@ -106,13 +118,7 @@ void ChartsPanel::fill_list() {
   show_chosen();
 }
 
-QStringList ChartsPanel::names() const {
-  QStringList names;
-  for (int row = 0; row < list_->count(); ++row) {
-    names.push_back(list_->itemText(row));
-  }
-  return names;
-}
+QStringList ChartsPanel::names() const { return items_of(*list_); }
 
 void ChartsPanel::choose(const QString& chart) {
   if (const int place = list_->findText(chart); place >= 0) {
@@ -161,11 +167,7 @@ void ChartsPanel::offer_stages(const QString& chart) {
   const QStringList choices = outcome_ && outcome_->evaluation
                                   ? flame_choices(*outcome_->evaluation, chart)
                                   : QStringList();
-  QStringList offered;
-  for (int i = 0; i < stage_->count(); ++i) {
-    offered << stage_->itemText(i);
-  }
-  if (choices != offered) {
+  if (choices != items_of(*stage_)) {
     stage_->clear();
     stage_->addItems(choices);
   }

@@ -26,8 +26,6 @@ class Margin : public QWidget {
  public:
   explicit Margin(CodeEditor* editor) : QWidget(editor), editor_(editor) {}
 
-  [[nodiscard]] QSize sizeHint() const override { return {editor_->margin_width(), 0}; }
-
  protected:
   void paintEvent(QPaintEvent* event) override { editor_->paint_margin(event); }
 
@@ -91,12 +89,45 @@ QStringList words_for(const QStringList& path, const QString& key) {
 
 class YamlHighlighter : public QSyntaxHighlighter {
  public:
-  explicit YamlHighlighter(QTextDocument* document);
+  explicit YamlHighlighter(QTextDocument* document) : QSyntaxHighlighter(document) {}
 
-  void set_dark(bool dark);
+  void set_dark(bool dark) {
+    key_.setForeground(QColor(dark ? "#7cb7ff" : "#00508a"));
+    comment_.setForeground(QColor(dark ? "#8f9a8f" : "#5f6b5f"));
+    comment_.setFontItalic(true);
+    quoted_.setForeground(QColor(dark ? "#e6b673" : "#8a4b00"));
+    number_.setForeground(QColor(dark ? "#7fd1ae" : "#00684a"));
+    rehighlight();
+  }
 
  protected:
-  void highlightBlock(const QString& text) override;
+  void highlightBlock(const QString& text) override {
+    static const QRegularExpression kNumber(
+        R"((?<=[\s\[,{:])\$?-?\d[\d.]*([eE][+-]?\d+)?[A-Za-z%/]*(?=[\s\],}]|$))");
+    static const QRegularExpression kKey(R"((?:^|(?<=[\s{,-]))([A-Za-z_][\w]*)(?=\s*:(?:\s|$)))");
+    static const QRegularExpression kQuoted(R"("(?:[^"\\]|\\.)*"|'[^']*')");
+    static const QRegularExpression kComment(R"((?:^|\s)#.*$)");
+    const auto paint = [this, &text](const QRegularExpression& what,
+                                     const QTextCharFormat& format) {
+      for (auto match = what.globalMatch(text); match.hasNext();) {
+        const QRegularExpressionMatch found = match.next();
+        setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
+                  format);
+      }
+    };
+    paint(kNumber, number_);
+    paint(kKey, key_);
+    paint(kQuoted, quoted_);
+    // A # inside quotes begins no comment.
+    for (auto match = kComment.globalMatch(text); match.hasNext();) {
+      const QRegularExpressionMatch found = match.next();
+      const qsizetype quotes = text.left(found.capturedStart()).count('"');
+      if (quotes % 2 == 0) {
+        setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
+                  comment_);
+      }
+    }
+  }
 
  private:
   QTextCharFormat key_;
@@ -104,46 +135,6 @@ class YamlHighlighter : public QSyntaxHighlighter {
   QTextCharFormat quoted_;
   QTextCharFormat number_;
 };
-
-YamlHighlighter::YamlHighlighter(QTextDocument* document) : QSyntaxHighlighter(document) {
-  set_dark(false);
-}
-
-void YamlHighlighter::set_dark(bool dark) {
-  key_.setForeground(QColor(dark ? "#7cb7ff" : "#00508a"));
-  comment_.setForeground(QColor(dark ? "#8f9a8f" : "#5f6b5f"));
-  comment_.setFontItalic(true);
-  quoted_.setForeground(QColor(dark ? "#e6b673" : "#8a4b00"));
-  number_.setForeground(QColor(dark ? "#7fd1ae" : "#00684a"));
-  rehighlight();
-}
-
-void YamlHighlighter::highlightBlock(const QString& text) {
-  static const QRegularExpression kNumber(
-      R"((?<=[\s\[,{:])\$?-?\d[\d.]*([eE][+-]?\d+)?[A-Za-z%/]*(?=[\s\],}]|$))");
-  static const QRegularExpression kKey(R"((?:^|(?<=[\s{,-]))([A-Za-z_][\w]*)(?=\s*:(?:\s|$)))");
-  static const QRegularExpression kQuoted(R"("(?:[^"\\]|\\.)*"|'[^']*')");
-  static const QRegularExpression kComment(R"((?:^|\s)#.*$)");
-  const auto paint = [this, &text](const QRegularExpression& what, const QTextCharFormat& format) {
-    for (auto match = what.globalMatch(text); match.hasNext();) {
-      const QRegularExpressionMatch found = match.next();
-      setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
-                format);
-    }
-  };
-  paint(kNumber, number_);
-  paint(kKey, key_);
-  paint(kQuoted, quoted_);
-  // A # inside quotes begins no comment.
-  for (auto match = kComment.globalMatch(text); match.hasNext();) {
-    const QRegularExpressionMatch found = match.next();
-    const qsizetype quotes = text.left(found.capturedStart()).count('"');
-    if (quotes % 2 == 0) {
-      setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
-                comment_);
-    }
-  }
-}
 
 CodeEditor::CodeEditor(QTextDocument* document, QWidget* parent)
     : QPlainTextEdit(parent), margin_(new Margin(this)) {

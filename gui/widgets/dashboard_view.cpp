@@ -226,9 +226,10 @@ DashboardView::DashboardView(QWidget* parent) : QScrollArea(parent), page_(new Q
   connect(verdict_, &QLabel::linkActivated, this,
           [this] { emit loss_chosen(shown_.loss_hue, shown_.loss); });
   connect(reasons_, &QLabel::linkActivated, this, [this](const QString& place) {
-    emit keys_wanted(shown_.advice[place.toULongLong()].second);
+    problem_.isEmpty() ? emit keys_wanted(shown_.advice[place.toULongLong()].second)
+                       : emit fix_wanted(place.toInt());
   });
-  show_sentence("Open a scenario to see its answer here.");
+  show_answer({.subtitle = "Open a scenario to see its answer here."});
 }
 
 // What takes most is a link in the colour of the sentence.
@@ -240,7 +241,7 @@ void DashboardView::write_verdict() {
     if (at >= 0) {
       text.replace(at, loss.size(),
                    QString("<a href='loss' style='color:%1'>%2</a>")
-                       .arg(verdict_->palette().color(QPalette::WindowText).name(), loss));
+                       .arg(palette().color(QPalette::WindowText).name(), loss));
     }
   }
   verdict_->setText(text);
@@ -255,18 +256,17 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
   badge_->setText(dashboard.badge);
   badge_->setVisible(!dashboard.badge.isEmpty());
   color_texts();
-  placed_in_ = {};
-  place_cards();
   set_stale(false);
 }
 
-void DashboardView::show_sentence(const QString& sentence) {
-  show_answer({.title = {}, .subtitle = sentence});
-}
-
-void DashboardView::set_stale(bool stale) {
+void DashboardView::set_stale(bool stale, const QString& problem) {
+  problem_ = problem;
+  color_texts();
   subtitle_->setText(stale ? "As of the last valid text. " + shown_.subtitle : shown_.subtitle);
   set_veiled(page_, stale);
+  reasons_->raise();
+  placed_in_ = {};
+  place_cards();
 }
 
 QString DashboardView::value_of(const QString& card) const {
@@ -313,8 +313,8 @@ void DashboardView::color_texts() {
     lines << (keys.empty() ? words.toHtmlEscaped()
                            : QString("<a href='%1'>%2</a>").arg(i).arg(words.toHtmlEscaped()));
   }
-  reasons_->setText(lines.join("<br>"));
-  reasons_->setVisible(!lines.isEmpty());
+  reasons_->setText(problem_.isEmpty() ? lines.join("<br>") : problem_);
+  reasons_->setVisible(!reasons_->text().isEmpty());
 }
 
 void DashboardView::place_cards() {
@@ -323,6 +323,11 @@ void DashboardView::place_cards() {
     return;
   }
   placed_in_ = room;
+  // In the lowest windows the tab tells which scenario it is.
+  constexpr int kLowest = 600;
+  const bool head = window()->height() >= kLowest || verdict_->isHidden() || !problem_.isEmpty();
+  title_->setVisible(head);
+  subtitle_->setVisible(head);
   fill_grid(room.width() / kCardWidth, CardForm::full);
   constexpr double kMost = 0.2;  // of the window
   if (page_->layout()->totalHeightForWidth(room.width()) > kMost * window()->height()) {

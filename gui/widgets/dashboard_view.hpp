@@ -28,8 +28,9 @@ class DashboardView : public QScrollArea {
   explicit DashboardView(QWidget* parent = nullptr);
 
   void show_answer(const Dashboard& dashboard);
-  void show_sentence(const QString& sentence);  // instead of an answer
-  void set_stale(bool stale);                   // the text has changed since
+
+  // Whether the text has changed since; what is wrong with it, with links to its fixes by number.
+  void set_stale(bool stale, const QString& problem = {});
 
   // What the card of this name shows; empty without such a card.
   [[nodiscard]] QString value_of(const QString& card) const;
@@ -40,6 +41,7 @@ class DashboardView : public QScrollArea {
  signals:
   void loss_chosen(int hue, const QString& name);                         // that the verdict names
   void keys_wanted(const std::vector<orrery::scenario::KeyValue>& keys);  // of an advice
+  void fix_wanted(int number);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -52,6 +54,7 @@ class DashboardView : public QScrollArea {
   void fill_grid(int fitting, CardForm form);
 
   Dashboard shown_;
+  QString problem_;
   QWidget* page_;
   QLabel* title_;
   QLabel* badge_;

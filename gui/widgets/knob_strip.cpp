@@ -44,6 +44,7 @@ constexpr std::array kKnobs = std::to_array<KnobInfo>({
     {"layout.context", "Context", Turns::by_doubling, 62, 6},
     {"layout.pipeline", "Pipeline", Turns::by_doubling, 62, 1},
     {"layout.virtual_stages", "Chunks", Turns::by_doubling, 62, 8},
+    {"layout.data", "Data", Turns::by_doubling, 68, 5},
     {"layout.expert", "Expert", Turns::by_doubling, 62, 3},
     {"layout.sharding", "Sharding", Turns::among_names, 84, 7},
     {"batch.micro", "Micro-batch", Turns::by_doubling, 72, 1},
@@ -51,6 +52,7 @@ constexpr std::array kKnobs = std::to_array<KnobInfo>({
     {"precision", "Precision", Turns::among_names, 100, 2},
     {"capacity.spares", "Spare nodes", Turns::by_one, 72, 4},
     {"checkpoint.interval", "Checkpoint", Turns::by_text, 72, 9},
+    {"failures.node_rate", "Node failures", Turns::by_text, 90, 10},
     {"prices.gpu_hour", "GPU hour", Turns::by_text, 78, 5},
 });
 
@@ -64,6 +66,24 @@ class DoublingBox : public QSpinBox {
     setValue(static_cast<int>(std::clamp<double>(to, minimum(), maximum())));
   }
 };
+
+// That follows from the other degrees; nothing where no whole number does.
+std::optional<std::string> data_of(const scenario::Scenario& scenario) {
+  const layout::LayoutSpec& layout = scenario.layout;
+  const std::int64_t gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
+  const std::int64_t replica = layout.tensor * layout.context * layout.pipeline;
+  return gpus % replica == 0 ? std::optional(std::to_string(gpus / replica)) : std::nullopt;
+}
+
+// A stated data-parallel degree goes with the others; a variant leaves out one that is wrong.
+void add_data(const scenario::ScenarioTemplate& base, std::vector<scenario::KeyValue>& changes) {
+  Diagnostics ignored;
+  const auto before = base.with({}, ignored);
+  const auto after = base.with(changes, ignored);
+  if (before && after && before->layout.data && !after->layout.data) {
+    changes.push_back({"layout.data", data_of(*after).value_or("1"), {}});
+  }
+}
 
 }  // namespace
 
@@ -122,9 +142,8 @@ class Knob : public QWidget {
     setBackgroundRole(QPalette::Window);
     QPalette colors = strip_->palette();
     if (moved_) {
-      const bool dark = is_dark(colors);
-      colors.setColor(QPalette::Window, followed ? QColor(dark ? "#3a2f14" : "#fff1cf")
-                                                 : QColor(dark ? "#1b2f45" : "#dceafb"));
+      colors.setColor(QPalette::Window,
+                      ground_color(followed ? Tone::warning : Tone::plain, colors));
     }
     setPalette(colors);
   }
@@ -275,9 +294,10 @@ void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answe
   if (!isEnabled()) {
     return;
   }
-  const auto at = [](const OutcomePtr& outcome, const char* key) {
-    return outcome && outcome->scenario ? scenario::value_of(*outcome->scenario, key)
-                                        : std::nullopt;
+  const auto at = [](const OutcomePtr& outcome, std::string_view key) {
+    auto value =
+        outcome && outcome->scenario ? scenario::value_of(*outcome->scenario, key) : std::nullopt;
+    return value || key != "layout.data" || !outcome ? value : data_of(*outcome->scenario);
   };
   const bool stale = answered->text != document->utf8();
   const bool moved = baseline && (stale || baseline->text != answered->text);
@@ -359,22 +379,28 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
     plan::StepEstimator estimator;
     turn = plan::turn_key(*base, turned, estimator, {});
   }
-  std::vector<scenario::KeyValue> changes = {turned};
-  std::vector<scenario::KeyValue> runner_up = changes;
-  QString followed;
-  if (!turn.followers.empty()) {
-    const plan::Followers& best = turn.followers.front();
-    changes.insert(changes.end(), best.changes.begin(), best.changes.end());
-    followed = "Followed: " + words(best) + ".";
-    if (turn.followers.size() > 1) {
-      const plan::Followers& next = turn.followers[1];
-      runner_up.insert(runner_up.end(), next.changes.begin(), next.changes.end());
-      followed +=
-          QString(" <a href=\"next\">Instead %1</a> (%2 a step more).")
-              .arg(words(next), shown(report::Dimension::time,
-                                      in_seconds(to_seconds(next.step_time - best.step_time))));
+  // What was turned, and what goes with it.
+  const auto with = [&](std::size_t rank) {
+    std::vector<scenario::KeyValue> all = {turned};
+    if (rank < turn.followers.size()) {
+      const auto& followers = turn.followers[rank].changes;
+      all.insert(all.end(), followers.begin(), followers.end());
     }
-  } else if (!turn.stands_alone) {
+    if (base && (turn.stands_alone || !turn.followers.empty())) {
+      add_data(*base, all);
+    }
+    return all;
+  };
+  std::vector<scenario::KeyValue> changes = with(0);
+  std::vector<scenario::KeyValue> runner_up;
+  QString followed = changes.size() > 1 ? "Followed: " + words(changes) + "." : QString();
+  if (turn.followers.size() > 1) {
+    runner_up = with(1);
+    const SimTime more = turn.followers[1].step_time - turn.followers[0].step_time;
+    followed +=
+        QString(" <a href=\"next\">Instead %1</a> (%2 a step more).")
+            .arg(words(runner_up), shown(report::Dimension::time, in_seconds(to_seconds(more))));
+  } else if (turn.followers.empty() && !turn.stands_alone) {
     followed =
         QString("No layout follows that works with <b>%1 %2</b>. <a href=\"undo\">Back to %3</a>")
             .arg(key.section('.', -1).replace('_', ' '), value.toHtmlEscaped(),
@@ -386,15 +412,14 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
                       .arg(qt(format_integer(*nearest)));
     }
   }
-  QString data;
-  const QString problem = document_->set_keys(changes, &data);
+  const QString problem = document_->set_keys(changes);
   if (!problem.isEmpty()) {
     say("Not changed: " + problem.toHtmlEscaped(), true);
     return problem;
   }
   turned_ = std::move(changes);
   runner_up_ = std::move(runner_up);
-  say((followed + ' ' + data.toHtmlEscaped()).trimmed(), false);
+  say(followed, false);
   return {};
 }
 
@@ -405,10 +430,10 @@ void KnobStrip::forget_turn() {
   say({}, false);
 }
 
-// "context 1 to 2, recompute none to full"
-QString KnobStrip::words(const plan::Followers& followers) const {
+// "context 1 to 2, data 128 to 32", without the key that was turned.
+QString KnobStrip::words(std::span<const scenario::KeyValue> changes) const {
   QStringList parts;
-  for (const scenario::KeyValue& change : followers.changes) {
+  for (const scenario::KeyValue& change : changes.subspan(1)) {
     const QString key = qt(change.key);
     const QString before = value_of(key);
     parts << QString("<b>%1 %2%3</b>")
@@ -427,9 +452,8 @@ void KnobStrip::take_runner_up() {
   document_->text_document()->undo();
   const QString problem = document_->set_keys(changes);
   turned_ = changes;
-  say(problem.isEmpty()
-          ? QString("Taken instead: %1.").arg(words({{changes.begin() + 1, changes.end()}, {}}))
-          : problem.toHtmlEscaped(),
+  say(problem.isEmpty() ? QString("Taken instead: %1.").arg(words(changes))
+                        : problem.toHtmlEscaped(),
       !problem.isEmpty());
 }
 
@@ -444,17 +468,15 @@ QString KnobStrip::value_of(const QString& key) const {
 
 void KnobStrip::back_to_baseline() {
   if (document_ != nullptr && baseline_) {
-    document_->replace(QString::fromStdString(baseline_->text));
+    document_->replace(qt(baseline_->text));
   }
 }
 
 void KnobStrip::say(const QString& text, bool wrong) {
   line_->setVisible(!text.isEmpty());
   line_->setText(text);
-  const bool dark = is_dark(palette());
   QPalette colors = palette();
-  colors.setColor(QPalette::Window,
-                  QColor(wrong ? (dark ? "#3f1d19" : "#fdebe8") : (dark ? "#3a2f14" : "#fff1cf")));
+  colors.setColor(QPalette::Window, ground_color(wrong ? Tone::bad : Tone::warning, colors));
   line_->setPalette(colors);
 }
 

@@ -53,7 +53,7 @@ class KnobStrip : public QWidget {
   void back_to_baseline();
   void take_runner_up();
   void forget_turn();
-  [[nodiscard]] QString words(const plan::Followers& followers) const;
+  [[nodiscard]] QString words(std::span<const scenario::KeyValue> changes) const;
   void say(const QString& text, bool wrong);
   void place_knobs();
 

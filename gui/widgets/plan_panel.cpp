@@ -199,8 +199,7 @@ constexpr auto kEmpty =
     "<p>Every layout of the axes on the left that keeps the rules is estimated with the model that "
     "answers the scenario. The best few are simulated with failures, checkpoints and prices, and "
     "ranked: what predictions cannot tell apart is called within error, and each runner-up says "
-    "why it "
-    "loses.</p>"
+    "why it loses.</p>"
     "<p>Without any entry the scenario's own <code>plan:</code> holds, and where it has none every "
     "layout of its cluster is searched for the shortest step. The scenario stays as it is: a plan "
     "is opened as a new one.</p>";

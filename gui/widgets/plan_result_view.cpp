@@ -38,8 +38,9 @@ void narrow_words(AnswerTable& view) {
   const std::vector<QString>& heads = view.table().heads;
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const int column = static_cast<int>(i);
-    if (heads[i] == "layout" || heads[i] == "why it loses") {
-      const int widest = heads[i] == "layout" ? kLayout : kReason;
+    const bool layout = heads[i].startsWith("layout");
+    if (layout || heads[i] == "why it loses") {
+      const int widest = layout ? kLayout : kReason;
       view.setColumnWidth(column, std::min(view.columnWidth(column), widest));
     }
   }

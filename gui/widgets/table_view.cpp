@@ -193,6 +193,8 @@ void save_with_dialog(QWidget* parent, const QString& what, const QString& name,
 
 namespace {
 
+constexpr std::size_t kButtons = 3;
+
 QString words_of(const scenario::Fix& fix) {
   return fix.value.empty() ? QString("Write %1").arg(qt(fix.key))
                            : QString("Set %1 to %2").arg(qt(fix.key), qt(fix.value));
@@ -229,18 +231,42 @@ void ProblemsView::set_outcome(const OutcomePtr& outcome) {
   show_fixes(count() > 0 ? 0 : -1);
 }
 
-// Of this row; a row without position has none.
+QString ProblemsView::summary() const {
+  if (listed_.empty()) {
+    return outcome_ ? outcome_->failure.toHtmlEscaped() : QString();
+  }
+  const Diagnostic& first = listed_.front();
+  QStringList links;
+  for (std::size_t i = 0; i < std::min(fixes_.size(), kButtons); ++i) {
+    links << QString("<a href='%1'>%2</a>").arg(i).arg(words_of(fixes_[i]).toHtmlEscaped());
+  }
+  links << QString("<a href='-1'>%1</a>")
+               .arg(count() == 1 ? QString("Show it") : QString("All %1 problems").arg(count()));
+  return QString("<span style='color:%1'>Line %2: %3</span> %4")
+      .arg(tone_color(Tone::bad, palette()).name())
+      .arg(first.where.line)
+      .arg(qt(first.key + ": " + first.message).toHtmlEscaped(), links.join(" · "));
+}
+
+void ProblemsView::take_fix(int number) {
+  emit fix_wanted(std::string(outcome_->text),
+                  scenario::Fix(fixes_[static_cast<std::size_t>(number)]));
+}
+
+// Of this row, or what helps the first one that can be helped; a row without position has none.
 void ProblemsView::show_fixes(int row) {
   fixes_.clear();
   const int index = row - failures_;
   if (outcome_ && index >= 0 && index < static_cast<int>(listed_.size())) {
-    fixes_ = scenario::fixes_for(outcome_->text, outcome_->file_name,
-                                 listed_[static_cast<std::size_t>(index)]);
+    std::vector<Diagnostic> helped = listed_;
+    std::rotate(helped.begin(), helped.begin() + index, helped.begin() + index + 1);
+    for (auto one = helped.begin(); fixes_.empty() && one != helped.end(); ++one) {
+      fixes_ = scenario::fixes_for(outcome_->text, outcome_->file_name, *one);
+    }
   }
   for (QPushButton* button : bar_->findChildren<QPushButton*>()) {
     delete button;
   }
-  constexpr std::size_t kButtons = 3;
   QMenu* rest = nullptr;
   const auto add = [this](const QString& words) {
     auto* button = new QPushButton(words, bar_);
@@ -249,11 +275,7 @@ void ProblemsView::show_fixes(int row) {
     return button;
   };
   for (std::size_t i = 0; i < fixes_.size(); ++i) {
-    const auto fix = [this, i] {
-      const scenario::Fix fix = fixes_[i];
-      const std::string text = outcome_->text;
-      emit fix_wanted(text, fix);
-    };
+    const auto fix = [this, i] { take_fix(static_cast<int>(i)); };
     if (i < kButtons) {
       QPushButton* button = add(words_of(fixes_[i]));
       button->setToolTip("Changes the text; Ctrl+Z takes it back");

@@ -76,6 +76,11 @@ class ProblemsView : public QWidget {
   // Errors of the environment included.
   [[nodiscard]] int count() const { return static_cast<int>(listed_.size()) + failures_; }
 
+  // The first one with links to its fixes, by number, and to all problems, -1.
+  [[nodiscard]] QString summary() const;
+
+  void take_fix(int number);
+
   // Of the problem that is chosen.
   [[nodiscard]] const std::vector<scenario::Fix>& fixes() const { return fixes_; }
 

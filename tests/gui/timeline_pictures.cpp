@@ -40,7 +40,7 @@ int draw(const std::string& file, const QString& folder) {
   };
   for (const bool dark : {false, true}) {
     const QString mode = dark ? QStringLiteral("-dark") : QString();
-    widget.set_dark(dark);
+    widget.setPalette(QPalette(dark ? Qt::black : Qt::white));
     widget.view().frame_all();
     save(QStringLiteral("run") + mode);
     const timeline::TimeRange all = widget.view().window();
@@ -54,7 +54,7 @@ int draw(const std::string& file, const QString& folder) {
     widget.toggle_fit_rows();
     const timeline::TimeRange step = widget.view().window();
     widget.view().set_window({step.begin, step.begin + step.length() / 12});
-    widget.next_slice();
+    widget.step_slice(true);
     save(QStringLiteral("step-part") + mode);
     widget.clear_selection();
     widget.go_to_level(2);

@@ -80,9 +80,9 @@ void LatestTask::perform(Request& request) {
   try {
     delivery = request.work(request.stop.get_token(), report);
   } catch (const Error& error) {
-    failure = error.kind() == ErrorKind::interrupted ? QString() : QString::fromUtf8(error.what());
+    failure = error.kind() == ErrorKind::interrupted ? QString() : qt(error.what());
   } catch (const std::exception& error) {
-    failure = QString::fromUtf8(error.what());
+    failure = qt(error.what());
   }
   QMetaObject::invokeMethod(
       this, [this, number, delivery, failure] { deliver(number, delivery, failure); },
@@ -142,7 +142,7 @@ OutcomePtr evaluate_text(const EvaluationRequest& request, const std::stop_token
     if (error.kind() == ErrorKind::interrupted) {
       throw;
     }
-    outcome->failure = QString::fromUtf8(error.what());
+    outcome->failure = qt(error.what());
   }
   return outcome;
 }

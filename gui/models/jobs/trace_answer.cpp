@@ -219,7 +219,7 @@ TraceFilesPtr read_trace_files(const QStringList& paths, const std::stop_token& 
     try {
       out->files.push_back(timeline::read_chrome_trace(path.toStdString(), options));
     } catch (const Error& error) {
-      out->problem = QString::fromUtf8(error.what());
+      out->problem = qt(error.what());
       return out;
     }
     if (out->files.back().cancelled) {

@@ -91,9 +91,11 @@ class RankMaps {
       cells.low.push_back(value(static_cast<std::size_t>(rank)));
       cells.targets.push_back({PlotTarget::Kind::rank, rank});
     }
-    cells.tell = [stages = stages_, values = cells.low, dimension](std::size_t rank) {
-      return QString("rank %L1, stage %2: %3")
+    cells.tell = [stages = stages_, values = cells.low, dimension,
+                  node = static_cast<std::size_t>(node)](std::size_t rank) {
+      return QString("rank %L1, node %L2, stage %3: %4")
           .arg(rank)
+          .arg(rank / node)
           .arg((*stages)[rank])
           .arg(shown(dimension, values[rank]));
     };

@@ -78,23 +78,8 @@ QString capital(QString text) {
   return text;
 }
 
-}  // namespace
-
-std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
-  constexpr double kVaries = 0.001;
-  std::vector<plan::Front> fronts = plan.fronts;
-  std::erase_if(fronts, [](const plan::Front& front) {
-    const auto still = [&front](double plan::FrontPoint::*figure) {
-      const auto [least, most] = std::ranges::minmax_element(
-          front.points, [figure](const auto& a, const auto& b) { return a.*figure < b.*figure; });
-      return front.points.empty() ||
-             (*most).*figure - (*least).*figure < kVaries * std::abs((*most).*figure);
-    };
-    return still(&plan::FrontPoint::x) || still(&plan::FrontPoint::y);
-  });
-  if (!fronts.empty()) {
-    return fronts;
-  }
+// The finalists, where no two of the figures that were asked for vary.
+plan::Front step_against_memory(const plan::Plan& plan) {
   using report::MetricId;
   const auto axis = [](MetricId id, const char* title) {
     const report::MetricInfo& info = report::info(id);
@@ -114,9 +99,6 @@ std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
     }
   };
   std::ranges::for_each(plan.finalists, add);
-  if (plan.current) {
-    add(*plan.current);
-  }
   std::ranges::stable_sort(front.points, [](const auto& a, const auto& b) {
     return std::pair(a.x, a.y) < std::pair(b.x, b.y);
   });
@@ -125,8 +107,40 @@ std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
     point.on_front = point.y < least;
     least = std::min(least, point.y);
   }
-  if (!front.points.empty()) {
-    fronts.push_back(std::move(front));
+  return front;
+}
+
+}  // namespace
+
+std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
+  constexpr double kVaries = 0.001;
+  std::vector<plan::Front> fronts = plan.fronts;
+  std::erase_if(fronts, [](const plan::Front& front) {
+    const auto still = [&front](double plan::FrontPoint::*figure) {
+      const auto [least, most] = std::ranges::minmax_element(
+          front.points, [figure](const auto& a, const auto& b) { return a.*figure < b.*figure; });
+      return front.points.empty() ||
+             (*most).*figure - (*least).*figure < kVaries * std::abs((*most).*figure);
+    };
+    return still(&plan::FrontPoint::x) || still(&plan::FrontPoint::y);
+  });
+  if (fronts.empty() && !plan.finalists.empty()) {
+    fronts.push_back(step_against_memory(plan));
+  }
+  // Where it stands now, though a plan may not be like this.
+  const auto now = [&plan](const plan::FrontAxis& axis) {
+    const auto* info = report::find_metric(axis.name);
+    return info != nullptr ? plan.current->evaluation.metrics.find(info->id) : nullptr;
+  };
+  for (plan::Front& front : fronts) {
+    const bool there = !plan.current || std::ranges::any_of(front.points, [&](const auto& point) {
+      return point.proposal.tag == plan.current->proposal.tag;
+    });
+    const auto* x = there ? nullptr : now(front.x);
+    const auto* y = there ? nullptr : now(front.y);
+    if (x != nullptr && y != nullptr) {
+      front.points.push_back({plan.current->proposal, x->value, y->value, false});
+    }
   }
   return fronts;
 }

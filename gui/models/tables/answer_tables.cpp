@@ -231,7 +231,7 @@ SavedFile read_saved_file(const QString& path) {
       file.problem = QFileInfo(path).fileName() + ": " + qt(reading.problem);
     }
   } catch (const Error& error) {
-    file.problem = QString::fromUtf8(error.what());
+    file.problem = qt(error.what());
   }
   return file;
 }

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "gui/models/tables/dashboard.hpp"
 #include "gui/timeline/side_by_side.hpp"
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/scenario/table/fields.hpp"
+#include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {
 
@@ -28,49 +30,8 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
   return text;
 }
 
-// With ledgers in seconds of a step and in dollars of the run (where there are no prices, in its
-// time), which add up to a last row.
-std::vector<report::DifferenceRow> rows_of(std::span<const report::Figures> answers) {
-  using report::MetricId;
-  std::vector<report::DifferenceRow> rows = report::differences(answers);
-  const auto metric_of = [&rows](MetricId id) {
-    return std::ranges::find_if(rows, [id](const report::DifferenceRow& row) {
-      return row.group == "metric" && row.name == report::info(id).name;
-    });
-  };
-  for (const auto& [group, ids] :
-       {std::pair{"step ledger", std::vector{MetricId::step_time}},
-        {"run ledger", std::vector{MetricId::cost, MetricId::finish_time}}}) {
-    auto whole = rows.end();
-    for (const MetricId id : ids) {
-      whole = whole == rows.end() ? metric_of(id) : whole;
-    }
-    const auto in_group = [group = std::string_view(group)](const report::DifferenceRow& row) {
-      return row.group == group;
-    };
-    const auto first = std::ranges::find_if(rows, in_group);
-    if (whole == rows.end() || first == rows.end()) {
-      continue;
-    }
-    report::DifferenceRow total = *whole;
-    total.group = group;
-    total.name = "all";
-    auto row = first;
-    for (; row != rows.end() && row->group == group; ++row) {
-      row->dimension = total.dimension;
-      for (std::size_t i = 0; i < row->values.size(); ++i) {
-        report::Compared& cell = row->values[i];
-        const std::optional<double> of = total.values[i].value;
-        cell = {cell.value && of ? std::optional(*cell.value * *of) : std::nullopt, {}, {}};
-        const std::optional<double> base = row->values.front().value;
-        if (i > 0 && cell.value && base) {
-          cell.change = *cell.value - *base;
-        }
-      }
-    }
-    rows.insert(row, std::move(total));
-  }
-  return rows;
+report::Figures figures_of(const Candidate& answered) {
+  return answered.saved ? *answered.saved : report::figures_of(*answered.outcome->evaluation);
 }
 
 // A candidate that has a level.
@@ -107,6 +68,16 @@ std::shared_ptr<const timeline::Store> store_of(const std::vector<Side>& sides,
   return beside.build(stop);
 }
 
+// Of a step less of anything is better; a run may end later for more training.
+Tone tone_of(const report::DifferenceRow& row, double change) {
+  const report::MetricInfo* metric =
+      row.group == "metric" ? report::find_metric(row.name) : nullptr;
+  const Tone tone = row.group == "step ledger" ? tone_of_change(report::MetricId::step_time, change)
+                    : metric != nullptr        ? tone_of_change(metric->id, change)
+                                               : Tone::plain;
+  return tone == Tone::plain || change == 0.0 ? Tone::strong : tone;
+}
+
 }  // namespace
 
 Table differing_keys_table(std::span<const Candidate> candidates) {
@@ -131,51 +102,28 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
 }
 
 QString why_sentence(std::span<const Candidate> candidates) {
-  std::vector<const report::Evaluation*> sides;
-  std::vector<std::string> texts;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.outcome && candidate.outcome->evaluation && sides.size() < 2) {
-      sides.push_back(candidate.outcome->evaluation.get());
-      texts.push_back(candidate.outcome->text);
-    }
-  }
-  if (sides.size() < 2 || sides[0]->step.given || sides[1]->step.given) {
+  if (candidates.size() < 2 || !candidates[0].answered() || !candidates[1].answered()) {
     return {};
   }
-  constexpr std::size_t kMostKeys = 3;
-  const auto keys = scenario::differing_keys(texts);
+  const auto figures = [&](std::size_t i) { return figures_of(candidates[i]); };
+  const QString change = qt(report::step_change_words(figures(0), figures(1))).replace('-', u'−');
   QStringList words;
-  for (std::size_t i = 0; i < std::min(kMostKeys, keys.size()); ++i) {
-    const auto value = [&key = keys[i]](std::size_t side) {
-      return key.values[side] ? qt(*key.values[side]) : QString("not stated");
-    };
-    words << QString("%1 %2 → %3").arg(qt(keys[i].key), value(0), value(1));
-  }
-  if (keys.size() > kMostKeys) {
-    words << QString("%1 more keys").arg(keys.size() - kMostKeys);
-  }
-  const auto change = [](Seconds time) {
-    return change_shown(report::Dimension::time, in_seconds(time));
-  };
-  const auto time_of = [](const report::Evaluation& side, step::StepCategory category) {
-    return to_seconds(side.step.step_time) * side.step.ledger.share(category);
-  };
-  auto most = step::StepCategory::compute;
-  Seconds largest;
-  for (std::size_t c = 0; c < step::kStepCategories; ++c) {
-    const auto category = static_cast<step::StepCategory>(c);
-    const Seconds more = time_of(*sides[1], category) - time_of(*sides[0], category);
-    if (std::abs(in_seconds(more)) > std::abs(in_seconds(largest))) {
-      largest = more;
-      most = category;
+  if (candidates[0].outcome && candidates[1].outcome) {
+    const std::string texts[] = {candidates[0].outcome->text, candidates[1].outcome->text};
+    for (const scenario::DifferingKey& key : scenario::differing_keys(texts)) {
+      const auto value = [&](std::size_t side) {
+        const auto silent = scenario::value_of(*candidates[side].outcome->scenario, key.key);
+        return qt(key.values[side].value_or(silent.value_or("not stated")));
+      };
+      const QString name = qt(key.key).remove(".preset").section('.', -1).replace('_', ' ');
+      words << QString("%1 %2 → %3").arg(name, value(0), value(1));
     }
   }
-  if (words.isEmpty() || largest == Seconds{}) {
-    return {};
+  constexpr qsizetype kMostKeys = 3;
+  if (const qsizetype more = words.size() - kMostKeys; more > 0) {
+    words = words.first(kMostKeys) << QString("%1 more keys").arg(more);
   }
-  const Seconds all = to_seconds(sides[1]->step.step_time) - to_seconds(sides[0]->step.step_time);
-  return QString("%1: %2 a step, most of it %3 (%4).")
-      .arg(words.join(", "), change(all), qt(report::label_of(most)), change(largest));
+  return change.isEmpty() || words.isEmpty() ? change : words.join(", ") + ": " + change;
 }
 
 Table differences_table(std::span<const Candidate> candidates) {
@@ -183,15 +131,14 @@ Table differences_table(std::span<const Candidate> candidates) {
   std::vector<report::Figures> answers;
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
-      answers.push_back(candidate.saved ? *candidate.saved
-                                        : report::figures_of(*candidate.outcome->evaluation));
+      answers.push_back(figures_of(candidate));
       table.heads.push_back(candidate.title);
       if (answers.size() > 1) {
         table.heads.emplace_back("change");
       }
     }
   }
-  for (const report::DifferenceRow& row : rows_of(answers)) {
+  for (const report::DifferenceRow& row : report::differences(answers)) {
     const auto moves = [&row](const report::Compared& cell) {
       return cell.value.has_value() != row.values.front().value.has_value() ||
              (cell.value &&
@@ -209,9 +156,10 @@ Table differences_table(std::span<const Candidate> candidates) {
                           ? Cell{.text = shown(row.dimension, *cell.value), .order = *cell.value}
                           : Cell{});
       if (i > 0) {
-        cells.push_back({.text = change_text(row.dimension, cell),
-                         .order = cell.relative ? cell.relative : cell.change,
-                         .tone = moves(cell) ? Tone::strong : Tone::faint});
+        cells.push_back(
+            {.text = change_text(row.dimension, cell),
+             .order = cell.relative ? cell.relative : cell.change,
+             .tone = moves(cell) ? tone_of(row, cell.change.value_or(0.0)) : Tone::faint});
       }
     }
     table.rows.push_back(std::move(cells));

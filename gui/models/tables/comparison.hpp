@@ -33,8 +33,8 @@ struct Candidate {
 // Keys that they do not state alike, a column for each candidate.
 [[nodiscard]] Table differing_keys_table(std::span<const Candidate> candidates);
 
-// The first against the second of those with a step: which keys change, what that does to the step,
-// and in which row of its ledger most of it is. Empty where there are no two.
+// The second against the first: which keys change, what that does to the step, and which row of its
+// ledger changes most. Empty where there are no two.
 [[nodiscard]] QString why_sentence(std::span<const Candidate> candidates);
 
 // Metrics and ledger categories: value of the first, value and change of every other. Candidates

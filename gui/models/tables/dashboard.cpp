@@ -15,9 +15,21 @@
 
 namespace orrery::gui {
 
-namespace {
-
 using report::MetricId;
+
+Tone tone_of_change(MetricId id, double change) {
+  constexpr std::array kLess = {MetricId::step_time,   MetricId::finish_date,
+                                MetricId::finish_time, MetricId::cost,
+                                MetricId::failures,    MetricId::cost_per_million_tokens};
+  constexpr std::array kMore = {MetricId::tokens_per_second, MetricId::tokens_trained,
+                                MetricId::mfu, MetricId::goodput};
+  const auto is_one_of = [id](const auto& ids) { return std::ranges::count(ids, id) > 0; };
+  return is_one_of(kLess)   ? (change < 0.0 ? Tone::good : Tone::bad)
+         : is_one_of(kMore) ? (change > 0.0 ? Tone::good : Tone::bad)
+                            : Tone::plain;
+}
+
+namespace {
 
 constexpr auto kMemory = "Memory";
 
@@ -38,10 +50,9 @@ class Cards {
       return std::nullopt;
     }
     const report::MetricInfo& info = report::info(id);
-    Card card;
-    card.name = name;
-    card.value = shown(info.dimension, report::typical(*metric));
-    card.tip = qt(info.meaning);
+    Card card{.name = name,
+              .value = shown(info.dimension, report::typical(*metric)),
+              .tip = qt(info.meaning)};
     const auto* before = baseline_ != nullptr ? baseline_->metrics.find(id) : nullptr;
     if (before != nullptr && card.value != shown(info.dimension, report::typical(*before))) {
       const double change = report::typical(*metric) - report::typical(*before);
@@ -50,8 +61,8 @@ class Cards {
     }
     describe_spread(*metric, info.dimension, card);
     if (const auto band = report::metric_band(evaluation_, id)) {
-      card.detail = QString("%1 to %2 in 8 of 10")
-                        .arg(shown(info.dimension, band->low), shown(info.dimension, band->high));
+      card.detail = range_shown(info.dimension, band->low, band->high);
+      card.tip += "; 8 of 10 lie in this range, the error of the model included";
     }
     return card;
   }
@@ -62,18 +73,6 @@ class Cards {
   }
 
  private:
-  static Tone tone_of_change(MetricId id, double change) {
-    constexpr std::array kLess = {MetricId::step_time,   MetricId::finish_date,
-                                  MetricId::finish_time, MetricId::cost,
-                                  MetricId::failures,    MetricId::cost_per_million_tokens};
-    constexpr std::array kMore = {MetricId::tokens_per_second, MetricId::tokens_trained,
-                                  MetricId::mfu, MetricId::goodput};
-    const auto is_one_of = [id](const auto& ids) { return std::ranges::count(ids, id) > 0; };
-    return is_one_of(kLess)   ? (change < 0.0 ? Tone::good : Tone::bad)
-           : is_one_of(kMore) ? (change > 0.0 ? Tone::good : Tone::bad)
-                              : Tone::plain;
-  }
-
   static void describe_spread(const report::MetricValue& metric, report::Dimension dimension,
                               Card& card) {
     if (!metric.trials || metric.trials->count() < 2) {
@@ -84,10 +83,9 @@ class Cards {
       card.detail = "in every trial";
       return;
     }
-    card.detail = QString("P10 %1, P90 %2")
-                      .arg(shown(dimension, trials.quantile(report::kLowQuantile)),
-                           shown(dimension, trials.quantile(report::kHighQuantile)));
-    card.tip += QString("; median of %1 trials").arg(trials.count());
+    card.detail = range_shown(dimension, trials.quantile(report::kLowQuantile),
+                              trials.quantile(report::kHighQuantile));
+    card.tip += QString("; median, P10 and P90 of %1 trials").arg(trials.count());
   }
 
   const report::Evaluation& evaluation_;
@@ -96,8 +94,7 @@ class Cards {
 
 Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
   const step::Feasibility& fit = evaluation.step.feasibility;
-  Card card;
-  card.name = kMemory;
+  Card card{.name = kMemory};
   const bool tight = report::fits_tightly(evaluation);
   card.value = !evaluation.feasible ? "does not fit" : tight ? "fits tightly" : "fits";
   card.tone = !evaluation.feasible ? Tone::bad : tight ? Tone::warning : Tone::good;
@@ -123,8 +120,7 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
 // How far predictions like this one are off; without measured ones, what the step time rests on.
 Card trust_card(const report::Evaluation& evaluation) {
   const report::Trust trust = report::trust_of(evaluation.step);
-  Card card;
-  card.name = "Trust";
+  Card card{.name = "Trust"};
   if (const auto& band = evaluation.band) {
     card.value = QString("off by %1").arg(percent(band->error));
     card.detail = band->novelty == report::Novelty::none
@@ -156,9 +152,7 @@ Card expectation_card(const report::Evaluation& evaluation) {
   const auto& all = evaluation.expectations;
   const auto passed =
       std::ranges::count_if(all, [](const auto& result) { return result.passed(); });
-  Card card;
-  card.name = "Expectations";
-  card.value = QString("%1 of %2 met").arg(passed).arg(all.size());
+  Card card{.name = "Expectations", .value = QString("%1 of %2 met").arg(passed).arg(all.size())};
   card.tone = static_cast<std::size_t>(passed) == all.size() ? Tone::good : Tone::bad;
   for (const report::ExpectationResult& result : all) {
     card.tip += qt(to_string(result.verdict)) + ": " + qt(result.text) + "\n";
@@ -226,9 +220,11 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   }
   result.impossible = outcome.standing == report::Standing::impossible;
   result.advice = advice_of(evaluation);
-  result.subtitle = QString("%1 on %2 x %3")
-                        .arg(qt(evaluation.echo.model_name),
-                             qt(format_integer(evaluation.step.gpus)), qt(evaluation.echo.gpu));
+  result.subtitle =
+      QString("%1 on %2 x %3%4")
+          .arg(qt(evaluation.echo.model_name), qt(format_integer(evaluation.step.gpus)),
+               qt(evaluation.echo.gpu),
+               evaluation.band || evaluation.run ? "; 8 of 10 lie in the ranges" : "");
   for (const std::string& reason : evaluation.reasons) {
     result.reasons.push_back(qt(reason));
   }

@@ -13,9 +13,9 @@ namespace orrery::gui {
 
 struct Card {
   QString name = {};
-  QString value = {};   // median over the trials where it varies, else the value
-  QString detail = {};  // the band with the error of the step, P10 to P90, or a related figure
-  QString change = {};  // against the baseline, with its sign; empty without
+  QString value = {};              // median over the trials where it varies, else the value
+  QString detail = {};             // in which 8 of 10 lie, or a related figure
+  QString change = {};             // against the baseline, with its sign; empty without
   Tone change_tone = Tone::plain;  // good or bad, where more is better or worse
   QString tip = {};
   Tone tone = Tone::plain;  // faint for figures of what cannot be
@@ -36,6 +36,9 @@ struct Dashboard {
   std::vector<Card> step = {};
   std::vector<Card> run = {};
 };
+
+// Good or bad where more is better or worse, else plain.
+[[nodiscard]] Tone tone_of_change(report::MetricId id, double change);
 
 // `baseline` may be null.
 [[nodiscard]] Dashboard dashboard(const report::Evaluation& evaluation,

@@ -1,5 +1,6 @@
 #include "gui/models/tables/plan_tables.hpp"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
@@ -18,8 +19,15 @@ using report::MetricId;
 constexpr auto kPlusMinus = "±";
 constexpr auto kNow = "now";  // the scenario as it stands, where ranks are
 
-Cell layout_cell(const plan::Proposal& proposal) {
-  return {.text = qt(proposal.words), .tip = qt(proposal.words)};
+// Of a layout beside another one only what differs.
+Cell layout_cell(const plan::Proposal& proposal, const plan::Proposal* beside = nullptr) {
+  static const QRegularExpression kPart(", (?![^(]*\\))");
+  QStringList parts = qt(proposal.words).split(kPart);
+  if (beside != nullptr && beside->words != proposal.words) {
+    const QStringList same = qt(beside->words).split(kPart);
+    parts.removeIf([&same](const QString& part) { return same.contains(part); });
+  }
+  return {.text = parts.join(", "), .tip = qt(proposal.words)};
 }
 
 Cell metric_cell(const Finalist& finalist, MetricId id) {
@@ -40,15 +48,16 @@ Cell spread_cell(const plan::Plan& plan, const Finalist& finalist) {
   if (value == nullptr || !value->trials) {
     return {.text = "does not vary", .tone = Tone::faint};
   }
-  const Dimension dimension = report::info(*id).dimension;
-  const QString low = shown(dimension, value->trials->quantile(0.1));
-  const QString high = shown(dimension, value->trials->quantile(0.9));
-  return {.text = low == high ? low : low + " to " + high};
+  return {.text = range_shown(report::info(*id).dimension, value->trials->quantile(0.1),
+                              value->trials->quantile(0.9))};
 }
 
 Cell standing_cell(const Finalist& finalist) {
   if (!finalist.evaluation.feasible) {
     return {.text = "does not fit", .tone = Tone::bad};
+  }
+  if (!finalist.problem.empty()) {
+    return {.text = "no answer", .tip = qt(finalist.problem), .tone = Tone::bad};
   }
   const bool ties = finalist.standing == plan::Standing::tie;
   Cell cell{.text = ties ? "within error" : qt(plan::to_string(finalist.standing))};
@@ -119,8 +128,9 @@ std::vector<RankingColumn> ranking_columns(const plan::Plan& plan) {
                                      .order = static_cast<double>(one.proposal.gpus)};
                        }});
   }
-  columns.push_back(
-      {"layout", [](const Finalist& one, auto) { return layout_cell(one.proposal); }});
+  columns.push_back({"layout, where it differs", [&plan](const Finalist& one, auto) {
+                       return layout_cell(one.proposal, &plan.finalists.front().proposal);
+                     }});
   columns.push_back({"why it loses", [](const Finalist& one, auto) {
                        const QString why = one.evaluation.feasible || one.evaluation.reasons.empty()
                                                ? qt(one.reason)

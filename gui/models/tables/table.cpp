@@ -21,6 +21,19 @@ QString shown(report::Dimension dimension, double value) {
   return text;
 }
 
+QString range_shown(report::Dimension dimension, double low, double high) {
+  QString from = shown(dimension, low);
+  const QString to = shown(dimension, high);
+  const QString unit = to.section(' ', 1);
+  if (from == to) {
+    return to;
+  }
+  if (!unit.isEmpty() && unit[0].isLetter() && from.endsWith(' ' + unit)) {
+    from.chop(unit.size() + 1);
+  }
+  return from + " to " + to;
+}
+
 QString change_shown(report::Dimension dimension, double change) {
   return qt(report::format_change(dimension, change)).replace('-', u'−').replace(" points", " pt");
 }
@@ -29,7 +42,7 @@ QString write_or_say(const QString& path, const std::string& bytes) {
   try {
     write_file_atomically(std::filesystem::path(path.toStdString()), bytes);
   } catch (const Error& error) {
-    return QString::fromUtf8(error.what());
+    return qt(error.what());
   }
   return {};
 }

@@ -24,6 +24,9 @@ namespace orrery::gui {
 // As the terminal shows it; dates as "2024-05-25 03:10".
 [[nodiscard]] QString shown(report::Dimension dimension, double value);
 
+// "5.97 to 7.15 s": the unit once.
+[[nodiscard]] QString range_shown(report::Dimension dimension, double low, double high);
+
 // A change, with its sign: "−1.81 s", "+0.43 pt".
 [[nodiscard]] QString change_shown(report::Dimension dimension, double change);
 

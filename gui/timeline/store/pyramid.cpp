@@ -1,5 +1,6 @@
 #include "gui/timeline/store/pyramid.hpp"
 
+#include <bit>
 #include <mutex>
 
 #include "sim/base/parallel.hpp"

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,10 +19,6 @@
 #include <vector>
 
 #include "gui/timeline/store/slice.hpp"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 namespace orrery::timeline {
 
@@ -41,8 +36,7 @@ namespace orrery::timeline {
 //
 // A row that differs from its neighbours changes one of the four extremes of its block, or its
 // abnormal bit (which ranks above all categories); none of them is averaged away. All four bytes
-// are kept so that merging is the greater of each byte: associative, commutative, and one
-// instruction.
+// are kept so that merging is the greater of each byte: associative, commutative, and quick.
 
 inline constexpr std::uint8_t kFullyBusy = 255;
 
@@ -90,14 +84,8 @@ static_assert(sizeof(BlockBin) == 4);
 
 // Of the rows, or of the stretches of time, of both.
 [[nodiscard]] inline BlockBin merge(BlockBin a, BlockBin b) {
-#if defined(__SSE2__)
-  const __m128i both = _mm_max_epu8(_mm_cvtsi32_si128(std::bit_cast<int>(a)),
-                                    _mm_cvtsi32_si128(std::bit_cast<int>(b)));
-  return std::bit_cast<BlockBin>(_mm_cvtsi128_si32(both));
-#else
   return {std::max(a.anti_low, b.anti_low), std::max(a.high, b.high), std::max(a.idle, b.idle),
           std::max(a.most, b.most)};
-#endif
 }
 
 // into[i] = merge(into[i], from[i]); equal lengths.
@@ -105,17 +93,8 @@ void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from);
 
 // into[i] = merge(into[i], value).
 inline void merge_into(std::span<BlockBin> into, BlockBin value) {
-  std::size_t i = 0;
-#if defined(__SSE2__)
-  constexpr std::size_t kAtOnce = sizeof(__m128i) / sizeof(BlockBin);
-  const __m128i values = _mm_set1_epi32(std::bit_cast<int>(value));
-  for (; i + kAtOnce <= into.size(); i += kAtOnce) {
-    auto* four = reinterpret_cast<__m128i*>(&into[i]);
-    _mm_storeu_si128(four, _mm_max_epu8(_mm_loadu_si128(four), values));
-  }
-#endif
-  for (; i < into.size(); ++i) {
-    into[i] = merge(into[i], value);
+  for (BlockBin& bin : into) {
+    bin = merge(bin, value);
   }
 }
 

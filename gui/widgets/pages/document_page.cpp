@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gui/models/scenario_document.hpp"
+#include "gui/models/tables/table.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/plan_panel.hpp"
@@ -29,7 +30,6 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   editor_ = new CodeEditor(document->text_document(), this);
   form_ = new FormView(document, this);
   sides_ = new QTabWidget(this);
-  sides_->setTabPosition(QTabWidget::South);
   sides_->setDocumentMode(true);
   sides_->addTab(editor_, "Text");
   sides_->addTab(form_, "Form");
@@ -161,7 +161,7 @@ void DocumentPage::set_baseline() {
 void DocumentPage::swap_baseline() {
   if (baseline_ != answered_) {
     const OutcomePtr pinned = std::exchange(baseline_, answered_);
-    document_->replace(QString::fromStdString(pinned->text));
+    document_->replace(qt(pinned->text));
     emit outcome_changed();
   }
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gui/models/tables/table.hpp"
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
 #include "sim/answer/evaluate/shipped_scenarios.hpp"
@@ -50,10 +51,9 @@ std::size_t question_of(const QString& path) {
 std::vector<ShippedScenario> shipped_scenarios() {
   std::array<std::vector<ShippedScenario>, kQuestions.size()> groups;
   for (const evaluate::ShippedScenario& one : evaluate::shipped_scenarios()) {
-    const QString path = QString::fromStdString(one.path.string());
+    const QString path = qt(one.path.string());
     const std::size_t question = question_of(path);
-    groups[question].push_back({path, QString::fromStdString(one.title),
-                                QString::fromStdString(one.summary), kQuestions[question].text});
+    groups[question].push_back({path, qt(one.title), qt(one.summary), kQuestions[question].text});
   }
   std::vector<ShippedScenario> found;
   for (const std::vector<ShippedScenario>& group : groups) {

@@ -22,8 +22,8 @@ namespace {
 
 constexpr double kPanShare = 0.12;  // of the window, per key
 constexpr double kWheelNotch = 120.0;
-constexpr double kWheelZoom = 0.8;  // per notch
-constexpr int kDragDistance = 4;    // pixels before a click becomes a drag
+constexpr double kCloser = 0.8;   // per key or notch
+constexpr int kDragDistance = 4;  // pixels before a click becomes a drag
 
 // The time of the selection as the ruler, which stays when something else is selected.
 void mark_selection(timeline::View& view) {
@@ -50,8 +50,8 @@ bool TimelineView::view_key(int key) {
     }
   };
   const std::pair<std::vector<int>, std::function<void()>> keys[] = {
-      {{Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, [&] { zoom_in(); }},
-      {{Qt::Key_S, Qt::Key_Minus}, [&] { zoom_out(); }},
+      {{Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, [&] { zoom(kCloser); }},
+      {{Qt::Key_S, Qt::Key_Minus}, [&] { zoom(1.0 / kCloser); }},
       {{Qt::Key_A, Qt::Key_Left}, [&] { view_.pan(-pan); }},
       {{Qt::Key_D, Qt::Key_Right}, [&] { view_.pan(pan); }},
       {{Qt::Key_F}, [&] { view_.frame_selection(); }},
@@ -98,11 +98,11 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
   } else if (view_.empty() || (event->modifiers() & kForeign) != Qt::NoModifier) {
     QWidget::keyPressEvent(event);
   } else if (key == Qt::Key_G) {
-    search_->start(QStringLiteral("rank "));
+    search_->start("rank ");
   } else if (key == Qt::Key_Comma) {
-    previous_slice();
+    step_slice(false);
   } else if (key == Qt::Key_Period) {
-    next_slice();
+    step_slice(true);
   } else if (key == Qt::Key_N) {
     choose_by_length((event->modifiers() & Qt::ShiftModifier) == 0);
   } else if (key == Qt::Key_Escape) {
@@ -123,9 +123,9 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
   timeline::RowLayout& rows = view_.rows();
   if ((keys & Qt::ControlModifier) && (keys & Qt::ShiftModifier)) {
     row_height_ = RowHeight::chosen;
-    rows.zoom_rows(row_y_of(*cursor_), std::pow(kWheelZoom, -notches));
+    rows.zoom_rows(row_y_of(*cursor_), std::pow(kCloser, -notches));
   } else if (keys & Qt::ControlModifier) {
-    view_.zoom_at(zoom_column(), std::pow(kWheelZoom, notches));
+    view_.zoom_at(zoom_column(), std::pow(kCloser, notches));
   } else if ((keys & Qt::ShiftModifier) || delta.x() != 0) {
     view_.pan(-notches * kPanShare * view_.columns());
   } else {
@@ -205,7 +205,7 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
       break;
     }
     case Drag::minimap: {
-      const timeline::TimeRange all = view_.levels().front().store->range();
+      const timeline::TimeRange all = view_.occurrence(view_.overview()).range;
       const double share = static_cast<double>(position.x() - regions_.minimap.left()) /
                            static_cast<double>(regions_.minimap.width());
       const auto middle =
@@ -260,7 +260,7 @@ void TimelineView::hover_at(QPoint position) {
   if (!view_.empty() && regions_.rows.contains(position)) {
     hover_ = view_.pick(column_of(position), row_y_of(position));
     for (const std::string& line : view_.describe(hover_)) {
-      hover_lines_ << QString::fromStdString(line);
+      hover_lines_ << qt(line);
     }
   } else if (!view_.empty() && regions_.names.contains(position)) {
     const timeline::Hit hit = view_.pick(0.0, row_y_of(position));
@@ -270,7 +270,6 @@ void TimelineView::hover_at(QPoint position) {
   } else if (!view_.empty() && regions_.marks.contains(position)) {
     hover_lines_ = TimelinePainter::marks_near(*this, position.x() - regions_.marks.left());
   }
-  Q_EMIT hovered(hover_lines_.join(QStringLiteral(" · ")));
 }
 
 void TimelineView::click_at(QPoint position) {
@@ -316,11 +315,11 @@ bool TimelineView::click_names(QPoint position) {
 }
 
 TimelineSearch::TimelineSearch(QWidget* parent) : QLineEdit(parent) {
-  setPlaceholderText(tr("Find a name  (/)"));
-  setAccessibleName(tr("Find in the timeline"));
+  setPlaceholderText("Find a name  (/)");
+  setAccessibleName("Find in the timeline");
   setToolTip(
-      tr("Part of a name: \"layer 12\", \"wgrad\", \"all_gather\"; or \"rank 17\". "
-         "Enter: the next"));
+      "Part of a name: \"layer 12\", \"wgrad\", \"all_gather\"; or \"rank 17\". "
+      "Enter: the next");
   setFocusPolicy(Qt::ClickFocus);  // the keys of the timeline are the timeline's
   connect(this, &QLineEdit::textEdited, this, [this] { show_outcome(true, {}); });
 }
@@ -344,12 +343,12 @@ void TimelineSearch::find(const timeline::Levels& levels, timeline::FindRequest 
 void TimelineSearch::report(const std::optional<timeline::Finding>& finding) {
   if (finding) {
     const auto number = [](std::uint64_t count) {
-      return QString::fromStdString(format_integer(static_cast<std::int64_t>(count)));
+      return qt(format_integer(static_cast<std::int64_t>(count)));
     };
-    show_outcome(true, tr("%1 of %2").arg(number(finding->place), number(finding->found)));
+    show_outcome(true, QString("%1 of %2").arg(number(finding->place), number(finding->found)));
     Q_EMIT found(*finding);
   } else {
-    show_outcome(false, tr("none"));
+    show_outcome(false, "none");
   }
   Q_EMIT finished(finding.has_value());
 }
@@ -357,9 +356,7 @@ void TimelineSearch::report(const std::optional<timeline::Finding>& finding) {
 void TimelineSearch::show_outcome(bool found, const QString& note) {
   QPalette colors = parentWidget()->palette();
   if (!found) {
-    const timeline::Palette used =
-        is_dark(colors) ? timeline::dark_palette() : timeline::light_palette();
-    colors.setColor(QPalette::Text, QColor::fromRgba(used.abnormal));
+    colors.setColor(QPalette::Text, tone_color(Tone::bad, colors));
   }
   setPalette(colors);
   note_ = note;
@@ -431,9 +428,9 @@ bool TimelineView::go_to_rank(int rank) {
     view_.rows().reveal(place);
     changed();
   }
-  search_->show_outcome(found != nullptr, found == nullptr ? tr("none")
-                                          : found->mean    ? tr("mean of its stage")
-                                                           : QString::fromStdString(found->name));
+  search_->show_outcome(found != nullptr, found == nullptr ? "none"
+                                          : found->mean    ? "mean of its stage"
+                                                           : qt(found->name));
   return found != nullptr;
 }
 

@@ -1,9 +1,11 @@
 // What lies over the rows: labels, arrows, selection, area, ruler; and the legend below.
 
 #include <QPainterPath>
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/tables/table.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 
@@ -19,10 +21,6 @@ using timeline::Store;
 constexpr double kLegibleWidth = 22.0;
 constexpr int kBeside = 14;  // from the cursor to what is said of it
 constexpr int kBelow = 18;
-
-QString text_of(std::string_view text) {
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 }  // namespace
 
@@ -77,7 +75,7 @@ void TimelinePainter::paint_track_labels(timeline::TrackId track, const timeline
     if (room < kLegibleWidth) {
       continue;
     }
-    const QString name = QString::fromStdString(store.name_of(slices[i]));
+    const QString name = qt(store.name_of(slices[i]));
     const QString shown = metrics.elidedText(name, Qt::ElideMiddle, static_cast<int>(room));
     constexpr qsizetype kLeast = 9;  // of a name: what is shorter says nothing
     if (shown.size() < std::min(kLeast, name.size())) {
@@ -238,7 +236,7 @@ void TimelinePainter::paint_ruler() {
     painter_.setPen(QPen(color(palette_.selection), 1.0, Qt::DashLine));
     painter_.drawLine(QPointF(left, at_.axis.top()), QPointF(left, at_.rows.bottom()));
     painter_.drawLine(QPointF(right, at_.axis.top()), QPointF(right, at_.rows.bottom()));
-    const QString text = QString::fromStdString(timeline::duration_text(view_.ruler()->length()));
+    const QString text = qt(timeline::duration_text(view_.ruler()->length()));
     const double width = painter_.fontMetrics().horizontalAdvance(text) + 12;
     const double x = std::clamp((left + right - width) / 2.0, static_cast<double>(whole.left()),
                                 std::max(whole.right() - width, static_cast<double>(whole.left())));
@@ -279,7 +277,7 @@ void TimelinePainter::paint_legend() {
     painter_.drawText(QPointF(x + 15, base()), name);
     x += width + 33;
   };
-  const QStringList prefixes = {QStringLiteral("waits for "), QStringLiteral("waiting for ")};
+  static const QRegularExpression kWaits("^wait(s|ing) for ");
   for (const bool waits : {false, true}) {
     bool first = waits;
     for (std::size_t kind = 1; kind < timeline::kCategories; ++kind) {
@@ -288,7 +286,7 @@ void TimelinePainter::paint_legend() {
         continue;
       }
       if (first) {
-        const QString words = TimelineView::tr("waits for");
+        const QString words = QString("waits for");
         painter_.setPen(color(palette_.faint_text));
         if (two_lines) {
           x = 10.0;
@@ -298,17 +296,11 @@ void TimelinePainter::paint_legend() {
         x += painter_.fontMetrics().horizontalAdvance(words) + 10;
         first = false;
       }
-      QString name = text_of(timeline::to_string(category));
-      for (const QString& prefix : prefixes) {
-        if (name.startsWith(prefix)) {
-          name.remove(0, prefix.size());
-        }
-      }
-      entry(palette_.of(category), waits, name);
+      entry(palette_.of(category), waits, qt(timeline::to_string(category)).remove(kWaits));
     }
   }
   if ((used >> timeline::kCategories & 1U) != 0) {
-    entry(palette_.abnormal, false, TimelineView::tr("abnormal"));
+    entry(palette_.abnormal, false, "abnormal");
   }
 }
 
@@ -352,21 +344,19 @@ void TimelinePainter::paint_statistics() {
     return;
   }
   const timeline::AreaStatistics& all = *widget_.statistics_;
-  const auto time = [](std::int64_t ns) {
-    return QString::fromStdString(timeline::duration_text(ns));
-  };
+  const auto time = [](std::int64_t ns) { return qt(timeline::duration_text(ns)); };
   QStringList lines;
-  lines << TimelineView::tr("%L1 slices in %2, together %3")
+  lines << QString("%L1 slices in %2, together %3")
                .arg(all.count)
                .arg(time(view_.area()->range.length()), time(all.total));
-  lines << TimelineView::tr("mean %1, min %2, max %3, p50 %4, p99 %5")
+  lines << QString("mean %1, min %2, max %3, p50 %4, p99 %5")
                .arg(time(std::llround(all.mean)), time(all.least), time(all.greatest),
                     time(all.p50), time(all.p99));
   constexpr std::size_t kMostNames = 3;
   for (std::size_t i = 0; i < std::min(all.by_name.size(), kMostNames); ++i) {
     const timeline::NamedStatistics& one = all.by_name[i];
-    lines << TimelineView::tr("%1: %L2 x, %3")
-                 .arg(QString::fromStdString(view_.store().names()[one.name]))
+    lines << QString("%1: %L2 x, %3")
+                 .arg(qt(view_.store().names()[one.name]))
                  .arg(one.count)
                  .arg(time(one.total));
   }

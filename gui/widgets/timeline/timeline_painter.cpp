@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "gui/models/tables/table.hpp"
 #include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "sim/base/text/format.hpp"
@@ -103,7 +104,7 @@ void TimelinePainter::paint() {
 
 void TimelinePainter::paint_empty() {
   painter_.setPen(color(palette_.faint_text));
-  painter_.drawText(widget_.rect(), Qt::AlignCenter, TimelineView::tr("Nothing to show yet"));
+  painter_.drawText(widget_.rect(), Qt::AlignCenter, "Nothing to show yet");
 }
 
 std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
@@ -113,7 +114,7 @@ std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
   const std::vector<std::string> path = widget.view_.path();
   for (std::size_t i = 0; i < widget.view_.levels().size(); ++i) {
     const std::string& text = i < path.size() ? path[i] : widget.view_.levels()[i].name;
-    const int width = metrics.horizontalAdvance(QString::fromStdString(text)) + 20;
+    const int width = metrics.horizontalAdvance(qt(text)) + 20;
     tabs.emplace_back(x, widget.regions_.header.top() + 3, width,
                       widget.regions_.header.height() - 6);
     x += width + 16;
@@ -145,7 +146,7 @@ void TimelinePainter::paint_header() {
     painter_.setPen(color(shown ? palette_.selection : palette_.line));
     painter_.setBrush(color(shown ? palette_.background : palette_.panel));
     painter_.drawRoundedRect(QRectF(tabs[i]).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
-    write(tabs[i].adjusted(4, 0, -4, 0), Qt::AlignCenter, QString::fromStdString(text),
+    write(tabs[i].adjusted(4, 0, -4, 0), Qt::AlignCenter, qt(text),
           i <= view_.level() ? palette_.text : palette_.faint_text);
     if (i > 0) {
       painter_.drawText(QRect(tabs[i - 1].right(), tabs[i].top(), 18, tabs[i].height()),
@@ -154,17 +155,16 @@ void TimelinePainter::paint_header() {
   }
   const int from = tabs.back().right() + 14;
   const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
-  const QString note =
-      widget_.lit_.categories != 0
-          ? TimelineView::tr("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
-          : QString::fromStdString(view_.levels()[view_.level()].note);
+  const QString note = widget_.lit_.categories != 0
+                           ? QString("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
+                           : qt(view_.levels()[view_.level()].note);
   write(rest, Qt::AlignVCenter | Qt::AlignRight, note, palette_.faint_text);
   painter_.restore();
 }
 
 void TimelinePainter::paint_minimap() {
   painter_.drawImage(at_.minimap.topLeft(), widget_.minimap_);
-  const timeline::TimeRange all = view_.levels().front().store->range();
+  const timeline::TimeRange all = view_.occurrence(view_.overview()).range;
   const double scale = static_cast<double>(at_.minimap.width()) / static_cast<double>(all.length());
   const auto place = [&](std::int64_t time) {
     return std::clamp(at_.minimap.left() + static_cast<double>(time - all.begin) * scale,
@@ -184,7 +184,8 @@ void TimelinePainter::paint_minimap() {
   painter_.drawRect(window.adjusted(0.5, 0.5, -0.5, -0.5));
   painter_.setPen(color(palette_.faint_text));
   painter_.drawText(QRect(0, at_.minimap.top(), at_.minimap.left() - 8, at_.minimap.height()),
-                    Qt::AlignVCenter | Qt::AlignRight, TimelineView::tr("overview"));
+                    Qt::AlignVCenter | Qt::AlignRight,
+                    "whole " + qt(view_.levels()[view_.overview()].unit));
 }
 
 namespace {
@@ -208,24 +209,18 @@ void TimelinePainter::paint_axis() {
     const double x = x_of(tick.time);
     painter_.setPen(color(palette_.faint_text));
     painter_.drawLine(QPointF(x, at_.axis.bottom() - 5), QPointF(x, at_.axis.bottom()));
-    const double end =
-        x + 4 + painter_.fontMetrics().horizontalAdvance(QString::fromStdString(tick.label));
+    const double end = x + 4 + painter_.fontMetrics().horizontalAdvance(qt(tick.label));
     if (end > at_.axis.right()) {
       continue;
     }
     painter_.setPen(color(palette_.text));
     painter_.drawText(QRectF(x + 4, at_.axis.top(), kLabelWidth, at_.axis.height() - 2),
-                      Qt::AlignVCenter | Qt::AlignLeft, QString::fromStdString(tick.label));
+                      Qt::AlignVCenter | Qt::AlignLeft, qt(tick.label));
   }
   painter_.setClipping(false);
-  std::size_t clock = view_.level();  // operations are on the clock of their step
-  while (clock > 0 && view_.levels()[clock].unit.empty()) {
-    --clock;
-  }
   const QString base = ticks.base.empty()
-                           ? TimelineView::tr("time of the %1")
-                                 .arg(QString::fromStdString(view_.levels()[clock].unit))
-                           : QString::fromStdString(ticks.base);
+                           ? "time of the " + qt(view_.levels()[view_.overview()].unit)
+                           : qt(ticks.base);
   painter_.setPen(color(palette_.faint_text));
   const QRect left(4, at_.axis.top(), at_.axis.left() - 12, at_.axis.height() - 2);
   painter_.drawText(left, Qt::AlignVCenter | Qt::AlignRight,
@@ -243,12 +238,15 @@ void TimelinePainter::paint_grid() {
 // Marks of all levels down to the one that is shown; those of one kind have a line of their own, so
 // that none hides another. Every column that has a mark is drawn.
 void TimelinePainter::paint_marks() {
-  painter_.fillRect(at_.marks, color(palette_.background));
-  painter_.setPen(color(palette_.faint_text));
-  painter_.drawText(QRect(0, at_.marks.top(), at_.marks.left() - 8, at_.marks.height()),
-                    Qt::AlignVCenter | Qt::AlignRight, TimelineView::tr("events"));
+  if (at_.marks.height() > 0) {
+    painter_.fillRect(at_.marks, color(palette_.background));
+    painter_.setPen(color(palette_.faint_text));
+    painter_.drawText(QRect(0, at_.marks.top(), at_.marks.left() - 8, at_.marks.height()),
+                      Qt::AlignVCenter | Qt::AlignRight, "events");
+  }
   const int columns = at_.marks.width();
-  const double lane = static_cast<double>(at_.marks.height() - 2) / timeline::kMarkKinds;
+  const double lane =
+      std::max(at_.marks.height() - 2, 0) / static_cast<double>(timeline::kMarkKinds);
   for (std::size_t level = 0; level <= view_.level(); ++level) {
     const Store& store = *view_.levels()[level].store;
     const std::int64_t origin = level == 0 ? 0 : view_.occurrence(level).range.begin;
@@ -295,18 +293,17 @@ QStringList TimelinePainter::marks_near(const TimelineView& widget, int column) 
         ++more;
         continue;
       }
-      const std::string_view kind = timeline::to_string(mark.kind);
-      const QString name = QString::fromStdString(store.names()[mark.name]);
-      const QString what = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
-      lines << TimelineView::tr("%1 at %2")
+      const QString name = qt(store.names()[mark.name]);
+      const QString what = qt(timeline::to_string(mark.kind));
+      lines << QString("%1 at %2")
                    .arg(name == what || mark.kind == MarkKind::other
                             ? name
-                            : QStringLiteral("%1: %2").arg(what, name),
-                        QString::fromStdString(timeline::moment_text(mark.time, start)));
+                            : QString("%1: %2").arg(what, name),
+                        qt(timeline::moment_text(mark.time, start)));
     }
   }
   if (more > 0) {
-    lines << TimelineView::tr("and %1 more").arg(more);
+    lines << QString("and %1 more").arg(more);
   }
   return lines;
 }
@@ -383,8 +380,7 @@ void TimelinePainter::paint_some_names() {
     font.setBold(head);
     painter_.setFont(font);
     write(QRectF(x, top - 1.0, at_.names.right() - x - 4.0, line), Qt::AlignVCenter | Qt::AlignLeft,
-          QString::fromStdString(row_name(view_.store(), place)),
-          head ? palette_.text : palette_.faint_text);
+          qt(row_name(view_.store(), place)), head ? palette_.text : palette_.faint_text);
     free_from = top + line;
   }
 }
@@ -420,7 +416,7 @@ void TimelinePainter::paint_name(const LaidLine& line) {
   painter_.setFont(font);
   const bool with_pin = (hovered && own) || line.pinned;
   const double room = at_.names.right() - (with_pin ? kPinWidth : 4) - x;
-  QString name = QString::fromStdString(row_name(view_.store(), place));
+  QString name = qt(row_name(view_.store(), place));
   const double half = view_.rows().row_height();
   const auto write_line = [&](double top, double tall, Rgb ink) {
     write(QRectF(x, top, room, tall), Qt::AlignVCenter | Qt::AlignLeft, name, ink);
@@ -430,14 +426,13 @@ void TimelinePainter::paint_name(const LaidLine& line) {
     write_line(line.top, half, palette_.text);
     const double most = counter.extremes().greatest;
     const auto figure = [](double value) {
-      return QString::fromStdString(std::abs(value) < kWholeFigure
-                                        ? format_count(value)
-                                        : format_integer(std::llround(value)));
+      return qt(std::abs(value) < kWholeFigure ? format_count(value)
+                                               : format_integer(std::llround(value)));
     };
     name = counter.limit() > 0.0
-               ? TimelineView::tr("%1, limit %2").arg(figure(most), figure(counter.limit()))
-               : TimelineView::tr("up to %1").arg(figure(most));
-    name += ' ' + QString::fromStdString(counter.unit());
+               ? QString("%1, limit %2").arg(figure(most), figure(counter.limit()))
+               : QString("up to %1").arg(figure(most));
+    name += ' ' + qt(counter.unit());
     write_line(line.top + half, half, palette_.faint_text);
   } else {
     write_line(line.top, std::min(height, 2.0 * half), palette_.text);

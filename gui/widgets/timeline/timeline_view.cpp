@@ -25,7 +25,6 @@ constexpr int kMarksHeight = 18;
 constexpr int kLegendHeight = 24;
 constexpr int kLeastNamesWidth = 136;
 constexpr int kMostNamesWidth = 230;
-constexpr double kZoomStep = 0.8;
 
 }  // namespace
 
@@ -37,10 +36,10 @@ TimelineView::TimelineView(QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setAttribute(Qt::WA_OpaquePaintEvent);
-  setAccessibleName(tr("Timeline"));
+  setAccessibleName("Timeline");
   setAccessibleDescription(
-      tr("W and S zoom, A and D move, comma and period select the previous and next slice"));
-  scroll_bar_->setAccessibleName(tr("Rows"));
+      "W and S zoom, A and D move, comma and period select the previous and next slice");
+  scroll_bar_->setAccessibleName("Rows");
   connect(scroll_bar_, &QScrollBar::valueChanged, this, [this](int value) {
     if (!view_.empty() && std::lround(view_.rows().scroll()) != value) {
       view_.rows().set_scroll(value);
@@ -57,8 +56,6 @@ TimelineView::TimelineView(QWidget* parent)
   dress();
   layout_regions();
 }
-
-TimelineView::~TimelineView() = default;
 
 namespace {
 
@@ -128,12 +125,14 @@ void TimelineView::return_to(const timeline::View& before) {
   if (level > 0) {
     view_.set_window(old);
     view_.go_to_level(level);
-    // As much of a shorter step as of the one before: else it would be seen from outside.
-    const double shorter =
-        std::min(1.0, static_cast<double>(view_.occurrence(level).range.length()) /
-                          static_cast<double>(before.occurrence(level).range.length()));
+    // All of a step stays all; of a shorter one as much: else it would be seen from outside.
+    const timeline::TimeRange was = before.occurrence(level).range;
+    const double ratio = static_cast<double>(view_.occurrence(level).range.length()) /
+                         static_cast<double>(was.length());
+    const bool all = old.begin <= was.begin && old.end >= was.end;
     const auto moved = [&](std::int64_t time) {
-      return view_.origin() + std::llround(shorter * static_cast<double>(time - before.origin()));
+      return view_.origin() + std::llround((all ? ratio : std::min(1.0, ratio)) *
+                                           static_cast<double>(time - before.origin()));
     };
     window = {moved(old.begin), moved(old.end)};
   } else if (old != before.occurrence(0).range && old.begin >= whole.begin &&
@@ -161,15 +160,9 @@ void TimelineView::add_level(timeline::Level level) {
   changed();
 }
 
-void TimelineView::set_dark(bool dark) {
-  forced_dark_ = dark;
-  dress();
-  changed();
-}
-
 void TimelineView::dress() {
-  const bool dark = forced_dark_.value_or(is_dark(palette()));
-  palette_ = dimmed(dark ? timeline::dark_palette() : timeline::light_palette(), lit_.categories);
+  palette_ = dimmed(is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette(),
+                    lit_.categories);
   minimap_ = {};
 }
 
@@ -214,7 +207,8 @@ void TimelineView::layout_regions() {
   y = kHeaderHeight;
   regions_.minimap = strip(kMinimapHeight);
   regions_.axis = strip(kAxisHeight);
-  regions_.marks = strip(kMarksHeight);
+  const bool events = view_.level() == 0 || (!view_.empty() && !view_.store().marks().empty());
+  regions_.marks = strip(events ? kMarksHeight : 0);
   const bool waits = std::ranges::any_of(view_.levels(), [](const timeline::Level& level) {
     for (std::size_t kind = 0; kind < timeline::kCategories; ++kind) {
       if ((level.store->categories() >> kind & 1U) != 0 &&
@@ -255,8 +249,9 @@ void TimelineView::changed() {
   if (!view_.empty() && view_.level() != shown_level_) {
     shown_level_ = view_.level();
     statistics_.reset();
+    fit_regions();
     if (!view_.selected()) {
-      Q_EMIT selection_changed({});  // a slice is one of its level
+      Q_EMIT selection_changed();  // a slice is one of its level
     }
   }
   update();
@@ -264,7 +259,8 @@ void TimelineView::changed() {
 
 void TimelineView::view_changed() { changed(); }
 
-void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
+// After a change of size or level, which has events and an overview of its own.
+void TimelineView::fit_regions() {
   layout_regions();
   if (row_height_ == RowHeight::readable) {
     view_.set_readable_rows();
@@ -272,11 +268,15 @@ void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
     view_.rows().fit_all();
   }
   minimap_ = {};
+}
+
+void TimelineView::resizeEvent(QResizeEvent* /*event*/) {
+  fit_regions();
   changed();
 }
 
 void TimelineView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange && !forced_dark_) {
+  if (event->type() == QEvent::PaletteChange) {
     dress();
     changed();
   }
@@ -322,8 +322,7 @@ bool TimelineView::event(QEvent* event) {
     if (regions_.names.contains(help->pos()) && !view_.empty()) {
       const timeline::Hit hit = view_.pick(0.0, row_y_of(help->pos()));
       if (hit.row != timeline::kNoRow) {
-        QToolTip::showText(help->globalPos(),
-                           QString::fromStdString(row_name(view_.store(), hit.place())));
+        QToolTip::showText(help->globalPos(), qt(row_name(view_.store(), hit.place())));
       }
       return true;
     }
@@ -344,23 +343,13 @@ double TimelineView::zoom_column() const {
   return inside ? column_of(*cursor_) : regions_.rows.width() / 2.0;
 }
 
-void TimelineView::zoom_in() {
-  view_.zoom_at(zoom_column(), kZoomStep);
+void TimelineView::zoom(double factor) {
+  view_.zoom_at(zoom_column(), factor);
   changed();
 }
 
-void TimelineView::zoom_out() {
-  view_.zoom_at(zoom_column(), 1.0 / kZoomStep);
-  changed();
-}
-
-void TimelineView::next_slice() {
-  view_.step_selection(true);
-  report_selection();
-}
-
-void TimelineView::previous_slice() {
-  view_.step_selection(false);
+void TimelineView::step_slice(bool forward) {
+  view_.step_selection(forward);
   report_selection();
 }
 
@@ -372,10 +361,8 @@ void TimelineView::clear_selection() {
 }
 
 void TimelineView::go_to_level(int level) {
-  if (level >= 0) {
-    view_.go_to_level(static_cast<std::size_t>(level));
-    changed();
-  }
+  view_.go_to_level(static_cast<std::size_t>(level));
+  changed();
 }
 
 void TimelineView::toggle_fit_rows() {
@@ -394,20 +381,8 @@ void TimelineView::toggle_fit_rows() {
 }
 
 void TimelineView::report_selection() {
-  QString text;
-  if (!view_.empty() && view_.selected()) {
-    timeline::Hit hit;
-    hit.slice = view_.selected();
-    hit.row = view_.store().tracks()[view_.store().track_of(*hit.slice)].row;
-    hit.origin = view_.origin();
-    QStringList lines;
-    for (const std::string& line : view_.describe(hit)) {
-      lines << QString::fromStdString(line);
-    }
-    text = lines.join(QStringLiteral(" · "));
-  }
   changed();
-  Q_EMIT selection_changed(text);
+  Q_EMIT selection_changed();
 }
 
 }  // namespace orrery::gui

@@ -77,7 +77,6 @@ class TimelineView : public QWidget {
 
  public:
   explicit TimelineView(QWidget* parent = nullptr);
-  ~TimelineView() override;
 
   // Replaces what is shown; no levels: nothing. `keep_place`: what is looked at and selected
   // stays, as long as there is such a place.
@@ -92,9 +91,6 @@ class TimelineView : public QWidget {
 
   // As if it had been clicked; nothing: what is selected stays.
   void choose(std::optional<timeline::SliceId> slice);
-
-  // Follows the palette of the application unless set here.
-  void set_dark(bool dark);
 
   [[nodiscard]] timeline::View& view() { return view_; }
 
@@ -114,10 +110,8 @@ class TimelineView : public QWidget {
   [[nodiscard]] QSize minimumSizeHint() const override;
 
  public Q_SLOTS:
-  void zoom_in();
-  void zoom_out();
-  void next_slice();
-  void previous_slice();
+  void zoom(double factor);  // below 1: closer
+  void step_slice(bool forward);
   void clear_selection();
   void go_to_level(int level);
   void toggle_fit_rows();
@@ -128,9 +122,8 @@ class TimelineView : public QWidget {
   void find_next(const QString& text);
 
  Q_SIGNALS:
-  void selection_changed(const QString& text);  // empty: nothing is selected
-  void selection_entered();                     // by Return
-  void hovered(const QString& text);
+  void selection_changed();
+  void selection_entered();  // by Return
   void search_finished(bool found);
 
  protected:
@@ -155,6 +148,7 @@ class TimelineView : public QWidget {
   void changed();  // the view shows something else: paint all of it
   void return_to(const timeline::View& before);
   void layout_regions();
+  void fit_regions();
   void make_images();
   void update_scroll_bar();
   void hover_at(QPoint position);
@@ -173,7 +167,6 @@ class TimelineView : public QWidget {
 
   timeline::View view_;
   timeline::Palette palette_;
-  std::optional<bool> forced_dark_;
 
   struct Lit {
     timeline::CategorySet categories = 0;

@@ -11,6 +11,7 @@
 #include <array>
 #include <utility>
 
+#include "gui/models/tables/table.hpp"
 #include "gui/widgets/layouts.hpp"
 
 namespace orrery::gui {
@@ -74,12 +75,11 @@ QString table_of(std::string_view part) {
   QString rows;
   for (const KeyHelp& key : all_keys()) {
     if (key.part == part) {
-      rows += QStringLiteral("<tr><td><b>%1</b></td><td>%2</td></tr>")
+      rows += QString("<tr><td><b>%1</b></td><td>%2</td></tr>")
                   .arg(QString(key.keys).toHtmlEscaped(), QString(key.does).toHtmlEscaped());
     }
   }
-  return QStringLiteral("<h3>Keys: %1</h3><table cellpadding=\"2\">%2</table>")
-      .arg(QString::fromUtf8(part.data(), static_cast<qsizetype>(part.size())), rows);
+  return QString("<h3>Keys: %1</h3><table cellpadding=\"2\">%2</table>").arg(qt(part), rows);
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ QString table_of(std::string_view part) {
 void show_keys(QWidget* window) {
   auto* dialog = new QDialog(window);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("keys"));
-  dialog->setWindowTitle(QStringLiteral("Keyboard shortcuts"));
+  dialog->setObjectName(QString("keys"));
+  dialog->setWindowTitle(QString("Keyboard shortcuts"));
   auto* grid = new QGridLayout(dialog);
   const auto add = [&](const QString& text, int row, int column, int rows) {
     grid->addWidget(new QLabel(text, dialog), row, column, rows, 1, Qt::AlignTop);
@@ -106,7 +106,10 @@ int match_score(const QString& typed, const QString& name) {
   constexpr int kFollows = 4;
   constexpr int kBeginsWord = 6;
   int score = 0;
-  qsizetype at = 0;
+  // As it was typed, where there is such a part, best at the begin of a word.
+  const QString part = typed.trimmed();
+  qsizetype at = name.indexOf(' ' + part, 0, Qt::CaseInsensitive) + 1;
+  at = std::max<qsizetype>(at > 0 ? at : name.indexOf(part, 0, Qt::CaseInsensitive), 0);
   qsizetype last = -2;
   for (const QChar letter : typed) {
     if (letter.isSpace()) {

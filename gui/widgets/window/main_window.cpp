@@ -294,13 +294,14 @@ void MainWindow::show_page() {
   }
   if (!answered) {
     const bool wrong = page->outcome() != nullptr && !page->running();
-    dashboard_->show_sentence(wrong ? "There is no answer: see Problems." : "Evaluating...");
+    dashboard_->show_answer({.subtitle = wrong ? "There is no answer." : "Evaluating..."});
     report_->clear();
   }
   knobs_->set_document(&page->document(), page->answered(), page->baseline());
   const bool stale = answered && page->stale();
-  const bool wrong = stale && page->outcome() != nullptr && !page->outcome()->evaluation;
-  dashboard_->set_stale(wrong);
+  const bool none = page->outcome() != nullptr && !page->outcome()->evaluation;
+  const bool wrong = stale && none;
+  dashboard_->set_stale(wrong, none && !page->running() ? problems_->summary() : QString());
   dock_layout_->apply_soon();  // a line below the knobs comes and goes
   for (QWidget* panel : std::initializer_list<QWidget*>{charts_, tables_, report_, timeline_}) {
     set_veiled(panel, wrong);
@@ -310,8 +311,12 @@ void MainWindow::show_page() {
 // Told by the tab alone: whoever types keeps what is in front.
 void MainWindow::show_problems(const DocumentPage* page) {
   const OutcomePtr outcome = page != nullptr ? page->outcome() : nullptr;
+  const bool had = problems_->count() > 0;
   problems_->set_outcome(outcome);
   const int count = problems_->count();
+  if (had && count == 0) {
+    timeline_dock_->raise();  // nothing hides the answer any more
+  }
   problems_dock_->setWindowTitle(count == 0 ? QString("Problems")
                                             : QString("Problems (%1)").arg(count));
   const QColor color = count == 0 ? QColor() : tone_color(Tone::bad, palette());

@@ -134,7 +134,7 @@ SavedPage* MainWindow::open_saved(const QString& path) {
   for (report::Figures& answer : file.answers) {
     QString title = QFileInfo(absolute).fileName();
     if (file.answers.size() > 1) {
-      title += ": " + QFileInfo(QString::fromStdString(answer.file)).fileName();
+      title += ": " + QFileInfo(qt(answer.file)).fileName();
     }
     auto* page = new SavedPage(absolute, title,
                                std::make_shared<const report::Figures>(std::move(answer)), this);
@@ -361,7 +361,7 @@ void MainWindow::write_page(const OutcomePtr& answered, const QString& path) {
         statusBar()->showMessage(QFileInfo(path).fileName() + ": written.", kShown);
       } catch (const Error& error) {
         statusBar()->clearMessage();
-        tell(QString::fromUtf8(error.what()));
+        tell(qt(error.what()));
       }
     });
   });

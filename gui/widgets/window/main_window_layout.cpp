@@ -75,6 +75,9 @@ void MainWindow::build_docks() {
     DocumentPage* page = current_page();
     statusBar()->showMessage(page != nullptr ? page->document().set_keys(keys) : QString());
   });
+  connect(dashboard_, &DashboardView::fix_wanted, this, [this](int number) {
+    number < 0 ? problems_dock_->raise() : problems_->take_fix(number);
+  });
   connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
     if (DocumentPage* page = current_page()) {
       page->show_line(line, column);

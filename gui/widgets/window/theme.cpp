@@ -11,42 +11,29 @@ namespace orrery::gui {
 
 namespace {
 
-constexpr auto kFaint = "#57626e";
-constexpr auto kFaintInDark = "#a0abb7";
-
 struct Ground {
   QPalette::ColorRole role;
   const char* light;
   const char* dark;
 };
 
-// Where the light ground has none of its own, that of the style holds.
-constexpr Ground kGrounds[] = {{QPalette::Window, "#f2f3f4", "#26282b"},
-                               {QPalette::WindowText, "#1b1d1f", "#e6e6e6"},
-                               {QPalette::Base, "#ffffff", "#1c1e20"},
-                               {QPalette::AlternateBase, "#f6f7f8", "#232527"},
-                               {QPalette::ToolTipBase, "#fff6da", "#3a3d41"},
-                               {QPalette::ToolTipText, "#1b1d1f", "#e6e6e6"},
-                               {QPalette::Text, "#1b1d1f", "#e6e6e6"},
-                               {QPalette::PlaceholderText, kFaint, kFaintInDark},
-                               {QPalette::Button, nullptr, "#33363a"},
-                               {QPalette::ButtonText, "#1b1d1f", "#e6e6e6"},
-                               {QPalette::BrightText, nullptr, "#ffffff"},
-                               {QPalette::Link, nullptr, "#7cb7ff"},
-                               {QPalette::Highlight, "#0067b0", "#2f6fad"},
-                               {QPalette::HighlightedText, "#ffffff", "#ffffff"},
-                               {QPalette::Light, nullptr, "#44484d"},
-                               {QPalette::Midlight, nullptr, "#3a3d41"},
-                               {QPalette::Mid, nullptr, "#1a1b1d"},
-                               {QPalette::Dark, nullptr, "#141517"},
-                               {QPalette::Shadow, nullptr, "#000000"}};
+constexpr Ground kGrounds[] = {{QPalette::WindowText, "#1a1f26", "#e5eaf0"},
+                               {QPalette::Base, "#ffffff", "#14181d"},
+                               {QPalette::AlternateBase, "#f6f8fa", "#191e24"},
+                               {QPalette::ToolTipBase, "#fff6da", "#39424c"},
+                               {QPalette::ToolTipText, "#1a1f26", "#e5eaf0"},
+                               {QPalette::Text, "#1a1f26", "#e5eaf0"},
+                               {QPalette::PlaceholderText, "#57626e", "#a0abb7"},
+                               {QPalette::ButtonText, "#1a1f26", "#e5eaf0"},
+                               {QPalette::Link, "#0b5cad", "#6db2f5"},
+                               {QPalette::Highlight, "#0b5cad", "#2f6fad"},
+                               {QPalette::HighlightedText, "#ffffff", "#ffffff"}};
 
 QPalette palette_of(bool dark) {
-  QPalette palette = dark ? QPalette() : QPalette(QColor("#f2f3f4"));
+  QPalette palette = dark ? QPalette(QColor("#2a313a"), QColor("#1c2127"))
+                          : QPalette(QColor("#eef1f4"), QColor("#eef1f4"));
   for (const Ground& ground : kGrounds) {
-    if (const char* color = dark ? ground.dark : ground.light) {
-      palette.setColor(ground.role, QColor(color));
-    }
+    palette.setColor(ground.role, QColor(dark ? ground.dark : ground.light));
   }
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
     palette.setColor(QPalette::Disabled, role, QColor(dark ? "#75797f" : "#9a9fa6"));
@@ -89,8 +76,8 @@ void apply_theme(Theme theme) {
     QApplication::setStyle(desktop_style);
     QApplication::setPalette(QPalette());
     QPalette readable;  // a desktop's own is often half transparent
-    readable.setColor(QPalette::PlaceholderText,
-                      QColor(is_dark(QApplication::palette()) ? kFaintInDark : kFaint));
+    const bool dark = is_dark(QApplication::palette());
+    readable.setColor(QPalette::PlaceholderText, palette_of(dark).color(QPalette::PlaceholderText));
     QApplication::setPalette(readable);
     return;
   }
@@ -105,31 +92,34 @@ bool is_dark(const QPalette& palette) {
 
 QColor tone_color(Tone tone, const QPalette& palette) {
   const bool dark = is_dark(palette);
-  return tone == Tone::good      ? QColor(dark ? "#6fd39b" : "#00703c")
-         : tone == Tone::bad     ? QColor(dark ? "#ff8a7a" : "#b3170b")
-         : tone == Tone::warning ? QColor(dark ? "#f0c05a" : "#8a5a00")
+  return tone == Tone::good      ? QColor(dark ? "#4fd6ab" : "#00705a")
+         : tone == Tone::bad     ? QColor(dark ? "#ff8f80" : "#b42318")
+         : tone == Tone::warning ? QColor(dark ? "#f3c04d" : "#8a5a00")
          : tone == Tone::faint   ? palette.color(QPalette::PlaceholderText)
                                  : palette.color(QPalette::Text);
 }
 
+QColor ground_color(Tone tone, const QPalette& palette) {
+  const bool dark = is_dark(palette);
+  return tone == Tone::good      ? QColor(dark ? "#12372e" : "#d6f0e7")
+         : tone == Tone::warning ? QColor(dark ? "#3a2f14" : "#fff1cf")
+         : tone == Tone::bad     ? QColor(dark ? "#3f1d19" : "#fdebe8")
+                                 : QColor(dark ? "#1b2f45" : "#e4eefa");
+}
+
 QString badge_style(Tone tone, const QPalette& palette, bool filled) {
   const bool dark = is_dark(palette);
-  QString ink = tone == Tone::good      ? (dark ? "#4fd6ab" : "#00705a")
-                : tone == Tone::warning ? (dark ? "#f3c04d" : "#8a5a00")
-                : tone == Tone::bad     ? (dark ? "#ff8f80" : "#b42318")
-                                        : (dark ? "#6db2f5" : "#0b5cad");
-  const QString edge = filled || tone == Tone::bad || tone == Tone::plain ? ink : "transparent";
-  QString ground = filled                  ? ink
-                   : tone == Tone::good    ? (dark ? "#12372e" : "#d6f0e7")
-                   : tone == Tone::warning ? (dark ? "#3a2f14" : "#fff1cf")
-                                           : "transparent";
-  if (filled) {
-    ink = dark ? "#14181d" : "#ffffff";
-  }
+  const QColor ink =
+      tone == Tone::plain ? QColor(dark ? "#6db2f5" : "#0b5cad") : tone_color(tone, palette);
+  const bool framed = filled || tone == Tone::bad || tone == Tone::plain;
   return QString(
              "QLabel { color: %1; background: %2; border: 1px solid %3; border-radius: 6px; "
              "padding: 0 4px; }")
-      .arg(ink, ground, edge);
+      .arg(filled ? (dark ? "#14181d" : "#ffffff") : ink.name(),
+           filled   ? ink.name()
+           : framed ? "transparent"
+                    : ground_color(tone, palette).name(),
+           framed ? ink.name() : "transparent");
 }
 
 QString to_word(Theme theme) {

@@ -25,6 +25,9 @@ void apply_theme(Theme theme);
 // Of text in this tone.
 [[nodiscard]] QColor tone_color(Tone tone, const QPalette& palette);
 
+// Below it; plain: of what was changed.
+[[nodiscard]] QColor ground_color(Tone tone, const QPalette& palette);
+
 // What is better, tight or worse on a ground of its own; filled: white on the full colour.
 [[nodiscard]] QString badge_style(Tone tone, const QPalette& palette, bool filled = false);
 

@@ -201,6 +201,8 @@ std::string scenarios_text(const CompareOptions& options,
                                       change.second.value_or("-"))) +
         "\n";
   }
+  const std::string why = report::step_change_words(a, b);
+  text += why.empty() ? "" : why + "\n";
   text += block("Metrics", metric_lines(a, b));
   text += block("Step ledger, time of one GPU", step_lines(a, b));
   return text + block("Run ledger, GPU-hours", run_lines(a, b));

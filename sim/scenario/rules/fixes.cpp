@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "sim/scenario/load.hpp"
@@ -45,6 +49,13 @@ bool is_word(std::string_view word) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
   };
   return !word.empty() && std::ranges::all_of(word, fits);
+}
+
+// The number that the text begins with.
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} ? std::optional(number) : std::nullopt;
 }
 
 void strip(std::string_view& text, std::string_view begin) {
@@ -123,9 +134,19 @@ std::string edited(std::string_view text, const TextEdit& edit) {
 std::vector<Fix> fixes_for(std::string_view text, std::string_view file,
                            const Diagnostic& diagnostic, std::size_t most) {
   std::vector<Fix> fixes;
-  const std::vector<Candidate> candidates = candidates_of(diagnostic);
+  std::vector<Candidate> candidates = candidates_of(diagnostic);
   if (diagnostic.key.empty() || candidates.empty()) {
     return fixes;
+  }
+  // Of numbers the nearest to what is stated first.
+  const std::size_t place = offset_of(text, diagnostic.where.line, diagnostic.where.column);
+  const auto stated = whole_number(text.substr(std::min(place, text.size())));
+  if (stated && std::ranges::all_of(candidates, [](const Candidate& candidate) {
+        return whole_number(candidate.value).has_value();
+      })) {
+    std::ranges::stable_sort(candidates, {}, [&stated](const Candidate& candidate) {
+      return std::abs(*whole_number(candidate.value) - *stated);
+    });
   }
   const std::size_t before = error_count(text, file);
   const bool unknown = diagnostic.message.starts_with(kUnknownKey);

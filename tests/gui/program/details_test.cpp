@@ -80,7 +80,7 @@ TEST_F(DetailsOfTimeline, AWaitSaysForWhatAndGoesThere) {
 }
 
 TEST_F(DetailsOfTimeline, AnEditKeepsWhatIsSelected) {
-  window->timeline().zoom_in();
+  window->timeline().zoom(0.8);
   window->timeline().choose(first_wait());
   const auto selected = window->timeline().view().selected();
   page->document().text_document()->setPlainText(page->document().text_document()->toPlainText() +

@@ -81,8 +81,11 @@ TEST_F(Knobs, AKnobChangesTheTextAndWhatFollowsFromIt) {
   EXPECT_EQ(knobs.value_of("layout.tensor"), "8");
   EXPECT_EQ(knobs.value_of("capacity.spares"), "1");
   EXPECT_EQ(knobs.turn("layout.tensor", "4"), "");
-  EXPECT_EQ(page->document().utf8(), replaced(run_scenario(), "tensor: 8", "tensor: 4"))
+  EXPECT_EQ(page->document().utf8(),
+            replaced(replaced(run_scenario(), "pipeline: 2", "pipeline: 2\n  data: 8"), "tensor: 8",
+                     "tensor: 4"))
       << "the stated data degree goes with it";
+  EXPECT_EQ(said(), "Followed: <b>data 4 to 8</b>.");
   ASSERT_TRUE(settled(page));
   EXPECT_TRUE(page->outcome()->evaluation);
   EXPECT_EQ(knobs.value_of("layout.tensor"), "4");

@@ -43,7 +43,8 @@ TEST(Maps, OfAlikeRanksHaveTheFiguresOfTheirStages) {
   const PlotSeries& waiting = maps[1].series[0];
   ASSERT_EQ(memory.x.size(), 64U);
   EXPECT_EQ(memory.low.front(), in_bytes(step.memory[0].peak()));
-  EXPECT_EQ(memory.tell(0), "rank 0, stage 0: " + shown(report::Dimension::bytes, memory.low[0]));
+  EXPECT_EQ(memory.tell(0),
+            "rank 0, node 0, stage 0: " + shown(report::Dimension::bytes, memory.low[0]));
   EXPECT_EQ(memory.targets[17].at, 17);
   const double per_rank = sum_of(waiting.low) / 64.0;
   const double expected =

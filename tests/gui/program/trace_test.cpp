@@ -236,7 +236,7 @@ TEST_F(TraceWindow, ComparedScenariosHaveTheirTimelinesOnOneRuler) {
   window->show_compare();
   TimelineView& timelines = window->compare().timelines();
   EXPECT_EQ(groups(timelines), (std::vector<std::string>{"a.yaml", "b.yaml"}));
-  timelines.zoom_in();
+  timelines.zoom(0.8);
   const timeline::TimeRange zoomed = timelines.view().window();
   window->show_compare();  // nothing new to compare: what the user looks at stays
   EXPECT_EQ(timelines.view().window(), zoomed);
@@ -251,7 +251,7 @@ TEST_F(TraceWindow, ComparedStepsAreDrawnByTheirOperationsWhenSeenFromNear) {
   opened("b.yaml", replaced(run_scenario(), "tensor: 8", "tensor: 4"));
   window->show_compare();
   TimelineView& timelines = window->compare().timelines();
-  timelines.zoom_in();
+  timelines.zoom(0.8);
   const timeline::TimeRange zoomed = timelines.view().window();
   ASSERT_TRUE(wait_for([&] { return timelines.view().levels().size() == 2; }));
   EXPECT_EQ(timelines.view().window(), zoomed) << "what the user looks at stays";

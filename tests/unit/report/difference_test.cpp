@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "sim/answer/report/files/figures.hpp"
 #include "tests/unit/report/sample_evaluation.hpp"
@@ -40,6 +42,30 @@ TEST(Difference, LeavesOutWhatOneSideDoesNotHave) {
   EXPECT_FALSE(goodput->values[1].value.has_value());
   EXPECT_FALSE(goodput->values[1].change.has_value());
   EXPECT_TRUE(differences({}).empty());
+}
+
+TEST(Difference, RowsOfALedgerAddUpToItsWhole) {
+  const Evaluation first = testing::sample_evaluation();
+  Evaluation second = first;
+  const double before = first.metrics.find(MetricId::step_time)->value;
+  second.metrics.set({MetricId::step_time, before * 1.5, std::nullopt});
+  const Figures both[] = {figures_of(first), figures_of(second)};
+  for (const std::string_view group : {"step ledger", "run ledger"}) {
+    std::array<double, 2> sum{};
+    std::array<double, 2> all{};
+    for (const DifferenceRow& row : differences(both)) {
+      for (std::size_t i = 0; i < sum.size() && row.group == group; ++i) {
+        (row.name == "all" ? all : sum)[i] += row.values[i].value.value_or(0.0);
+      }
+    }
+    EXPECT_GT(all[0], 0.0) << group;
+    EXPECT_NEAR(sum[0], all[0], 1e-9 * all[0]) << group;
+    EXPECT_NEAR(sum[1], all[1], 1e-9 * all[1]) << group;
+  }
+  EXPECT_EQ(step_change_words(both[0], both[0]), "");
+  EXPECT_TRUE(step_change_words(both[0], both[1])
+                  .starts_with(format_change(Dimension::time, before / 2) +
+                               " a step; what changes most is "));
 }
 
 TEST(Difference, ReadsWithItsSign) {

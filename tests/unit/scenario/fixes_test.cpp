@@ -53,6 +53,19 @@ TEST(Fixes, BeginWithTheWordThatWasMeant) {
   EXPECT_EQ(apply(text, fixes[0]), kSound);
 }
 
+TEST(Fixes, BeginWithTheNearestNumber) {
+  const std::string text = with("tensor: 8", "tensor: 7");
+  Diagnostic diagnostic{.severity = Severity::error,
+                        .where = {std::string(kFile), 6, 11},
+                        .key = "layout.tensor",
+                        .message = "does not divide",
+                        .allowed = "1, 2, 4, 8, 16"};
+  const std::vector<Fix> fixes = fixes_for(text, kFile, diagnostic, 2);
+  ASSERT_FALSE(fixes.empty());
+  EXPECT_EQ(fixes[0].value, "8");
+  EXPECT_EQ(apply(text, fixes[0]), kSound);
+}
+
 TEST(Fixes, RenameAnUnknownKeyWhereItStands) {
   const std::string text = with("tensor: 8", "tensr: 8");
   const std::vector<Fix> fixes = fixes_of(text);

@@ -60,26 +60,42 @@ void add_metrics(std::span<const Figures> answers, std::vector<DifferenceRow>& r
 
 using LedgerOf = std::vector<LedgerRow> Figures::*;
 
+// In the unit of the whole that its rows add up to: the first of these that there is.
 void add_ledger(std::string_view group, std::span<const Figures> answers, LedgerOf ledger_of,
-                std::vector<DifferenceRow>& rows) {
+                std::initializer_list<MetricId> wholes, std::vector<DifferenceRow>& rows) {
+  const auto* whole = std::ranges::find_if(wholes, [answers](MetricId id) {
+    return std::ranges::any_of(answers,
+                               [id](const Figures& one) { return one.find(id) != nullptr; });
+  });
+  if (whole == wholes.end()) {
+    return;
+  }
+  DifferenceRow all{group, "all", info(*whole).dimension, {}};
   std::size_t categories = 0;
   for (const Figures& answer : answers) {
+    all.values.push_back({answer.value(*whole), {}, {}});
     categories = std::max(categories, (answer.*ledger_of).size());
   }
+  const std::size_t before = rows.size();
   for (std::size_t i = 0; i < categories; ++i) {
-    DifferenceRow row{group, {}, Dimension::fraction, {}};
+    DifferenceRow row{group, {}, all.dimension, {}};
     bool any = false;
-    for (const Figures& answer : answers) {
-      const std::vector<LedgerRow>& ledger = answer.*ledger_of;
-      const bool there = i < ledger.size();
-      row.name = there ? ledger[i].label : row.name;
-      row.values.push_back({there ? std::optional(ledger[i].share) : std::nullopt, {}, {}});
+    for (std::size_t k = 0; k < answers.size(); ++k) {
+      const std::vector<LedgerRow>& ledger = answers[k].*ledger_of;
+      const bool there = i < ledger.size() && all.values[k].value;
+      row.name = i < ledger.size() ? ledger[i].label : row.name;
+      row.values.push_back(
+          {there ? std::optional(ledger[i].share * *all.values[k].value) : std::nullopt, {}, {}});
       any = any || (there && ledger[i].share > 0.0);
     }
     if (any) {
       compare_with_first(row);
       rows.push_back(std::move(row));
     }
+  }
+  if (rows.size() > before) {
+    compare_with_first(all);
+    rows.push_back(std::move(all));
   }
 }
 
@@ -117,9 +133,26 @@ std::string signature_of(std::string_view text) {
 std::vector<DifferenceRow> differences(std::span<const Figures> answers) {
   std::vector<DifferenceRow> rows;
   add_metrics(answers, rows);
-  add_ledger("step ledger", answers, &Figures::step_ledger, rows);
-  add_ledger("run ledger", answers, &Figures::run_ledger, rows);
+  add_ledger("step ledger", answers, &Figures::step_ledger, {MetricId::step_time}, rows);
+  add_ledger("run ledger", answers, &Figures::run_ledger, {MetricId::cost, MetricId::finish_time},
+             rows);
   return rows;
+}
+
+std::string step_change_words(const Figures& from, const Figures& to) {
+  const Figures both[] = {from, to};
+  std::vector<DifferenceRow> rows;
+  add_ledger("step ledger", both, &Figures::step_ledger, {MetricId::step_time}, rows);
+  const auto change = [](const DifferenceRow& row) { return row.values[1].change.value_or(0.0); };
+  const auto most = std::ranges::max_element(
+      rows.begin(), rows.empty() ? rows.end() : rows.end() - 1, {},
+      [&change](const DifferenceRow& row) { return std::abs(change(row)); });
+  if (rows.empty() || change(*most) == 0.0) {
+    return {};
+  }
+  return fmt::format("{} a step; what changes most is {} ({})",
+                     format_change(Dimension::time, change(rows.back())), most->name,
+                     format_change(Dimension::time, change(*most)));
 }
 
 std::string format_change(Dimension dimension, double change) {

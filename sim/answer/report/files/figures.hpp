@@ -71,7 +71,9 @@ struct Figures {
 //
 //   change = value - value of the first;   relative = change / |value of the first|
 //
-// Of the ledgers the shares are compared: the GPU time of jobs of different size is not.
+// Rows of the step ledger are in seconds of a step, those of the run ledger in dollars of the run,
+// or in its time where it has no price: the GPU time of jobs of different size is not compared. A
+// row "all" is what they add up to.
 
 struct Compared {
   std::optional<double> value;     // point value or mean of the trials, as in metrics.hpp
@@ -88,6 +90,9 @@ struct DifferenceRow {
 
 // Rows that at least one of them has, in the order of the registry and of the ledgers.
 [[nodiscard]] std::vector<DifferenceRow> differences(std::span<const Figures> answers);
+
+// "-45.2 ms a step; what changes most is pipeline bubble (-242 ms)"; empty where nothing changes.
+[[nodiscard]] std::string step_change_words(const Figures& from, const Figures& to);
 
 // With its sign, of a change: "+1.20 s", "-$3.1M", "+2.31 points" for fractions, "-1.5 d" for
 // dates, "no change".
