@@ -67,6 +67,11 @@ QByteArray svg_of(const QSize& size, const QString& title,
   painter.setMode(QCPPainter::pmNoCaching);
   paint(painter);
   painter.end();
+  // XML has no other control characters, and a name may hold any.
+  const auto end = std::remove_if(bytes.begin(), bytes.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t' && c != '\r';
+  });
+  bytes.truncate(end - bytes.begin());
   return bytes;
 }
 

@@ -72,7 +72,7 @@ bool has(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
 }
 
-// Whether a line begins with `word` and `behind`, however deep it stands.
+// Whether a line, or a mapping in braces, has `word` and `behind` as a key, however deep it stands.
 bool has_key(std::string_view text, std::string_view word, std::string_view behind) {
   for (std::size_t at = text.find(word); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
@@ -82,7 +82,9 @@ bool has_key(std::string_view text, std::string_view word, std::string_view behi
       --before;
     }
     const std::string_view rest = text.substr(at + word.size());
-    if ((before == 0 || text[before - 1] == '\n') && rest.starts_with(behind)) {
+    const bool is_first =
+        before == 0 || std::string_view("\n{,").find(text[before - 1]) != std::string_view::npos;
+    if (is_first && rest.starts_with(behind)) {
       return true;
     }
   }
@@ -145,7 +147,7 @@ std::string_view sign_of(std::string_view text) {
   if (begin == std::string_view::npos) {
     return {};
   }
-  constexpr std::array<std::string_view, 2> kJson = {"any", "json"};
+  constexpr std::array<std::string_view, 3> kJson = {"any", "json", "text"};  // {a: 1} of YAML
   constexpr std::array<std::string_view, 4> kText = {"any", "text", "command", "launched"};
   const bool json = text[begin] == '{';
   for (const std::string_view part :

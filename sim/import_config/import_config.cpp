@@ -374,7 +374,7 @@ class Importing {
       }
       check_printed_counts(pending_, *result_.model, draft_, diagnostics_);
     }
-    check_card(pending_, draft_, diagnostics_);
+    result_.other_gpu = check_card(pending_, draft_, diagnostics_);
     std::string name = options_.name;
     if (name.empty() && !result_.files.empty()) {
       const std::filesystem::path path = result_.files.front().name;
@@ -413,14 +413,18 @@ ImportResult import_configs(std::span<const ConfigFile> files, const ImportOptio
   return Importing(options, diagnostics).run(files);
 }
 
-std::vector<ImportedSetting> said_by_log(const ConfigFile& log) {
+std::vector<ImportedSetting> said_by_log(const ConfigFile& log, const std::string& gpu) {
   Diagnostics unsaid;
-  const ImportResult result = import_configs({&log, 1}, {}, unsaid);
+  const ImportResult result =
+      import_configs({&log, 1}, {"", {{"cluster.gpu", gpu, "--gpu"}}}, unsaid);
   std::vector<ImportedSetting> said;
   for (const ImportedSetting& setting : result.settings) {
     if (setting.origin.kind == OriginKind::read || setting.origin.kind == OriginKind::derived) {
       said.push_back(setting);
     }
+  }
+  if (!result.other_gpu.empty()) {
+    said.push_back({"cluster.gpu", result.other_gpu, Origin()});
   }
   return said;
 }

@@ -29,8 +29,10 @@ namespace orrery::import_config {
 [[nodiscard]] ImportResult import_configs(std::span<const ConfigFile> files,
                                           const ImportOptions& options, Diagnostics& diagnostics);
 
-// What a log itself says of its job: no defaults, nothing assumed.
-[[nodiscard]] std::vector<ImportedSetting> said_by_log(const ConfigFile& log);
+// What a log itself says of its job: no defaults, nothing assumed; of its GPU where that is not
+// `gpu`, a profile.
+[[nodiscard]] std::vector<ImportedSetting> said_by_log(const ConfigFile& log,
+                                                       const std::string& gpu);
 
 // The begin of a file of another program, enough to recognise it, without the colours of a
 // terminal. Throws Error(io) when it cannot be read.

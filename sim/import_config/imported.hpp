@@ -177,7 +177,8 @@ struct ImportResult {
   std::vector<std::string> notes;  // what the scenario cannot express, in sentences
   std::vector<AskedKey> asked;
   std::optional<ImportedModel> model;
-  std::string scenario;  // the text; empty when `diagnostics` holds an error
+  std::string other_gpu;  // what a log says of its GPU, where it is not that of the scenario
+  std::string scenario;   // the text; empty when `diagnostics` holds an error
 
   [[nodiscard]] bool complete() const { return !scenario.empty() && asked.empty(); }
 };

@@ -250,8 +250,13 @@ class Settling {
   }
 
   void settle_sharding() {
-    if (pending_.instances && pending_.instances->value > 1 && data_ &&
-        *data_ % pending_.instances->value == 0) {
+    if (pending_.instances && pending_.instances->value > 1 && data_) {
+      if (*data_ % pending_.instances->value != 0) {
+        diagnostics_.error(pending_.instances->origin.where, pending_.instances->origin.key,
+                           fmt::format("{} groups do not share {} data-parallel ranks evenly",
+                                       pending_.instances->value, *data_));
+        return;
+      }
       Origin origin = pending_.instances->origin;
       origin.kind = OriginKind::derived;
       origin.why = fmt::format("{} / {}", *data_, pending_.instances->value);

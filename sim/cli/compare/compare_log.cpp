@@ -179,7 +179,9 @@ std::vector<Difference> differences_of(const Said& log, const scenario::Scenario
   std::vector<Difference> found;
   for (const import_config::ImportedSetting& said : log) {
     const bool known = std::ranges::find(kKeys, said.path) != kKeys.end();
-    if (said.path == "cluster.gpus" && said.value != std::to_string(gpus)) {
+    if (said.path == "cluster.gpu") {
+      found.push_back({"GPU", said.value, scenario::value_of(scenario, said.path).value_or("")});
+    } else if (said.path == "cluster.gpus" && said.value != std::to_string(gpus)) {
       found.push_back({"GPUs", said.value, std::to_string(gpus)});
     } else if (const auto stated = known ? scenario::value_of(scenario, said.path) : std::nullopt;
                stated && !is_same(*stated, said.value)) {
@@ -243,7 +245,8 @@ ExitCode compare_with_log(const LogComparison& asked, const InterruptWatch& watc
                                            : fmt::format("{}: {}\n", asked.log, why));
     return ExitCode::invalid;
   }
-  const Said said = import_config::said_by_log(*log);
+  const Said said = import_config::said_by_log(
+      *log, scenario::value_of(*file.scenario, "cluster.gpu").value_or(""));
   if (const double logged = logged_tokens(said); !steps->tokens_per_second && logged > 0.0) {
     steps->tokens_per_second = logged / in_seconds(steps->median);
   }

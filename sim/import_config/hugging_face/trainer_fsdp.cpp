@@ -25,7 +25,12 @@ void read_prefetch(Import& import, bool second) {
   if (second || import.draft.is("layout.sharding", "none")) {
     return;
   }
-  import.draft.set("overlap.fsdp.backward_prefetch",
+  constexpr std::string_view kTarget = "overlap.fsdp.backward_prefetch";
+  if (said && !word.ends_with("pre") && !word.ends_with("post") && !word.starts_with("no")) {
+    import.leave_unknown(kTarget, name);
+    return;
+  }
+  import.draft.set(kTarget,
                    word.ends_with("pre")    ? "before"
                    : word.ends_with("post") ? "after"
                                             : "none",

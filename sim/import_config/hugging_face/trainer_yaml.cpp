@@ -178,15 +178,19 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
   const auto mixed = keys.text("mixed_precision");
   bool stated = false;
   for (const std::string_view name : {"bf16", "fp16"}) {
-    const std::string said = lower_case(keys.text(name).value_or("false"));
+    const SourceItem* item = keys.find(name);
+    std::string said = lower_case(keys.text(name).value_or("false"));
+    if (item != nullptr && item->value.text == "auto" && program == TrainerProgram::axolotl) {
+      said = "auto";
+    }
     const bool on = said == "true" || said == "full" || said == "1";
     if (on || (mixed && *mixed == name)) {
       import.set("precision.compute", std::string(name),
                  on ? name : std::string_view("mixed_precision"));
       stated = true;
-    } else if (said == "auto") {
+    } else if (said == "auto" && name == "bf16") {
       import.draft.set("precision.compute", "bf16",
-                       Origin{OriginKind::assumed, keys.find(name)->where, keys.find(name)->shown,
+                       Origin{OriginKind::assumed, item->where, item->shown,
                               "`auto` is bf16 on every GPU that has it"});
       stated = true;
     }

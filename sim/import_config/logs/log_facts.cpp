@@ -454,7 +454,7 @@ void check_task(const Pending& pending, bool told, const Draft& draft, Diagnosti
   }
 }
 
-void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics) {
+std::string check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics) {
   const ImportedSetting* gpu = draft.find("cluster.gpu");
   Diagnostics unsaid;  // of a profile that cannot be read others speak
   const auto profile =
@@ -463,7 +463,7 @@ void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnos
           : hardware::load_gpu_profile(gpu->value, scenario::PresetLibrary::standard().search(), {},
                                        "cluster.gpu", unsaid);
   if (!profile) {
-    return;
+    return {};
   }
   const double gib = in_gibibytes(profile->memory.value());
   for (const PrintedCard& card : pending.cards) {
@@ -476,16 +476,17 @@ void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnos
                                     "ran on another one",
                                     card.gib, profile->name, gib),
                         "the GPU of the log by --gpu NAME");
-      return;
+      return fmt::format("a GPU with {:.1f} GiB", card.gib);
     }
     if (!word.empty() && !known.empty() && word != known) {
       diagnostics.error(
           card.origin.where, card.origin.key,
           fmt::format("the log says `{}`, not {}: it ran on another GPU", card.name, profile->name),
           "the GPU of the log by --gpu NAME");
-      return;
+      return card.name;
     }
   }
+  return {};
 }
 
 }  // namespace orrery::import_config

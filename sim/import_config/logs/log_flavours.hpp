@@ -83,7 +83,7 @@ void check_printed_counts(const Pending& pending, const ImportedModel& model, co
 // says which (`told`).
 void check_task(const Pending& pending, bool told, const Draft& draft, Diagnostics& diagnostics);
 
-// An error where the GPU that the log describes is not that of the scenario.
-void check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics);
+// What the log says of its GPU, and an error, where that is not the GPU of the scenario.
+std::string check_card(const Pending& pending, const Draft& draft, Diagnostics& diagnostics);
 
 }  // namespace orrery::import_config

@@ -35,7 +35,7 @@ constexpr std::array<Column, 7> kColumns = {
      {"tokens/s", "|tokens_per_second|tokens_per_sec|tokens_s|train_tokens_per_second|"},
      {"tokens/s/gpu", "|tokens_per_second_per_gpu|tokens_per_sec_per_gpu|tps|tgs|"},
      {"tflops", "|tflops|tflops_per_gpu|tflop_s_gpu|"},
-     {kDate, "|_timestamp|timestamp|wall_time|"}}};
+     {kDate, "|_timestamp|timestamp|wall_time|_runtime|"}}};
 
 // "my run - perf/Step time" as step_time.
 std::string plain_name(std::string_view cell) {

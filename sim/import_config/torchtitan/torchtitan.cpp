@@ -140,9 +140,9 @@ class Torchtitan {
                                   : "parallelism.enable_async_tensor_parallel";
     copy_flag(import_, async, "overlap.tensor");
     const std::string_view rotate = "parallelism.context_parallel_rotate_method";
-    if (const auto method = keys_.text(rotate); method && context > 1) {
-      import_.derive("layout.context_method", *method == "alltoall" ? "ring" : "all_gather", rotate,
-                     "how keys and values go round");
+    if (keys_.text(rotate) && context > 1) {
+      set_word("layout.context_method", rotate,
+               {{"alltoall", "ring"}, {"allgather", "all_gather"}});
     }
   }
 
@@ -280,7 +280,26 @@ class Torchtitan {
     });
   }
 
+  // Experts alone in 8 bits, adapters and what a module brings of its own are not read.
+  void judge_converters() {
+    constexpr std::array<std::string_view, 4> kKnown = {"float8", "quantize.linear.float8", "mx",
+                                                        "quantize.linear.mx"};
+    const auto is_known = [&kKnown](const std::string& name) {
+      return std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end();
+    };
+    const std::vector<std::string> names = keys_.texts("model.converters");
+    const bool linear = std::any_of(names.begin(), names.end(), is_known);
+    for (const std::string& name : names) {
+      if (!is_known(name) && !(linear && name.starts_with("quantize.grouped_mm"))) {
+        leave_out(import_, "model.converters", Effect::large,
+                  fmt::format("what {} does to the model is not known", yaml::display(name)),
+                  "precision.compute");
+      }
+    }
+  }
+
   void read_compute() {
+    judge_converters();
     const std::string_view target = "precision.compute";
     const std::string_view converters = "model.converters";
     const std::string_view recipe_key = "quantize.linear.float8.recipe_name";
@@ -301,22 +320,39 @@ class Torchtitan {
       if (import_.draft.is(target, "fp8-tensorwise")) {
         import_.usual("precision.parameters", "bf16", "enable_fsdp_float8_all_gather is false");
       }
-    } else if (const auto dtype = keys_.text(dtype_key); dtype && *dtype == "float32") {
-      import_.set(target, "fp32", dtype_key);
-    } else if (dtype) {
-      import_.set(target, "bf16", dtype_key);
+    } else if (const auto dtype = keys_.text(dtype_key)) {
+      set_word(target, dtype_key, {{"bfloat16", "bf16"}, {"float32", "fp32"}});
     } else {
       import_.usual(target, "bf16", "mixed_precision_param is bfloat16");
     }
   }
 
+  // One of the words that the key takes.
+  void set_word(std::string_view target, std::string_view path,
+                std::initializer_list<std::pair<std::string_view, const char*>> words) {
+    const std::string text = keys_.text(path).value_or("");
+    const auto* known = std::find_if(words.begin(), words.end(),
+                                     [&text](const auto& one) { return one.first == text; });
+    if (known == words.end()) {
+      import_.leave_unknown(target, path);
+    } else {
+      import_.set(target, known->second, path);
+    }
+  }
+
   void read_precision() {
     read_compute();
+    const std::string_view reduce = "training.mixed_precision_reduce";
+    if (keys_.text(reduce)) {
+      set_word("precision.gradient_dtype", reduce, {{"float32", "fp32"}});
+    }
     import_.usual("precision.gradient_dtype", "fp32", "mixed_precision_reduce is float32");
-    static_cast<void>(keys_.text("training.mixed_precision_reduce"));
-    if (keys_.text("training.dtype").value_or("") == "bfloat16") {
-      import_.derive("precision.optimizer.state_bytes", "4B", "training.dtype",
-                     "two moments in bf16, no copy in fp32");
+    const std::string_view state = "precision.optimizer.state_bytes";
+    const std::string dtype = keys_.text("training.dtype").value_or("float32");
+    if (dtype == "bfloat16") {
+      import_.derive(state, "4B", "training.dtype", "two moments in bf16, no copy in fp32");
+    } else if (dtype != "float32") {
+      import_.leave_unknown(state, "training.dtype");
     }
     const auto compile = keys_.flag("compile.enable");
     const auto parts = keys_.texts("compile.components");
@@ -388,8 +424,8 @@ class Torchtitan {
       import_.set("checkpoint.interval", fmt::format("{} steps", *interval), "checkpoint.interval");
     }
     if (mode) {
-      import_.set("checkpoint.mode", *mode == "disabled" ? "sync" : "async",
-                  "checkpoint.async_mode");
+      set_word("checkpoint.mode", "checkpoint.async_mode",
+               {{"disabled", "sync"}, {"async", "async"}, {"async_with_pinned_mem", "async"}});
     } else {
       import_.usual("checkpoint.mode", "sync", "async_mode is disabled");
     }

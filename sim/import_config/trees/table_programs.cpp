@@ -80,8 +80,15 @@ void read_maxtext_sharding(Import& import) {
   const bool whole = !is("dcn_fsdp_parallelism", "1");
   const bool none = is("ici_fsdp_parallelism", "1") && !whole;
   const bool hosts = is("dcn_data_parallelism", "-1");
+  if (const SourceItem* shared = keys.find("ici_fsdp_parallelism");
+      shared != nullptr && shared->value.text != "-1") {
+    static_cast<void>(keys.count("ici_fsdp_parallelism"));
+  }
   const auto copies = hosts ? std::nullopt : keys.count("dcn_data_parallelism");
-  static_cast<void>(keys.take("ici_data_parallelism"));
+  if (!none && !is("ici_data_parallelism", "1")) {
+    leave_out(import, "ici_data_parallelism", Effect::large,
+              "copies within a host beside ranks that share the parameters", "layout.sharding");
+  }
   if (none) {
     import.set("layout.sharding", "none", "ici_fsdp_parallelism");
     return;
@@ -98,7 +105,9 @@ void read_maxtext_sharding(Import& import) {
 // Widths of latent attention, or which layers of the family see the whole sequence.
 void read_maxtext_attention(Import& import) {
   SourceKeys& keys = import.keys;
-  if (keys.text("attention_type").value_or("") == "mla") {
+  const SourceItem* kind = keys.find("attention_type");
+  if (kind != nullptr && matches("*mla*", kind->value.text)) {  // a log prints its class, too
+    static_cast<void>(keys.take("attention_type"));
     copy_known_counts(import, "", "model.mla");
     static_cast<void>(keys.take("head_dim"));  // of a head of the others
   }
@@ -119,6 +128,9 @@ void read_maxtext_attention(Import& import) {
 void read_maxtext_state(Import& import) {
   const auto bytes = [&import](std::string_view key, int otherwise) {
     const std::string type = import.keys.text(key).value_or("");
+    if (!type.empty() && type != "bfloat16" && type != "float32") {
+      import.leave_unknown("precision.optimizer.state_bytes", key);
+    }
     return type == "bfloat16" ? 2 : type == "float32" ? 4 : otherwise;
   };
   const int weight = bytes("weight_dtype", 4);
@@ -217,6 +229,8 @@ void read_foundry_model(Import& import) {
   const std::string kind = keys.text("model.attn_config.attn_type").value_or("");
   if (kind == "multiquery_attention") {
     import.set("model.num_query_groups", std::int64_t{1}, "model.attn_config.attn_type");
+  } else if (!kind.empty() && kind != "multihead_attention" && kind != "grouped_query_attention") {
+    import.leave_unknown("model.num_query_groups", "model.attn_config.attn_type");
   }
   const auto on = [&import](std::string_view key) { return import.on(key); };
   const bool learned = keys.flag("model.learned_pos_emb").value_or(true);
@@ -271,11 +285,11 @@ void read_llm_foundry(Import& import) {
   }
 }
 
+// Megatron-LM has no key `model`; in Primus it names a further file.
 bool is_swift_megatron(const SourceKeys& keys) {
-  return keys.find("model") != nullptr && keys.find("num_layers") == nullptr &&
-         (keys.find("max_length") != nullptr || keys.find("save_safetensors") != nullptr ||
-          keys.find("tuner_type") != nullptr || keys.find("train_type") != nullptr ||
-          keys.find("cached_dataset") != nullptr || keys.find("mcore_model") != nullptr);
+  const SourceItem* model = keys.find("model");
+  return model != nullptr && keys.find("num_layers") == nullptr &&
+         model->value.kind == yaml::Value::Kind::scalar && !model->value.text.ends_with(".yaml");
 }
 
 void read_swift_megatron(Import& import) {

@@ -410,13 +410,13 @@ TEST(Report, HasTheFiguresInEveryForm) {
   ReportContent named = content;
   auto outcome = std::make_shared<EvaluationOutcome>(*content.outcome);
   auto evaluation = std::make_shared<report::Evaluation>(*outcome->evaluation);
-  evaluation->echo.name = "R&D <script>alert(1)</script>";
+  evaluation->echo.name = "R&D <script>alert(1)</script>\x1b[31m";
   outcome->evaluation = evaluation;
   named.outcome = outcome;
   QXmlStreamReader xml(report_svg(named));
   while (!xml.atEnd()) {
     if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QString("title")) {
-      EXPECT_EQ(xml.readElementText().toStdString(), evaluation->echo.name);
+      EXPECT_EQ(xml.readElementText().toStdString(), "R&D <script>alert(1)</script>[31m");
     }
   }
   EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
