@@ -89,15 +89,11 @@ std::string to_string(const Diagnostics& diagnostics) {
 std::string_view nearest_name(std::string_view word,
                               const std::vector<std::string_view>& candidates) {
   std::string_view best;
-  for (const std::string_view candidate : candidates) {
-    const bool begins = word.starts_with(candidate) && 2 * candidate.size() > word.size();
-    best = begins && candidate.size() > best.size() ? candidate : best;
-  }
-  if (!best.empty()) {
-    return best;  // `fp8-blockwise` means `fp8-block`, near as `fp8-rowwise` is
-  }
+  std::string_view begin;  // the longest that the word begins with
   std::size_t best_distance = 0;
   for (const std::string_view candidate : candidates) {
+    const bool begins = word.starts_with(candidate) && 2 * candidate.size() > word.size();
+    begin = begins && candidate.size() > begin.size() ? candidate : begin;
     const std::size_t distance = edit_distance(word, candidate);
     const std::size_t longer = std::max(word.size(), candidate.size());
     const std::size_t limit = std::min(std::max<std::size_t>(2, longer / 3), longer / 2);
@@ -106,7 +102,8 @@ std::string_view nearest_name(std::string_view word,
       best_distance = distance;
     }
   }
-  return best;
+  // One letter off is a slip; `fp8-blockwise` means `fp8-block`, as near as `fp8-rowwise` is.
+  return begin.empty() || (!best.empty() && best_distance <= 1) ? best : begin;
 }
 
 }  // namespace orrery

@@ -179,7 +179,6 @@ void widget_frames(benchmark::State& state) {
   timeline::Levels levels;
   levels.push_back({"synthetic", "trace", store, {}, ""});
   widget.set_levels(std::move(levels));
-  widget.set_dark(false);
   if (state.range(2) == 0) {
     widget.toggle_fit_rows();
   }

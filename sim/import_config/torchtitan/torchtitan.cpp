@@ -163,7 +163,7 @@ class Torchtitan {
     const std::string_view reshards = "parallelism.fsdp_reshard_after_forward";
     const auto reshard = keys_.text(reshards);
     if (reshard && *reshard != "default") {
-      import_.set("overlap.fsdp.reshard", *reshard == "always", reshards);
+      set_word("overlap.fsdp.reshard", reshards, {{"always", "true"}, {"never", "false"}});
     } else if (pipeline_ > 1) {
       import_.usual("overlap.fsdp.reshard", false, "with a pipeline gathered parameters stay");
     }

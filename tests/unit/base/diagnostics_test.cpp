@@ -69,6 +69,7 @@ TEST(NearestName, StaysSilentWhenNothingIsNear) {
 
 TEST(NearestName, WhatTheWordBeginsWithComesBeforeWhatIsNear) {
   EXPECT_EQ(nearest_name("fp8-blockwise", {"fp8-rowwise", "fp8-block", "fp8"}), "fp8-block");
+  EXPECT_EQ(nearest_name("capacity.spare", {"capacity", "capacity.spares"}), "capacity.spares");
   EXPECT_EQ(nearest_name("tensor_parallel", {"tensor"}), "");  // less than half of the word
 }
 

@@ -396,6 +396,22 @@ TEST(Evaluate, WhereNoChangeOfTheLayoutFitsTheNodesThatDoAreNamed) {
       << evaluation->advice.front();
 }
 
+// 512 experts on every GPU are what does not fit of Qwen3-Next.
+TEST(Evaluate, ExpertsAreSpreadWhereAMixtureDoesNotFit) {
+  Diagnostics diagnostics;
+  const auto scenario = scenario::load_text(
+      "format: orrery/1\nmodel: {preset: qwen3-next-80b-a3b, sequence_length: 4096}\n"
+      "batch: {global: 512}\n"
+      "cluster: {gpu: h100-sxm-80gb, nodes: 8, network: {preset: infiniband-400g}}\n",
+      "test.yaml", diagnostics);
+  const auto evaluation =
+      scenario ? evaluate(*scenario, {.levers = true}, diagnostics) : std::nullopt;
+  ASSERT_TRUE(evaluation) << to_string(diagnostics);
+  ASSERT_FALSE(evaluation->advice.empty());
+  EXPECT_EQ(evaluation->advice.front().find("fits with `layout.expert: 64`: "), 0U)
+      << evaluation->advice.front();
+}
+
 // Megatron Core shards parameters without a pipeline only (its profile's `offers`).
 TEST(Evaluate, NobodyIsToldToDoWhatTheStackDoesNot) {
   const auto advice = [](std::string_view stack) {

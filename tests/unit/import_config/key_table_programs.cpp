@@ -155,6 +155,8 @@ std::vector<TableProgram> deepspeed_programs() {
        "", "", "", below_model(kMegatronOthers),
        " ddp.overlap_param_gather optimizer.overlap_param_gather comm_overlap.overlap_param_gather "
        "tokenizer.vocab_size comm_overlap.overlap_p2p_comm "
+       "optimizer.use_distributed_optimizer ddp.use_distributed_optimizer "
+       "ddp.overlap_grad_reduce comm_overlap.overlap_grad_reduce "
        "model.fine_grained_activation_offloading "
        "model.add_qkv_bias model.multi_latent_attention model.recompute_modules "
        "model.moe_flex_dispatcher_backend model.q_lora_rank model.kv_lora_rank model.qk_head_dim "

@@ -2,6 +2,7 @@
 
 // A file of each program whose table of keys is walked (key_tables_test.cpp).
 
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +22,9 @@ struct TableProgram {
   std::string left_out = {};  // a section that the tail has
   // Without which keys of readers do nothing: degrees, experts, switches.
   KeyValues others = {};
-  std::string_view read_with = {};  // keys, with blanks around them, that need yet others
+  std::string_view read_with = {};  // with blanks around them: need yet others, or are on anyway
+
+  friend void PrintTo(const TableProgram& program, std::ostream* out) { *out << program.table; }
 };
 
 [[nodiscard]] std::vector<TableProgram> table_programs();

@@ -164,8 +164,6 @@ std::string settings_of(const Imported& imported) {
   return text;
 }
 
-void PrintTo(const TableProgram& program, std::ostream* out) { *out << program.table; }
-
 class KeyTablesOf : public ::testing::TestWithParam<TableProgram> {
  protected:
   // The rows of one fate that the file of the program does not state itself.

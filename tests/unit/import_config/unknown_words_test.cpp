@@ -21,7 +21,7 @@ std::string neox(const std::string& more) {
          more + "\n";
 }
 
-std::string titan(const std::string& more) {
+std::string titan_with(const std::string& more) {
   return "model.name = \"llama3\"\nmodel.flavor = \"8B\"\n" + more +
          "\n[job]\ndump_folder = \"out\"\n";
 }
@@ -55,11 +55,12 @@ INSTANTIATE_TEST_SUITE_P(
         Word{"PositionsOfNeox", "a.yml", neox("pos_emb: sinusoidal"), "model.position"},
         Word{"NormOfNeox", "a.yml", neox("norm: scalenorm"), "model.norm"},
         Word{"ActivationOfNeox", "a.yml", neox("activation: snake"), "model.activation"},
-        Word{"TypeOfTorchtitan", "a.toml", titan("training.mixed_precision_param = \"float16\""),
-             "precision.compute"},
+        Word{"TypeOfTorchtitan", "a.toml",
+             titan_with("training.mixed_precision_param = \"float16\""), "precision.compute"},
         Word{"SavesOfTorchtitan", "a.toml",
-             titan("checkpoint.enable = true\ncheckpoint.interval = 100\ncheckpoint.async_mode = "
-                   "\"later\""),
+             titan_with(
+                 "checkpoint.enable = true\ncheckpoint.interval = 100\ncheckpoint.async_mode = "
+                 "\"later\""),
              "checkpoint.mode"},
         Word{"StateOfMaxText", "a.yml",
              "base_emb_dim: 4096\nbase_num_decoder_layers: 32\nper_device_batch_size: 1\n"
@@ -95,7 +96,7 @@ TEST(KnownWords, OfSlurmCountGpusAmongOtherResources) {
 
 TEST(KnownWords, ConvertersOfExpertsAloneEndTheImport) {
   const Imported imported =
-      import_texts({{"a.toml", titan("model.converters = [\"quantize.grouped_mm.float8\"]")}});
+      import_texts({{"a.toml", titan_with("model.converters = [\"quantize.grouped_mm.float8\"]")}});
   EXPECT_EQ(imported.effect("model.converters"), "large");
 }
 

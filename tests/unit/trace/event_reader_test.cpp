@@ -80,7 +80,7 @@ TEST_F(EventReader, ReadsPackedFilesWhateverTheirNameIs) {
   const EventReading reading = read("a.json", packed(text));
   EXPECT_EQ(reading.problem, "");
   EXPECT_EQ(events_.size(), 5000U);
-  EXPECT_TRUE(is_trace_file(folder_.path() / "a.json"));
+  EXPECT_TRUE(is_trace_file(folder_ / "a.json"));
 }
 
 TEST_F(EventReader, ReadsAFileOfSeveralPackedParts) {
@@ -171,8 +171,8 @@ TEST_F(EventReader, TellsTracesFromOtherFiles) {
   EXPECT_FALSE(is_trace(R"({"schema": "orrery-evaluation/1"})"));
   EXPECT_FALSE(is_trace(R"({"nccl_version": 1, "results": []})"));
   EXPECT_FALSE(is_trace(""));
-  EXPECT_THROW((void)is_trace_file(folder_.path() / "none"), Error);
-  EXPECT_THROW((void)is_trace_file(folder_.path()), Error);
+  EXPECT_THROW((void)is_trace_file(folder_ / "none"), Error);
+  EXPECT_THROW((void)is_trace_file(folder_), Error);
 }
 
 TEST(NanosecondsOf, IsExactForDecimalsAndRoundsTheRest) {

@@ -70,6 +70,14 @@ std::vector<Changes> single_changes(const scenario::Scenario& scenario) {
     all.push_back({{"layout.pipeline", fmt::format("{}", scenario.layout.pipeline * factor)}});
     all.push_back({{"layout.context", fmt::format("{}", scenario.layout.context * factor)}});
   }
+  if (scenario.model.moe) {
+    const std::int64_t experts = scenario.model.moe->num_experts;
+    const std::int64_t gpus = scenario.cluster.nodes * scenario.cluster.gpus_per_node;
+    for (std::int64_t expert = scenario.layout.expert * 2; expert <= std::min(experts, gpus);
+         expert *= 2) {
+      all.push_back({{"layout.expert", fmt::format("{}", expert)}});
+    }
+  }
   if (scenario.layout.tensor > 1 && !scenario.layout.sequence_parallel) {
     all.push_back({{"layout.sequence_parallel", "true"}});
   }
