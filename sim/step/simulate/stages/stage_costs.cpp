@@ -1,7 +1,6 @@
 #include "sim/step/simulate/stages/stage_costs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -51,20 +50,36 @@ cost::Cost cycle_wait(const StepInput& input) {
   return cost::term(kMean * input.spec.cycle.value_or(Seconds{}), SourceKind::given);
 }
 
+// Layers of one sort in a bucket, and one of them, for its shapes.
+struct SortedLayers {
+  std::size_t sort = 0;
+  double layers = 0.0;
+  std::int64_t example = 0;
+};
+
 // What a bucket holds. Layers are told apart by their sort alone, so equal contents cost the same.
 struct BucketContent {
-  std::array<double, kLayerSorts> layers{};          // by sort
-  std::array<std::int64_t, kLayerSorts> examples{};  // one layer of each sort, for its shapes
+  std::vector<SortedLayers> layers;  // by sort
   bool embedding = false;
   bool head = false;
   double shared_table = 0.0;  // parameters of the copied input table, beside the head
   bool last = false;          // that a backward reaches
 
-  [[nodiscard]] std::int64_t example(std::size_t sort) const { return examples[sort]; }
+  void add(std::size_t sort, double share, std::int64_t layer) {
+    auto at = std::ranges::lower_bound(layers, sort, {}, &SortedLayers::sort);
+    if (at == layers.end() || at->sort != sort) {
+      at = layers.insert(at, {sort, 0.0, layer});
+    }
+    at->layers += share;
+    at->example = layer;
+  }
 
   friend bool operator==(const BucketContent& a, const BucketContent& b) {
-    return a.layers == b.layers && a.embedding == b.embedding && a.head == b.head &&
-           a.shared_table == b.shared_table && a.last == b.last;
+    return a.embedding == b.embedding && a.head == b.head && a.shared_table == b.shared_table &&
+           a.last == b.last &&
+           std::ranges::equal(a.layers, b.layers, [](const auto& x, const auto& y) {
+             return x.sort == y.sort && x.layers == y.layers;
+           });
   }
 };
 
@@ -185,11 +200,9 @@ ReplicaParts BucketTable::replica_parts(const model::ShardParameters& held) cons
 
 BucketCosts BucketTable::cost_bucket(const BucketContent& content) {
   BucketCosts bucket;
-  for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
-    if (content.layers[sort] > 0.0) {
-      const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
-      add_layer(bucket, layer_costs(sort, content.example(sort), policy), content.layers[sort]);
-    }
+  for (const auto& [sort, layers, example] : content.layers) {
+    const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
+    add_layer(bucket, layer_costs(sort, example, policy), layers);
   }
   const auto add_edge = [&](const LayerCosts& edge) {
     add_layer(bucket, edge, 1.0);
@@ -261,11 +274,8 @@ model::ShardParameters BucketTable::held_by(const BucketContent& content) const 
   const model::ModelSpec& model = costing_.input.model;
   const model::ShardContext& shard = costing_.layer.in.options.shard;
   model::ShardParameters held;
-  for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
-    if (content.layers[sort] > 0.0) {
-      held.add(model::layer_shard_parameters(model, shard, content.example(sort)),
-               content.layers[sort]);
-    }
+  for (const auto& [sort, layers, example] : content.layers) {
+    held.add(model::layer_shard_parameters(model, shard, example), layers);
   }
   if (content.embedding) {
     held.add(model::embedding_shard_parameters(model, shard));
@@ -306,20 +316,17 @@ BucketBytes BucketTable::moved_bytes(const BucketContent& content,
                                      const model::ShardParameters& held) const {
   const StepInput& input = costing_.input;
   BucketBytes moved;
-  for (std::size_t sort = 0; sort < content.layers.size(); ++sort) {
-    if (content.layers[sort] > 0.0) {
-      const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
-      const model::ActivationOptions options = {.ops = costing_.layer.in.options,
-                                                .recompute = policy,
-                                                .dropout = costing_.layer.in.options.dropout};
-      const std::int64_t layer = content.example(sort);
-      const OffloadSpec& offload = input.spec.offload;
-      const Bytes one =
-          offload.modules == model::OffloadModules{}
-              ? model::layer_activation_bytes(input.model, options, layer) * offload.activations
-              : model::layer_offloaded_bytes(input.model, options, offload.modules, layer);
-      moved.activations += one * content.layers[sort];
-    }
+  for (const auto& [sort, layers, example] : content.layers) {
+    const auto policy = static_cast<model::Recompute>(sort % model::kRecomputePolicies);
+    const model::ActivationOptions options = {.ops = costing_.layer.in.options,
+                                              .recompute = policy,
+                                              .dropout = costing_.layer.in.options.dropout};
+    const OffloadSpec& offload = input.spec.offload;
+    const Bytes one =
+        offload.modules == model::OffloadModules{}
+            ? model::layer_activation_bytes(input.model, options, example) * offload.activations
+            : model::layer_offloaded_bytes(input.model, options, offload.modules, example);
+    moved.activations += one * layers;
   }
   moved.held = layout::kept_parameters(held, input.layout);
   moved.updated = layout::optimizer_parameters(held, input.layout);
@@ -334,8 +341,9 @@ ChunkCosts cost_chunk(const Costing& costing, BucketTable& table, std::size_t de
   chunk.buckets.reserve(static_cast<std::size_t>(bucket_count));
   std::int64_t alike = 0;  // end of the layers that are of this sort
   std::size_t sort = 0;
+  BucketContent content;
   for (int b = 0; b < bucket_count; ++b) {
-    BucketContent content;
+    content.layers.clear();
     const BucketSpan span = bucket_span(input, device, number, bucket_count, b);
     for (std::int64_t i = span.first(); i < span.last(); ++i) {
       if (i >= alike) {
@@ -343,11 +351,12 @@ ChunkCosts cost_chunk(const Costing& costing, BucketTable& table, std::size_t de
         sort = layer_sort(input.model, part.first_layer + i,
                           recompute_policy(input.spec.recompute, i));
       }
-      content.layers[sort] += span.share(i);
+      if (const double share = span.share(i); share > 0.0) {
+        content.add(sort, share, part.first_layer + i);
+      }
       if (costing.layer.in.combines && span.begin <= static_cast<double>(i)) {
         chunk.layers.push_back(static_cast<std::uint8_t>(sort));
       }
-      content.examples[sort] = part.first_layer + i;
     }
     content.embedding = span.embedding;
     content.head = span.head;
