@@ -7,7 +7,6 @@
 #include <QRegularExpression>
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"

@@ -12,7 +12,6 @@
 #include <QToolButton>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "gui/models/form_model.hpp"

@@ -1,7 +1,6 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "gui/models/tables/table.hpp"

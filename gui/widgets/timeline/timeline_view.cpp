@@ -1,6 +1,5 @@
 #include "gui/widgets/timeline/timeline_view.hpp"
 
-#include <QApplication>
 #include <QEvent>
 #include <QHelpEvent>
 #include <QPainter>

@@ -276,7 +276,7 @@ TEST(PlanOptions, GoBeforeTheScenarioAndTakeTheSpellingOfTheCommand) {
   const std::map<std::string, std::string> expected = {
       {"plan.search.nodes", "[2,4]"}, {"plan.search.context", "[1, 2]"},
       {"plan.search.tensor", "auto"}, {"plan.search.sharding", "auto"},
-      {"plan.finalists", "6"},        {"plan.fix", "[shard_group, offload, tensor]"}};
+      {"plan.finalists", "6"},        {"plan.fix", "[shard_group, offload, switches, tensor]"}};
   EXPECT_EQ(said, expected);
   Diagnostics diagnostics;
   auto base = scenario::ScenarioTemplate::from_text(sample_text(), "x.yaml", diagnostics);
