@@ -93,6 +93,13 @@ Sums sums_of(const RunResult& result) {
           .gpu_time_by_cause = result.gpu_time_by_cause};
 }
 
+TrialTotals totals_of(const RunResult& result) {
+  return {.wall = in_seconds(to_seconds(result.wall)),
+          .tokens = in_tokens(result.tokens),
+          .cost = in_dollars(result.bill.total()),
+          .finished = result.finished()};
+}
+
 }  // namespace
 
 RunCounts& RunCounts::operator+=(const RunCounts& other) {
@@ -110,6 +117,7 @@ RunCounts& RunCounts::operator+=(const RunCounts& other) {
 std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOptions& options) {
   MonteCarloResult result;
   result.trials = plan.simulation.trials;
+  result.first.resize(static_cast<std::size_t>(std::min(result.trials, kComparedTrials)));
   TrialSpread spread(result.trials, kQuantities.size());
   std::vector<Sums> by_chunk(static_cast<std::size_t>(spread.chunks()));  // added up in order
   std::mutex mutex;
@@ -129,6 +137,9 @@ std::optional<MonteCarloResult> simulate(const RunPlan& plan, const MonteCarloOp
         return;
       }
       sums.add(sums_of(one));
+      if (trial < kComparedTrials) {
+        result.first[static_cast<std::size_t>(trial)] = totals_of(one);
+      }
       for (const Quantity& quantity : kQuantities) {
         values.push_back(quantity.value_of(one));
       }

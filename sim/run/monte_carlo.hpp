@@ -29,6 +29,18 @@ struct MonteCarloOptions {
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };
 
+// What one trial came to, to be compared with that of another plan on the same draws.
+struct TrialTotals {
+  double wall = 0.0;    // s
+  double tokens = 0.0;  // done and kept
+  double cost = 0.0;    // $
+  bool finished = false;
+
+  friend bool operator==(const TrialTotals&, const TrialTotals&) = default;
+};
+
+inline constexpr std::int64_t kComparedTrials = 100;
+
 struct MonteCarloResult {
   std::int64_t trials = 0;
   std::int64_t finished = 0;          // trials that reached their target or window
@@ -54,6 +66,7 @@ struct MonteCarloResult {
   RunCounts happened;                     // in all trials together
   std::vector<double> failures_by_cause;  // mean per trial, by index into RunPlan::causes
   std::vector<Int128> gpu_time_by_cause;  // GPU ns of all trials, by index into RunPlan::causes
+  std::vector<TrialTotals> first;         // of the first kComparedTrials trials, in their order
 
   // Mean GPU time of one category per trial.
   [[nodiscard]] Seconds mean_gpu_time(RunCategory category) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -37,26 +38,30 @@ constexpr double kFewerFailures = 0.9;
 struct Change {
   std::string text;
   std::function<void(RunPlan&)> apply = {};
+  bool moves_failures = false;
   double step_factor = 1.0;  // of the time of a step, in place of `apply`
   std::vector<step::StepCategory> without = {};
 };
 
+// Means over trials; nothing when one of them gave up.
 struct Outcome {
   double wall = 0.0;
   double tokens = 0.0;
   double cost = 0.0;
 };
 
-std::optional<Outcome> outcome_of(const run::MonteCarloResult& run) {
-  if (run.finished < run.trials) {
-    return std::nullopt;
+std::optional<Outcome> outcome_of(std::span<const run::TrialTotals> trials) {
+  Outcome sum;
+  for (const run::TrialTotals& trial : trials) {
+    if (!trial.finished) {
+      return std::nullopt;
+    }
+    sum.wall += trial.wall;
+    sum.tokens += trial.tokens;
+    sum.cost += trial.cost;
   }
-  return Outcome{run.wall.mean(), run.tokens.mean(), run.cost.mean()};
-}
-
-std::optional<Outcome> outcome(const RunPlan& plan, const LeverOptions& options) {
-  const auto run = run::simulate(plan, {.threads = options.threads, .stop = options.stop});
-  return run ? outcome_of(*run) : std::nullopt;
+  const auto count = static_cast<double>(trials.size());
+  return Outcome{sum.wall / count, sum.tokens / count, sum.cost / count};
 }
 
 // What a change is worth, for the same work.
@@ -65,14 +70,18 @@ struct Delta {
   double cost = 0.0;
 };
 
-std::optional<Delta> delta(const Outcome& before, const RunPlan& changed,
-                           const LeverOptions& options) {
-  const std::optional<Outcome> after = outcome(changed, options);
-  if (!after || after->tokens <= 0.0) {
+// Of the changed plan against the trials of the plan as it is.
+std::optional<Delta> delta(std::span<const run::TrialTotals> before, RunPlan changed,
+                           std::int64_t trials, const LeverOptions& options) {
+  changed.simulation.trials = std::min(static_cast<std::int64_t>(before.size()), trials);
+  const auto run = run::simulate(changed, {.threads = options.threads, .stop = options.stop});
+  const auto is = outcome_of(before.first(static_cast<std::size_t>(changed.simulation.trials)));
+  const auto after = run ? outcome_of(run->first) : std::nullopt;
+  if (!is || !after || is->tokens <= 0.0 || after->tokens <= 0.0) {
     return std::nullopt;
   }
-  const double same_work = before.tokens / after->tokens;
-  return Delta{after->wall * same_work - before.wall, after->cost * same_work - before.cost};
+  const double same_work = is->tokens / after->tokens;
+  return Delta{after->wall * same_work - is->wall, after->cost * same_work - is->cost};
 }
 
 // Takes `less` from the longest stage of every cause's recovery.
@@ -140,7 +149,7 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   if (plan.mtbf) {
     changes.push_back({"one minute less recovery per failure",
                        [](RunPlan& changed) { shorten_recovery(changed, minutes(1.0)); }});
-    changes.push_back({"10 % fewer failures", fewer_failures});
+    changes.push_back({"10 % fewer failures", fewer_failures, true});
   }
   if (plan.checkpoint_steps && plan.stall > SimTime{}) {
     changes.push_back({"checkpoints without stall", [](RunPlan& changed) {
@@ -157,7 +166,7 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
         {"one more spare node", [](RunPlan& changed) { ++changed.capacity.spares.front().nodes; }});
   }
   if (plan.capacity.spot) {
-    changes.push_back({"no nodes on spot", without_spot});
+    changes.push_back({"no nodes on spot", without_spot, true});
   }
   const bool waits =
       evaluation.run->ledger_sum.share(run::RunCategory::waiting_for_capacity) > kMilli;
@@ -231,26 +240,23 @@ void scale_step_time(RunPlan& plan, double factor) {
 std::vector<report::Lever> find_levers(const report::Evaluation& evaluation,
                                        const LeverOptions& options) {
   std::vector<report::Lever> levers;
-  RunPlan base = *evaluation.plan;
-  const bool all_trials = base.simulation.trials <= options.trials;
-  base.simulation.trials = std::min(base.simulation.trials, options.trials);
-  const std::optional<Outcome> before =
-      all_trials ? outcome_of(*evaluation.run) : outcome(base, options);
-  if (!before || before->tokens <= 0.0) {
-    return levers;
-  }
+  const RunPlan& base = *evaluation.plan;
+  const std::vector<run::TrialTotals>& before = evaluation.run->first;
   const std::vector<Change> changes = possible_changes(evaluation);
   const double shortest = shortest_step(changes);
   // What failures take is a share of the time of the run, so both deltas are proportional to what a
   // step gets shorter: one run, at the shortest step, gives all of them.
   const std::optional<Delta> at_shortest =
-      shortest < 1.0 ? delta(*before, with_step(base, shortest), options) : std::nullopt;
+      shortest < 1.0 ? delta(before, with_step(base, shortest), options.trials_alike, options)
+                     : std::nullopt;
   for (const Change& change : changes) {
     std::optional<Delta> worth;
     if (change.apply) {
       RunPlan changed = base;
       change.apply(changed);
-      worth = delta(*before, changed, options);
+      const bool alike = !change.moves_failures;
+      worth =
+          delta(before, std::move(changed), alike ? options.trials_alike : options.trials, options);
     } else if (at_shortest) {
       const double share = (1.0 - change.step_factor) / (1.0 - shortest);
       worth = Delta{share * at_shortest->finish, share * at_shortest->cost};
