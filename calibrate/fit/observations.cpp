@@ -61,9 +61,12 @@ std::unique_ptr<OwnProfiles> find_profiles(scenario::Scenario& scenario,
   auto software = hardware::load_software_profile(
       scenario.software, search, scenario.where("software"), "software", diagnostics);
   constexpr std::string_view kTables = "cluster.network.collectives";
-  const bool tables =
-      hardware::load_collective_tables(scenario.cluster.network, search, scenario.where(kTables),
-                                       kTables, diagnostics, gpu ? gpu->collectives : nullptr);
+  std::vector<const hardware::GpuProfile*> gpus;
+  if (gpu) {
+    gpus.push_back(&*gpu);
+  }
+  const bool tables = hardware::load_collective_tables(
+      scenario.cluster.network, search, scenario.where(kTables), kTables, diagnostics, gpus);
   if (!gpu || !software || !tables || diagnostics.has_errors()) {
     return nullptr;
   }

@@ -311,8 +311,9 @@ TEST_F(CalibrationFile, CollectivesOfTheSameMachineComeFirstAndFunctionalOnesNev
   ASSERT_EQ(gpu->collectives->tables.size(), 1U);
   EXPECT_EQ(gpu->collectives->tables[0].ranks, 8);
   hardware::NetworkSpec network;
+  const std::array gpus = {&*gpu};
   ASSERT_TRUE(hardware::load_collective_tables(network, shipped_profiles(), kWhere, "collectives",
-                                               diagnostics, gpu->collectives));
+                                               diagnostics, gpus));
   EXPECT_EQ(network.tables->tables.front().rig, "here");
   EXPECT_EQ(network.rig, "here");
   EXPECT_GT(network.tables->tables.size(), 1U);

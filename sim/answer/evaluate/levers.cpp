@@ -100,6 +100,14 @@ void fewer_failures(RunPlan& plan) {
   plan.failures.rate_factor *= kFewerFailures;
 }
 
+// As optimizers do that pass over a step whose loss or gradient norm is out of range.
+void skip_spikes(RunPlan& plan) {
+  for (run::PlannedSpike& spike : plan.failures.spikes) {
+    spike.rewind_steps.reset();
+    spike.skip_steps = 1;
+  }
+}
+
 // Whether some failure takes a node away.
 bool takes_nodes(const RunPlan& plan) {
   return plan.mtbf &&
@@ -160,6 +168,10 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
                            save.stall = SimTime{};
                          }
                        }});
+  }
+  if (std::ranges::any_of(plan.failures.spikes,
+                          [](const auto& spike) { return spike.rewind_steps.has_value(); })) {
+    changes.push_back({"leaving out the update of a spike in place of a rewind", skip_spikes});
   }
   if (takes_nodes(plan)) {
     changes.push_back(

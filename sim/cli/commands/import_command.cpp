@@ -14,12 +14,15 @@
 
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
+#include "sim/base/files/file.hpp"
+#include "sim/base/yaml/scalar.hpp"
 #include "sim/cli/commands/shared_options.hpp"
 #include "sim/cli/frame/evaluating.hpp"
 #include "sim/cli/frame/number_option.hpp"
 #include "sim/cli/frame/program.hpp"
 #include "sim/import_config/import_config.hpp"
 #include "sim/import_config/logs/log_outages.hpp"
+#include "sim/import_config/logs/xid_log.hpp"
 #include "sim/scenario/load.hpp"
 
 namespace orrery::cli {
@@ -41,6 +44,7 @@ struct ImportCommand {
   std::vector<std::string> variables;
   std::optional<std::string> output;
   std::optional<std::string> failures;
+  std::optional<std::string> span;
   std::vector<std::filesystem::path> profiles;
   bool json = false;
   bool quiet = false;
@@ -149,7 +153,55 @@ bool import_failures(const ImportCommand& command,
   return true;
 }
 
+constexpr std::string_view kXids = "xids";
+constexpr std::size_t kMostLog = std::size_t{256} << 20U;  // bytes of a kernel log
+
+bool holds_xids(const ImportCommand& command) {
+  const std::string& first = command.files.front();
+  return command.format == kXids ||
+         (command.format.empty() && first != "-" && std::filesystem::is_regular_file(first) &&
+          import_config::is_xid_log(import_config::read_plain_text(first)));
+}
+
+// Logs of Xids become a preset of failures.
+ExitCode import_xids(const ImportCommand& command) {
+  std::vector<import_config::ConfigFile> files;
+  for (const std::string& name : command.files) {
+    std::string text = name == "-" ? read_standard_input() : read_file(name, kMostLog);
+    files.push_back({name == "-" ? "<stdin>" : name, std::move(text), std::nullopt});
+  }
+  import_config::XidOptions options = {.nodes = command.nodes};
+  if (command.span) {
+    const auto span = yaml::parse_time(*command.span);
+    if (!span.value || *span.value <= Seconds{}) {
+      throw UsageError(fmt::format("--span: `{}` is no time, such as 30d", *command.span));
+    }
+    options.span = *span.value;
+  }
+  Diagnostics diagnostics;
+  const auto found = import_config::failures_by_xid(files, options, diagnostics);
+  message_block(to_string(diagnostics));
+  if (!found) {
+    return ExitCode::invalid;
+  }
+  if (!command.quiet) {
+    message_block(import_config::xid_report(*found));
+  }
+  const std::string preset = import_config::preset_of(
+      *found, command.name.empty() ? std::string("our-fleet") : command.name);
+  if (command.output) {
+    deliver(preset, *command.output);
+  }
+  if (command.json || !command.output) {
+    deliver(command.json ? import_config::xid_report_json(*found) : preset, std::nullopt);
+  }
+  return ExitCode::ok;
+}
+
 ExitCode import_files(const ImportCommand& command, const InterruptWatch& watch) {
+  if (holds_xids(command)) {
+    return import_xids(command);
+  }
   import_config::ImportOptions options = options_of(command);
   Diagnostics diagnostics;
   const std::vector<import_config::ConfigFile> files = read_files(command, watch, diagnostics);
@@ -184,7 +236,8 @@ constexpr std::string_view kImportFooter =
 YAML), NeMo, Megatron-Bridge and nanotron YAML, torchtitan TOML, commands and saved JSON, DeepSpeed
 JSON, and the logs of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, transformers'
 Trainer and nanotron, which state settings and the time of a step; Slurm's topology.conf and NCCL's
-topology XML, which state switches and NICs; the content decides.
+topology XML, which state switches and NICs; kernel logs and DCGM's metric with Xid errors, which
+become a preset of failures; the content decides.
 Several files are combined. What no file says is asked for, what a program does by default and
 what is assumed is listed. Nothing is executed.
 
@@ -194,6 +247,7 @@ Examples:
          --network infiniband-200g --set model.sequence_length=4096 -o run.yaml
   orrery import --json config.json
   orrery import train.log --gpu h100-sxm-80gb -o run.yaml && orrery compare run.yaml train.log
+  orrery import kernel-*.log --nodes 256 --name our-fleet -o profiles/failures/our-fleet.yaml
 
 Logs of nccl-tests and nvbandwidth become tables of collectives and keys of a GPU profile, traces of
 training steps measured steps, with options of their own: orrery import --format nccl-tests --help
@@ -223,14 +277,14 @@ void add_reading_options(CLI::App& command, ImportCommand& options) {
   command
       .add_option(
           "--format", options.format,
-          fmt::format("{}; of logs: nccl-tests, nvbandwidth, trace (default: by the content)",
+          fmt::format("{}; of logs: xids, nccl-tests, nvbandwidth, trace (default: by the content)",
                       known))
       ->check(CLI::Validator(
           [known](const std::string& name) {
-            return import_config::find_format(name)
+            return import_config::find_format(name) || name == kXids
                        ? std::string()
-                       : fmt::format("`{}` is none of {}, nccl-tests, nvbandwidth, trace", name,
-                                     known);
+                       : fmt::format("`{}` is none of {}, xids, nccl-tests, nvbandwidth, trace",
+                                     name, known);
           },
           ""))
       ->type_name("FORMAT");
@@ -278,8 +332,13 @@ void add_import_command(CLI::App& app, Action& action) {
       ->add_option("--failures", options->failures,
                    "Write the restarts in the logs to FILE, and replay them in the scenario")
       ->type_name("FILE");
+  command
+      ->add_option("--span", options->span,
+                   "Logs of Xids: the time that they cover, where their dates do not say it")
+      ->type_name("TIME");
   add_output_option(*command, options->output);
-  command->add_flag("--json", options->json, "Report as JSON, orrery-config-import/1");
+  command->add_flag("--json", options->json,
+                    "Report as JSON, orrery-config-import/1 or orrery-xids/1");
   command->add_flag("-q,--quiet", options->quiet, "No report on stderr");
   command->footer(std::string(kImportFooter));
   act_on(*command, action, options, import_files);

@@ -189,10 +189,34 @@ struct SilentSpec {
   RecoveryStages recovery;
 };
 
-// Exactly one of rate and every_steps is stated, and one of rewind_steps and skip_steps.
+// A rule that calls a spike whatever lies k standard deviations above the mean, and what it calls
+// one that is none.
+//
+//   p = P(X > k) for one series;  false alarms per step = 1 - (1 - p)^n
+//   Gaussian:                       P(X > k) = erfc(k / sqrt 2) / 2
+//   Student's t, nu deg. of freedom: P(X > k) = P(T > k sqrt(nu / (nu - 2)))  (scaled to sigma 1)
+//
+// symbol | meaning                                              | unit | origin
+// -------|------------------------------------------------------|------|------------------------
+// k      | threshold                                            | 1    | rule.sigma
+// n      | independent series watched: loss, gradient norm, ranks | 1  | rule.series
+// nu     | heaviness of the tails of a step's noise             | 1    | rule.degrees_of_freedom
+//
+// Mean and standard deviation are taken as known: those of a window of w steps add about k^2 / 2w.
+struct SpikeRule {
+  double sigma = 0.0;
+  std::int64_t series = 1;
+  std::optional<double> degrees_of_freedom = {};  // absent: Gaussian
+};
+
+[[nodiscard]] double false_alarms_per_step(const SpikeRule& rule);
+
+// At most one of rate and every_steps is stated, one of them or a rule, and exactly one of
+// rewind_steps and skip_steps.
 struct SpikeSpec {
   std::optional<PerSecond> rate;             // per time of training
   std::optional<std::int64_t> every_steps;   // mean number of steps between two
+  std::optional<SpikeRule> rule = {};        // whose false alarms have the same consequence
   std::optional<std::int64_t> rewind_steps;  // back to a checkpoint at least that far behind
   std::optional<std::int64_t> skip_steps;    // steps done in vain; training goes on
   RecoveryStages recovery;                   // of a rewind

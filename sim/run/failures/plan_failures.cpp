@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,16 @@
 #include "sim/run/theory/time_law.hpp"
 
 namespace orrery::run {
+
+double false_alarms_per_step(const SpikeRule& rule) {
+  double one = std::erfc(rule.sigma / std::numbers::sqrt2) / 2.0;
+  if (rule.degrees_of_freedom) {
+    const double nu = *rule.degrees_of_freedom;
+    const boost::math::students_t_distribution<double> law(nu);
+    one = boost::math::cdf(complement(law, rule.sigma * std::sqrt(nu / (nu - 2.0))));
+  }
+  return -std::expm1(static_cast<double>(rule.series) * std::log1p(-one));
+}
 
 namespace {
 
@@ -184,28 +196,48 @@ void plan_corruption(const SilentSpec& spec, CausePlanner& planner, RunPlan& pla
   plan.failures.silent.push_back(planned);
 }
 
-void plan_spikes(const SpikeSpec& spec, CausePlanner& planner, RunPlan& plan, Findings& findings) {
+void require_sound(const SpikeSpec& spec, Findings& findings) {
   constexpr std::string_view kKey = "failures.loss_spikes";
-  findings.require(spec.rate.has_value() != spec.every_steps.has_value(), kKey,
-                   "needs exactly one of rate and every_steps");
+  findings.require(!spec.rate || !spec.every_steps, kKey, "needs only one of rate and every_steps");
+  findings.require(spec.rate || spec.every_steps || spec.rule, kKey,
+                   "needs a rate, every_steps or a rule");
   findings.require(spec.rewind_steps.has_value() != spec.skip_steps.has_value(), kKey,
                    "needs exactly one of rewind_steps and skip_steps");
   findings.require(spec.every_steps.value_or(1) >= 1 && spec.rewind_steps.value_or(0) >= 0 &&
                        spec.skip_steps.value_or(0) >= 0,
                    kKey, "numbers of steps must not be negative, the mean distance at least 1");
+  if (spec.rule) {
+    findings.require(spec.rule->sigma > 0.0 && spec.rule->series >= 1 &&
+                         spec.rule->degrees_of_freedom.value_or(3.0) > 2.0,
+                     "failures.loss_spikes.rule",
+                     "needs a threshold above 0, a series, and more than two degrees of freedom");
+  }
+}
+
+// Real spikes and false alarms have the same consequence, and a cause of their own each.
+void plan_spikes(const SpikeSpec& spec, CausePlanner& planner, RunPlan& plan, Findings& findings) {
+  require_sound(spec, findings);
   if (!findings.sound()) {
     return;
   }
-  const PerSecond rate =
-      spec.rate ? *spec.rate
-                : 1.0 / (static_cast<double>(*spec.every_steps) * to_seconds(plan.step.step_time));
-  PlannedSpike planned;
-  planned.rewind_steps = spec.rewind_steps;
-  planned.skip_steps = spec.skip_steps;
-  planned.cause = planner.add_process("loss spike", std::nullopt, rate, spec.recovery, kKey);
-  plan.causes.back().takes_nodes = 0;
-  set_effect(plan, StrikeEffect::spike, plan.failures.spikes.size());
-  plan.failures.spikes.push_back(planned);
+  const Seconds step = to_seconds(plan.step.step_time);
+  const auto add = [&](const char* name, PerSecond rate) {
+    PlannedSpike planned;
+    planned.rewind_steps = spec.rewind_steps;
+    planned.skip_steps = spec.skip_steps;
+    planned.cause =
+        planner.add_process(name, std::nullopt, rate, spec.recovery, "failures.loss_spikes");
+    plan.causes.back().takes_nodes = 0;
+    set_effect(plan, StrikeEffect::spike, plan.failures.spikes.size());
+    plan.failures.spikes.push_back(planned);
+  };
+  if (spec.rate || spec.every_steps) {
+    add("loss spike",
+        spec.rate ? *spec.rate : 1.0 / (static_cast<double>(*spec.every_steps) * step));
+  }
+  if (spec.rule) {
+    add("false alarm of the spike rule", false_alarms_per_step(*spec.rule) / step);
+  }
 }
 
 // Evictions of sound hosts are failures; they join the other causes before rates are summed up.

@@ -278,16 +278,40 @@ void add_sdc(Rows& keys) {
   keys.recovery("failures.sdc.recovery", "as `recovery`", ORRERY_AT(run.failures.silent->recovery));
 }
 
+void add_spike_rule(Rows& keys) {
+  keys.part("failures.loss_spikes.rule",
+            "What calls a step a spike: whatever lies so many standard deviations above the mean. "
+            "Its false alarms have the consequence of a spike.",
+            "{sigma: 4, series: 2}", ORRERY_AT(run.failures.spikes->rule),
+            {.note = "none: no false alarms"});
+  keys.value<kind::Number>(
+      "failures.loss_spikes.rule.sigma", "Threshold, in standard deviations above the mean.", "4",
+      yaml::between(0.1, 40.0), ORRERY_AT(run.failures.spikes->rule->sigma), {.required = true});
+  keys.count("failures.loss_spikes.rule.series",
+             "Independent series that are watched: the loss and the gradient norm are two, the "
+             "losses of ranks as many as there are ranks.",
+             "2", {1, 1'000'000}, ORRERY_AT(run.failures.spikes->rule->series), {.fallback = "1"});
+  keys.value<kind::Number>("failures.loss_spikes.rule.degrees_of_freedom",
+                           "Noise of a step as Student's t: the fewer, the heavier its tails.", "5",
+                           yaml::between(2.1, kKilo),
+                           ORRERY_AT(run.failures.spikes->rule->degrees_of_freedom),
+                           {.note = "Gaussian noise"});
+}
+
 void add_spikes(Rows& keys) {
-  keys.part("failures.loss_spikes",
-            "Spikes of the loss, while the job trains: one of rate and every_steps, and one of "
-            "rewind_steps and skip_steps.",
-            "{rate: 0.6/d, rewind_steps: 200}", ORRERY_AT(run.failures.spikes),
-            {.note = "the preset's; else none"});
+  keys.part(
+      "failures.loss_spikes",
+      "Spikes of the loss, while the job trains: one of rate and every_steps, or the rule that "
+      "finds them, or both; and one of rewind_steps and skip_steps.",
+      "{rate: 0.6/d, rewind_steps: 200}", ORRERY_AT(run.failures.spikes),
+      {.note = "the preset's; else none"});
   keys.value<kind::EventRate>("failures.loss_spikes.rate", "Spikes per time of training.", "0.6/d",
-                              {}, ORRERY_AT(run.failures.spikes->rate), {.note = "one of two"});
+                              {}, ORRERY_AT(run.failures.spikes->rate),
+                              {.note = "none, or every_steps"});
   keys.count("failures.loss_spikes.every_steps", "Mean number of steps between two spikes.", "4000",
-             {1, kMostSteps}, ORRERY_AT(run.failures.spikes->every_steps), {.note = "one of two"});
+             {1, kMostSteps}, ORRERY_AT(run.failures.spikes->every_steps),
+             {.note = "none, or rate"});
+  add_spike_rule(keys);
   keys.count("failures.loss_spikes.rewind_steps",
              "The job restarts from the newest checkpoint at least that many steps back.", "200",
              {0, kMostSteps}, ORRERY_AT(run.failures.spikes->rewind_steps), {.note = "one of two"});

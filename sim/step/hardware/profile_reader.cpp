@@ -177,6 +177,30 @@ bool has_its_name(const Found& found, std::string_view wanted, const std::string
   return false;
 }
 
+// The architecture that the name of a file of tables begins with: cdna of cdna3-xgmi.yaml.
+std::optional<GpuArch> arch_in_name(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  const std::string_view word =
+      std::string_view(stem).substr(0, stem.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
+  const auto named =
+      std::ranges::find(kGpuArchNames, word, [](const auto& entry) { return entry.name; });
+  return named == kGpuArchNames.end() ? std::nullopt : std::optional(named->arch);
+}
+
+// Files are passed over by the architecture in their name, so it must be that of their tables.
+bool has_its_arch(const fs::path& file, const CollectiveTables& read, Diagnostics& diagnostics) {
+  const std::optional<GpuArch> arch = arch_in_name(file);
+  if (!arch || std::ranges::all_of(read.tables, [arch](const CollectiveTable& table) {
+        return table.arch == *arch;
+      })) {
+    return true;
+  }
+  diagnostics.error({shown_name(file), 1, 1}, "arch",
+                    "is another architecture than the one that the name of the file begins with",
+                    fmt::format("arch: {}", to_string(*arch)));
+  return false;
+}
+
 // The shipped profile that a calibration profile builds on; never another calibration.
 std::optional<GpuProfile> load_base(std::string_view name, const ProfileSearch& search,
                                     Diagnostics& diagnostics) {
@@ -229,6 +253,13 @@ void refuse_other_name(std::string_view name, const GpuProfile& profile,
               fmt::format("{}: stands for {}, but was measured on {}, whose profile is {} "
                           "(--allow-foreign-profile uses it all the same)",
                           profile.file, name, profile.calibration->device, profile.name));
+}
+
+// Whether a table of the file may be near a collective of one of the GPUs.
+bool concerns(const fs::path& file, std::span<const GpuProfile* const> gpus) {
+  const std::optional<GpuArch> arch = arch_in_name(file);
+  return !arch || gpus.empty() ||
+         std::ranges::any_of(gpus, [arch](const GpuProfile* gpu) { return gpu->arch == *arch; });
 }
 
 // The files of the first directory that has any, by name.
@@ -358,7 +389,7 @@ std::optional<CalibrationProfile> load_calibration(const fs::path& path, Diagnos
 
 bool load_collective_tables(NetworkSpec& network, const ProfileSearch& search,
                             const SourceLocation& where, std::string_view key,
-                            Diagnostics& diagnostics, const SharedCollectiveTables& calibrated) {
+                            Diagnostics& diagnostics, std::span<const GpuProfile* const> gpus) {
   network.tables = nullptr;
   if (network.collectives == kNoTables) {
     return true;
@@ -380,17 +411,18 @@ bool load_collective_tables(NetworkSpec& network, const ProfileSearch& search,
       return false;
     }
   }
-  if (calibrated != nullptr) {
-    parts.push_back(calibrated);
+  if (!gpus.empty() && gpus.front()->collectives != nullptr) {
+    parts.push_back(gpus.front()->collectives);
   }
   const auto measured = std::ranges::find_if(
       parts, [](const SharedCollectiveTables& part) { return !part->tables.empty(); });
   if (measured != parts.end()) {
     network.rig = (*measured)->tables.front().rig;
   }
-  const std::vector<fs::path> shipped = shipped_tables(search);
-  if (!std::ranges::all_of(shipped, add)) {
-    return false;
+  for (const fs::path& file : shipped_tables(search)) {
+    if (concerns(file, gpus) && !(add(file) && has_its_arch(file, *parts.back(), diagnostics))) {
+      return false;
+    }
   }
   network.tables = search.cache->join(std::move(parts));
   return true;

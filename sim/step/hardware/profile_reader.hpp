@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,13 +56,15 @@ namespace orrery::hardware {
                                                                  Diagnostics& diagnostics);
 
 // Fills network.tables: the shipped tables of measured collectives (`collectives/*.yaml` of the
-// first directory that has any) and, before them, those that were `calibrated` on the same machine
-// (may be null) and those of the file that network.collectives names; the first rig of these is
-// then preferred. `none` there: no tables. False after an error.
+// first directory that has any) and, before them, those that were calibrated with the first GPU and
+// those of the file that network.collectives names; the first rig of these is then preferred.
+// `none` there: no tables. `gpus`: whose collectives are asked for. A shipped file that another
+// architecture names (`hopper-nvlink4.yaml`) can say nothing about them and is not read; without
+// GPUs all are. False after an error.
 [[nodiscard]] bool load_collective_tables(NetworkSpec& network, const ProfileSearch& search,
                                           const SourceLocation& where, std::string_view key,
                                           Diagnostics& diagnostics,
-                                          const SharedCollectiveTables& calibrated = nullptr);
+                                          std::span<const GpuProfile* const> gpus = {});
 
 // The file that a path in a scenario means: one beside the scenario, else from the working
 // directory; nothing when there is none. A profile may also be named, and is then looked for in the

@@ -109,7 +109,9 @@ std::string shown_name(const fs::path& path) {
 }
 
 ProfileSearch default_search(const fs::path& scenario_file) {
+  static const std::shared_ptr<ProfileCache> of_process = make_profile_cache();
   ProfileSearch search;
+  search.cache = of_process;
   for (const std::string& entry : environment()) {
     add_directory(search, entry);
   }

@@ -30,7 +30,8 @@ struct ProfileSearch {
   std::shared_ptr<ProfileCache> cache = make_profile_cache();
 };
 
-// The standard directories for a scenario file (may be empty) and the running program.
+// The standard directories for a scenario file (may be empty) and the running program. All such
+// searches of a process share one cache.
 [[nodiscard]] ProfileSearch default_search(const std::filesystem::path& scenario_file);
 
 // Entries of $ORRERY_PROFILES that are no folders; the search passes over them.

@@ -88,6 +88,13 @@ const std::vector<Change> kFailureChanges = {
      "finish_time", Moves::up},
     {"node_rate: 0.05/d", "node_rate: 0.05/d, loss_spikes: {every_steps: 2000, skip_steps: 200}",
      "finish_time", Moves::up},
+    {"node_rate: 0.05/d", "node_rate: 0.05/d, loss_spikes: {rule: {sigma: 3}, skip_steps: 200}",
+     "finish_time", Moves::up},
+    {"loss_spikes: {rule: {sigma: 3}, skip_steps: 200}",
+     "loss_spikes: {rule: {sigma: 3, series: 2}, skip_steps: 200}", "finish_time", Moves::up},
+    {"loss_spikes: {rule: {sigma: 4}, skip_steps: 200}",
+     "loss_spikes: {rule: {sigma: 4, degrees_of_freedom: 5}, skip_steps: 200}", "finish_time",
+     Moves::up},
 };
 
 TEST(FailureKeys, EveryChangeMovesItsMetric) {

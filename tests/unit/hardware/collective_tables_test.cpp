@@ -117,6 +117,33 @@ TEST(CollectiveTables, WhatIsWrongInAFileIsSaidWhereItStands) {
   }
 }
 
+// A file whose name begins with an architecture is read for GPUs of that one alone, and holds no
+// other.
+TEST(CollectiveTables, AFileOfAnotherArchitectureIsNotRead) {
+  const ProfileFolder folder;
+  std::filesystem::create_directories(folder.path() / "collectives");
+  folder.write("collectives/cdna3-tiny.yaml", "broken: [");
+  folder.write("collectives/hopper-tiny.yaml", kTiny);
+  const ProfileSearch shipped{{std::filesystem::path(kSourceDir) / "scenarios/profiles"}};
+  Diagnostics none;
+  const auto hopper = load_gpu_profile("h100-sxm-80gb", shipped, {}, "gpu", none);
+  const auto amd = load_gpu_profile("mi300x", shipped, {}, "gpu", none);
+  ASSERT_TRUE(hopper && amd) << to_string(none);
+  const auto reads = [&folder](std::vector<const GpuProfile*> gpus, Diagnostics& diagnostics) {
+    NetworkSpec network;
+    return load_collective_tables(network, folder.search(), {}, "cluster", diagnostics, gpus);
+  };
+  Diagnostics diagnostics;
+  EXPECT_TRUE(reads({&*hopper}, diagnostics)) << to_string(diagnostics);
+  EXPECT_FALSE(reads({&*hopper, &*amd}, diagnostics));
+  EXPECT_FALSE(reads({}, diagnostics));
+  folder.write("collectives/cdna3-tiny.yaml", kTiny);
+  Diagnostics named;
+  EXPECT_FALSE(reads({&*amd}, named));
+  EXPECT_NE(to_string(named).find("arch: is another architecture"), std::string::npos)
+      << to_string(named);
+}
+
 TEST(CollectiveTables, AMissingFileIsNamed) {
   Diagnostics diagnostics;
   NetworkSpec network;

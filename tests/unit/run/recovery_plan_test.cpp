@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -394,13 +395,48 @@ TEST(FailurePlans, WhatIsNoPlanIsSaid) {
   spec = month();
   spec.failures.spikes = SpikeSpec{};
   EXPECT_EQ(problems_of(spec),
-            "failures.loss_spikes: needs exactly one of rate and every_steps\n"
+            "failures.loss_spikes: needs a rate, every_steps or a rule\n"
             "failures.loss_spikes: needs exactly one of rewind_steps and skip_steps\n");
   spec = month();
   spec.failures.episodes = {{days(3.0), days(2.0), 1.0}};
   EXPECT_EQ(problems_of(spec),
             "failures.episodes: episodes must follow one another in time, each with a multiplier "
             "of at least 0\n");
+}
+
+// Beyond four sigma: erfc(4 / sqrt 2) / 2 = 3.1671e-5. Student's t with five degrees of freedom has
+// P(T > x) = 1/2 - (theta + sin theta cos theta + 2/3 sin theta cos^3 theta) / pi with
+// tan theta = x / sqrt 5.
+TEST(SpikeRules, FalseAlarmsFollowTheTailsOfTheNoise) {
+  EXPECT_NEAR(false_alarms_per_step({.sigma = 4.0}), 3.16712e-5, 1e-9);
+  EXPECT_NEAR(false_alarms_per_step({.sigma = 6.0}), 9.8659e-10, 1e-13);
+  const double theta = std::atan(4.0 * std::sqrt(5.0 / 3.0) / std::sqrt(5.0));
+  const double c = std::cos(theta);
+  const double heavy =
+      0.5 - (theta + std::sin(theta) * (c + 2.0 / 3.0 * c * c * c)) / std::numbers::pi;
+  EXPECT_NEAR(false_alarms_per_step({.sigma = 4.0, .degrees_of_freedom = 5.0}), heavy, 1e-12);
+  EXPECT_NEAR(1.0 / heavy, 559.8, 0.1);
+  EXPECT_NEAR(false_alarms_per_step({.sigma = 4.0, .series = 1024}),
+              1.0 - std::pow(1.0 - 3.16712e-5, 1024.0), 1e-7);
+  EXPECT_NEAR(false_alarms_per_step({.sigma = 6.0, .degrees_of_freedom = 1e6}),
+              false_alarms_per_step({.sigma = 6.0}), 1e-12);
+}
+
+TEST(SpikeRules, FalseAlarmsAreACauseOfTheirOwnBesideRealSpikes) {
+  RunSpec spec = month();
+  spec.failures.spikes.emplace();
+  spec.failures.spikes->every_steps = 1000;
+  spec.failures.spikes->rule = SpikeRule{.sigma = 4.0};
+  spec.failures.spikes->skip_steps = 1;
+  std::vector<RunProblem> problems;
+  const auto resolved = resolve_run(spec, steps_of(seconds(1.0), 16), problems);
+  ASSERT_TRUE(resolved);
+  const RunPlan& plan = *resolved;
+  ASSERT_EQ(plan.failures.spikes.size(), 2U);
+  EXPECT_EQ(plan.causes[static_cast<std::size_t>(plan.failures.spikes[0].cause)].name,
+            "loss spike");
+  EXPECT_EQ(plan.causes[static_cast<std::size_t>(plan.failures.spikes[1].cause)].name,
+            "false alarm of the spike rule");
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ void add_hazards(std::vector<Effect>& effects) {
 void add_silent(std::vector<Effect>& effects) {
   static const Pairs sdc = failure_context("failures.sdc");
   static const Pairs spikes = failure_context("failures.loss_spikes");
+  static const Pairs rule = failure_context("failures.loss_spikes.rule.");
   const std::vector<Effect> silent = {
       {"failures.sdc.node_rate", "1/d", "sdc.node_rate = 1 /d", sdc},
       {"failures.sdc.job_rate", "2/d", "sdc.job_rate = 2 /d", sdc},
@@ -142,7 +143,11 @@ void add_silent(std::vector<Effect>& effects) {
       {"failures.loss_spikes.rate", "2/d", "spikes.rate = 2 /d", spikes},
       {"failures.loss_spikes.every_steps", "99", "spikes.every_steps = 99", spikes},
       {"failures.loss_spikes.rewind_steps", "99", "spikes.rewind_steps = 99", spikes},
-      {"failures.loss_spikes.skip_steps", "99", "spikes.skip_steps = 99", spikes}};
+      {"failures.loss_spikes.skip_steps", "99", "spikes.skip_steps = 99", spikes},
+      {"failures.loss_spikes.rule.sigma", "6", "spikes.rule.sigma = 6", rule},
+      {"failures.loss_spikes.rule.series", "2", "spikes.rule.series = 2", rule},
+      {"failures.loss_spikes.rule.degrees_of_freedom", "5", "spikes.rule.degrees_of_freedom = 5",
+       rule}};
   effects.insert(effects.end(), silent.begin(), silent.end());
 }
 
@@ -186,6 +191,9 @@ std::optional<std::string> failure_item(const std::string& list) {
 ScenarioText::Pairs failure_context(const std::string& path) {
   if (path.starts_with("failures.sdc")) {
     return {{"failures.sdc.job_rate", "1/d"}};
+  }
+  if (path.starts_with("failures.loss_spikes.rule.")) {
+    return {{"failures.loss_spikes.skip_steps", "5"}, {"failures.loss_spikes.rule.sigma", "4"}};
   }
   if (path.starts_with("failures.loss_spikes")) {
     return {{"failures.loss_spikes.rate", "1/d"}, {"failures.loss_spikes.skip_steps", "5"}};

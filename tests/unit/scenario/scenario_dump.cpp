@@ -346,6 +346,11 @@ void dump_silent(Lines& lines, const run::FailureSpec& failures) {
   if (failures.spikes) {
     lines.add("spikes.rate", failures.spikes->rate);
     lines.add("spikes.every_steps", failures.spikes->every_steps);
+    if (failures.spikes->rule) {
+      lines.add("spikes.rule.sigma", failures.spikes->rule->sigma);
+      lines.add("spikes.rule.series", failures.spikes->rule->series);
+      lines.add("spikes.rule.degrees_of_freedom", failures.spikes->rule->degrees_of_freedom);
+    }
     lines.add("spikes.rewind_steps", failures.spikes->rewind_steps);
     lines.add("spikes.skip_steps", failures.spikes->skip_steps);
     lines.stages("failures.loss_spikes.recovery", failures.spikes->recovery);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -226,10 +227,6 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
                                         "cluster.gpu", diagnostics);
   auto software = hardware::load_software_profile(
       scenario.software, where, scenario.where("software"), "software", diagnostics);
-  scenario::Scenario complete = scenario;
-  const bool has_tables = hardware::load_collective_tables(
-      complete.cluster.network, where, scenario.where("cluster.network.collectives"),
-      "cluster.network.collectives", diagnostics, gpu ? gpu->collectives : nullptr);
   std::vector<hardware::GpuProfile> others;
   for (const hardware::MixedNodes& block : scenario.cluster.mixed) {
     auto other = hardware::load_gpu_profile(block.gpu, where, scenario.where("cluster.mixed"),
@@ -238,6 +235,16 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
       others.push_back(*std::move(other));
     }
   }
+  std::vector<const hardware::GpuProfile*> gpus;
+  if (gpu) {
+    gpus.push_back(&*gpu);
+    std::ranges::transform(others, std::back_inserter(gpus),
+                           [](const auto& other) { return &other; });
+  }
+  scenario::Scenario complete = scenario;
+  const bool has_tables = hardware::load_collective_tables(
+      complete.cluster.network, where, scenario.where("cluster.network.collectives"),
+      "cluster.network.collectives", diagnostics, gpus);
   if (!gpu || !software || !has_tables || others.size() != scenario.cluster.mixed.size()) {
     const bool has_nvlink = !gpu || gpu->nvlink;
     (void)layout_of(scenario, hardware::cluster_shape(scenario.cluster, has_nvlink),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "sim/scenario/recipes/recipe.hpp"
@@ -226,9 +227,10 @@ bool add_machine(Workbench& bench, const std::string& name, const SourceLocation
     return false;
   }
   hardware::NetworkSpec network = bench.base.cluster.network;
-  if (!hardware::load_collective_tables(
-          network, search, bench.base.where("cluster.network.collectives"),
-          "cluster.network.collectives", diagnostics, gpu->collectives)) {
+  const std::array gpus = {&std::as_const(*gpu)};
+  if (!hardware::load_collective_tables(network, search,
+                                        bench.base.where("cluster.network.collectives"),
+                                        "cluster.network.collectives", diagnostics, gpus)) {
     return false;
   }
   const Bytes headroom = bench.headroom.value_or(usual_headroom(*gpu, bench.software));
