@@ -233,11 +233,8 @@ hardware::ProfileSearch profile_search(const fs::path& scenario_file,
                   fmt::format("{}: is no folder, which profiles must be in", folder.string()));
     }
   }
-  hardware::ProfileSearch search;
-  search.directories = extra;
-  const hardware::ProfileSearch standard = hardware::default_search(scenario_file);
-  search.directories.insert(search.directories.end(), standard.directories.begin(),
-                            standard.directories.end());
+  hardware::ProfileSearch search = hardware::default_search(scenario_file);
+  search.directories.insert(search.directories.begin(), extra.begin(), extra.end());
   return search;
 }
 

@@ -6,8 +6,11 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <ctime>
+#include <iomanip>
 #include <map>
 #include <set>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -131,43 +134,20 @@ struct MonthDate {
 };
 
 std::optional<MonthDate> month_date(std::string_view line) {
-  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  constexpr int kLeapYear = 2000;  // of dates without one
-  std::string_view rest = line;
-  if (rest.starts_with("[")) {
-    rest.remove_prefix(1);
-    static_cast<void>(cut_word(rest));  // the day of the week
-  }
-  const auto month = std::ranges::find(kMonths, cut_word(rest));
-  const auto day = number_in<unsigned>(cut_word(rest));
-  const std::string_view clock = cut_word(rest);
-  constexpr std::size_t kClock = 8;
-  if (month == kMonths.end() || !day || clock.size() < kClock) {
-    return std::nullopt;
-  }
-  const auto hour = number_in<int>(clock.substr(0, 2));
-  const auto minute = number_in<int>(clock.substr(3, 2));
-  const auto second = number_in<int>(clock.substr(6, 2));
-  if (!hour || !minute || !second) {
-    return std::nullopt;
-  }
-  int year = kLeapYear;
+  constexpr std::size_t kLongest = 26;
+  constexpr int kLeapYear = 100;  // 2000, of dates without one
   const bool has_year = line.starts_with("[");
-  if (has_year) {
-    const std::string_view word = cut_word(rest);
-    year = number_in<int>(word.substr(0, word.find(']'))).value_or(kLeapYear);
-  }
-  namespace chr = std::chrono;
-  const chr::year_month_day date{chr::year(year),
-                                 chr::month(static_cast<unsigned>(month - kMonths.begin()) + 1),
-                                 chr::day(*day)};
-  if (!date.ok()) {
+  line.remove_prefix(has_year ? 1 : 0);
+  std::istringstream text{std::string(line.substr(0, kLongest))};
+  std::tm date{};
+  date.tm_year = kLeapYear;
+  text >> std::get_time(&date, has_year ? "%a %b %d %H:%M:%S %Y" : "%b %d %H:%M:%S");
+  if (text.fail()) {
     return std::nullopt;
   }
-  const chr::milliseconds at = chr::sys_days(date).time_since_epoch() + chr::hours(*hour) +
-                               chr::minutes(*minute) + chr::seconds(*second);
-  return MonthDate{at.count(), has_year, rest};
+  const auto end = text.eof() ? line.size() : static_cast<std::size_t>(text.tellg());
+  return MonthDate{static_cast<std::int64_t>(static_cast<double>(timegm(&date)) * kKilo), has_year,
+                   line.substr(std::min(end, line.size()))};
 }
 
 // `[12345.678901]`: seconds since the host was started.
@@ -254,6 +234,7 @@ void read_kernel_log(const ConfigFile& file, Reading& reading, Diagnostics& diag
 }
 
 struct TableColumns {
+  bool steps = false;  // it is a table of metrics of training then
   std::optional<std::size_t> xid;
   std::optional<std::size_t> date;
   std::vector<std::size_t> host;
@@ -275,6 +256,8 @@ TableColumns xid_columns(std::string_view header) {
   constexpr std::array<std::string_view, 4> kDate = {"timestamp", "time", "date", "datetime"};
   constexpr std::array<std::string_view, 5> kHost = {"hostname", "host", "node", "instance",
                                                      "exported_instance"};
+  constexpr std::array<std::string_view, 5> kStep = {"step", "_step", "global_step", "iteration",
+                                                     "iter"};
   constexpr std::array<std::string_view, 4> kGpu = {"gpu", "device", "uuid", "pci_bus_id"};
   const auto is = [](const auto& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
@@ -285,6 +268,8 @@ TableColumns xid_columns(std::string_view header) {
     const std::string name = lower_case(cells[i]);
     if (is(kXid, name)) {
       columns.xid = i;
+    } else if (is(kStep, name)) {
+      columns.steps = true;
     } else if (is(kDate, name)) {
       columns.date = i;
     } else if (is(kHost, name)) {

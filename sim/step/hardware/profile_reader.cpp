@@ -269,7 +269,7 @@ std::vector<fs::path> shipped_tables(const ProfileSearch& search) {
     std::error_code error;
     for (fs::directory_iterator entry(directory / kCollectives, error), end; !error && entry != end;
          entry.increment(error)) {
-      if (entry->path().extension() == ".yaml" && file_exists(entry->path())) {
+      if (entry->path().extension() == ".yaml" && !entry->is_directory(error)) {
         files.push_back(entry->path());
       }
     }

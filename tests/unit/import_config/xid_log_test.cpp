@@ -115,6 +115,7 @@ TEST(XidLog, ATableOfTheMetricGivesItsChanges) {
       "1790000000,n1,1,79\n1790086400,n1,1,79\n"
       "1790000000,n2,0,0\n1790043200,n2,0,13\n1790086400,n2,0,48\n";
   ASSERT_TRUE(is_xid_log(table));
+  EXPECT_FALSE(is_xid_log("step,step_time,xid\n1,2.5,0\n"));  // metrics of training
   const auto log = found(table, {.nodes = 2});
   ASSERT_TRUE(log);
   EXPECT_EQ(log->total(), 2);
