@@ -92,7 +92,7 @@ std::optional<Scenario> read_tree(const yaml::Value& root, const std::string& fi
   draft.scenario.presets = std::move(presets);
   draft.scenario.file = file_name;
   draft.scenario.sha256 = sha256;
-  draft.scenario.locations.emplace("", root.where);  // of a key that stands nowhere
+  draft.scenario.locations.set("", root.where);  // of a key that stands nowhere
   draft.scenario.name = std::filesystem::path(file_name).stem().string();
   Diagnostics found;
   Reading reading{draft, found};

@@ -8,7 +8,6 @@
 //
 // Source: the format `orrery/1` of docs/scenario-reference.md, generated from the same key table.
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "sim/run/hours_spec.hpp"
 #include "sim/run/rollout/rollout_spec.hpp"
 #include "sim/run/run_spec.hpp"
+#include "sim/scenario/locations.hpp"
 #include "sim/scenario/plan_spec.hpp"
 #include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/layout/layout_spec.hpp"
@@ -90,9 +90,9 @@ struct Scenario {
   std::optional<run::RunSpec> run;  // absent: only the step is asked for (no `training:`)
   std::vector<ExpectationText> expect;
   std::vector<MeasuredText> measured;
-  std::optional<plan::PlanSpec> plan;                            // of `orrery plan` alone
-  std::map<std::string, SourceLocation, std::less<>> locations;  // dotted key -> place of the value
-  std::shared_ptr<const PresetLibrary> presets;                  // where their names are looked up
+  std::optional<plan::PlanSpec> plan;            // of `orrery plan` alone
+  Locations locations;                           // of the values
+  std::shared_ptr<const PresetLibrary> presets;  // where their names are looked up
 
   // Place of the key, of the nearest enclosing mapping when the key is absent, or of the file.
   [[nodiscard]] SourceLocation where(std::string_view key) const;

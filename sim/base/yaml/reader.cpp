@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 namespace orrery::yaml {
 
@@ -111,15 +112,11 @@ std::string MappingReader::path_of(std::string_view key) const {
   return path.append(key);
 }
 
+// Names that are asked for twice stand twice until finish() needs them: hardly any file has an
+// unknown key.
 void MappingReader::learn(const KeyNames& names) {
-  for (const std::string_view name : names.all()) {
-    if (std::ranges::find(known_, name) == known_.end()) {
-      known_.push_back(name);
-    }
-  }
-  if (std::ranges::find(known_first_, names.primary()) == known_first_.end()) {
-    known_first_.push_back(names.primary());
-  }
+  known_.insert(known_.end(), names.all().begin(), names.all().end());
+  known_first_.push_back(names.primary());
 }
 
 std::optional<std::size_t> MappingReader::find(const KeyNames& names) const {
@@ -281,6 +278,16 @@ std::vector<MappingReader> MappingReader::optional_mappings(const KeyNames& name
   return readers;
 }
 
+namespace {
+
+// The first of equal names stays.
+void drop_repeated(std::vector<std::string_view>& names) {
+  std::set<std::string_view> seen;
+  std::erase_if(names, [&seen](std::string_view name) { return !seen.insert(name).second; });
+}
+
+}  // namespace
+
 void MappingReader::finish(const std::function<std::string_view(std::string_view)>& elsewhere) {
   std::size_t unknown = 0;
   for (std::size_t i = 0; valid_ && i < used_.size(); ++i) {
@@ -291,6 +298,10 @@ void MappingReader::finish(const std::function<std::string_view(std::string_view
     if (++unknown > kMaxUnknownKeys) {
       report(*diagnostics_, entry.key_where, path_, "more unknown keys follow");
       return;
+    }
+    if (unknown == 1) {
+      drop_repeated(known_);
+      drop_repeated(known_first_);
     }
     const std::string_view other = elsewhere ? elsewhere(entry.key) : std::string_view();
     const std::string_view guess = nearest(entry.key, known_);

@@ -216,7 +216,7 @@ Preset read_keys_of(yaml::MappingReader& root, PresetKind kind, const std::strin
   read_keys(root, {}, keys_of(kind), reading);
   root.finish();
   if (kind == PresetKind::models) {
-    draft.scenario.locations["model"] = root.value().where;
+    draft.scenario.locations.set("model", root.value().where);
     finish_model(reading);
   }
   if (kind == PresetKind::clusters && draft.scenario.cluster.gpu.empty()) {

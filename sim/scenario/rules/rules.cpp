@@ -300,7 +300,7 @@ void finish_cluster(Reading& reading) {
     return;
   }
   if (draft.gpus) {
-    draft.scenario.locations["cluster.nodes"] = draft.scenario.where("cluster.gpus");
+    draft.scenario.locations.set("cluster.nodes", draft.scenario.where("cluster.gpus"));
   }
   cluster.nodes = draft.nodes ? *draft.nodes : *draft.gpus / cluster.gpus_per_node;
   if (cluster.nodes * cluster.gpus_per_node > kMostGpus) {

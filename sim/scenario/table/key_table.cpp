@@ -53,7 +53,7 @@ void take_names_of_presets(std::vector<Key>& keys) {
         const yaml::MappingReader says_so(value, reading.diagnostics, path);
         return;
       }
-      reading.draft.scenario.locations[path_of_preset] = value.where;
+      reading.draft.scenario.locations.set(path_of_preset, value.where);
       read(value, path_of_preset, reading);
     };
   }

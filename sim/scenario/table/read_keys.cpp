@@ -46,7 +46,7 @@ void read_list(const Value& value, const std::string& path, const Key& key, Read
   }
   for (std::size_t i = 0; i < value.items.size(); ++i) {
     const std::string item = fmt::format("{}[{}]", path, i);
-    reading.draft.scenario.locations[item] = value.items[i].where;
+    reading.draft.scenario.locations.set(item, value.items[i].where);
     read_one(value.items[i], item, key.path + "[]", key, reading);
   }
 }
@@ -64,14 +64,14 @@ void read_key(yaml::MappingReader& reader, const Key& key, Reading& reading) {
   names.insert(names.end(), key.aliases.begin(), key.aliases.end());
   const yaml::KeyNames key_names(names);
   const Value* value = reader.take(key_names);
-  const std::string path = reader.path_of(key.name());
   if (value == nullptr) {
     if (key.required && reader.valid()) {
       reader.error(key_names, "is required but missing", "such as " + key.example);
     }
     return;
   }
-  reading.draft.scenario.locations[path] = value->where;
+  const std::string path = reader.path_of(key.name());
+  reading.draft.scenario.locations.set(path, value->where);
   read_any(*value, path, key, reading);
 }
 

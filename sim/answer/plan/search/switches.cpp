@@ -130,7 +130,7 @@ Workbench with_switches(Workbench bench, const std::vector<scenario::KeyValue>& 
     Diagnostics unused;
     if (auto changed = scenario::with_value(bench.base, one, unused)) {
       bench.base = *std::move(changed);
-      bench.base.locations.emplace(one.key, SourceLocation{});  // stated: no recipe sets it
+      bench.base.locations.add(one.key);  // stated: no recipe sets it
       bench.switches.push_back(one);
     }
   }

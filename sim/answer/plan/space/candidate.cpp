@@ -83,7 +83,7 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
   }
   Scenario written = planned;
   for (const scenario::KeyValue& change : changes) {
-    written.locations.emplace(change.key, SourceLocation{});
+    written.locations.add(change.key);
   }
   scenario::SilentSpecs silent = *planned.recipe.silent;
   if (written.locations.contains("layout.schedule")) {
@@ -103,7 +103,7 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
   if (read->step.schedule != planned.step.schedule) {
     for (const char* key : {"layout.schedule", "overlap.expert"}) {
       const auto value = scenario::value_of(planned, key);
-      if (value && written.locations.emplace(key, SourceLocation{}).second) {
+      if (value && written.locations.add(key)) {
         changes.push_back({key, *value, {}});
       }
     }
@@ -115,7 +115,7 @@ void add_recipe_values(const Scenario& planned, std::vector<scenario::KeyValue>&
     const auto value = said ? std::nullopt : scenario::value_of(planned, setting.key);
     if (value && value != scenario::value_of(*read, setting.key)) {
       changes.push_back({setting.key, *value, {}});
-      written.locations.emplace(setting.key, SourceLocation{});
+      written.locations.add(setting.key);
     }
   }
 }
