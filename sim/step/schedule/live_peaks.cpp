@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "sim/step/schedule/step_graph.hpp"
 
@@ -14,7 +15,7 @@ bool releases(const PipelineOp& op) {
 }
 
 bool exceeds(const LiveMoment& a, const LiveMoment& b) {
-  if (b.chunk && a.chunk != b.chunk) {
+  if ((b.chunk && a.chunk != b.chunk) || (b.ahead && a.ahead != b.ahead)) {
     return false;
   }
   for (std::size_t c = 0; c < a.live.size(); ++c) {
@@ -36,31 +37,61 @@ void add(std::vector<LiveMoment>& moments, const LiveMoment& moment) {
   moments.push_back(moment);
 }
 
-std::vector<LiveMoment> moments_of(const std::vector<PipelineOp>& list, std::size_t chunks) {
-  std::vector<std::int32_t> left(chunks, 0);
-  for (const PipelineOp& op : list) {
-    left[index(op.chunk)] += releases(op) ? 1 : 0;
-  }
-  LiveMoment now{std::vector<std::int32_t>(chunks, 0), std::nullopt, std::vector<bool>(chunks)};
-  std::vector<LiveMoment> moments;
-  for (const PipelineOp& op : list) {
-    const std::size_t chunk = index(op.chunk);
-    if (op.kind == OpKind::forward) {
-      ++now.live[chunk];
-      now.chunk.reset();
-    } else {
-      now.gradients[chunk] = true;
-      now.chunk = op.chunk;
+// Goes along the list of one device and keeps its moments.
+class MomentWalk {
+ public:
+  MomentWalk(const std::vector<PipelineOp>& list, std::size_t chunks)
+      : left_(chunks, 0),
+        now_{std::vector<std::int32_t>(chunks, 0), {}, std::vector<bool>(chunks)} {
+    for (const PipelineOp& op : list) {
+      left_[index(op.chunk)] += releases(op) ? 1 : 0;
     }
-    add(moments, now);
+  }
+
+  void forward(const PipelineOp& op) {
+    ++now_.live[index(op.chunk)];
+    now_.chunk.reset();
+    now_.ahead.reset();
+    add(moments_, now_);
+  }
+
+  void backward(const PipelineOp& op, std::optional<std::int16_t> ahead) {
+    const std::size_t chunk = index(op.chunk);
+    now_.gradients[chunk] = true;
+    now_.chunk = op.chunk;
+    now_.ahead = ahead;
+    add(moments_, now_);
     if (releases(op)) {
-      --now.live[chunk];
-      if (--left[chunk] == 0) {
-        now.gradients[chunk] = false;
+      --now_.live[chunk];
+      if (--left_[chunk] == 0) {
+        now_.gradients[chunk] = false;
       }
     }
   }
-  return moments;
+
+  [[nodiscard]] std::vector<LiveMoment> take() && { return std::move(moments_); }
+
+ private:
+  std::vector<std::int32_t> left_;  // releases to come, by chunk
+  LiveMoment now_;
+  std::vector<LiveMoment> moments_;
+};
+
+std::vector<LiveMoment> moments_of(const std::vector<PipelineOp>& list, std::size_t chunks,
+                                   bool layer_by_layer) {
+  MomentWalk walk(list, chunks);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const PipelineOp& op = list[i];
+    if (op.kind != OpKind::forward) {
+      walk.backward(op, std::nullopt);
+    } else if (layer_by_layer && op.with_next) {
+      walk.backward(list[++i], op.chunk);
+      walk.forward(op);
+    } else {
+      walk.forward(op);
+    }
+  }
+  return std::move(walk).take();
 }
 
 bool covers(const std::vector<LiveMoment>& above, const std::vector<LiveMoment>& below) {
@@ -75,7 +106,8 @@ bool covers(const std::vector<LiveMoment>& above, const std::vector<LiveMoment>&
 LivePeaks live_peaks(const Schedule& schedule) {
   LivePeaks peaks;
   for (const std::vector<PipelineOp>& list : schedule.lists) {
-    peaks.devices.push_back(moments_of(list, index(schedule.chunks)));
+    peaks.devices.push_back(moments_of(list, index(schedule.chunks),
+                                       schedule.kind == ScheduleKind::interleaved_combined));
   }
   for (std::size_t d = 0; d < peaks.devices.size(); ++d) {
     peaks.covered.push_back(d > 0 && covers(peaks.devices[d - 1], peaks.devices[d]));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <variant>
 
 namespace orrery::schedule {
@@ -22,10 +23,19 @@ struct Weights {
   std::vector<std::int64_t> kept;
   std::vector<std::int64_t> working;  // of a backward
   std::vector<std::int64_t> gradients;
+  std::vector<std::int64_t> layer;  // of what is kept
 };
 
-// Along the whole list.
-std::int64_t walked_peak(const std::vector<PipelineOp>& list, const Weights& weights) {
+// Along the whole list; merged passes run as the backward, beside a layer of the forward, and then
+// hold what the forward leaves.
+std::int64_t walked_peak(std::vector<PipelineOp> list, const Weights& weights,
+                         bool layer_by_layer) {
+  for (std::size_t i = 0; layer_by_layer && i + 1 < list.size(); ++i) {
+    if (list[i].with_next) {
+      std::swap(list[i], list[i + 1]);
+      ++i;
+    }
+  }
   std::vector<std::int64_t> left(weights.kept.size(), 0);
   const auto releases = [](const PipelineOp& op) {
     return op.kind == OpKind::backward || op.kind == OpKind::backward_weight;
@@ -36,7 +46,8 @@ std::int64_t walked_peak(const std::vector<PipelineOp>& list, const Weights& wei
   std::vector<bool> begun(weights.kept.size(), false);
   std::int64_t live = 0;
   std::int64_t peak = 0;
-  for (const PipelineOp& op : list) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const PipelineOp& op = list[i];
     const auto chunk = static_cast<std::size_t>(op.chunk);
     std::int64_t working = 0;
     if (op.kind == OpKind::forward) {
@@ -45,6 +56,9 @@ std::int64_t walked_peak(const std::vector<PipelineOp>& list, const Weights& wei
       live += begun[chunk] ? 0 : weights.gradients[chunk];
       begun[chunk] = true;
       working = weights.working[chunk];
+      if (layer_by_layer && i + 1 < list.size() && list[i + 1].with_next) {
+        working += weights.layer[static_cast<std::size_t>(list[i + 1].chunk)];
+      }
     }
     peak = std::max(peak, live + working);
     if (releases(op)) {
@@ -59,6 +73,7 @@ std::int64_t weighed_peak(const std::vector<LiveMoment>& moments, const Weights&
   std::int64_t peak = 0;
   for (const LiveMoment& at : moments) {
     std::int64_t sum = at.chunk ? weights.working[static_cast<std::size_t>(*at.chunk)] : 0;
+    sum += at.ahead ? weights.layer[static_cast<std::size_t>(*at.ahead)] : 0;
     for (std::size_t c = 0; c < weights.kept.size(); ++c) {
       sum += at.live[c] * weights.kept[c] + (at.gradients[c] ? weights.gradients[c] : 0);
     }
@@ -95,8 +110,10 @@ TEST(LivePeaks, GiveThePeakOfTheWholeListForAnyWeights) {
               weights.kept.push_back(draw());
               weights.working.push_back(draw());
               weights.gradients.push_back(draw());
+              weights.layer.push_back(draw());
             }
-            const std::int64_t peak = walked_peak(schedule->lists[d], weights);
+            const std::int64_t peak = walked_peak(
+                schedule->lists[d], weights, request.kind == ScheduleKind::interleaved_combined);
             EXPECT_EQ(weighed_peak(peaks.devices[d], weights), peak);
             EXPECT_EQ(weighed_peak(peaks_of_few.devices[d], weights), peak)
                 << to_string(request.kind) << " p " << devices << " v " << chunks << " m "
@@ -122,6 +139,15 @@ TEST(LivePeaks, OfOneForwardOneBackwardAreOneMomentADevice) {
     EXPECT_EQ(peaks.devices[d].front().live.front(), static_cast<std::int32_t>(4 - d));
     EXPECT_EQ(peaks.covered[d], d > 0);
   }
+}
+
+TEST(LivePeaks, OfMergedPassesHoldOneMicroBatchAndALayer) {
+  const auto schedule = made(
+      {.kind = ScheduleKind::interleaved_combined, .devices = 1, .chunks = 1, .micro_batches = 8});
+  const LivePeaks peaks = live_peaks(*schedule);
+  const LiveMoment merged = {
+      .live = {1}, .chunk = std::int16_t{0}, .gradients = {true}, .ahead = std::int16_t{0}};
+  EXPECT_EQ(peaks.devices.front(), std::vector{merged});
 }
 
 TEST(LivePeaks, NeedFewMicroBatchesInASteadyState) {

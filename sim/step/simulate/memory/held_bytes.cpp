@@ -73,7 +73,7 @@ std::size_t shapes_of(const StepInput& input, std::int64_t device) {
 
 // What communication holds beside the states: gathered parameters of ZeRO-3 (the bucket that runs
 // and those fetched ahead), and whole gradients of what is reduced at once when only shards are
-// kept: a bucket when the reduction overlaps, else the chunk. Where the outermost group stays
+// kept: a bucket with sharded parameters or where the reduction overlaps, else the chunk. Where the outermost group stays
 // gathered it stands beside the layers; at the loss only it and the last layer are there.
 CommunicationBytes communication_bytes(const StepInput& input, const cost::CostModel& costs,
                                        const StageCosts& stages, std::int64_t device) {
@@ -109,8 +109,9 @@ CommunicationBytes communication_bytes(const StepInput& input, const cost::CostM
   if (reduces_shards) {
     const bool overlaps = input.spec.overlap.data && software.can_overlap_gradients;
     const double reduced = root ? held.trained_layer : held.trained_bucket;
+    // Beside sharded parameters a hook reduces what it gathered, hidden or not.
     bytes.layer += model::bytes_per_element(input.spec.precision.gradient) *
-                   (overlaps ? reduced : held.trained_chunk);
+                   (overlaps || gathers ? reduced : held.trained_chunk);
   }
   bytes.head = root && fsdp.reshard ? parameter * (held.layer + held.root) : bytes.layer;
   bytes.layer += kept;

@@ -82,6 +82,7 @@ struct Moment {
 
 struct ChunkBytes {
   Bytes kept;       // per micro-batch in flight
+  Bytes largest;    // of it, one layer
   Moment layer;     // while one of its layers runs backward
   Moment head;      // while its head does, if it has one
   Bytes gradients;  // unsharded, of the chunk's parameters
@@ -124,6 +125,7 @@ ChunkBytes chunk_bytes(const StepInput& input, const cost::CostModel& costs,
       sum.kept += layer.kept - hosted;
       sum.hosted += hosted;
     }
+    sum.largest = std::max(sum.largest, layer.kept - hosted);
     // One layer's copy is on its way while the next one runs.
     sum.layer.working = std::max(sum.layer.working, layer.working + hosted * 2.0);
   }
@@ -139,66 +141,16 @@ ChunkBytes chunk_bytes(const StepInput& input, const cost::CostModel& costs,
   return sum;
 }
 
-bool is_backward(const schedule::PipelineOp& op) { return op.kind != schedule::OpKind::forward; }
-
-bool releases(const schedule::PipelineOp& op) {
-  return op.kind == schedule::OpKind::backward || op.kind == schedule::OpKind::backward_weight;
-}
-
-// Peak along the list of one device. With `transient_gradients` the whole gradients of a chunk live
-// from its first backward until its last has been reduced (sharded gradients, reduced once a step).
-void walk_list(const std::vector<schedule::PipelineOp>& list, const std::vector<ChunkBytes>& chunks,
-               bool transient_gradients, StageMemory& memory) {
-  std::vector<std::int64_t> releases_left(chunks.size(), 0);
-  for (const schedule::PipelineOp& op : list) {
-    releases_left[static_cast<std::size_t>(op.chunk)] += releases(op) ? 1 : 0;
-  }
-  std::vector<bool> has_gradients(chunks.size(), false);
-  const Bytes sharded = memory.gradients;
-  Bytes live;
-  Bytes hosted;
-  Bytes gradients = sharded;
-  Bytes highest;
-  const Bytes idle_communication = memory.communication;
-  for (const schedule::PipelineOp& op : list) {
-    const auto c = static_cast<std::size_t>(op.chunk);
-    if (!is_backward(op)) {
-      live += chunks[c].kept;
-      hosted += chunks[c].hosted;
-      memory.host = std::max(memory.host, hosted);
-    } else if (transient_gradients && !has_gradients[c]) {
-      has_gradients[c] = true;
-      gradients += chunks[c].gradients;
-    }
-    const Moment moment = is_backward(op)
-                              ? chunks[c].worst()
-                              : Moment{.working = {}, .communication = idle_communication};
-    if (live + moment.sum() + gradients > highest) {
-      highest = live + moment.sum() + gradients;
-      memory.activations = live;
-      memory.working = moment.working;
-      memory.communication = moment.communication;
-      memory.gradients = gradients;
-    }
-    if (releases(op)) {
-      live -= chunks[c].kept;
-      hosted -= chunks[c].hosted;
-      --releases_left[c];
-      if (transient_gradients && releases_left[c] == 0) {
-        gradients -= chunks[c].gradients;
-      }
-    }
-  }
-}
-
-// The same peak from the moments that can be it.
+// The peak of one device, from the moments that can be it. With `transient_gradients` the whole
+// gradients of a chunk live from its first backward until its last has been reduced (sharded
+// gradients, reduced once a step).
 void weigh(const std::vector<schedule::LiveMoment>& moments, const std::vector<ChunkBytes>& chunks,
            bool transient_gradients, StageMemory& memory) {
   const Bytes sharded = memory.gradients;
   const Bytes idle_communication = memory.communication;
   Bytes highest;
   for (const schedule::LiveMoment& at : moments) {
-    Bytes live;
+    Bytes live = at.ahead ? chunks[static_cast<std::size_t>(*at.ahead)].largest : Bytes{};
     Bytes hosted;
     Bytes gradients = sharded;
     for (std::size_t c = 0; c < chunks.size(); ++c) {
@@ -386,11 +338,11 @@ std::vector<StageMemory> memory_account(const StepInput& input, const cost::Cost
   std::vector<StageMemory> stages;
   KnownSizes sizes(stage_costs.known);
   const bool transient = has_transient_gradients(input);
-  for (std::int64_t d = 0; d < input.layout.pipeline; ++d) {
-    stages.push_back(device_memory(input, costs, stage_costs, d, sizes,
+  const schedule::LivePeaks peaks = schedule::live_peaks(schedule);
+  for (std::size_t d = 0; d < peaks.devices.size(); ++d) {
+    stages.push_back(device_memory(input, costs, stage_costs, static_cast<std::int64_t>(d), sizes,
                                    [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {
-                                     walk_list(schedule.lists[static_cast<std::size_t>(d)], chunks,
-                                               transient, memory);
+                                     weigh(peaks.devices[d], chunks, transient, memory);
                                    }));
   }
   return stages;
