@@ -125,6 +125,9 @@ std::string text_of(const LogComparison& asked, const Compared& compared) {
       format_time(steps.ninetieth),
       steps.tflops ? fmt::format("; {:.4g} TFLOP/s per GPU by its own count", *steps.tflops)
                    : std::string());
+  if (steps.untimed.count > 0) {
+    text += fmt::format("{}:{}: {}\n", asked.log, steps.untimed.first, said_of(steps.untimed));
+  }
   if (steps.dates) {
     text += fmt::format("The dates of the steps say {} a step.\n", format_time(*steps.dates));
   }

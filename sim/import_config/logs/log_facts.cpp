@@ -217,6 +217,9 @@ void take_steps(std::span<const NamedLog> logs, Draft& draft, Diagnostics& diagn
     if (!why.empty()) {
       draft.note(fmt::format("{}: {}", log.file, why));
     }
+    if (steps && steps->untimed.count > 0) {
+      draft.note(fmt::format("{}:{}: {}", log.file, steps->untimed.first, said_of(steps->untimed)));
+    }
     if (steps && steps->dates) {
       draft.note(
           fmt::format("{}: the dates of its steps say {:.4g} s a step, where its figures say "

@@ -10,6 +10,7 @@
 
 #include "sim/base/percent.hpp"
 #include "sim/base/units.hpp"
+#include "sim/import_config/logs/log_flavours.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 
 namespace orrery::import_config {
@@ -19,7 +20,8 @@ namespace {
 constexpr std::size_t kMostText = std::size_t{4} << 20U;   // from the begin of the log
 constexpr std::size_t kMostAgain = std::size_t{1} << 20U;  // from the begin of another run
 constexpr std::size_t kMostFacts = 4096;
-constexpr std::size_t kMostSteps = std::size_t{1} << 18U;
+constexpr std::size_t kMostSteps = std::size_t{1} << 16U;
+constexpr std::size_t kMostJobs = 16;
 
 std::vector<std::string_view> words_of(const LogProgram& program) {
   std::vector<std::string_view> words;
@@ -75,6 +77,39 @@ std::optional<LogNumber> number_of(const Fact& fact, std::string_view line, std:
   return scaled;
 }
 
+// `nan`, `inf` or `-inf` as a whole word.
+bool is_no_number(std::string_view text) {
+  text = trimmed(text);
+  text.remove_prefix(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  const std::string_view word(
+      text.begin(), std::find_if_not(text.begin(), text.end(), [](char c) { return is_word(c); }));
+  return word == "nan" || word == "NaN" || word == "inf" || word == "Infinity";
+}
+
+bool is_same(const yaml::Value& one, const yaml::Value& other) {
+  return one.kind == other.kind && one.text == other.text &&
+         std::equal(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
+                    is_same) &&
+         std::equal(one.entries.begin(), one.entries.end(), other.entries.begin(),
+                    other.entries.end(), [](const auto& a, const auto& b) {
+                      return a.key == b.key && is_same(a.value, b.value);
+                    });
+}
+
+bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const LogPart& a, const LogPart& b) {
+                      return a.format == b.format && is_same(a.tree, b.tree);
+                    });
+}
+
+bool is_same(std::span<const ScannedFact> one, std::span<const ScannedFact> other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const ScannedFact& a, const ScannedFact& b) {
+                      return a.key == b.key && a.value == b.value;
+                    });
+}
+
 }  // namespace
 
 std::int64_t interval_of(std::set<std::int64_t> numbers) {
@@ -119,6 +154,9 @@ ScannedLog LogScan::take() {
   }
   if (spread_) {
     finish_step({});
+  }
+  if (log_.runs.size() > 1) {
+    end_run();
   }
   return std::move(log_);
 }
@@ -210,6 +248,7 @@ void LogScan::read_figure(const Figure& figure, std::size_t place, std::string_v
   }
   const auto number = number_at(line, at);
   if (!number || !line.substr(number->end).starts_with(figure.after)) {
+    untimed_ = untimed_ || (says_time(figure.says) && is_no_number(line.substr(at)));
     return;
   }
   const double value = number->value * figure.unit;
@@ -243,6 +282,9 @@ void LogScan::read_figure(const Figure& figure, std::size_t place, std::string_v
 bool LogScan::finish_step(std::string_view line) {
   ScannedStep step = open_;
   const bool timed = taken_ != 0;
+  if (std::exchange(untimed_, false) && !timed) {
+    log_.first_untimed = log_.untimed++ == 0 ? line_ : log_.first_untimed;
+  }
   open_ = ScannedStep{};
   taken_ = 0;
   if (!timed || (step.kind == Says::tokens_per_second_of_rank && step.number < 0)) {
@@ -356,9 +398,44 @@ void LogScan::read_begin(std::size_t mark, std::string_view line) {
     printed_ = {*place};
   }
   if (stepped_) {
+    end_run();
+    gap_ = true;
     log_.runs.push_back({line_, log_.text.size()});
     budget_ = std::max(budget_, kMostAgain);
     stepped_ = false;
+  }
+}
+
+// Where the run before was of the same job, its text and its facts go: a log in which a job begins
+// anew any number of times takes as much memory as one in which it does not.
+void LogScan::end_run() {
+  ScannedRun& run = log_.runs.back();
+  const auto facts_from = [this](int line) {
+    return std::find_if(log_.facts.begin(), log_.facts.end(),
+                        [line](const ScannedFact& fact) { return fact.line >= line; });
+  };
+  const auto own = facts_from(run.line);
+  Diagnostics unsaid;
+  Job job{jobs_,
+          settings_of_text(log_.format, std::string_view(log_.text).substr(run.offset), "", unsaid),
+          {own, log_.facts.end()}};
+  const auto known = std::find_if(known_.begin(), known_.end(), [&job](const Job& other) {
+    return is_same(other.settings, job.settings) && is_same(other.facts, job.facts);
+  });
+  if (known != known_.end()) {
+    run.job = known->number;
+  } else {
+    run.job = jobs_++;
+    known_.push_back(std::move(job));
+    if (known_.size() > kMostJobs) {
+      known_.pop_front();
+    }
+  }
+  if (log_.runs.size() > 1 && std::prev(log_.runs.end(), 2)->job == run.job) {
+    const ScannedRun& before = *std::prev(log_.runs.end(), 2);
+    log_.facts.erase(facts_from(before.line), own);
+    log_.text.erase(before.offset, run.offset - before.offset);
+    run.offset = before.offset;
   }
 }
 

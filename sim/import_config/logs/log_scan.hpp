@@ -5,6 +5,7 @@
 // import_config/.
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "sim/import_config/logs/log_programs.hpp"
+#include "sim/import_config/logs/training_log.hpp"
 
 namespace orrery::import_config {
 
@@ -85,6 +87,7 @@ struct ScannedFact {
 struct ScannedRun {
   int line = 1;            // at which it begins
   std::size_t offset = 0;  // of the text
+  int job = 0;             // equal where runs print the same settings and facts
 };
 
 // What one GPU has, by the line that says its use with the most digits; 0: none says it.
@@ -99,11 +102,13 @@ struct ScannedLog {
   std::string text;  // what may hold settings; a line of kGap and a number where lines are left out
   std::vector<ScannedStep> steps;
   std::vector<ScannedFact> facts;
-  std::vector<ScannedRun> runs;  // the first begins the log
+  std::vector<ScannedRun> runs;  // the first begins the log; of equal jobs the last has its text
   std::vector<std::string> writers;
   ScannedMemory memory;
   std::int64_t interval =
-      0;  // steps that a line stood for before lines were left out; 0: none were
+      0;                    // steps that a line stood for before lines were left out; 0: none were
+  std::size_t untimed = 0;  // steps whose time is nan or inf
+  int first_untimed = 0;    // its line
 };
 
 // The commonest distance of two numbers of steps: as many steps does one line stand for.
@@ -127,7 +132,15 @@ class LogScan {
   bool finish_step(std::string_view line);
   void keep(std::string_view line);
   void thin_out();
+  void end_run();
   [[nodiscard]] std::uint16_t writer(std::string_view line);
+
+  // What a run has said of itself, but for the steps.
+  struct Job {
+    int number = 0;
+    std::vector<LogPart> settings;
+    std::vector<ScannedFact> facts;
+  };
 
   const LogProgram& program_;
   WordSearch search_;
@@ -143,6 +156,9 @@ class LogScan {
   bool gap_ = false;
   bool anew_ = true;
   bool stepped_ = false;    // since the run began
+  bool untimed_ = false;    // the open step has a time that is no number
+  int jobs_ = 0;            // seen so far
+  std::deque<Job> known_;   // the last of them
   std::size_t budget_ = 0;  // of the text
   ProgressBar bar_;
   std::unordered_map<std::string, std::uint16_t> writers_;

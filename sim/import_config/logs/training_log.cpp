@@ -19,93 +19,36 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-bool is_same(const yaml::Value& one, const yaml::Value& other) {
-  return one.kind == other.kind && one.text == other.text &&
-         std::equal(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
-                    is_same) &&
-         std::equal(one.entries.begin(), one.entries.end(), other.entries.begin(),
-                    other.entries.end(), [](const auto& a, const auto& b) {
-                      return a.key == b.key && is_same(a.value, b.value);
-                    });
-}
-
-bool is_same(std::span<const LogPart> one, std::span<const LogPart> other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](const LogPart& a, const LogPart& b) {
-                      return a.format == b.format && is_same(a.tree, b.tree);
-                    });
-}
-
-// What a run has said of itself, but for the steps.
-bool is_same(std::span<const ScannedFact> one, std::span<const ScannedFact> other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](const ScannedFact& a, const ScannedFact& b) {
-                      return a.key == b.key && a.value == b.value;
-                    });
-}
-
-struct Run {
-  std::span<const ScannedFact> facts;
-  std::vector<LogPart> settings;
-  std::size_t first = 0;  // of its steps
-  std::size_t end = 0;
-};
-
-std::vector<Run> runs_of(const ScannedLog& log, const std::string& file) {
-  std::vector<Run> runs;
-  std::size_t step = 0;
-  auto fact = log.facts.begin();
-  for (std::size_t i = 0; i < log.runs.size(); ++i) {
-    const bool last = i + 1 == log.runs.size();
-    const int end = last ? std::numeric_limits<int>::max() : log.runs[i + 1].line;
-    Run run;
-    run.first = step;
-    const auto begin = fact;
-    fact = std::find_if(fact, log.facts.end(), [end](const auto& f) { return f.line >= end; });
-    run.facts = {begin, fact};
-    for (; step < log.steps.size() && log.steps[step].line < end; ++step) {
-    }
-    run.end = step;
-    if (log.runs.size() > 1) {
-      Diagnostics unsaid;
-      const std::size_t from = log.runs[i].offset;
-      run.settings =
-          settings_of_text(log.format,
-                           std::string_view(log.text).substr(
-                               from, last ? std::string_view::npos : log.runs[i + 1].offset - from),
-                           file, unsaid);
-    }
-    runs.push_back(std::move(run));
-  }
-  return runs;
-}
-
 // Which steps count: those of runs with the settings of the last one, without the first step of
 // every run, which warms up, where there are others.
-std::vector<char> counted_steps(const ScannedLog& log, const std::string& file) {
-  const std::vector<Run> runs = runs_of(log, file);
+std::vector<char> counted_steps(const ScannedLog& log) {
   std::vector<char> kept(log.steps.size(), 1);
   std::size_t left = kept.size();
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    const auto first = kept.begin() + static_cast<std::ptrdiff_t>(run->first);
-    const auto end = kept.begin() + static_cast<std::ptrdiff_t>(run->end);
-    if (!is_same(run->settings, runs.back().settings) || !is_same(run->facts, runs.back().facts)) {
-      std::fill(first, end, char{0});
-      left -= run->end - run->first;
-    } else if (run->first < run->end) {
+  std::size_t end = kept.size();
+  for (auto run = log.runs.rbegin(); run != log.runs.rend(); ++run) {
+    const std::span before(log.steps.data(), end);
+    const auto first = static_cast<std::size_t>(
+        std::partition_point(before.begin(), before.end(),
+                             [run](const ScannedStep& step) { return step.line < run->line; }) -
+        before.begin());
+    if (run->job != log.runs.back().job) {
+      std::fill_n(kept.begin() + static_cast<std::ptrdiff_t>(first), end - first, char{0});
+      left -= end - first;
+    } else if (first < end) {
       // Every rank that writes the log prints the first step.
-      const std::int64_t number = log.steps[run->first].number;
-      const std::span steps(log.steps.data() + run->first, run->end - run->first);
+      const std::int64_t number = log.steps[first].number;
+      const std::span steps(log.steps.data() + first, end - first);
       const bool counts = number >= 0 && std::any_of(steps.begin(), steps.end(), [&](auto& step) {
                             return step.number != number;
                           });
-      for (std::size_t i = run->first; i < run->end && left > 1; ++i) {
-        if (i == run->first || (counts && log.steps[i].number == number)) {
+      for (std::size_t i = first; i < end && left > 1; ++i) {
+        if (i == first || (counts && log.steps[i].number == number)) {
           kept[i] = 0;
           --left;
         }
       }
     }
+    end = first;
   }
   return kept;
 }
@@ -246,15 +189,24 @@ double median_of(const std::vector<Timed>& steps) {
   return times.empty() ? kUnknown : quantile(std::move(times), 0.5);
 }
 
-// A step that was skipped is printed as 0; other times that no GPU can take are an error.
-bool are_times_of_steps(std::vector<Timed>& steps, const ScannedLog& log, const std::string& file,
-                        Diagnostics& diagnostics) {
+// A step that was skipped is printed as 0, or as no number.
+UntimedSteps leave_out_untimed(std::vector<Timed>& steps, const ScannedLog& log) {
+  UntimedSteps untimed{log.untimed, log.first_untimed};
+  const auto is_zero = [](const Timed& step) { return step.seconds <= 0.0; };
+  const auto zero = std::find_if(steps.begin(), steps.end(), is_zero);
+  if (zero != steps.end() && !std::all_of(steps.begin(), steps.end(), is_zero)) {
+    const int line = log.steps[zero->step].line;
+    untimed.first = untimed.count > 0 ? std::min(untimed.first, line) : line;
+    untimed.count += std::erase_if(steps, is_zero);
+  }
+  return untimed;
+}
+
+// Times that no GPU can take are an error.
+bool are_times_of_steps(const std::vector<Timed>& steps, const ScannedLog& log,
+                        const std::string& file, Diagnostics& diagnostics) {
   const double shortest = in_seconds(microseconds(1.0));
   const double longest = in_seconds(days(30.0));
-  const auto is_zero = [](const Timed& step) { return step.seconds <= 0.0; };
-  if (!std::all_of(steps.begin(), steps.end(), is_zero)) {
-    std::erase_if(steps, is_zero);
-  }
   for (const Timed& step : steps) {
     if (!(step.seconds >= shortest && step.seconds <= longest)) {
       diagnostics.error({file, log.steps[step.step].line, 1}, "",
@@ -417,6 +369,11 @@ std::optional<SlowerSteps> slower_steps(std::span<const StepTime> steps) {
   return slower.since / slower.before >= kWorthSaying ? std::optional(slower) : std::nullopt;
 }
 
+std::string said_of(const UntimedSteps& untimed) {
+  return fmt::format("{} {} a time of 0 or none that is a number from here on, left out",
+                     untimed.count, untimed.count == 1 ? "step has" : "steps have");
+}
+
 LoggedJob job_of_log(const ScannedLog& log) {
   LoggedJob job;
   double step_tokens = 0.0;
@@ -440,7 +397,8 @@ std::optional<LoggedSteps> steps_of_log(const ScannedLog& log, const std::string
                                         const LoggedJob& known, Diagnostics& diagnostics,
                                         std::string* why) {
   const LoggedJob said = job_of_log(log);
-  Choice choice = chosen_times(log, filled(said, known), counted_steps(log, file));
+  Choice choice = chosen_times(log, filled(said, known), counted_steps(log));
+  const UntimedSteps untimed = leave_out_untimed(choice.steps, log);
   if (!are_times_of_steps(choice.steps, log, file, diagnostics)) {
     return std::nullopt;
   }
@@ -467,6 +425,7 @@ std::optional<LoggedSteps> steps_of_log(const ScannedLog& log, const std::string
   const ScannedStep& first = log.steps[choice.steps.front().step];
   LoggedSteps logged;
   logged.count = times.size();
+  logged.untimed = untimed;
   logged.median = seconds(quantile(times, 0.5));
   logged.tenth = seconds(quantile(times, kTenth));
   logged.ninetieth = seconds(quantile(times, 1.0 - kTenth));

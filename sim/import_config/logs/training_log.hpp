@@ -65,6 +65,12 @@ struct StepTime {
 // Of steps in their order.
 [[nodiscard]] std::optional<SlowerSteps> slower_steps(std::span<const StepTime> steps);
 
+// Steps whose time is printed as 0, nan or inf: they are left out.
+struct UntimedSteps {
+  std::size_t count = 0;
+  int first = 0;  // line of the log
+};
+
 struct LoggedSteps {
   std::size_t count = 0;  // figures behind the median
   Seconds median;
@@ -78,7 +84,10 @@ struct LoggedSteps {
   bool by_dates = false;                    // the dates of the steps tell their time
   std::optional<Seconds> dates;             // what they tell where that is something else
   std::optional<SlowerSteps> slower;
+  UntimedSteps untimed;
 };
+
+[[nodiscard]] std::string said_of(const UntimedSteps& untimed);
 
 // Nothing when no step with a time was printed, or what it printed is a rate of unknown work: then
 // `why` says so. `known` holds what the log itself does not say. A time that no step takes is an

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <regex>
 
+#include "sim/import_config/logs/log_scan.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -64,6 +65,40 @@ TEST(RunsOfALog, BegunAgainCountWithoutTheirFirstSteps) {
   ASSERT_TRUE(steps.has_value());
   EXPECT_EQ(steps->count, 7U);
   EXPECT_DOUBLE_EQ(in_seconds(steps->ninetieth), 1.0);
+}
+
+// Memory does not grow with the times that a job began anew, nor do the facts run out.
+TEST(RunsOfALog, OfOneJobLeaveOneText) {
+  std::string log = megatron_run(2, 3, 700);
+  for (int i = 0; i < 1000; ++i) {
+    log += megatron_run(4, 3, 1000);
+  }
+  const ScannedLog scanned = scan_log(log, log_program(ConfigFormat::megatron_log));
+  EXPECT_EQ(scanned.runs.size(), 1001U);
+  EXPECT_LT(scanned.text.size(), 3 * megatron_run(4, 0, 0).size());
+  EXPECT_LE(scanned.facts.size(), 16U);
+  const Imported imported = import_texts({{"a.log", log}}, kCluster);
+  EXPECT_EQ(imported.problems(), "");
+  EXPECT_EQ(imported.value("model.num_layers"), "4");
+  EXPECT_EQ(steps_of(log)->count, 2000U);
+}
+
+TEST(StepsWithoutATime, AreSaid) {
+  std::string log = megatron_run(4, 0, 0);
+  for (const std::string time : {"1000.0", "1000.0", "1000.0", "1000.0", "nan", "0.0", "1000.0"}) {
+    log += " iteration " + std::to_string(std::count(log.begin(), log.end(), '|') / 2 + 1) +
+           "/ 20 | elapsed time per iteration (ms): " + time + " |\n";
+  }
+  const auto steps = steps_of(log);
+  ASSERT_TRUE(steps.has_value());
+  EXPECT_EQ(steps->count, 4U);
+  EXPECT_EQ(steps->untimed.count, 2U);
+  EXPECT_EQ(steps->untimed.first, 17);
+  const Imported imported = import_texts({{"a.log", log}}, kCluster);
+  EXPECT_NE(report_text(imported.result)
+                .find("a.log:17: 2 steps have a time of 0 or none that is a number"),
+            std::string::npos)
+      << report_text(imported.result);
 }
 
 TEST(CutLog, IsRefusedWithItsLine) {
