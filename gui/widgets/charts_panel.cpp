@@ -227,7 +227,7 @@ void TablesPanel::set_outcome(const OutcomePtr& outcome) {
       connect(view, &AnswerTable::row_chosen, this, [this, view](int row) {
         const auto& cells = view->table().rows[static_cast<std::size_t>(row)];
         emit event_wanted(std::llround(cells[0].order.value_or(0.0)),
-                          std::llround(cells[3].order.value_or(0.0) * 1e9));
+                          std::llround(cells[4].order.value_or(0.0) * 1e9));
       });
     }
     connect(view, &AnswerTable::row_marked, this, [this, view](int row) {

@@ -7,6 +7,8 @@
 #include <QRegularExpression>
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <utility>
 
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
@@ -77,8 +79,10 @@ void set_veiled(QWidget* panel, bool veiled) {
 // its own.
 class CardView : public QFrame {
  public:
-  explicit CardView(QWidget* parent) : QFrame(parent) {
+  CardView(QWidget* parent, std::function<void(const QString&)> chosen)
+      : QFrame(parent), chosen_(std::move(chosen)) {
     setFrameShape(QFrame::StyledPanel);
+    setCursor(Qt::PointingHandCursor);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     for (QLabel** label : {&name_, &value_, &detail_}) {
@@ -108,6 +112,7 @@ class CardView : public QFrame {
   void show_card(const Card& card, CardForm form) {
     tone_ = card.tone;
     change_tone_ = card.change_tone;
+    table_ = card.table;
     name_->setText(card.name);
     whole_value_ = card.value;
     detail_->setText(card.detail);
@@ -127,6 +132,8 @@ class CardView : public QFrame {
   }
 
  protected:
+  void mousePressEvent(QMouseEvent* /*event*/) override { chosen_(table_); }
+
   void resizeEvent(QResizeEvent* event) override {
     QFrame::resizeEvent(event);
     fit_value();
@@ -189,6 +196,8 @@ class CardView : public QFrame {
     }
   }
 
+  std::function<void(const QString&)> chosen_;
+  QString table_;
   Tone tone_ = Tone::plain;
   Tone change_tone_ = Tone::plain;
   QString whole_value_;
@@ -344,7 +353,8 @@ void DashboardView::fill_grid(int fitting, CardForm form) {
     }
   }
   while (cards_.size() < cards.size()) {
-    cards_.push_back(new CardView(page_));
+    cards_.push_back(
+        new CardView(page_, [this](const QString& title) { emit table_wanted(title); }));
   }
   if (constexpr int kLow = 720; form == CardForm::compact && window()->height() < kLow) {
     cards.resize(std::min(cards.size(), static_cast<std::size_t>(std::max(fitting, 1))));

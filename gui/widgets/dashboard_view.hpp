@@ -42,6 +42,7 @@ class DashboardView : public QScrollArea {
   void loss_chosen(int hue, const QString& name);                         // that the verdict names
   void keys_wanted(const std::vector<orrery::scenario::KeyValue>& keys);  // of an advice
   void fix_wanted(int number);
+  void table_wanted(const QString& title);  // of a card that was clicked
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

@@ -1,14 +1,8 @@
 #include "gui/widgets/knob_strip.hpp"
 
-#include <QAbstractItemView>
-#include <QComboBox>
-#include <QCompleter>
 #include <QFrame>
-#include <QKeyEvent>
-#include <QLineEdit>
 #include <QPushButton>
-#include <QSignalBlocker>
-#include <QSpinBox>
+#include <QRegularExpression>
 #include <QToolButton>
 #include <algorithm>
 #include <array>
@@ -17,24 +11,19 @@
 #include "gui/models/form_model.hpp"
 #include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/table.hpp"
+#include "gui/widgets/knob.hpp"
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/run/failures/failure_spec.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {
 
-enum class Turns { by_doubling, by_one, among_names, by_text };
-
-struct KnobInfo {
-  const char* key;
-  const char* label;
-  Turns turns;
-  int width;
-  int rank;  // the greatest go first where there is no room
-};
-
 namespace {
+
+// Shown, and turned, as the time between two failures of the job.
+constexpr auto kNodeRate = "failures.node_rate";
 
 constexpr std::array kKnobs = std::to_array<KnobInfo>({
     {"cluster.gpu", "GPU", Turns::among_names, 150, 0},
@@ -51,20 +40,9 @@ constexpr std::array kKnobs = std::to_array<KnobInfo>({
     {"precision", "Precision", Turns::among_names, 100, 2},
     {"capacity.spares", "Spare nodes", Turns::by_one, 72, 4},
     {"checkpoint.interval", "Checkpoint", Turns::by_text, 72, 9},
-    {"failures.node_rate", "Node failures", Turns::by_text, 90, 10},
+    {kNodeRate, "MTBF", Turns::by_text, 62, 6},
     {"prices.gpu_hour", "GPU hour", Turns::by_text, 78, 5},
 });
-
-// Steps to the next power of two, where degrees and nodes usually are.
-class DoublingBox : public QSpinBox {
- public:
-  using QSpinBox::QSpinBox;
-
-  void stepBy(int steps) override {
-    const double to = std::ldexp(value(), steps);
-    setValue(static_cast<int>(std::clamp<double>(to, minimum(), maximum())));
-  }
-};
 
 // That follows from the other degrees; nothing where no whole number does.
 std::optional<std::string> data_of(const scenario::Scenario& scenario) {
@@ -84,150 +62,37 @@ void add_data(const scenario::ScenarioTemplate& base, std::vector<scenario::KeyV
   }
 }
 
+QString mtbf_of(const EvaluationOutcome& answered) {
+  const auto& plan = answered.evaluation->plan;
+  return plan && plan->mtbf ? three_digits(in_hours(*plan->mtbf)) + "h" : QString();
+}
+
+// Of all nodes alike; nothing where failures have other laws alone.
+std::optional<PerSecond> node_rate_of(const run::FailureSpec& failures) {
+  return failures.node_rate || !failures.preset ? failures.node_rate
+                                                : failures.preset->spec.node_rate;
+}
+
+// With which the job fails once in this time, all else as it is: rates add up.
+QString node_rate_for(const QString& mtbf, const EvaluationOutcome& answered) {
+  static const QRegularExpression kTime("^([0-9.]+) ?(s|min|h|d)$");
+  const QRegularExpressionMatch match = kTime.match(mtbf);
+  const double number = match.captured(1).toDouble();
+  const QString unit = match.captured(2);
+  const Seconds time = unit == "s"     ? seconds(number)
+                       : unit == "min" ? minutes(number)
+                       : unit == "h"   ? hours(number)
+                                       : days(number);
+  const auto rate = node_rate_of(answered.scenario->run->failures);
+  if (!rate || time <= Seconds{}) {
+    return mtbf;
+  }
+  const PerSecond more = 1.0 / time - 1.0 / *answered.evaluation->plan->mtbf;
+  const double nodes = static_cast<double>(answered.scenario->cluster.nodes);
+  return QString::number(in_per_day(*rate + more / nodes), 'g', 6) + "/d";
+}
+
 }  // namespace
-
-class Knob : public QWidget {
- public:
-  Knob(const KnobInfo& info, KnobStrip* strip) : QWidget(strip), info_(info), strip_(strip) {
-    auto* label = new QLabel(info.label, this);
-    const QFont small = scaled(font(), 0.85);
-    label->setFont(small);
-    label->setForegroundRole(QPalette::PlaceholderText);
-    below_ = new QLabel(this);
-    below_->setFont(small);
-    below_->setForegroundRole(QPalette::PlaceholderText);
-    below_->setMinimumWidth(1);
-    field_ = make_field();
-    field_->setFixedWidth(info.width);
-    field_->setAccessibleName(QString(info.label));
-    field_->setToolTip(info.key);
-    label->setBuddy(field_);
-    column({label, field_, below_}, this, QMargins{4, 2, 4, 2}, 1);
-    setAutoFillBackground(true);
-    field_->installEventFilter(this);
-  }
-
-  [[nodiscard]] const char* key() const { return info_.key; }
-
-  [[nodiscard]] const QString& value() const { return value_; }
-
-  // `value` nothing: the scenario has no such key, and the knob goes.
-  void show_value(const std::optional<std::string>& value, const std::optional<std::string>& at_a,
-                  bool followed) {
-    has_value_ = value.has_value();
-    moved_ = value && at_a && *at_a != *value;
-    if (!value) {
-      return;
-    }
-    value_ = qt(*value);
-    const QSignalBlocker silent(field_);
-    if (auto* spin = qobject_cast<QSpinBox*>(field_)) {
-      spin->setValue(value_.toInt());
-    } else if (auto* box = qobject_cast<QComboBox*>(field_)) {
-      if (box->findText(value_) < 0) {
-        box->addItem(value_);
-      }
-      box->setCurrentIndex(box->findText(value_));  // from which arrow keys go on
-      box->lineEdit()->setCursorPosition(0);
-    } else if (auto* line = qobject_cast<QLineEdit*>(field_); !line->isModified()) {
-      line->setText(value_);
-      line->setCursorPosition(0);
-    }
-    bool whole = false;
-    const qlonglong number = moved_ ? qt(*at_a).toLongLong(&whole) : 0;
-    const QString before = whole ? qt(format_integer(number)) : qt(at_a.value_or(""));
-    below_->setText(moved_ ? "A: " + before : QString());
-    below_->setToolTip(moved_ ? "in the baseline: " + before : QString());
-    setBackgroundRole(QPalette::Window);
-    QPalette colors = strip_->palette();
-    if (moved_) {
-      colors.setColor(QPalette::Window,
-                      ground_color(followed ? Tone::warning : Tone::plain, colors));
-    }
-    setPalette(colors);
-  }
-
-  void set_names(const QStringList& names) {
-    auto* box = qobject_cast<QComboBox*>(field_);
-    if (box != nullptr && names != names_) {
-      const QSignalBlocker silent(box);
-      names_ = names;
-      box->clear();
-      box->addItems(names);
-    }
-  }
-
-  [[nodiscard]] bool has_value() const { return has_value_; }
-
-  // What differs from A is always in sight.
-  [[nodiscard]] int rank() const { return moved_ ? -1 : info_.rank; }
-
-  [[nodiscard]] bool takes_names() const { return info_.turns == Turns::among_names; }
-
- private:
-  QWidget* make_field() {
-    switch (info_.turns) {
-      case Turns::by_doubling:
-      case Turns::by_one: {
-        auto* spin = info_.turns == Turns::by_one ? new QSpinBox(this) : new DoublingBox(this);
-        spin->setRange(info_.turns == Turns::by_one ? 0 : 1, 1'000'000);
-        spin->setKeyboardTracking(false);
-        spin->setGroupSeparatorShown(true);
-        spin->setFocusPolicy(Qt::StrongFocus);
-        connect(spin, &QSpinBox::valueChanged, this, [this](int to) { turn(QString::number(to)); });
-        return spin;
-      }
-      case Turns::among_names: {
-        auto* box = names_box(this);
-        box->view()->setMinimumWidth(220);
-        box->setFocusPolicy(Qt::StrongFocus);
-        connect(box, &QComboBox::textActivated, this, [this](const QString& to) { turn(to); });
-        // A part of a name, which the box itself knows nothing of.
-        connect(box->lineEdit(), &QLineEdit::returnPressed, this, [this, box] {
-          if (box->findText(box->currentText()) < 0) {
-            const QString first = box->completer()->currentCompletion();
-            turn(first.isEmpty() ? box->currentText() : first);
-          }
-        });
-        return box;
-      }
-      case Turns::by_text:
-        break;
-    }
-    auto* line = new QLineEdit(this);
-    connect(line, &QLineEdit::editingFinished, this, [this, line] {
-      line->setModified(false);
-      turn(line->text());
-    });
-    return line;
-  }
-
-  void turn(const QString& to) {
-    if (to.trimmed() != value_ && !to.trimmed().isEmpty()) {
-      strip_->turn(info_.key, to.trimmed());
-    }
-  }
-
-  // The wheel scrolls what is under the cursor; it turns a knob only where somebody works on it.
-  // Undo and redo are those of the text, as everywhere.
-  bool eventFilter(QObject* watched, QEvent* event) override {
-    if (event->type() == QEvent::ShortcutOverride) {
-      const auto* key = static_cast<QKeyEvent*>(event);
-      event->ignore();
-      return key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo);
-    }
-    return event->type() == QEvent::Wheel && !static_cast<QWidget*>(watched)->hasFocus();
-  }
-
-  KnobInfo info_;
-  KnobStrip* strip_;
-  QWidget* field_ = nullptr;
-  QLabel* below_ = nullptr;
-  QString value_;
-  bool has_value_ = true;
-  bool moved_ = false;  // from what it is in A
-  QStringList names_;
-};
 
 KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
   setAccessibleName("Knobs");
@@ -240,6 +105,8 @@ KnobStrip::KnobStrip(QWidget* parent) : QWidget(parent) {
       "The text of the baseline again, as one step that can be undone");
   for (const KnobInfo& info : kKnobs) {
     knobs_.push_back(new Knob(info, this));
+    connect(knobs_.back(), &Knob::turned, this,
+            [this, &info](const QString& value) { turn(info.key, value); });
     row_->addWidget(knobs_.back());
   }
   rest_ = new QFrame(this, Qt::Popup);
@@ -288,12 +155,18 @@ void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answe
   }
   document_ = document;
   baseline_ = baseline;
-  document_answered_ = answered && answered->evaluation && answered->evaluation->feasible;
+  answered_ = answered;
   setEnabled(document != nullptr && answered && answered->scenario);
   if (!isEnabled()) {
     return;
   }
-  const auto at = [](const OutcomePtr& outcome, std::string_view key) {
+  const auto at = [](const OutcomePtr& outcome,
+                     std::string_view key) -> std::optional<std::string> {
+    if (key == kNodeRate) {
+      const bool any = outcome && outcome->evaluation && !mtbf_of(*outcome).isEmpty() &&
+                       node_rate_of(outcome->scenario->run->failures);
+      return any ? std::optional(mtbf_of(*outcome).toStdString()) : std::nullopt;
+    }
     auto value =
         outcome && outcome->scenario ? scenario::value_of(*outcome->scenario, key) : std::nullopt;
     return value || key != "layout.data" || !outcome ? value : data_of(*outcome->scenario);
@@ -314,6 +187,9 @@ void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answe
         turned_, [knob](const auto& change) { return change.key == knob->key(); });
     std::optional<std::string> value = silent ? std::nullopt : at(answered, knob->key());
     if (stale && turned != turned_.end()) {
+      if (turned->key == kNodeRate) {
+        continue;  // an answer knows the time that it stands for
+      }
       value = turned->value;  // the text has it, whether or not there is an answer to it
     }
     knob->show_value(value, moved ? at(baseline, knob->key()) : std::nullopt,
@@ -368,13 +244,15 @@ QString KnobStrip::turn(const QString& key, const QString& value) {
   if (document_ == nullptr) {
     return {};
   }
-  const scenario::KeyValue turned{key.toStdString(), value.toStdString(), {}};
+  const bool rate = key == kNodeRate && !value.contains('/') && answered_ && answered_->evaluation;
+  const scenario::KeyValue turned{
+      key.toStdString(), (rate ? node_rate_for(value, *answered_) : value).toStdString(), {}};
   Diagnostics ignored;
   plan::TurnedKey turn{.stands_alone = true, .followers = {}};
   const auto base =
       scenario::ScenarioTemplate::from_text(document_->utf8(), document_->file_name(), ignored);
   // Only where the layout stands now: what is wrong already is not for one knob to mend.
-  if (base && baseline_ && document_answered_) {
+  if (base && baseline_ && answered_ && answered_->evaluation && answered_->evaluation->feasible) {
     plan::StepEstimator estimator;
     turn = plan::turn_key(*base, turned, estimator, {});
   }

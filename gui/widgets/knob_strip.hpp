@@ -1,7 +1,7 @@
 #pragma once
 
 // The keys that a training lead turns first, above the answer: GPU, nodes, degrees, micro-batch,
-// recomputation, precision, spares, interval and price of the document in front.
+// recomputation, precision, spares, interval, MTBF and price of the document in front.
 //
 // A change goes into the text as one step of undo, with what follows from it: layout.data, and
 // where the layout would break a rule or not fit, the fastest admissible change of one or two other
@@ -59,7 +59,7 @@ class KnobStrip : public QWidget {
 
   ScenarioDocument* document_ = nullptr;
   OutcomePtr baseline_;
-  bool document_answered_ = false;  // and the layout stands
+  OutcomePtr answered_;
   std::vector<Knob*> knobs_;
   QPushButton* pin_;
   QPushButton* back_;

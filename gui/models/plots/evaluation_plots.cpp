@@ -26,7 +26,8 @@ Plot ledger_plot(const QString& name, const QString& title,
                  const std::vector<report::LedgerRow>& rows) {
   Plot plot{.name = name,
             .title = title,
-            .y = {.label = "share of the GPU time", .dimension = Dimension::fraction},
+            .y = {.label = "share of the GPU time of a " + name.section(' ', 0, 0).toLower(),
+                  .dimension = Dimension::fraction},
             .horizontal = true};
   double before = 0.0;
   for (const report::LedgerRow& row : rows) {

@@ -136,7 +136,7 @@ Table expectations_table(const report::Figures& answer) {
 }
 
 Table events_table(const report::Evaluation& evaluation) {
-  Table table{kEvents, {"when", "cost", "together", "stopped", "lost work", "what"}, {}};
+  Table table{kEvents, {"when", "what", "cost", "together", "stopped", "lost work"}, {}};
   if (!evaluation.plan) {
     return table;
   }
@@ -155,11 +155,11 @@ Table events_table(const report::Evaluation& evaluation) {
                              ? shown(Dimension::date, date->value - time->value + begin)
                              : shown(Dimension::time, begin);
     table.rows.push_back({{.text = when, .order = static_cast<double>(stop.begin.ns)},
+                          plain(stop.what),
                           money(rate ? std::optional(*rate * seconds(together)) : std::nullopt),
                           number(Dimension::time, together),
                           length(stop.stopped),
-                          length(stop.lost),
-                          {.text = qt(stop.what)}});
+                          length(stop.lost)});
   }
   return table;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "gui/models/plots/plot.hpp"
+#include "gui/models/tables/answer_tables.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -94,7 +95,7 @@ class Cards {
 
 Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
   const step::Feasibility& fit = evaluation.step.feasibility;
-  Card card{.name = kMemory};
+  Card card{.name = kMemory, .table = kMemory};
   const bool tight = report::fits_tightly(evaluation);
   card.value = !evaluation.feasible ? "does not fit" : tight ? "fits tightly" : "fits";
   card.tone = !evaluation.feasible ? Tone::bad : tight ? Tone::warning : Tone::good;
@@ -120,7 +121,7 @@ Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
 // How far predictions like this one are off; without measured ones, what the step time rests on.
 Card trust_card(const report::Evaluation& evaluation) {
   const report::Trust trust = report::trust_of(evaluation.step);
-  Card card{.name = "Trust"};
+  Card card{.name = "Trust", .table = "Trust"};
   if (const auto& band = evaluation.band) {
     card.value = QString("off by %1").arg(percent(band->error));
     card.detail = band->novelty == report::Novelty::none
@@ -152,7 +153,9 @@ Card expectation_card(const report::Evaluation& evaluation) {
   const auto& all = evaluation.expectations;
   const auto passed =
       std::ranges::count_if(all, [](const auto& result) { return result.passed(); });
-  Card card{.name = "Expectations", .value = QString("%1 of %2 met").arg(passed).arg(all.size())};
+  Card card{.name = "Expectations",
+            .value = QString("%1 of %2 met").arg(passed).arg(all.size()),
+            .table = "Expectations"};
   card.tone = static_cast<std::size_t>(passed) == all.size() ? Tone::good : Tone::bad;
   for (const report::ExpectationResult& result : all) {
     card.tip += qt(to_string(result.verdict)) + ": " + qt(result.text) + "\n";
@@ -199,8 +202,10 @@ void discredit(Dashboard& shown) {
 Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluation* baseline) {
   const Cards cards(evaluation, baseline);
   Dashboard result;
-  const auto add = [&cards](std::vector<Card>& group, MetricId id, const char* name) {
+  const auto add = [&cards](std::vector<Card>& group, MetricId id, const char* name,
+                            const char* table = "Metrics") {
     if (auto card = cards.of(id, name)) {
+      card->table = table;
       group.push_back(*std::move(card));
     }
   };
@@ -229,7 +234,7 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
     result.reasons.push_back(qt(reason));
   }
   result.step.push_back(memory_card(evaluation, cards));
-  add(result.step, MetricId::step_time, "Step time");
+  add(result.step, MetricId::step_time, "Step time", "One step");
   add(result.step, MetricId::tokens_per_second, "Tokens per second");
   const report::Utilisation used = report::headline_utilisation(evaluation);
   if (auto mfu = cards.of(used.id, used.id == MetricId::mfu ? "MFU" : "Causal MFU")) {
@@ -244,13 +249,13 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
   add(result.run, MetricId::cost, "Cost");
   add(result.run, MetricId::cost_per_million_tokens, "Per million tokens");
   add(result.run, MetricId::tokens_trained, "Tokens trained");
-  add(result.run, MetricId::goodput, "Goodput");
+  add(result.run, MetricId::goodput, "Goodput", "The run");
   const bool all_done = evaluation.run && evaluation.run->finished == evaluation.run->trials;
   if (outcome.standing == report::Standing::bad && all_done && !result.run.empty()) {
     result.run.back().tone = Tone::bad;
     result.run.back().detail = qt(outcome.brief);
   }
-  add(result.run, MetricId::failures, "Failures");
+  add(result.run, MetricId::failures, "Failures", kEvents);
   if (!evaluation.feasible) {
     discredit(result);
   }

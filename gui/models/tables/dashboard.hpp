@@ -18,7 +18,8 @@ struct Card {
   QString change = {};             // against the baseline, with its sign; empty without
   Tone change_tone = Tone::plain;  // good or bad, where more is better or worse
   QString tip = {};
-  Tone tone = Tone::plain;  // faint for figures of what cannot be
+  Tone tone = Tone::plain;    // faint for figures of what cannot be
+  QString table = "Metrics";  // that has more of it
 };
 
 struct Dashboard {

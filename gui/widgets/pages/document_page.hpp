@@ -31,11 +31,12 @@ class DocumentPage : public QWidget {
   explicit DocumentPage(ScenarioDocument* document, QWidget* parent = nullptr);
 
   void evaluate();
-  void set_live(bool live);  // evaluate when typing pauses
-  void cancel();             // the plan keeps the best so far
-  void drop();               // of a page that closes
-  void set_baseline();       // what is shown now
-  void swap_baseline();      // its text, and what is shown now as the baseline
+  void take(const OutcomePtr& outcome);  // an answer to the text, as it is shown from now on
+  void set_live(bool live);              // evaluate when typing pauses
+  void cancel();                         // the plan keeps the best so far
+  void drop();                           // of a page that closes
+  void set_baseline();                   // what is shown now
+  void swap_baseline();                  // its text, and what is shown now as the baseline
   void find();
   void show_line(int line, int column);
   void show_form(bool form);
@@ -83,7 +84,6 @@ class DocumentPage : public QWidget {
   void build_disk_bar(QWidget* bar);
   void connect_plan();
   void find_next(bool backward);
-  void take(const OutcomePtr& outcome);
 
   ScenarioDocument* document_;
   EvaluationJob job_;

@@ -77,6 +77,12 @@ constexpr auto kPurpose =
     "How long does a training run take, what does it cost, and what is lost on the way? Choose a "
     "scenario, change it, and see.";
 
+// By the names of shipped scenarios.
+constexpr auto kTemplates =
+    "Begin with: <a href='llama3-70b-64h100'>a dense model</a>, "
+    "<a href='mixtral-8x7b-64h100'>a mixture of experts</a>, <a href='mpt-7b'>FSDP</a>, "
+    "<a href='lora-llama2-70b-8h100'>fine-tuning</a>, <a href='spot-70b'>spot nodes</a>";
+
 bool is_heading(const QModelIndex& index) { return !index.data(Qt::UserRole).isValid(); }
 
 // A name with a fainter line below it; a heading has none.
@@ -146,6 +152,9 @@ QString fill(QListWidget& list) {
     item->setToolTip("<p>" + scenario.summary.toHtmlEscaped() + "</p><p>" +
                      scenario.path.toHtmlEscaped() + "</p>");
   }
+  links << "<a href=\"import\">What does my own configuration take?</a>"
+        << "<a href=\"compare\">What differs between two scenarios, or a trace and one?</a>"
+        << kTemplates;
   return links.join("<br>");
 }
 
@@ -199,6 +208,16 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
 
   connect(search_, &QLineEdit::textChanged, this, &WelcomePage::filter);
   connect(questions, &QLabel::linkActivated, this, [this](const QString& row) {
+    if (row == "import" || row == "compare") {
+      row == "import" ? emit import_wanted() : emit compare_wanted();
+      return;
+    }
+    for (const ShippedScenario& one : shipped_scenarios()) {
+      if (QFileInfo(one.path).completeBaseName() == row) {
+        emit example_chosen(one.path);
+        return;
+      }
+    }
     search_->clear();
     examples_->setCurrentRow(row.toInt() + 1);
     examples_->scrollToItem(examples_->item(row.toInt()), QAbstractItemView::PositionAtTop);

@@ -48,6 +48,7 @@ class WelcomePage : public QWidget {
   void open_wanted();
   void new_wanted();
   void import_wanted();
+  void compare_wanted();
 
  private:
   void filter(const QString& words);

@@ -22,7 +22,7 @@ using timeline::Row;
 using timeline::RowKind;
 using timeline::Store;
 
-constexpr double kMostLines = 400.0;  // of marks across the rows
+constexpr double kRoomOfALine = 12.0;  // of marks across the rows: denser ones hide them
 
 Rgb color_of(MarkKind kind, const timeline::Palette& palette) {
   return kind == MarkKind::failure      ? palette.of(Category::lost)
@@ -155,7 +155,7 @@ void TimelinePainter::paint_header() {
   }
   const int from = tabs.back().right() + 14;
   const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
-  const QString note = widget_.lit_.categories != 0
+  const QString note = widget_.lit_here() != 0
                            ? QString("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
                            : qt(view_.levels()[view_.level()].note);
   write(rest, Qt::AlignVCenter | Qt::AlignRight, note, palette_.faint_text);
@@ -267,7 +267,7 @@ void TimelinePainter::paint_marks() {
         }
         const double left = at_.marks.left() + static_cast<double>(x);
         painter_.fillRect(QRectF(left - 0.5, y, 2.0, lane), ink);
-        if (kind == 0 && failures < kMostLines) {
+        if (kind == 0 && failures * kRoomOfALine < columns) {
           painter_.fillRect(QRectF(left, at_.rows.top(), 1.0, at_.rows.height()),
                             color(palette_.of(Category::lost), 90));
         }

@@ -160,9 +160,13 @@ void TimelineView::add_level(timeline::Level level) {
 }
 
 void TimelineView::dress() {
-  palette_ = dimmed(is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette(),
-                    lit_.categories);
+  palette_ =
+      dimmed(is_dark(palette()) ? timeline::dark_palette() : timeline::light_palette(), lit_here());
   minimap_ = {};
+}
+
+timeline::CategorySet TimelineView::lit_here() const {
+  return view_.empty() ? 0 : lit_.categories & view_.store().categories();
 }
 
 void TimelineView::light(timeline::CategorySet categories, const QString& name) {
@@ -247,6 +251,7 @@ void TimelineView::changed() {
   }
   if (!view_.empty() && view_.level() != shown_level_) {
     shown_level_ = view_.level();
+    dress();
     statistics_.reset();
     fit_regions();
     if (!view_.selected()) {

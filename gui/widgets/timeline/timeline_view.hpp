@@ -144,7 +144,8 @@ class TimelineView : public QWidget {
 
   friend class TimelinePainter;
 
-  void dress();    // in the colours of light or dark
+  void dress();                                          // in the colours of light or dark
+  [[nodiscard]] timeline::CategorySet lit_here() const;  // of what is lit, what the level has
   void changed();  // the view shows something else: paint all of it
   void return_to(const timeline::View& before);
   void layout_regions();

@@ -90,6 +90,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   connect(welcome_, &WelcomePage::file_chosen, this, &MainWindow::open_path);
   connect(welcome_, &WelcomePage::new_wanted, this, &MainWindow::new_document);
   connect(welcome_, &WelcomePage::import_wanted, this, &MainWindow::ask_for_import);
+  connect(welcome_, &WelcomePage::compare_wanted, this, &MainWindow::show_compare);
   connect(welcome_, &WelcomePage::open_wanted, this, [this] {
     open_paths(QFileDialog::getOpenFileNames(this, "Open scenarios", {}, kScenarioFilter));
   });
@@ -163,10 +164,12 @@ DocumentPage* MainWindow::new_document() {
 
 DocumentPage* MainWindow::duplicate_document() {
   DocumentPage* page = current_page();
-  return page == nullptr ? nullptr : add_page(page->document().duplicate(nullptr));
+  return page == nullptr ? nullptr
+                         : add_page(page->document().duplicate(nullptr),
+                                    page->stale() ? nullptr : page->answered());
 }
 
-DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
+DocumentPage* MainWindow::add_page(ScenarioDocument* document, const OutcomePtr& answered) {
   auto* page = new DocumentPage(document, this);
   connect(page, &DocumentPage::title_changed, this, [this, page] { update_tab(page); });
   connect(page, &DocumentPage::outcome_changed, this, [this, page] {
@@ -196,7 +199,7 @@ DocumentPage* MainWindow::add_page(ScenarioDocument* document) {
   update_tab(page);
   tabs_->setCurrentWidget(page);
   page->setFocus();
-  page->evaluate();
+  answered ? page->take(answered) : page->evaluate();
   return page;
 }
 

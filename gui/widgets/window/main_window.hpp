@@ -81,6 +81,7 @@ class DockLayout : public QObject {
 
   void keep(bool all);
   void apply();
+  void yield_status_bar();
 
   QMainWindow* window_;
   QDockWidget* answer_;
@@ -134,7 +135,9 @@ class MainWindow : public QMainWindow {
 
   // A page for each answer that the file holds; the first one.
   SavedPage* open_saved(const QString& path);
-  DocumentPage* add_page(ScenarioDocument* document);  // takes it
+
+  // Takes it; with the answer to its text where there is one.
+  DocumentPage* add_page(ScenarioDocument* document, const OutcomePtr& answered = nullptr);
   DocumentPage* new_document();
   DocumentPage* duplicate_document();
   bool save(DocumentPage* page);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/models/tables/answer_tables.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
 #include "gui/widgets/knob_strip.hpp"
@@ -77,6 +78,11 @@ void MainWindow::build_docks() {
   });
   connect(dashboard_, &DashboardView::fix_wanted, this, [this](int number) {
     number < 0 ? problems_dock_->raise() : problems_->take_fix(number);
+  });
+  connect(dashboard_, &DashboardView::table_wanted, this, [this, tables](const QString& title) {
+    tables->raise();
+    title == kEvents ? findChild<QAction*>("J")->trigger()
+                     : tables_->setCurrentWidget(tables_->find(title));
   });
   connect(problems_, &ProblemsView::line_wanted, this, [this](int line, int column) {
     if (DocumentPage* page = current_page()) {
@@ -213,6 +219,7 @@ DockLayout::DockLayout(QMainWindow* window)
       timeline_(window->findChild<QDockWidget*>("Timeline")),
       first_(window->saveState()) {
   window->installEventFilter(this);
+  connect(window->statusBar(), &QStatusBar::messageChanged, this, &DockLayout::yield_status_bar);
   answer_->installEventFilter(this);
   timeline_->installEventFilter(this);
 }
@@ -252,6 +259,13 @@ void DockLayout::keep(bool all) {
   }
 }
 
+// In the lowest windows the rows have its place, but for what it has to say.
+void DockLayout::yield_status_bar() {
+  constexpr int kLowest = 600;
+  QStatusBar* bar = window_->statusBar();
+  bar->setVisible(window_->height() >= kLowest || !bar->currentMessage().isEmpty());
+}
+
 void DockLayout::apply() {
   const auto part = [](double share, int whole) { return static_cast<int>(share * whole); };
   if (stands(answer_)) {
@@ -273,6 +287,7 @@ void DockLayout::apply() {
 bool DockLayout::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Resize) {
     if (watched == window_) {
+      yield_status_bar();
       QTimer::singleShot(0, this, &DockLayout::apply);
     } else if (QGuiApplication::mouseButtons().testFlag(Qt::LeftButton)) {
       keep(false);

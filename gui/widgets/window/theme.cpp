@@ -77,7 +77,9 @@ void apply_theme(Theme theme) {
     QApplication::setPalette(QPalette());
     QPalette readable;  // a desktop's own is often half transparent
     const bool dark = is_dark(QApplication::palette());
-    readable.setColor(QPalette::PlaceholderText, palette_of(dark).color(QPalette::PlaceholderText));
+    for (const auto role : {QPalette::PlaceholderText, QPalette::Link}) {
+      readable.setColor(role, palette_of(dark).color(role));
+    }
     QApplication::setPalette(readable);
     return;
   }

@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSettings>
+#include <QSlider>
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
@@ -184,6 +185,34 @@ TEST_F(Knobs, AMixtureOfExpertsHasAKnobForThem) {
   EXPECT_FALSE(field<QSpinBox>("Expert")->isVisible());
   opened(replaced(run_scenario(), "llama3-70b", "mixtral-8x7b"));
   EXPECT_EQ(strip().value_of("layout.expert"), "1");
+}
+
+TEST_F(Knobs, ASliderStopsWhereTheFieldSteps) {
+  DocumentPage* page = opened();
+  auto* nodes = field<QSlider>("Nodes slider");
+  ASSERT_NE(nodes, nullptr);
+  EXPECT_EQ(field<QSlider>("GPU slider"), nullptr) << "names have a list";
+  EXPECT_EQ(nodes->maximum(), 7) << "1 to 128 nodes";
+  EXPECT_EQ(nodes->value(), 3);
+  nodes->setValue(4);
+  EXPECT_EQ(page->document().utf8(), replaced(run_scenario(), "nodes: 8", "nodes: 16"));
+  ASSERT_TRUE(settled(page));
+  EXPECT_EQ(nodes->value(), 4) << "around the baseline as before";
+  auto* price = field<QSlider>("GPU hour slider");
+  price->setValue(price->maximum());
+  EXPECT_NE(page->document().utf8().find("gpu_hour: $10.0/h"), std::string::npos);
+}
+
+TEST_F(Knobs, TheTimeBetweenFailuresIsTurnedAsATime) {
+  DocumentPage* page = opened();
+  KnobStrip& knobs = strip();
+  EXPECT_TRUE(knobs.value_of("failures.node_rate").endsWith('h'));
+  ASSERT_EQ(knobs.turn("failures.node_rate", "20h"), "");
+  ASSERT_TRUE(settled(page));
+  EXPECT_NEAR(in_hours(*page->outcome()->evaluation->plan->mtbf), 20.0, 0.01);
+  EXPECT_EQ(knobs.value_of("failures.node_rate"), "20.0h");
+  ASSERT_EQ(knobs.turn("failures.node_rate", "0.01/d"), "") << "a rate is taken as it is";
+  EXPECT_NE(page->document().utf8().find("node_rate: 0.01/d"), std::string::npos);
 }
 
 TEST_F(Knobs, ThoseThatDoNotFitAreBehindAButton) {

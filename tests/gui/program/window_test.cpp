@@ -7,10 +7,12 @@
 #include <QCompleter>
 #include <QDialog>
 #include <QFile>
+#include <QFrame>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -144,6 +146,48 @@ TEST_F(Window, WelcomesWithQuestions) {
   }
   EXPECT_EQ(shown(true), 4);
   EXPECT_EQ(list.currentRow(), 1);
+  for (QLabel* links : page.findChildren<QLabel*>()) {
+    if (links->accessibleName() == "Questions") {
+      emit links->linkActivated("spot-70b");
+    }
+  }
+  ASSERT_NE(window->current_page(), nullptr) << "a scenario to begin with";
+  EXPECT_TRUE(window->current_page()->document().title().startsWith("spot-70b"));
+}
+
+TEST_F(Window, ACopyBeginsWithItsAnswer) {
+  const DocumentPage* page = opened();
+  DocumentPage* copy = window->duplicate_document();
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(copy->answered(), page->answered());
+  EXPECT_FALSE(copy->running());
+}
+
+TEST_F(Window, ACardLeadsToTheTableThatHasMore) {
+  opened();
+  const auto click = [this](const QString& name) {
+    for (QFrame* card : window->dashboard().findChildren<QFrame*>()) {
+      if (card->accessibleName().startsWith(name + ":")) {
+        QTest::mouseClick(card, Qt::LeftButton);
+      }
+    }
+  };
+  click("Goodput");
+  EXPECT_EQ(window->tables().currentWidget()->objectName(), "The run");
+  click("Failures");
+  EXPECT_EQ(window->tables().currentWidget()->objectName(), kEvents);
+  EXPECT_TRUE(window->timeline().view().selected()) << "the dearest stop";
+}
+
+TEST_F(Window, ALowWindowKeepsItsStatusBarForWhatItHasToSay) {
+  opened();
+  window->resize(960, 540);
+  QTest::qWait(50);
+  EXPECT_FALSE(window->statusBar()->isVisible());
+  window->statusBar()->showMessage("Written.");
+  EXPECT_TRUE(window->statusBar()->isVisible());
+  window->statusBar()->clearMessage();
+  EXPECT_FALSE(window->statusBar()->isVisible());
 }
 
 TEST_F(Window, ShowsTheNumbersThatTheCommandLinePrints) {
@@ -202,7 +246,7 @@ TEST_F(Window, TheWorstStopIsOneKeyAway) {
   ASSERT_NE(events, nullptr);
   const auto& rows = events->table().rows;
   ASSERT_GT(rows.size(), 1U);
-  EXPECT_GE(*rows[0][2].order, *rows[1][2].order) << "the dearest first";
+  EXPECT_GE(*rows[0][3].order, *rows[1][3].order) << "the dearest first";
   window->timeline().setFocus();
   QTest::keyClick(&window->timeline(), Qt::Key_J);
   const timeline::TimeRange seen = window->timeline().view().window();
