@@ -176,6 +176,9 @@ bool is_usual(const Scenario& scenario, const std::string& key, const std::strin
   if (key == "layout.order") {
     return layout.pipeline == 1;
   }
+  if (key == "overlap.first_bucket") {  // what another program's default was, has its own here
+    return scenario.is_set_by_recipe(key);
+  }
   if (key == "overlap.tensor") {  // nothing to overlap
     return layout.tensor == 1 || !layout.sequence_parallel;
   }

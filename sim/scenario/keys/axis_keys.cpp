@@ -79,10 +79,12 @@ void add_offload_rates(Rows& keys) {
       {.note = "host_bandwidth of the GPU profile", .idle = {kNothingAway}});
   keys.value<kind::Bandwidth>(
       "offload.host_bandwidth",
-      "Memory traffic that the host of one node reaches in the update; its GPUs share it.",
+      "Memory traffic that the host of one node reaches in the update, and where it is stated in "
+      "the copies; its GPUs share it.",
       "250GB/s", yaml::above(bytes_per_second(0.0)),
       ORRERY_AT(scenario.step.offload.host_bandwidth),
-      {.note = "117GB/s, what the CPU Adam of ZeRO-Offload moves", .idle = {kNothingAway}});
+      {.note = "of the update 117GB/s, what the CPU Adam of ZeRO-Offload moves",
+       .idle = {kNothingAway}});
   keys.value<kind::Bandwidth>(
       "offload.nvme_read", "Reads of all drives of one node.", "25GB/s",
       yaml::above(bytes_per_second(0.0)), ORRERY_AT(scenario.step.offload.nvme_read),

@@ -73,6 +73,22 @@ TEST(LaunchFile, GathersOfTorchtitanComeBack) {
   }
 }
 
+// PyTorch's first bucket is its recipe's: stated, DeepSpeed has no key for it.
+TEST(LaunchFile, DefaultsOfAnotherProgramStayBehind) {
+  for (const bool stated : {false, true}) {
+    Diagnostics problems;
+    const auto scenario = scenario::load_text(
+        std::string("format: orrery/1\nmodel: {preset: llama3-8b}\n"
+                    "cluster: {gpu: h100-sxm-80gb, nodes: 1}\nbatch: {global: 64}\n"
+                    "software: pytorch-ddp\n") +
+            (stated ? "overlap: {first_bucket: 1MiB}\n" : ""),
+        "ddp.yaml", problems);
+    ASSERT_TRUE(scenario.has_value()) << to_string(problems);
+    EXPECT_EQ(launch_file(*scenario, LaunchProgram::deepspeed, problems).has_value(), !stated)
+        << to_string(problems);
+  }
+}
+
 TEST(LaunchFile, TablesOfKeysAreReadTheOtherWayRound) {
   const auto said = [](std::string_view program, std::string_view key, std::string_view value) {
     const auto setting = inverted(program, key, value);

@@ -132,6 +132,23 @@ TEST_F(Recipes, SilentKeysHoldWhatTheReleasedConfigurationsSet) {
   }
 }
 
+// Megatron-FSDP reduces after every micro-batch; the benchmark of 70B keeps 40 of 80 layers'
+// activations on the host of a GB200.
+TEST_F(Recipes, ShardedParametersOfBridgeReduceAndOffloadAsItsBenchmarksDo) {
+  const auto text = [](const std::string& sharding) {
+    return scenario_text("llama3-70b",
+                         "precision: fp8-tensorwise\nsoftware: megatron-bridge\n"
+                         "layout: {sharding: " +
+                             sharding + "}\n");
+  };
+  const Scenario sharded = read(text("zero3"));
+  EXPECT_EQ(value_of(sharded, "overlap.reduction"), "per_micro_batch");
+  EXPECT_EQ(value_of(sharded, "offload.activations"), "0.5");
+  const Scenario kept = read(text("zero1"));
+  EXPECT_EQ(value_of(kept, "overlap.reduction"), "per_step");
+  EXPECT_EQ(value_of(kept, "offload.activations"), std::nullopt);
+}
+
 TEST_F(Recipes, WhatTheScenarioStatesHoldsOverAll) {
   const Scenario scenario = read(
       scenario_text(kMoe,

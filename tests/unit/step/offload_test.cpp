@@ -76,6 +76,22 @@ TEST(Offload, WithoutOverlapEverythingAddsUp) {
   EXPECT_NEAR(offload_seconds(simulate(input, costs)) / expected, 1.0, kTolerance);
 }
 
+// Copies of as many GPUs as a node has take no longer than those of one: only the update waits for
+// the host's cores, and a stated rate of its memory holds for all of them.
+TEST(Offload, CopiesTakeTheLinkUnlessTheHostIsStated) {
+  const auto copies = [](std::int64_t gpus, std::optional<BytesPerSecond> host) {
+    Case what = small_case(gpus);
+    what.step.offload = {};
+    what.step.offload.activations = 0.5;
+    what.step.offload.overlap = false;
+    what.step.offload.host_bandwidth = host;
+    const cost::CostModel costs = machine(gpus);
+    return offload_seconds(simulate(input_of(what, costs), costs));
+  };
+  EXPECT_NEAR(copies(8, std::nullopt) / copies(1, std::nullopt), 1.0, kTolerance);
+  EXPECT_GT(copies(8, kHost), copies(8, std::nullopt));
+}
+
 // Whatever the pass is too short for is exposed; per micro-batch it goes out and comes back.
 TEST(Offload, ActivationsAreExposedBeyondTheirPass) {
   Case what = small_case();

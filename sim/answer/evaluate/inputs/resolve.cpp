@@ -261,7 +261,9 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
 
 hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
                                    hardware::SoftwareProfile software, Diagnostics& diagnostics) {
-  software = hardware::at_release(std::move(software), scenario.recipe.release);
+  const scenario::RecipeUse& use = scenario.recipe;
+  software =
+      hardware::at_release(std::move(software), use.release.empty() ? use.followed : use.release);
   if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
     software = hardware::with_rowwise_scales(std::move(software));
   }

@@ -73,8 +73,9 @@ std::size_t shapes_of(const StepInput& input, std::int64_t device) {
 
 // What communication holds beside the states: gathered parameters of ZeRO-3 (the bucket that runs
 // and those fetched ahead), and whole gradients of what is reduced at once when only shards are
-// kept: a bucket with sharded parameters or where the reduction overlaps, else the chunk. Where the outermost group stays
-// gathered it stands beside the layers; at the loss only it and the last layer are there.
+// kept: a bucket with sharded parameters or where the reduction overlaps, else the chunk. Where the
+// outermost group stays gathered it stands beside the layers; at the loss only it and the last
+// layer are there.
 CommunicationBytes communication_bytes(const StepInput& input, const cost::CostModel& costs,
                                        const StageCosts& stages, std::int64_t device) {
   const Sharding sharding = input.layout.sharding;

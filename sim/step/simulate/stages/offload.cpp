@@ -27,9 +27,11 @@ Link host_link(const Costing& costing) {
   const OffloadSpec& spec = costing.input.spec.offload;
   const auto& own = costing.costs.gpu().host_bandwidth;
   const BytesPerSecond wire = spec.link.value_or(own.value());
-  const BytesPerSecond share = update_bandwidth(spec) / gpus_of_node(costing.input);
-  if (share < wire) {
-    return {share, update_source(spec)};
+  if (spec.host_bandwidth) {
+    const BytesPerSecond share = *spec.host_bandwidth / gpus_of_node(costing.input);
+    if (share < wire) {
+      return {share, SourceKind::given};
+    }
   }
   return {wire, spec.link ? SourceKind::given : own.kind()};
 }

@@ -12,14 +12,15 @@
 //
 // symbol | meaning                                                           | unit   | origin
 // -------|-------------------------------------------------------------------|--------|---------
-// rate   | min(link, host_bandwidth / n): one GPU, one direction             | byte/s | scenario
+// rate   | link, at most a stated host_bandwidth / n: one GPU, one direction | byte/s | scenario
 // n      | GPUs of one node, which share its memory and its drives           | GPUs   | cluster
 // P      | parameters that the rank updates                                  | -      | layout
 // b_o    | state per parameter, read and written                             | byte   | precision
 // b_a, b_p | gradient on the wire (that of the activations), parameter       | byte   | precision
 //
 // Gradients leave the GPU after their reduction: after every micro-batch where that is when they
-// are reduced (or where nothing is reduced), else once a step. Sources: ZeRO-Offload, arXiv
+// are reduced (or where nothing is reduced), else once a step. What a CPU's Adam reaches, the
+// default host_bandwidth, is no limit of copies, which no core makes. Sources: ZeRO-Offload, arXiv
 // 2101.06840; ZeRO-Infinity, arXiv 2104.07857.
 
 #include "sim/step/simulate/stages/costing.hpp"
