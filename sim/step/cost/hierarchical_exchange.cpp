@@ -78,21 +78,33 @@ double distinct_places(const Routing& routing, double places) {
   return places * (1.0 - missed);
 }
 
+// The nodes that one token may be sent to, and the experts there.
+Routing within_limit(Routing routing) {
+  routing.nodes = std::max<std::int64_t>(routing.nodes, 1);
+  const std::int64_t most = routing.node_limit.value_or(routing.nodes);
+  if (most < routing.nodes) {
+    routing.experts = routing.experts * most / routing.nodes;
+    routing.nodes = most;
+  }
+  return routing;
+}
+
 }  // namespace
 
 double distinct_nodes(const Routing& routing) {
-  const double distinct =
-      distinct_places(routing, as_double(std::max<std::int64_t>(routing.nodes, 1)));
-  return routing.node_limit ? std::min(distinct, as_double(*routing.node_limit)) : distinct;
+  const Routing reached = within_limit(routing);
+  return distinct_places(reached, as_double(reached.nodes));
 }
 
 ExchangeBytes routed_bytes(double tokens, Bytes token_bytes, const Routing& routing,
                            std::int64_t ranks_per_node) {
+  const Routing reached = within_limit(routing);
   const double nodes = as_double(std::max<std::int64_t>(routing.nodes, 1));
   const double local = as_double(std::max<std::int64_t>(ranks_per_node, 1));
   const Bytes once = token_bytes * tokens;
+  const double ranks = distinct_places(reached, as_double(reached.nodes) * local);
   return {.over_network = once * (distinct_nodes(routing) * (nodes - 1.0) / nodes),
-          .over_links = once * (distinct_places(routing, nodes * local) * (local - 1.0) / local)};
+          .over_links = once * (ranks * (local - 1.0) / local)};
 }
 
 }  // namespace orrery::cost

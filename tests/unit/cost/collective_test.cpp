@@ -262,7 +262,8 @@ TEST(Collective, ExplainNamesAlgorithmTermsAndTheTable) {
 }
 
 // 256 experts on 8 nodes, 8 chosen: one node is missed with C(224,8)/C(256,8) =
-// 224/256 * 223/255 * ... * 217/249 = 0.33892, so 8 * (1 - 0.33892) = 5.2886 nodes.
+// 224/256 * 223/255 * ... * 217/249 = 0.33892, so 8 * (1 - 0.33892) = 5.2886 nodes. With at most
+// four nodes the eight are among the 128 experts of these: 4 * (1 - C(96,8)/C(128,8)) = 3.6290.
 TEST(HierarchicalExchange, CountsTheNodesThatATokenReaches) {
   double missed = 1.0;
   for (int i = 0; i < 8; ++i) {
@@ -272,7 +273,13 @@ TEST(HierarchicalExchange, CountsTheNodesThatATokenReaches) {
   EXPECT_DOUBLE_EQ(distinct_nodes(routing), 8.0 * (1.0 - missed));
   Routing limited = routing;
   limited.node_limit = 4;
-  EXPECT_DOUBLE_EQ(distinct_nodes(limited), 4.0);
+  double missed_of_four = 1.0;
+  for (int i = 0; i < 8; ++i) {
+    missed_of_four *= (96.0 - i) / (128.0 - i);
+  }
+  EXPECT_DOUBLE_EQ(distinct_nodes(limited), 4.0 * (1.0 - missed_of_four));
+  limited.node_limit = 8;  // all of them
+  EXPECT_DOUBLE_EQ(distinct_nodes(limited), 8.0 * (1.0 - missed));
   EXPECT_DOUBLE_EQ(distinct_nodes({.experts = 8, .top_k = 8, .nodes = 4, .node_limit = {}}), 4.0);
   EXPECT_DOUBLE_EQ(distinct_nodes({.experts = 64, .top_k = 1, .nodes = 4, .node_limit = {}}), 1.0);
 }
