@@ -385,8 +385,8 @@ void count(Reading& reading, XidFailures& found) {
 }  // namespace
 
 bool is_xid_log(std::string_view text) {
-  return text.find(kMark) != std::string_view::npos ||
-         xid_columns(first_line(text)).xid.has_value();
+  const TableColumns columns = xid_columns(first_line(text));
+  return text.find(kMark) != std::string_view::npos || (columns.xid && !columns.steps);
 }
 
 std::optional<XidFailures> failures_by_xid(std::span<const ConfigFile> files,
