@@ -173,4 +173,14 @@ struct Evaluation {
   return fit.headroom < peak * evaluation.echo.memory_error;
 }
 
+// Whether what lacks is less than a peak may be off.
+[[nodiscard]] inline bool lacks_little(const Evaluation& evaluation) {
+  const step::Feasibility& fit = evaluation.step.feasibility;
+  if (evaluation.step.memory.empty() || fit.fits) {
+    return false;
+  }
+  const Bytes peak = evaluation.step.memory[static_cast<std::size_t>(fit.worst_stage)].peak();
+  return -fit.headroom < peak * evaluation.echo.memory_error;
+}
+
 }  // namespace orrery::report

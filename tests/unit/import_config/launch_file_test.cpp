@@ -51,7 +51,7 @@ TEST(LaunchFile, ShippedScenariosComeBackOrAreRefusedByKey) {
   EXPECT_EQ(written["megatron-bridge"], 72);
   EXPECT_EQ(written["nemo"], 72);
   EXPECT_EQ(written["torchtitan"], 8);
-  EXPECT_EQ(written["deepspeed"], 46);
+  EXPECT_EQ(written["deepspeed"], 52);
 }
 
 TEST(LaunchFile, GathersOfTorchtitanComeBack) {

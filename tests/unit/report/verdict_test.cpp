@@ -79,6 +79,10 @@ TEST(Verdict, StandingFollowsMemoryTrialsAndGoodput) {
   EXPECT_EQ(outcome.reason,
             "does not fit: 3.00 GiB too much per GPU on pipeline stage 1; the figures below are "
             "those of GPUs with more memory");
+  evaluation.echo.memory_error = 1.0;
+  EXPECT_EQ(outcome_of(evaluation).reason,
+            "does not fit: 3.00 GiB too much per GPU on pipeline stage 1, less than the 100% that "
+            "a predicted peak may be off; the figures below are those of GPUs with more memory");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "sim/answer/evaluate/doubts/recipe_effects.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/scenario/recipes/recipe.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/simulate/step_simulator.hpp"
 
@@ -60,6 +61,13 @@ std::vector<Changes> single_changes(const scenario::Scenario& scenario) {
   }
   for (const char* recompute : {"selective", "full"}) {
     all.push_back({{"recompute", recompute}});
+  }
+  // The modules that the stack's recipes recompute, of latent attention only where there is some.
+  for (const scenario::OfferedValue& offered : scenario::offered_values(scenario)) {
+    if (offered.key == "recompute" &&
+        (scenario.model.mla || offered.value.find("mla_") == std::string::npos)) {
+      all.push_back({{offered.key, offered.value}});
+    }
   }
   for (const int factor : {2, 4, 8}) {
     const std::int64_t tensor = scenario.layout.tensor * factor;

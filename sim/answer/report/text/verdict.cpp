@@ -162,11 +162,16 @@ Outcome outcome_of(const Evaluation& evaluation) {
   };
   if (!fit.fits) {
     return stands(Standing::impossible,
-                  fmt::format("does not fit: {} too much per GPU{}; the figures below are those of "
-                              "GPUs with more memory",
+                  fmt::format("does not fit: {} too much per GPU{}{}; the figures below are those "
+                              "of GPUs with more memory",
                               format_bytes_binary(-fit.headroom),
                               evaluation.step.memory.size() > 1
                                   ? fmt::format(" on pipeline stage {}", fit.worst_stage)
+                                  : std::string(),
+                              lacks_little(evaluation)
+                                  ? fmt::format(", less than the {} that a predicted peak may be "
+                                                "off",
+                                                format_percent(evaluation.echo.memory_error))
                                   : std::string()));
   }
   if (!evaluation.feasible) {
