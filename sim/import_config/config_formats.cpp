@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -373,6 +375,35 @@ ConfigFormat lift_overrides(Value& tree, ConfigFormat format) {
   return format;
 }
 
+// YAML 1.1, as PyYAML and OmegaConf read it: yes, no, on and off are truths, 010 is octal.
+void read_as_yaml_1_1(Value& value) {
+  for (Value& item : value.items) {
+    read_as_yaml_1_1(item);
+  }
+  for (yaml::Entry& entry : value.entries) {
+    read_as_yaml_1_1(entry.value);
+  }
+  std::string& text = value.text;
+  if (value.kind != Value::Kind::scalar || value.quoted || text.size() < 2) {
+    return;
+  }
+  const std::string word = lower_case(text);
+  if (word == "yes" || word == "on") {
+    text = "true";
+  } else if (word == "no" || word == "off") {
+    text = "false";
+  } else if (text[0] == '0') {
+    const int base = word[1] == 'x' ? 16 : word[1] == 'b' ? 2 : 8;
+    const std::size_t begin = base == 8 ? 1 : 2;
+    std::uint64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + begin, end, number, base);
+    if (stop == end && error == std::errc{} && begin < text.size()) {
+      text = std::to_string(number);
+    }
+  }
+}
+
 std::optional<Value> tree_of(const ConfigFile& file, ConfigFormat format,
                              std::vector<LeftOutKey>& left_out, Diagnostics& diagnostics) {
   if (format == ConfigFormat::hugging_face || format == ConfigFormat::deepspeed ||
@@ -392,6 +423,7 @@ std::optional<Value> tree_of(const ConfigFile& file, ConfigFormat format,
       format != ConfigFormat::trainer_args) {
     std::optional<Value> tree = parse_yaml(file.text, file.name, diagnostics);
     if (tree) {
+      read_as_yaml_1_1(*tree);
       if (format == ConfigFormat::llm_foundry) {
         static_cast<void>(lift_overrides(*tree, format));
       }

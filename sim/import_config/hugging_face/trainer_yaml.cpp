@@ -120,11 +120,12 @@ bool read_task(Import& import) {
     const auto task = keys.text(name);
     if (task && !task->empty() && *task != "sft" && *task != "pt" && lower_case(*task) != "none" &&
         lower_case(*task) != "false") {
-      keys.error(*keys.find(name),
-                 fmt::format("{} scores answers with a second model, or generates text between "
-                             "steps, which an import does not express",
-                             yaml::display(*task)),
-                 "sft, pt, dpo, ipo, orpo, simpo, cpo");
+      keys.error(
+          *keys.find(name),
+          fmt::format("{} trains or asks a second model that scores answers, or generates text "
+                      "between steps, which an import does not express",
+                      yaml::display(*task)),
+          "sft, pt, dpo, ipo, orpo, simpo, cpo");
       return false;
     }
   }
@@ -214,6 +215,10 @@ void read_trainer_precision(Import& import, TrainerProgram program) {
                                           : yaml::display(word) + " is no precision that is known");
     stated = true;
   }
+  if (!stated && program == TrainerProgram::trl && !keys.flag("bf16")) {
+    import.usual("precision.compute", "bf16", "bf16 is true");
+    stated = true;
+  }
   if (!stated && (program != TrainerProgram::accelerate || mixed)) {
     import.pending.full_precision = true;
     import.pending.no_short_type |=
@@ -239,12 +244,12 @@ void read_trainer_recompute(Import& import, TrainerProgram program) {
     }
   }
   const bool off = import.on("disable_gradient_checkpointing");
-  const bool by_itself =
-      program == TrainerProgram::llama_factory ? !off : program == TrainerProgram::swift && !stated;
+  const bool usual = program == TrainerProgram::swift || program == TrainerProgram::trl;
+  const bool by_itself = program == TrainerProgram::llama_factory ? !off : usual && !stated;
   if (by_itself && import.draft.find("recompute") == nullptr) {
-    import.usual("recompute", "full",
-                 program == TrainerProgram::swift ? "gradient_checkpointing is true"
-                                                  : "disable_gradient_checkpointing is false");
+    import.usual(
+        "recompute", "full",
+        usual ? "gradient_checkpointing is true" : "disable_gradient_checkpointing is false");
   }
 }
 
@@ -285,7 +290,10 @@ void read_trainer_batch(Import& import, TrainerProgram program) {
     import.pending.accumulation =
         PendingCount{1, default_of(import, "gradient_accumulation_steps is 1")};
   }
-  const std::int64_t length = program == TrainerProgram::llama_factory ? 2048 : axolotl ? 512 : 0;
+  const std::int64_t length = program == TrainerProgram::llama_factory ? 2048
+                              : program == TrainerProgram::trl         ? 1024
+                              : axolotl                                ? 512
+                                                                       : 0;
   if (length > 0) {
     import.usual("model.sequence_length", length, "the longest sequence");
   }
@@ -298,10 +306,13 @@ TrainerProgram trainer_program(const SourceKeys& keys) {
     return std::any_of(names.begin(), names.end(),
                        [&keys](std::string_view name) { return keys.find(name) != nullptr; });
   };
+  if (any({"trl"})) {
+    return TrainerProgram::trl;
+  }
   if (any({"base_model"})) {
     return TrainerProgram::axolotl;
   }
-  if (any({"tuner_type", "train_type", "sft_type", "rlhf_type"})) {
+  if (any({"swift", "tuner_type", "train_type", "sft_type", "rlhf_type"})) {
     return TrainerProgram::swift;
   }
   if (any({"finetuning_type", "stage", "cutoff_len", "template", "dataset_dir"})) {
@@ -319,8 +330,8 @@ void read_trainer_yaml(Import& import) {
   SourceKeys& keys = import.keys;
   rename_arguments(keys);
   const TrainerProgram program = trainer_program(keys);
-  constexpr std::array<std::string_view, 5> kNames = {"transformers", "Accelerate", "Axolotl",
-                                                      "LLaMA-Factory", "ms-swift"};
+  constexpr std::array<std::string_view, 6> kNames = {"transformers",  "Accelerate", "Axolotl",
+                                                      "LLaMA-Factory", "ms-swift",   "TRL"};
   import.program = std::string(kNames[static_cast<std::size_t>(program)]);
   if (!read_trained_weights(import, program)) {
     return;

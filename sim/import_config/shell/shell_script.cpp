@@ -53,8 +53,14 @@ std::vector<ShellWord> split_options(const std::vector<ShellWord>& words,
                                      const ShellVariables& script) {
   std::vector<ShellWord> result;
   const bool printed = is_printed(words);
-  for (const ShellWord& word : words) {
-    const bool command = word.text.starts_with("--") || word.text.find(" --") != std::string::npos;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const ShellWord& word = words[i];
+    // The text behind an option is its value, unless it is a command.
+    const bool value = i > 0 && is_option(words[i - 1].text) &&
+                       words[i - 1].text.find('=') == std::string::npos &&
+                       word.text.find(".py") == std::string::npos;
+    const bool command =
+        word.text.starts_with("--") || (!value && word.text.find(" --") != std::string::npos);
     const bool whole = printed || !command || word.text.find_first_of(" \t\n") == std::string::npos;
     const std::vector<ShellWord> parts =
         whole ? std::vector{word} : words_of(word.text, script, word.offset);
@@ -63,15 +69,38 @@ std::vector<ShellWord> split_options(const std::vector<ShellWord>& words,
   return result;
 }
 
-// TRL's tasks beside sft are named by the command alone: `trl dpo`, `dpo.py`.
-std::string_view task_of(std::string_view word, std::string_view before) {
-  constexpr std::array<std::string_view, 7> kTasks = {"dpo",  "orpo", "cpo", "kto",
-                                                      "grpo", "rloo", "ppo"};
+// Tasks beside plain training are named by the command alone: `trl dpo`, `dpo.py`; of a command
+// that states a batch also within the name of its script: `run_orpo.py`.
+std::string_view task_of(std::string_view word, std::string_view before, bool trains) {
+  constexpr std::array<std::string_view, 11> kTasks = {
+      "dpo", "ipo", "orpo", "simpo", "cpo", "kto", "grpo", "rloo", "ppo", "gkd", "reward"};
   std::string_view name = word.substr(word.rfind('/') + 1);
   const bool script = name.ends_with(".py");
   name = name.substr(0, name.find('.'));
-  const bool known = std::find(kTasks.begin(), kTasks.end(), name) != kTasks.end();
-  return known && (script || before == "trl") ? name : std::string_view();
+  const auto is_task = [&kTasks](std::string_view one) {
+    return std::find(kTasks.begin(), kTasks.end(), one) != kTasks.end();
+  };
+  if (is_task(name) && (script || before == "trl")) {
+    return name;
+  }
+  while (script && trains && !name.empty()) {
+    const std::string_view part = name.substr(0, name.find_first_of("_-"));
+    if (is_task(part)) {
+      return part;
+    }
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+  }
+  return {};
+}
+
+// The program whose own command this is, and whose defaults hold: `trl sft`, `swift pt`.
+std::string program_of(std::string_view word, const std::string& before) {
+  if (word.find("trl/scripts/") != std::string_view::npos) {
+    return "trl";
+  }
+  const bool own = (before == "trl" && !word.starts_with('-')) ||
+                   (before == "swift" && is_among(word, {"sft", "pt", "rlhf"}));
+  return own ? before : std::string();
 }
 
 std::string_view file_name(std::string_view word) { return word.substr(word.rfind('/') + 1); }
@@ -134,7 +163,8 @@ std::string starter_option(std::string_view name) {
 
 class Arguments {
  public:
-  Arguments(std::string_view text, const std::string& file) : file_(file), lines_(text) {
+  Arguments(std::string_view text, const std::string& file, std::vector<PassedOver>& passed_over)
+      : file_(file), lines_(text), passed_over_(passed_over) {
     result_.kind = Value::Kind::mapping;
     result_.where = place(0);
   }
@@ -145,9 +175,16 @@ class Arguments {
     // One process a host, which starts the others.
     const bool per_host = starter < program && is_among(file_name(words[program].text),
                                                         {"torchrun", "deepspeed", "accelerate"});
+    const bool trains = std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
+      return is_option(word.text) && word.text.find("batch") != std::string::npos;
+    });
     for (std::size_t i = 0; i < words.size() && !is_redirection(words[i].text);) {
       const auto& [word, offset] = words[i++];
-      const std::string task(task_of(word, i > 1 ? words[i - 2].text : std::string()));
+      const std::string before = i > 1 ? words[i - 2].text : std::string();
+      const std::string task(task_of(word, before, trains));
+      if (const std::string own = program_of(word, before); !own.empty()) {
+        put(own, offset, {});
+      }
       if (!task.empty()) {
         put("rl", offset, {{task, offset}});
       }
@@ -155,6 +192,9 @@ class Arguments {
       const bool nodes = word == "-N" && !(started && mpi) && i < words.size();
       const std::string_view count = started && mpi ? mpi_count(word) : std::string_view();
       if (!is_option(word) && !nodes && count.empty()) {
+        if (trains && !started && holds_options(word)) {
+          put_unread(words[i - 1]);
+        }
         continue;
       }
       const std::size_t equals = is_option(word) ? word.find('=') : std::string::npos;
@@ -173,8 +213,8 @@ class Arguments {
       for (; equals == std::string::npos && i < end && is_value(words[i].text); ++i) {
         // A variable without a value behind one, or by its name: options of its own, or nothing.
         if (is_unread(words[i].text) && words[i].text.starts_with("$") &&
-            (!values.empty() || names_options(words[i].text))) {
-          put(words[i].text, words[i].offset, {words[i]});
+            (!values.empty() || holds_options(words[i].text))) {
+          put_unread(words[i]);
         } else {
           values.push_back(words[i]);
         }
@@ -196,6 +236,25 @@ class Arguments {
            word.find("[*]") != std::string_view::npos ||
            std::any_of(kEnds.begin(), kEnds.end(),
                        [&name](std::string_view end) { return name.ends_with(end); });
+  }
+
+  // Text without a value that may be any number of arguments: `$EXTRA_ARGS`, ${TP:+--tp $TP}.
+  static bool holds_options(const std::string& word) {
+    return is_unread(word) && (word.starts_with("$") || word.starts_with("`")) &&
+           (names_options(word) || word.find("--") != std::string::npos);
+  }
+
+  // Options that a command would print are told one by one.
+  void put_unread(const ShellWord& word) {
+    const bool command = word.text.starts_with("$(") || word.text.starts_with("`");
+    const auto options = command ? options_in(word.text) : std::vector<ShellWord>();
+    if (options.empty()) {
+      put(word.text, word.offset, {word});
+    }
+    for (const ShellWord& option : options) {
+      passed_over_.push_back(
+          {place(word.offset), option.text, "stands in a command that is not run"});
+    }
   }
 
   // Of another argument, a program, or a switch of the launcher: `-m module`, `-u`.
@@ -231,6 +290,7 @@ class Arguments {
 
   const std::string& file_;
   yaml::LineIndex lines_;
+  std::vector<PassedOver>& passed_over_;
   Value result_;
 };
 
@@ -312,7 +372,7 @@ std::optional<Value> parse_arguments(std::string_view text, const std::string& f
     return std::nullopt;
   }
   const ShellVariables written(text);
-  Arguments arguments(text, file);
+  Arguments arguments(text, file, passed_over);
   arguments.add(script.batch, "sbatch.");
   arguments.add(script.environment, "env.");
   auto& commands = script.commands;

@@ -2,9 +2,9 @@
 
 // The arguments that a launch script passes to the training program. Internal to import_config/.
 //
-// Assignments, arrays, appending (+=), `export`, if with tests of known values, && and || are
-// followed; commands are collected, never run. Loops, functions, case and conditions that cannot be
-// read are passed over, and what stands in them is reported.
+// Assignments, arrays, appending (+=), `export`, subshells, if and case with tests of known values,
+// && and || are followed; commands are collected, never run. Loops, functions and conditions that
+// cannot be read are passed over, and what stands in them is reported.
 //
 // The result is a mapping: `--num-layers` to its value, `true` for a switch, a list for several
 // values; of an argument that stands twice the last counts. `#SBATCH --nodes=8` becomes the key
@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,7 @@ namespace orrery::import_config {
 // $A, ${A}, ${A:-b}, ${A-b}, ${A:=b}     | the value that the script gave it, or the default
 // ${A[@]}, ${A[*]}                       | the words of the array
 // ${1:-x}                                | the default
+// ${A:+b}, ${A+b}                        | b where $A has a value, else nothing
 // $((A * 8))                             | the number: + - * / % > < ? : and parentheses
 // $(command), `command`, $1, unknown $A  | itself: a text with a `$` or a backquote in it
 //
@@ -49,6 +51,17 @@ struct ShellWord {
 
 // Whether the word is an argument with a name: --num-layers.
 [[nodiscard]] bool is_option(std::string_view word);
+
+// Of a command that stands between two operators; unexpanded.
+struct ShellToken {
+  std::string_view text;
+  std::size_t offset = 0;
+
+  [[nodiscard]] std::size_t end() const { return offset + text.size(); }
+};
+
+// What a test of the shell says.
+enum class Truth { no, yes, unknown };
 
 class ShellVariables {
  public:
@@ -68,6 +81,18 @@ class ShellVariables {
   void assign(const std::string& name, std::vector<ShellWord> words, bool array, bool more);
 
   void forget(const std::string& name) { variables_.erase(name); }
+
+  // What ((A = B * 2)), ((A++)) or `let A=4` do, and whether the value is other than 0. What cannot
+  // be worked out is forgotten.
+  Truth calculate(std::string_view expression);
+
+  // What a command sets in a way that is not followed: read A B, printf -v A, eval "A=4".
+  void forget_set_by(std::span<const ShellToken> command);
+
+  // The values of `before`, as behind a subshell.
+  void restore(ShellVariables before) { variables_ = std::move(before.variables_); }
+
+  [[nodiscard]] std::size_t size() const { return variables_.size(); }
 
   // The values that hold arguments: texts with blanks, and arrays as one text.
   [[nodiscard]] std::vector<std::string> texts() const;
@@ -90,6 +115,7 @@ class ShellVariables {
     bool open = false;  // the last word is being put together
   };
 
+  void forget_named(std::string_view text);  // every NAME in it
   void write(std::string_view token, Output& output);
   std::size_t write_value(std::string_view token, bool quoted, Output& output);
   void put(std::string_view text, Output& output);
@@ -111,14 +137,39 @@ class ShellVariables {
 
 [[nodiscard]] bool is_among(std::string_view word, std::initializer_list<std::string_view> words);
 
-// What a test of the shell says.
-enum class Truth { no, yes, unknown };
+// Whether the shell's pattern fits: `*` is any text, `?` one character. [ ] are not read.
+[[nodiscard]] bool fits(std::string_view pattern, std::string_view text);
 
 [[nodiscard]] Truth opposite(Truth truth);
 // `decides` on either side settles both: no of &&, yes of ||.
 [[nodiscard]] Truth joined(Truth left, Truth right, Truth decides);
-// The words between the brackets: -n A, A = B, A -gt B.
-[[nodiscard]] Truth compared(const std::vector<std::string>& words);
+
+// What the shell compares with as a pattern is one where a star or a question mark is not quoted;
+// nothing where it cannot be told.
+[[nodiscard]] std::optional<bool> is_pattern(std::string_view token, std::string_view expanded);
+
+// Where the sign of an assignment stands: NAME=, NAME+=; npos where the token is none.
+[[nodiscard]] std::size_t assignment_at(std::string_view token);
+
+// Variables by which programs are set: machines, attention, fusion.
+[[nodiscard]] bool is_read_by_programs(std::string_view name);
+
+// Whether the word is what the caller of the script passes: $1, "${2:-x}", $@.
+[[nodiscard]] bool is_of_caller(std::string_view word);
+
+// The options in a text as it is written, quoted ones too, and where in it.
+[[nodiscard]] std::vector<ShellWord> options_in(std::string_view text);
+
+// The first variable in it, `TP` of `$(( ($TP > 1) ? 1 : 0 ))`.
+[[nodiscard]] std::string_view name_in(std::string_view text);
+
+// How a program that is no training ends, where that is not its success.
+[[nodiscard]] Truth ending_of(std::string_view program);
+
+// Between brackets: [ -n A ], [[ A == B* && C -gt 1 ]]. `unread` becomes the first word that has
+// no value.
+[[nodiscard]] Truth tested(std::span<const ShellToken> command, ShellVariables& variables,
+                           std::string& unread);
 
 // An argument that stands where it may or may not be passed.
 struct PassedOver {

@@ -149,6 +149,8 @@ struct Reference {
   std::string_view name;
   std::optional<std::string_view> fallback;
   bool assigns = false;   // the default becomes the value
+  bool instead = false;   // what stands for a value, where there is one
+  bool colon = false;     // an empty value counts as none
   bool readable = false;  // a form that is understood
   std::size_t length = 0;
 };
@@ -174,15 +176,15 @@ Reference reference_of(std::string_view text) {
   found.length = end;
   const std::string_view rest = inner.substr(length);
   const std::size_t sign = rest.starts_with(":") ? 1 : 0;
-  if (rest.size() > sign && (rest[sign] == '-' || rest[sign] == '=')) {
+  if (rest.size() > sign && (rest[sign] == '-' || rest[sign] == '=' || rest[sign] == '+')) {
     found.fallback = rest.substr(sign + 1);
     found.assigns = rest[sign] == '=';
+    found.instead = rest[sign] == '+';
+    found.colon = sign == 1;
   }
   found.readable = length > 0 && (rest.empty() || rest == "[@]" || rest == "[*]" || found.fallback);
   return found;
 }
-
-Truth truth_of(bool value) { return value ? Truth::yes : Truth::no; }
 
 }  // namespace
 
@@ -333,6 +335,62 @@ std::optional<std::string> ShellVariables::arithmetic(std::string_view expressio
   return value ? std::optional(std::to_string(*value)) : std::nullopt;
 }
 
+Truth ShellVariables::calculate(std::string_view expression) {
+  const std::size_t begin = std::min(expression.find_first_not_of(kBlanks), expression.size());
+  expression.remove_prefix(begin);
+  const std::size_t length = name_length(expression);
+  const std::size_t sign =
+      std::min(expression.find_first_not_of(kBlanks, length), expression.size());
+  const std::string_view rest = expression.substr(sign);
+  if (length > 0 && rest.starts_with("=") && !rest.starts_with("==")) {
+    const std::string name(expression.substr(0, length));
+    const auto value = arithmetic(rest.substr(1));
+    if (!value) {
+      forget(name);
+      return Truth::unknown;
+    }
+    assign(name, {{*value, 0}}, false, false);
+    return *value == "0" ? Truth::no : Truth::yes;
+  }
+  const auto value = arithmetic(expression);
+  if (!value) {
+    const bool compares = expression.find("++") == kNone && expression.find("--") == kNone &&
+                          expression.find("= ") == kNone && expression.find("*=") == kNone &&
+                          expression.find("+=") == kNone && expression.find("-=") == kNone &&
+                          expression.find("/=") == kNone;
+    if (!compares || expression.find(',') != kNone) {
+      forget_named(expression);
+    }
+    return Truth::unknown;
+  }
+  return *value == "0" ? Truth::no : Truth::yes;
+}
+
+void ShellVariables::forget_set_by(std::span<const ShellToken> command) {
+  const std::string_view first = command.front().text;
+  const bool sets = is_among(first, {"eval", "read", "printf", "mapfile", "readarray", "declare",
+                                     "typeset", "export", "local", "readonly", "unset"});
+  for (std::size_t i = 1; i < command.size() && (sets || first == "let"); ++i) {
+    const std::string text = expand_whole(command[i].text);
+    const std::size_t sign = std::min(assignment_at(text), text.size());
+    if (first == "let") {
+      static_cast<void>(calculate(text));
+    } else if ((first != "eval" || sign < text.size()) && !text.starts_with("-")) {
+      forget_named(std::string_view(text).substr(0, sign));
+    }
+  }
+}
+
+void ShellVariables::forget_named(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = name_length(text);
+    if (length > 0) {
+      forget(std::string(text.substr(0, length)));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+}
+
 std::size_t ShellVariables::write_value(std::string_view token, bool quoted, Output& output) {
   const bool deep = ++depth_ > kMostNesting;
   Reference reference;
@@ -346,9 +404,15 @@ std::size_t ShellVariables::write_value(std::string_view token, bool quoted, Out
   } else {
     reference = reference_of(token);
     const auto known = variables_.find(reference.name);
-    if (reference.readable && known != variables_.end()) {
+    const bool set = reference.readable && known != variables_.end();
+    const bool empty = set && reference.colon && known->second.words.size() == 1 &&
+                       known->second.words[0].text.empty();
+    if (set && reference.instead && !deep) {
+      put_words({{{empty ? "" : expand_whole(*reference.fallback), output.offset}}, false}, quoted,
+                output);
+    } else if (set && !empty) {
       put_words(Variable(known->second), quoted, output);
-    } else if (reference.readable && reference.fallback && !deep) {
+    } else if (reference.readable && reference.fallback && !reference.instead && !deep) {
       const Variable value{{{expand_whole(*reference.fallback), output.offset}}, false};
       if (reference.assigns) {
         variables_[std::string(reference.name)] = value;
@@ -393,48 +457,6 @@ void ShellVariables::write(std::string_view token, Output& output) {
 
 bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-Truth opposite(Truth truth) {
-  return truth == Truth::unknown ? truth : truth_of(truth == Truth::no);
-}
-
-Truth joined(Truth left, Truth right, Truth decides) {
-  return left == decides || right == decides                 ? decides
-         : left == Truth::unknown || right == Truth::unknown ? Truth::unknown
-                                                             : opposite(decides);
-}
-
-Truth compared(const std::vector<std::string>& words) {
-  if (std::any_of(words.begin(), words.end(), [](const auto& word) { return is_unread(word); })) {
-    return Truth::unknown;
-  }
-  if (words.size() == 1) {
-    return truth_of(!words[0].empty());
-  }
-  if (words.size() == 2 && (words[0] == "-n" || words[0] == "-z")) {
-    return truth_of(words[1].empty() == (words[0] == "-z"));
-  }
-  if (words.size() != 3) {
-    return Truth::unknown;
-  }
-  const std::string& relation = words[1];
-  if (is_among(relation, {"=", "==", "-eq", "!=", "-ne"})) {
-    return truth_of((words[0] == words[2]) == !is_among(relation, {"!=", "-ne"}));
-  }
-  const auto number = [](const std::string& text) {
-    int value = -1;
-    const char* end = text.data() + text.size();
-    return std::from_chars(text.data(), end, value).ptr == end ? value : -1;
-  };
-  const int left = number(words[0]);
-  const int right = number(words[2]);
-  const bool known =
-      left >= 0 && right >= 0 && is_among(relation, {"-gt", ">", "-ge", "-lt", "<", "-le"});
-  return !known                                    ? Truth::unknown
-         : left == right                           ? truth_of(is_among(relation, {"-ge", "-le"}))
-         : is_among(relation, {"-lt", "<", "-le"}) ? truth_of(left < right)
-                                                   : truth_of(left > right);
 }
 
 }  // namespace orrery::import_config

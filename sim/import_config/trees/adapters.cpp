@@ -153,6 +153,7 @@ AdapterKeys adapter_keys(TrainerProgram program) {
               "8",         "0.05",         kLinear,          "modules_to_save"};
     case TrainerProgram::accelerate:
     case TrainerProgram::transformers:
+    case TrainerProgram::trl:
       break;
   }
   return {"lora_r", "lora_dropout", "lora_target_modules", "load_in_4bit", "16",

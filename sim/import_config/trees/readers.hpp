@@ -40,7 +40,7 @@ void read_trainer_yaml(Import& import);
 void read_fsdp(Import& import);
 
 // Whose the keys of a trainer are.
-enum class TrainerProgram { transformers, accelerate, axolotl, llama_factory, swift };
+enum class TrainerProgram { transformers, accelerate, axolotl, llama_factory, swift, trl };
 [[nodiscard]] TrainerProgram trainer_program(const SourceKeys& keys);
 
 // Nodes and GPUs by torchrun, deepspeed, srun and sbatch.

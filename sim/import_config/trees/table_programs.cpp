@@ -392,10 +392,10 @@ std::string_view tables_of(const FormatReader& reader, const SourceKeys& keys) {
     return megatron && is_swift_megatron(keys) ? "ms-swift-megatron megatron-lm launchers"
                                                : reader.tables;
   }
-  constexpr std::array<std::string_view, 5> kTrainers = {
+  constexpr std::array<std::string_view, 6> kTrainers = {
       "hf-trainer hf-scripts accelerate launchers", "accelerate hf-trainer launchers",
-      "axolotl hf-trainer accelerate launchers", "llama-factory hf-trainer accelerate launchers",
-      "ms-swift hf-trainer accelerate launchers"};
+      "axolotl hf-trainer accelerate launchers",    "llama-factory hf-trainer accelerate launchers",
+      "ms-swift hf-trainer accelerate launchers",   "hf-scripts hf-trainer accelerate launchers"};
   return kTrainers[static_cast<std::size_t>(trainer_program(keys))];
 }
 

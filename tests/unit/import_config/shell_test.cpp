@@ -129,6 +129,74 @@ TEST(ShellScripts, TestsMayBeJoined) {
   EXPECT_EQ(imported.value("model.activation"), "swiglu");
 }
 
+// Each was once another layout with exit code 0; bash is the judge.
+TEST(ShellScripts, AreReadAsTheShellReadsThem) {
+  const std::vector<std::pair<std::string, std::string>> scripts = {
+      {"M=llama-70b\nTP=1\nif [[ $M == *70b* ]]; then TP=8; else TP=2; fi\n", "8"},
+      {"M=llama-7b\nTP=1\nif [[ $M == *70b* ]]; then TP=8; else TP=2; fi\n", "2"},
+      {"M=7b\nTP=1\ncase $M in\n  7b) TP=2;;\n  70b|405b) TP=8 ;;\nesac\n", "2"},
+      {"M=405b\nTP=1\ncase \"$M\" in 7b) TP=2;; 70b|405b) TP=8;; *) TP=4;; esac\n", "8"},
+      {"M=405b\ncase ${M} in 7*) TP=2;; *) TP=4;; esac\n", "4"},
+      {"TP=2\n( TP=4; export TP )\n", "2"},
+      {"TP=2\nTP=8 bash prepare.sh\n", "2"},
+      {"A=1\nTP=2\n[[ $A == 1 && $TP == 4 ]] && TP=8\n", "2"},
+      {"A=1\nTP=2\nif [[ $A == 2 || $TP == 2 ]]; then TP=8; fi\n", "8"},
+      {"N=16\nTP=2\n[[ $N > 9 ]] && TP=8\n", "2"},  // texts
+      {"false && TP=8\nTP=${TP:-2}\n", "2"},
+      {"TP=2\nunset -v TP\nTP=${TP:-8}\n", "8"},
+      {"N=08\nTP=2\n[ $N -eq 8 ] && TP=4\n", "4"},
+      {"N=2\nTP=1\nif (( N > 1 )); then TP=4; fi\n", "4"},
+      {"((TP = 2 * 4))\n", "8"},
+      {"setup()\n{\n  TP=8\n}\nTP=2\n", "2"},
+      {"TP=2\ncat <<A > x; cat <<B > y\nTP=4\nA\nTP=8\nB\n", "2"}};
+  for (const auto& [script, tensor] : scripts) {
+    const Imported imported = import_script(
+        script + "torchrun pretrain_gpt.py --tensor-model-parallel-size $TP " + kModel + "\n");
+    EXPECT_EQ(imported.problems(), "") << script;
+    EXPECT_EQ(imported.value("layout.tensor"), tensor) << script;
+  }
+  EXPECT_EQ(import_script(std::string("TP=2\ntorchrun train.py --bf16 "
+                                      "${TP:+--tensor-model-parallel-size $TP} ") +
+                          kModel + "\n")
+                .value("layout.tensor"),
+            "2");
+  EXPECT_EQ(import_script(std::string("python train.py > log.txt --tensor-model-parallel-size 2 ") +
+                          kModel + "\n")
+                .value("layout.tensor"),
+            "2");
+  EXPECT_EQ(import_script(std::string("export TP=2\nenv TP=4 bash -c 'python train.py "
+                                      "--tensor-model-parallel-size $TP ") +
+                          kModel + "'\n")
+                .value("layout.tensor"),
+            "4");
+  EXPECT_EQ(import_script(std::string("python train.py --wandb-exp-name "
+                                      "\"a #1 --tensor-model-parallel-size 8\" ") +
+                          kModel + "\n")
+                .value("layout.tensor"),
+            "");
+}
+
+// What cannot be decided is asked, also where the value was stated before.
+TEST(ShellScripts, AskWhereABranchMayChangeAValue) {
+  for (const char* script :
+       {"TP=1\ncase $MODEL in 70b) TP=8;; esac\n", "TP=1\nwhich nvcc && TP=8\n",
+        "TP=1\nM=a\nif [[ $M == [ab] ]]; then TP=8; fi\n", "f() { TP=8; }\nTP=2\nf\n",
+        "TP=1\n((TP++))\n", "TP=1\n((TP *= 4))\n", "TP=2\neval \"TP=4\"\n",
+        "TP=2\nprintf -v TP 4\n", "TP=2\ntypeset -i TP=4\n"}) {
+    const Imported imported =
+        import_script(std::string(script) +
+                      "torchrun pretrain_gpt.py --tensor-model-parallel-size $TP " + kModel + "\n");
+    EXPECT_TRUE(imported.asks("layout.tensor")) << script;
+  }
+  const Imported printed =
+      import_script(std::string("SP=$([ $A = 1 ] && echo \"--sequence-parallel\")\npython train.py "
+                                "--tensor-model-parallel-size 2 $SP ") +
+                    kModel + "\n");
+  EXPECT_NE(printed.problems().find("--sequence-parallel: stands in a command that is not run"),
+            std::string::npos)
+      << printed.problems();
+}
+
 TEST(ShellScripts, WhatACallerStatesInPlaceOfAConditionCounts) {
   const std::string script = std::string(R"(
 [ -f /etc/big ] && ARGS="--pipeline-model-parallel-size 8"
