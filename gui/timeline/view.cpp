@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/timeline/time_text.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/text/time_axis.hpp"
 
 namespace orrery::timeline {
 

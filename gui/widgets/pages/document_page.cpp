@@ -1,14 +1,12 @@
 #include "gui/widgets/pages/document_page.hpp"
 
 #include <QLineEdit>
-#include <QPushButton>
 #include <QScrollArea>
 #include <QShortcut>
 #include <QTabWidget>
 #include <chrono>
 #include <utility>
 
-#include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/table.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/layouts.hpp"

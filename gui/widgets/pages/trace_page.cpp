@@ -1,9 +1,6 @@
 #include "gui/widgets/pages/trace_page.hpp"
 
-#include <QComboBox>
 #include <QFileInfo>
-#include <QProgressBar>
-#include <QPushButton>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTabWidget>

@@ -5,10 +5,8 @@
 #include <QEvent>
 #include <QFontDatabase>
 #include <QGuiApplication>
-#include <QLayout>
 #include <QMainWindow>
 #include <QPlainTextEdit>
-#include <QProgressBar>
 #include <QSignalBlocker>
 #include <QStatusBar>
 #include <QTimer>
