@@ -12,14 +12,15 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/units.hpp"
 
 namespace orrery {
 
 namespace {
 
-constexpr std::int64_t kMicrosecond = 1000;
-constexpr std::int64_t kMillisecond = 1000 * kMicrosecond;
 constexpr std::int64_t kSecond = kNanosecondsPerSecond;
+constexpr auto kMillisecond = static_cast<std::int64_t>(kMilli * static_cast<double>(kSecond));
+constexpr auto kMicrosecond = static_cast<std::int64_t>(kMicro * static_cast<double>(kSecond));
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
@@ -129,9 +130,9 @@ std::string date_of(std::int64_t unix_ns) {
 }
 
 std::string time_of_day(std::int64_t unix_ns, bool seconds) {
-  const std::int64_t time = (unix_ns - floor_to(unix_ns, kDay)) / kSecond;
-  const std::string minutes = fmt::format("{:02}:{:02}", time / 3600, time / 60 % 60);
-  return seconds ? fmt::format("{}:{:02}", minutes, time % 60) : minutes;
+  const std::int64_t time = unix_ns - floor_to(unix_ns, kDay);
+  const std::string minutes = fmt::format("{:02}:{:02}", time / kHour, time / kMinute % 60);
+  return seconds ? fmt::format("{}:{:02}", minutes, time / kSecond % 60) : minutes;
 }
 
 // The label of each moment of a window on the clock on which it is counted.

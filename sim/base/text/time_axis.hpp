@@ -35,8 +35,8 @@ struct TimeTicks {
   std::string base;  // "from 3 d 4 h", "2024-03-05 UTC"; empty: labels are whole times
 };
 
-// At most `most` labels from `begin` to `end`; times are counted from `zero`, at which so many seconds have
-// passed since 1970 where that is known.
+// At most `most` labels from `begin` to `end`; times are counted from `zero`, at which so many
+// seconds have passed since 1970 where that is known.
 [[nodiscard]] TimeTicks ticks_of(std::int64_t begin, std::int64_t end, std::int64_t zero, int most,
                                  std::optional<std::int64_t> unix_start = {});
 
