@@ -425,14 +425,9 @@ void TimelinePainter::paint_name(const LaidLine& line) {
     const timeline::Counter& counter = view_.store().counters()[row.counter];
     write_line(line.top, half, palette_.text);
     const double most = counter.extremes().greatest;
-    const auto figure = [](double value) {
-      return qt(std::abs(value) < kWholeFigure ? format_count(value)
-                                               : format_integer(std::llround(value)));
-    };
-    name = counter.limit() > 0.0
-               ? QString("%1, limit %2").arg(figure(most), figure(counter.limit()))
-               : QString("up to %1").arg(figure(most));
-    name += ' ' + qt(counter.unit());
+    name =
+        qt(counter.limit() > 0.0 ? counter.text(most) + ", limit " + counter.text(counter.limit())
+                                 : "up to " + counter.text(most));
     write_line(line.top + half, half, palette_.faint_text);
   } else {
     write_line(line.top, std::min(height, 2.0 * half), palette_.text);
