@@ -1,7 +1,6 @@
 #include "gui/timeline/raster.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <type_traits>

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/timeline/time_text.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/text/time_axis.hpp"
 
 namespace orrery::timeline {
 
@@ -417,10 +417,7 @@ std::vector<std::string> View::describe(const Hit& hit) const {
   if (row.kind == RowKind::counter) {
     const Counter& counter = store().counters()[row.counter];
     const std::optional<double> value = counter.value_at(hit.time - hit.origin);
-    lines.push_back(value ? fmt::format("{}: {} {}", counter.name(),
-                                        format_number(*value, {.significant = 4, .trim = true}),
-                                        counter.unit())
-                          : counter.name());
+    lines.push_back(counter.name() + (value ? ": " + counter.text(*value) : ""));
   } else if (hit.slice) {
     const Slice& slice = store().slices()[*hit.slice];
     lines.push_back(store().name_of(slice));

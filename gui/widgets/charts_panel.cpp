@@ -1,8 +1,5 @@
 #include "gui/widgets/charts_panel.hpp"
 
-#include <QComboBox>
-#include <QProgressBar>
-#include <QPushButton>
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,6 +1,5 @@
 #include "gui/widgets/compare_view.hpp"
 
-#include <QComboBox>
 #include <QListWidget>
 #include <QTabWidget>
 #include <algorithm>

@@ -1,8 +1,6 @@
 #include "gui/widgets/form_view.hpp"
 
 #include <QCheckBox>
-#include <QComboBox>
-#include <QCompleter>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLineEdit>

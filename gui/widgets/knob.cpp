@@ -1,11 +1,7 @@
 #include "gui/widgets/knob.hpp"
 
 #include <QAbstractItemView>
-#include <QComboBox>
-#include <QCompleter>
-#include <QFrame>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
 #include <QRegularExpression>
@@ -14,6 +10,7 @@
 #include <QSpinBox>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "gui/models/tables/table.hpp"
 #include "gui/widgets/layouts.hpp"
@@ -125,18 +122,15 @@ class KnobSlider : public QSlider {
 
  protected:
   void paintEvent(QPaintEvent* event) override {
+    QSlider::paintEvent(event);
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::Mid));
-    painter.setBrush(palette().color(QPalette::Base));
     painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    painter.end();
-    QSlider::paintEvent(event);
     if (baseline_ >= 0) {
       constexpr int kHalf = 4;
       const int handle = style()->pixelMetric(QStyle::PM_SliderLength, nullptr, this);
       const int x = handle / 2 + QStyle::sliderPositionFromValue(minimum(), maximum(), baseline_,
                                                                  width() - handle);
-      painter.begin(this);
       painter.setPen(Qt::NoPen);
       painter.setBrush(tone_color(Tone::warning, palette()));
       painter.drawPolygon(QPolygon({{x - kHalf, 1}, {x + kHalf, 1}, {x, 1 + 2 * kHalf}}));
@@ -149,11 +143,8 @@ class KnobSlider : public QSlider {
 
   // What it would be, before it is.
   void tell(int stop) {
-    if (auto* line = field_->findChild<QLineEdit*>()) {
-      line->setText(stops_.value(stop));
-    } else if (auto* alone = qobject_cast<QLineEdit*>(field_)) {
-      alone->setText(stops_.value(stop));
-    }
+    auto* alone = qobject_cast<QLineEdit*>(field_);
+    (alone != nullptr ? alone : field_->findChild<QLineEdit*>())->setText(stops_.value(stop));
   }
 
   QWidget* field_;

@@ -1,7 +1,6 @@
 #include "gui/widgets/knob_strip.hpp"
 
 #include <QFrame>
-#include <QPushButton>
 #include <QRegularExpression>
 #include <QToolButton>
 #include <algorithm>

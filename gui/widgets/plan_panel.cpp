@@ -1,16 +1,11 @@
 #include "gui/widgets/plan_panel.hpp"
 
-#include <QComboBox>
 #include <QFormLayout>
 #include <QLineEdit>
-#include <QProgressBar>
-#include <QPushButton>
 #include <QStackedWidget>
 #include <algorithm>
-#include <array>
 
 #include "gui/models/scenario_document.hpp"
-#include "gui/models/tables/plan_tables.hpp"
 #include "gui/models/tables/table.hpp"
 #include "gui/widgets/layouts.hpp"
 #include "sim/answer/plan/fronts.hpp"
@@ -178,18 +173,6 @@ bool PlanOptionsView::choose(const std::string& key, const QString& value) {
   }
   box->second->setCurrentIndex(box->second->findData(value));
   return true;
-}
-
-void PlanOptionsView::clear() {
-  for (const auto& [key, line] : lines_) {
-    line->clear();
-  }
-  for (const auto& [key, box] : boxes_) {
-    box->setCurrentIndex(0);
-  }
-  if (trade_x_ != nullptr) {
-    trade_x_->setCurrentIndex(0);
-  }
 }
 
 namespace {

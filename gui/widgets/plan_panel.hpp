@@ -123,8 +123,6 @@ class PlanOptionsView : public QScrollArea {
   // As a user would type or choose it. False where there is no such key.
   bool choose(const std::string& key, const QString& value);
 
-  void clear();
-
  signals:
   void plan_wanted();  // Return in a field
 

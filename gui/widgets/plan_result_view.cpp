@@ -1,8 +1,6 @@
-#include <QComboBox>
 #include <QEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPushButton>
 #include <QScopedValueRollback>
 #include <QTabWidget>
 #include <QTextBrowser>

@@ -9,7 +9,6 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QPainter>
-#include <QPushButton>
 #include <QStyledItemDelegate>
 #include <QTabWidget>
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include "gui/charts/chart_parts.hpp"
 #include "gui/models/plots/plot.hpp"
 #include "gui/models/tables/answer_tables.hpp"
-#include "gui/models/tables/table.hpp"
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/window/theme.hpp"
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "gui/timeline/raster.hpp"
-#include "gui/timeline/time_text.hpp"
+#include "sim/base/text/time_axis.hpp"
 #include "tests/gui/synthetic.hpp"
 
 namespace orrery::timeline {
@@ -284,11 +284,11 @@ TEST(TimeText, LabelsAreRoundFromWeeksToNanoseconds) {
   EXPECT_EQ(duration_text(1'500), "1.5 us");
   EXPECT_EQ(duration_text(12'345'678), "12.35 ms");
   EXPECT_EQ(duration_text(6 * kSecond), "6 s");
-  const Ticks days = ticks_of({0, kDays}, 0, 9);
+  const TimeTicks days = ticks_of(0, kDays, 0, 9);
   EXPECT_EQ(days.distance, 7LL * 86'400 * kSecond);
   EXPECT_EQ(days.ticks[1].label, "7 d");
   EXPECT_TRUE(days.base.empty());
-  const Ticks close = ticks_of({kDays / 2 + 7, kDays / 2 + 5'007}, 0, 10);
+  const TimeTicks close = ticks_of(kDays / 2 + 7, kDays / 2 + 5'007, 0, 10);
   EXPECT_EQ(close.distance, 500);
   EXPECT_EQ(close.base, "from 27 d");
   EXPECT_EQ(close.ticks[0].label, "+0.5 us");
@@ -300,15 +300,15 @@ TEST(TimeText, AxesOfARunTellDatesAndTimesOfDay) {
   constexpr std::int64_t kStart = 1'709'650'800;  // 2024-03-05T15:00Z
   EXPECT_EQ(moment_text(3 * kMinute, kStart), "2024-03-05T15:03Z");
   EXPECT_EQ(moment_text(3 * kMinute, std::nullopt), "3 min");
-  const Ticks days = ticks_of({0, 9 * kDay}, 0, 9, kStart);
+  const TimeTicks days = ticks_of(0, 9 * kDay, 0, 9, kStart);
   EXPECT_EQ(days.ticks.front().time, 9 * 60 * kMinute);  // the first midnight
   EXPECT_EQ(days.ticks.front().label, "2024-03-06");
   EXPECT_EQ(days.base, "dates in UTC");
-  const Ticks hours = ticks_of({0, kDay}, 0, 9, kStart);
+  const TimeTicks hours = ticks_of(0, kDay, 0, 9, kStart);
   EXPECT_EQ(hours.ticks[0].label, "15:00");
   EXPECT_EQ(hours.ticks[3].label, "2024-03-06");
   EXPECT_EQ(hours.base, "2024-03-05 UTC");
-  const Ticks close = ticks_of({kMinute + kSecond / 2, kMinute + kSecond}, 0, 5, kStart);
+  const TimeTicks close = ticks_of(kMinute + kSecond / 2, kMinute + kSecond, 0, 5, kStart);
   EXPECT_EQ(close.base, "2024-03-05 15:01:00 UTC");
   EXPECT_EQ(close.ticks[1].label, "+0.6 s");
 }
@@ -316,7 +316,7 @@ TEST(TimeText, AxesOfARunTellDatesAndTimesOfDay) {
 TEST(TimeText, LabelsTellNoMoreDigitsThanCanBeRead) {
   constexpr std::int64_t kMicrosecond = 1000;
   const auto first = [](std::int64_t begin, std::int64_t end) {
-    const Ticks ticks = ticks_of({begin, end}, 0, 9);
+    const TimeTicks ticks = ticks_of(begin, end, 0, 9);
     return ticks.base + "|" + ticks.ticks[0].label;
   };
   EXPECT_EQ(first(96'500 * kMicrosecond, 97'000 * kMicrosecond), "|96.5 ms");

@@ -1,7 +1,6 @@
 #include "gui/models/jobs/evaluation_job.hpp"
 
 #include <exception>
-#include <utility>
 
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/answer/evaluate/catalog.hpp"

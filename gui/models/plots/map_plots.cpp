@@ -64,10 +64,10 @@ class RankMaps {
       plots.push_back(grid("speed", "Time that compute takes on every rank, against the nominal",
                            MapHue::speed, Dimension::fraction,
                            [this](std::size_t rank) { return own_[rank]; }));
-      const auto slowest = std::ranges::max_element(own_);
-      const auto rank = static_cast<std::size_t>(slowest - own_.begin());
+      const auto rank = static_cast<std::size_t>(std::ranges::max_element(own_) - own_.begin());
       plots.back().note =
           "The slowest is " + plots.back().series[0].tell(rank) + " of the nominal time.";
+      plots.front().note = plots[plots.size() - 2].note = plots.back().note;
     }
     return plots;
   }

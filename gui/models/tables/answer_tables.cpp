@@ -8,7 +8,6 @@
 
 #include "gui/models/plots/plot.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
-#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
@@ -136,7 +135,7 @@ Table expectations_table(const report::Figures& answer) {
 }
 
 Table events_table(const report::Evaluation& evaluation) {
-  Table table{kEvents, {"when", "what", "cost", "together", "stopped", "lost work"}, {}};
+  Table table{kEvents, {"when", "cost", "what", "together", "stopped", "lost work"}, {}};
   if (!evaluation.plan) {
     return table;
   }
@@ -155,8 +154,8 @@ Table events_table(const report::Evaluation& evaluation) {
                              ? shown(Dimension::date, date->value - time->value + begin)
                              : shown(Dimension::time, begin);
     table.rows.push_back({{.text = when, .order = static_cast<double>(stop.begin.ns)},
-                          plain(stop.what),
                           money(rate ? std::optional(*rate * seconds(together)) : std::nullopt),
+                          plain(stop.what),
                           number(Dimension::time, together),
                           length(stop.stopped),
                           length(stop.lost)});

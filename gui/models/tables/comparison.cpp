@@ -6,7 +6,6 @@
 
 #include "gui/models/tables/dashboard.hpp"
 #include "gui/timeline/side_by_side.hpp"
-#include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/scenario/table/fields.hpp"
 #include "sim/scenario/variant.hpp"

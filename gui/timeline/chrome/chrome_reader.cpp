@@ -8,8 +8,6 @@
 
 #include "gui/timeline/store/evaluation_levels.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
-#include "sim/answer/trace/event_reader.hpp"
-#include "sim/answer/trace/gpu_activity.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::timeline {

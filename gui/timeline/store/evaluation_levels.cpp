@@ -7,10 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/timeline/time_text.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
+#include "sim/base/text/time_axis.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 
 namespace orrery::timeline {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "gui/timeline/store/evaluation_levels.hpp"
-#include "gui/timeline/time_text.hpp"
 #include "sim/answer/report/export/step_counters.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/text/format.hpp"

@@ -1,9 +1,11 @@
 #include "gui/timeline/store/store.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::timeline {
 
@@ -96,6 +98,13 @@ void keep_last_of_each_time(std::vector<Sample>& samples) {
 }
 
 }  // namespace
+
+std::string Counter::text(double value) const {
+  constexpr double kWhole = 1000.0;  // from here on digits after the point say nothing
+  const std::string number =
+      std::abs(value) < kWhole ? format_count(value) : format_integer(std::llround(value));
+  return unit_.starts_with('$') ? "$" + number + unit_.substr(1) : number + " " + unit_;
+}
 
 Counter::Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit)
     : name_(std::move(name)), unit_(std::move(unit)), samples_(std::move(samples)), limit_(limit) {

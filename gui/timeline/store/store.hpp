@@ -55,6 +55,9 @@ class Counter {
   // Of all samples; 0 without samples.
   [[nodiscard]] Extremes extremes() const { return all_; }
 
+  // A value with its unit: "21 nodes", "$41,600/h".
+  [[nodiscard]] std::string text(double value) const;
+
   // Nothing before the first sample.
   [[nodiscard]] std::optional<double> value_at(std::int64_t time) const;
 

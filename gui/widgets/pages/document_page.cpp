@@ -1,14 +1,12 @@
 #include "gui/widgets/pages/document_page.hpp"
 
 #include <QLineEdit>
-#include <QPushButton>
 #include <QScrollArea>
 #include <QShortcut>
 #include <QTabWidget>
 #include <chrono>
 #include <utility>
 
-#include "gui/models/scenario_document.hpp"
 #include "gui/models/tables/table.hpp"
 #include "gui/widgets/form_view.hpp"
 #include "gui/widgets/layouts.hpp"
@@ -64,15 +62,11 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   connect(&job_, &EvaluationJob::cancelled, this, [this] { emit sentence("Cancelled."); });
   connect(form_, &FormView::line_wanted, this, [this](int line) { show_line(line, 1); });
   connect(sides_, &QTabWidget::currentChanged, this, &DocumentPage::side_changed);
-  connect_plan();
-  setFocusProxy(editor_);
-}
-
-void DocumentPage::connect_plan() {
   connect(plan_, &PlanPanel::running_changed, this, &DocumentPage::running_changed);
   connect(plan_, &PlanPanel::progressed, this, &DocumentPage::progressed);
   connect(plan_, &PlanPanel::sentence_said, this, &DocumentPage::sentence);
   connect(plan_, &PlanPanel::scenario_wanted, this, &DocumentPage::scenario_wanted);
+  setFocusProxy(editor_);
 }
 
 void DocumentPage::build_find_bar(QWidget* bar) {

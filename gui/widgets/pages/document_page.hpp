@@ -82,7 +82,6 @@ class DocumentPage : public QWidget {
  private:
   void build_find_bar(QWidget* bar);
   void build_disk_bar(QWidget* bar);
-  void connect_plan();
   void find_next(bool backward);
 
   ScenarioDocument* document_;

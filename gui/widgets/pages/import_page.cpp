@@ -1,11 +1,9 @@
-#include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFontDatabase>
 #include <QFormLayout>
 #include <QLineEdit>
 #include <QPlainTextEdit>
-#include <QPushButton>
 #include <QScrollArea>
 #include <QTabWidget>
 #include <QToolButton>
@@ -223,11 +221,7 @@ void ImportPage::add_editor(const ImportKey& key) {
     editor.line = new QLineEdit(this);
     editor.field = editor.line;
   } else {
-    auto* box = new QComboBox(this);
-    box->setEditable(true);
-    box->setInsertPolicy(QComboBox::NoInsert);
-    box->addItem(QString());
-    box->addItems(key.choices);
+    QComboBox* box = names_box(this, QStringList(QString()) + key.choices);
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     editor.line = box->lineEdit();
     editor.field = box;

@@ -1,9 +1,6 @@
 #include "gui/widgets/pages/trace_page.hpp"
 
-#include <QComboBox>
 #include <QFileInfo>
-#include <QProgressBar>
-#include <QPushButton>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTabWidget>
@@ -64,13 +61,6 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
       fail("Reading was cancelled.");
     }
   });
-  build_choices();
-  load();
-}
-
-TracePage::~TracePage() { task_.disconnect(this); }
-
-void TracePage::build_choices() {
   connect(beside_, &QComboBox::activated, this, [this](int index) {
     user_chose_ = true;
     chosen_ = index == 0 ? QString() : beside_->itemText(index);
@@ -78,7 +68,10 @@ void TracePage::build_choices() {
   });
   connect(steps_, &QComboBox::activated, this, [this] { ask(); });
   connect(view_, &QComboBox::activated, this, [this] { show_view(); });
+  load();
 }
+
+TracePage::~TracePage() { task_.disconnect(this); }
 
 void TracePage::build_waiting(QWidget* page) {
   waiting_text_ = new QLabel(page);

@@ -64,7 +64,6 @@ class TracePage : public QWidget {
   void running_changed(bool running);
 
  private:
-  void build_choices();
   void build_waiting(QWidget* page);
   void load();
   void take_files(const TraceFilesPtr& files);

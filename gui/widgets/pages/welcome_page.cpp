@@ -6,7 +6,6 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPainter>
-#include <QPushButton>
 #include <QStyledItemDelegate>
 #include <algorithm>
 #include <array>
@@ -209,13 +208,11 @@ WelcomePage::WelcomePage(QWidget* parent) : QWidget(parent) {
   connect(search_, &QLineEdit::textChanged, this, &WelcomePage::filter);
   connect(questions, &QLabel::linkActivated, this, [this](const QString& row) {
     if (row == "import" || row == "compare") {
-      row == "import" ? emit import_wanted() : emit compare_wanted();
-      return;
+      return row == "import" ? emit import_wanted() : emit compare_wanted();
     }
     for (const ShippedScenario& one : shipped_scenarios()) {
       if (QFileInfo(one.path).completeBaseName() == row) {
-        emit example_chosen(one.path);
-        return;
+        return emit example_chosen(one.path);
       }
     }
     search_->clear();

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "gui/models/tables/table.hpp"
-#include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "sim/base/text/time_axis.hpp"
 
 namespace orrery::gui {
 
@@ -236,7 +236,7 @@ void TimelinePainter::paint_ruler() {
     painter_.setPen(QPen(color(palette_.selection), 1.0, Qt::DashLine));
     painter_.drawLine(QPointF(left, at_.axis.top()), QPointF(left, at_.rows.bottom()));
     painter_.drawLine(QPointF(right, at_.axis.top()), QPointF(right, at_.rows.bottom()));
-    const QString text = qt(timeline::duration_text(view_.ruler()->length()));
+    const QString text = qt(duration_text(view_.ruler()->length()));
     const double width = painter_.fontMetrics().horizontalAdvance(text) + 12;
     const double x = std::clamp((left + right - width) / 2.0, static_cast<double>(whole.left()),
                                 std::max(whole.right() - width, static_cast<double>(whole.left())));
@@ -344,7 +344,7 @@ void TimelinePainter::paint_statistics() {
     return;
   }
   const timeline::AreaStatistics& all = *widget_.statistics_;
-  const auto time = [](std::int64_t ns) { return qt(timeline::duration_text(ns)); };
+  const auto time = [](std::int64_t ns) { return qt(duration_text(ns)); };
   QStringList lines;
   lines << QString("%L1 slices in %2, together %3")
                .arg(all.count)

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "gui/models/tables/table.hpp"
-#include "gui/timeline/time_text.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/text/time_axis.hpp"
 
 namespace orrery::gui {
 
@@ -192,20 +192,20 @@ namespace {
 
 constexpr int kLabelWidth = 110;
 
-timeline::Ticks ticks_for(const timeline::View& view, int width) {
+TimeTicks ticks_for(const timeline::View& view, int width) {
   const timeline::Level& run = view.levels().front();
   const int most = std::max(width / kLabelWidth, 2);
-  return view.level() == 0
-             ? timeline::ticks_of(view.window(), run.store->range().begin, most, run.unix_start)
-             : timeline::ticks_of(view.window(), view.origin(), most);
+  return view.level() == 0 ? ticks_of(view.window().begin, view.window().end,
+                                      run.store->range().begin, most, run.unix_start)
+                           : ticks_of(view.window().begin, view.window().end, view.origin(), most);
 }
 
 }  // namespace
 
 void TimelinePainter::paint_axis() {
-  const timeline::Ticks ticks = ticks_for(view_, at_.axis.width());
+  const TimeTicks ticks = ticks_for(view_, at_.axis.width());
   painter_.setClipRect(at_.axis);
-  for (const timeline::Tick& tick : ticks.ticks) {
+  for (const TimeTick& tick : ticks.ticks) {
     const double x = x_of(tick.time);
     painter_.setPen(color(palette_.faint_text));
     painter_.drawLine(QPointF(x, at_.axis.bottom() - 5), QPointF(x, at_.axis.bottom()));
@@ -229,7 +229,7 @@ void TimelinePainter::paint_axis() {
 
 void TimelinePainter::paint_grid() {
   painter_.setPen(color(palette_.line, 70));
-  for (const timeline::Tick& tick : ticks_for(view_, at_.axis.width()).ticks) {
+  for (const TimeTick& tick : ticks_for(view_, at_.axis.width()).ticks) {
     const double x = std::floor(x_of(tick.time)) + 0.5;
     painter_.drawLine(QPointF(x, at_.rows.top()), QPointF(x, at_.rows.bottom()));
   }
@@ -299,7 +299,7 @@ QStringList TimelinePainter::marks_near(const TimelineView& widget, int column) 
                    .arg(name == what || mark.kind == MarkKind::other
                             ? name
                             : QString("%1: %2").arg(what, name),
-                        qt(timeline::moment_text(mark.time, start)));
+                        qt(moment_text(mark.time, start)));
     }
   }
   if (more > 0) {
@@ -425,14 +425,9 @@ void TimelinePainter::paint_name(const LaidLine& line) {
     const timeline::Counter& counter = view_.store().counters()[row.counter];
     write_line(line.top, half, palette_.text);
     const double most = counter.extremes().greatest;
-    const auto figure = [](double value) {
-      return qt(std::abs(value) < kWholeFigure ? format_count(value)
-                                               : format_integer(std::llround(value)));
-    };
-    name = counter.limit() > 0.0
-               ? QString("%1, limit %2").arg(figure(most), figure(counter.limit()))
-               : QString("up to %1").arg(figure(most));
-    name += ' ' + qt(counter.unit());
+    name =
+        qt(counter.limit() > 0.0 ? counter.text(most) + ", limit " + counter.text(counter.limit())
+                                 : "up to " + counter.text(most));
     write_line(line.top + half, half, palette_.faint_text);
   } else {
     write_line(line.top, std::min(height, 2.0 * half), palette_.text);

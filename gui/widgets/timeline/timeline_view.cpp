@@ -2,15 +2,11 @@
 
 #include <QEvent>
 #include <QHelpEvent>
-#include <QPainter>
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
-#include "gui/timeline/finding.hpp"
-#include "gui/timeline/raster.hpp"
-#include "gui/timeline/time_text.hpp"
 #include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
@@ -208,7 +204,8 @@ void TimelineView::layout_regions() {
   };
   regions_.header = QRect(0, 0, width(), kHeaderHeight);
   y = kHeaderHeight;
-  regions_.minimap = strip(kMinimapHeight);
+  constexpr int kLower = 360;  // where rows have less than two fifths of the lowest windows
+  regions_.minimap = strip(height() > kLower ? kMinimapHeight : kMinimapHeight / 2);
   regions_.axis = strip(kAxisHeight);
   const bool events = view_.level() == 0 || (!view_.empty() && !view_.store().marks().empty());
   regions_.marks = strip(events ? kMarksHeight : 0);

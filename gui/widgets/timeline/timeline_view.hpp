@@ -201,7 +201,6 @@ class TimelineView : public QWidget {
 // Pixels of a row from which on its text can be read.
 inline constexpr int kLegendLine = 19;
 inline constexpr double kLegibleHeight = 11.0;
-inline constexpr double kWholeFigure = 1000.0;  // from here on digits after the point say nothing
 
 class TimelinePainter {
  public:

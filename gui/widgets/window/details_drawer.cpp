@@ -163,9 +163,11 @@ void DetailsView::write() {
   if (!details_.worth.empty()) {
     text += "<p><b>Worth</b></p><table>";
     for (const report::DetailWorth& worth : details_.worth) {
-      text += table_row({qt(worth.what).toHtmlEscaped(), qt(format_time(worth.time)),
+      text += table_row({(worth.dollars.value_or(Dollars{}) < Dollars{} ? "saved by " : "") +
+                             qt(worth.what).toHtmlEscaped(),
+                         qt(format_time(worth.time)),
                          worth.share ? qt(format_percent(*worth.share)) : QString(),
-                         worth.dollars ? qt(format_money(*worth.dollars)) : QString()});
+                         worth.dollars ? qt(format_money(*worth.dollars)).remove('-') : QString()});
     }
     text += "</table>";
   }

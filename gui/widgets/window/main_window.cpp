@@ -5,13 +5,10 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QLabel>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
-#include <QProgressBar>
 #include <QStatusBar>
-#include <QTabWidget>
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -237,15 +234,8 @@ bool MainWindow::may_close(DocumentPage* page) {
   if (!page->document().modified()) {
     return true;
   }
-  switch (ask_unsaved(page->document().title())) {
-    case UnsavedChoice::save:
-      return save(page);
-    case UnsavedChoice::discard:
-      return true;
-    case UnsavedChoice::cancel:
-      break;
-  }
-  return false;
+  const UnsavedChoice choice = ask_unsaved(page->document().title());
+  return choice == UnsavedChoice::save ? save(page) : choice == UnsavedChoice::discard;
 }
 
 bool MainWindow::close_page(DocumentPage* page) {

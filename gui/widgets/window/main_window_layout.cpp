@@ -5,10 +5,8 @@
 #include <QEvent>
 #include <QFontDatabase>
 #include <QGuiApplication>
-#include <QLayout>
 #include <QMainWindow>
 #include <QPlainTextEdit>
-#include <QProgressBar>
 #include <QSignalBlocker>
 #include <QStatusBar>
 #include <QTimer>
@@ -137,6 +135,13 @@ void MainWindow::show_docks(bool shown) {
 void MainWindow::set_theme(Theme theme) {
   settings_.setValue("theme", to_word(theme));
   apply_theme(theme);
+  for (QLabel* label : findChildren<QLabel*>()) {
+    const QString text = label->text();  // links keep the colour that they were set in
+    if (text.contains("<a ")) {
+      label->clear();
+      label->setText(text);
+    }
+  }
   for (QAction* action : themes_->actions()) {
     action->setChecked(action->data().toString() == to_word(theme));
   }

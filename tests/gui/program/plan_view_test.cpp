@@ -176,7 +176,7 @@ TEST_F(PlanView, SaysWhatIsWrongWithAQuestionAndKeepsThePlanBefore) {
   EXPECT_TRUE(panel().sentence().startsWith("plan.finalists: "))
       << panel().sentence().toStdString();
   EXPECT_EQ(panel().outcome(), before);
-  panel().options().clear();
+  panel().options().choose("plan.finalists", "");
   EXPECT_EQ(page->document().set_key("capacity.spares", "3"), "");
   EXPECT_TRUE(panel().sentence().startsWith("The scenario has changed"))
       << panel().sentence().toStdString();

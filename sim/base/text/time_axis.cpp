@@ -1,4 +1,4 @@
-#include "gui/timeline/time_text.hpp"
+#include "sim/base/text/time_axis.hpp"
 
 #include <fmt/format.h>
 
@@ -12,30 +12,31 @@
 
 #include "sim/base/sim_time.hpp"
 #include "sim/base/text/format.hpp"
+#include "sim/base/units.hpp"
 
-namespace orrery::timeline {
+namespace orrery {
 
 namespace {
 
-constexpr std::int64_t kMicrosecond = 1000;
-constexpr std::int64_t kMillisecond = 1000 * kMicrosecond;
 constexpr std::int64_t kSecond = kNanosecondsPerSecond;
+constexpr auto kMillisecond = static_cast<std::int64_t>(kMilli * static_cast<double>(kSecond));
+constexpr auto kMicrosecond = static_cast<std::int64_t>(kMicro * static_cast<double>(kSecond));
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
 
-struct Unit {
+struct AxisUnit {
   std::int64_t ns;
   std::string_view name;
 };
 
-constexpr std::array<Unit, 7> kUnits = {{{kDay, "d"},
-                                         {kHour, "h"},
-                                         {kMinute, "min"},
-                                         {kSecond, "s"},
-                                         {kMillisecond, "ms"},
-                                         {kMicrosecond, "us"},
-                                         {1, "ns"}}};
+constexpr std::array<AxisUnit, 7> kUnits = {{{kDay, "d"},
+                                             {kHour, "h"},
+                                             {kMinute, "min"},
+                                             {kSecond, "s"},
+                                             {kMillisecond, "ms"},
+                                             {kMicrosecond, "us"},
+                                             {1, "ns"}}};
 
 constexpr std::array<std::int64_t, 22> kLongDistances = {
     kSecond,  2 * kSecond, 5 * kSecond, 10 * kSecond, 15 * kSecond, 30 * kSecond,
@@ -72,7 +73,7 @@ std::string exact_text(std::int64_t ns) {
   std::string text = ns < 0 ? "-" : "";
   std::int64_t rest = ns < 0 ? -ns : ns;
   bool first = true;
-  for (const Unit& unit : kUnits) {
+  for (const AxisUnit& unit : kUnits) {
     if (const std::int64_t count = rest / unit.ns; count > 0) {
       text += fmt::format("{}{} {}", first ? "" : " ", count, unit.name);
       rest %= unit.ns;
@@ -87,9 +88,16 @@ std::int64_t floor_to(std::int64_t time, std::int64_t distance) {
   return time - (rest < 0 ? rest + distance : rest);
 }
 
+struct Window {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t length() const { return end - begin; }
+};
+
 // How times between two ticks of a distance are told: by what, to how many decimals.
 struct ShortScale {
-  Unit unit;
+  AxisUnit unit;
   int decimals = 0;
   bool legible = true;  // in six digits
 
@@ -101,7 +109,7 @@ struct ShortScale {
 
 ShortScale short_scale(std::int64_t distance, std::int64_t greatest) {
   constexpr int kMostDigits = 6;
-  const auto& unit = *std::ranges::find_if(kUnits, [greatest](const Unit& one) {
+  const auto& unit = *std::ranges::find_if(kUnits, [greatest](const AxisUnit& one) {
     return one.ns <= kSecond && (one.ns <= greatest || one.ns == 1);
   });
   ShortScale scale{unit};
@@ -122,9 +130,9 @@ std::string date_of(std::int64_t unix_ns) {
 }
 
 std::string time_of_day(std::int64_t unix_ns, bool seconds) {
-  const std::int64_t time = (unix_ns - floor_to(unix_ns, kDay)) / kSecond;
-  const std::string minutes = fmt::format("{:02}:{:02}", time / 3600, time / 60 % 60);
-  return seconds ? fmt::format("{}:{:02}", minutes, time % 60) : minutes;
+  const std::int64_t time = unix_ns - floor_to(unix_ns, kDay);
+  const std::string minutes = fmt::format("{:02}:{:02}", time / kHour, time / kMinute % 60);
+  return seconds ? fmt::format("{}:{:02}", minutes, time / kSecond % 60) : minutes;
 }
 
 // The label of each moment of a window on the clock on which it is counted.
@@ -133,7 +141,7 @@ struct Labels {
   std::function<std::string(std::int64_t)> of;
 };
 
-Labels short_labels(TimeRange window, std::int64_t distance, bool dated) {
+Labels short_labels(Window window, std::int64_t distance, bool dated) {
   const std::int64_t greatest = std::max(std::abs(window.begin), std::abs(window.end));
   const ShortScale whole = short_scale(distance, greatest);
   if (whole.legible) {
@@ -150,7 +158,7 @@ Labels short_labels(TimeRange window, std::int64_t distance, bool dated) {
           [base, scale](std::int64_t time) { return "+" + scale.text(time - base); }};
 }
 
-Labels long_labels(TimeRange window, std::int64_t distance, bool dated) {
+Labels long_labels(Window window, std::int64_t distance, bool dated) {
   if (dated && distance >= kDay) {
     return {"dates in UTC", date_of};
   }
@@ -179,12 +187,12 @@ std::string moment_text(std::int64_t ns, std::optional<std::int64_t> unix_start)
                     : duration_text(ns);
 }
 
-Ticks ticks_of(TimeRange window, std::int64_t zero, int most,
-               std::optional<std::int64_t> unix_start) {
-  Ticks out;
-  out.distance = round_distance(window.length(), most);
+TimeTicks ticks_of(std::int64_t begin, std::int64_t end, std::int64_t zero, int most,
+                   std::optional<std::int64_t> unix_start) {
+  TimeTicks out;
+  out.distance = round_distance(end - begin, most);
   zero -= unix_start.value_or(0) * kSecond;
-  const TimeRange counted{window.begin - zero, window.end - zero};
+  const Window counted{begin - zero, end - zero};
   Labels labels = out.distance < kSecond
                       ? short_labels(counted, out.distance, unix_start.has_value())
                       : long_labels(counted, out.distance, unix_start.has_value());
@@ -196,4 +204,4 @@ Ticks ticks_of(TimeRange window, std::int64_t zero, int most,
   return out;
 }
 
-}  // namespace orrery::timeline
+}  // namespace orrery

@@ -16,14 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "gui/timeline/store/slice.hpp"
-
-namespace orrery::timeline {
+namespace orrery {
 
 // "1.234 ms", "3.09 h", "12 ns"; up to four significant digits, exact for integers of a unit.
 [[nodiscard]] std::string duration_text(std::int64_t ns);
 
-struct Tick {
+struct TimeTick {
   std::int64_t time = 0;
   std::string label;
 };
@@ -31,15 +29,15 @@ struct Tick {
 // When it is: "2024-03-05T14:03Z" where the seconds since 1970 at 0 are known, else how long after.
 [[nodiscard]] std::string moment_text(std::int64_t ns, std::optional<std::int64_t> unix_start);
 
-struct Ticks {
-  std::vector<Tick> ticks;
+struct TimeTicks {
+  std::vector<TimeTick> ticks;
   std::int64_t distance = 1;
   std::string base;  // "from 3 d 4 h", "2024-03-05 UTC"; empty: labels are whole times
 };
 
-// At most `most` labels for a window; times are counted from `zero`, at which so many seconds have
-// passed since 1970 where that is known.
-[[nodiscard]] Ticks ticks_of(TimeRange window, std::int64_t zero, int most,
-                             std::optional<std::int64_t> unix_start = {});
+// At most `most` labels from `begin` to `end`; times are counted from `zero`, at which so many
+// seconds have passed since 1970 where that is known.
+[[nodiscard]] TimeTicks ticks_of(std::int64_t begin, std::int64_t end, std::int64_t zero, int most,
+                                 std::optional<std::int64_t> unix_start = {});
 
-}  // namespace orrery::timeline
+}  // namespace orrery
