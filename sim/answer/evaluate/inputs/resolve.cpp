@@ -217,6 +217,15 @@ std::optional<layout::Layout> layout_of(const scenario::Scenario& scenario,
   return std::get<layout::Layout>(std::move(resolved));
 }
 
+// The stated one, else that whose recipes are followed. Where a stack runs eager or compiled, what
+// its releases changed was measured compiled, so that an eager run takes it only by name.
+const std::string& release_of(const scenario::Scenario& scenario,
+                              const hardware::SoftwareProfile& software) {
+  const scenario::RecipeUse& use = scenario.recipe;
+  const bool eager = software.compile_speedup.value() > 1.0 && !scenario.step.compile;
+  return use.release.empty() && !eager ? use.followed : use.release;
+}
+
 }  // namespace
 
 std::optional<Resolved> resolve(const scenario::Scenario& scenario,
@@ -261,9 +270,8 @@ std::optional<Resolved> resolve(const scenario::Scenario& scenario,
 
 hardware::SoftwareProfile stack_of(const scenario::Scenario& scenario,
                                    hardware::SoftwareProfile software, Diagnostics& diagnostics) {
-  const scenario::RecipeUse& use = scenario.recipe;
-  software =
-      hardware::at_release(std::move(software), use.release.empty() ? use.followed : use.release);
+  const std::string& release = release_of(scenario, software);
+  software = hardware::at_release(std::move(software), release);
   if (scenario.step.precision.fp8_scaling == model::Fp8Scaling::rowwise) {
     software = hardware::with_rowwise_scales(std::move(software));
   }
