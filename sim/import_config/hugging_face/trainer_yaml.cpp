@@ -306,13 +306,13 @@ TrainerProgram trainer_program(const SourceKeys& keys) {
     return std::any_of(names.begin(), names.end(),
                        [&keys](std::string_view name) { return keys.find(name) != nullptr; });
   };
-  if (any({"trl"})) {
+  if (any({"command.trl"})) {
     return TrainerProgram::trl;
   }
   if (any({"base_model"})) {
     return TrainerProgram::axolotl;
   }
-  if (any({"swift", "tuner_type", "train_type", "sft_type", "rlhf_type"})) {
+  if (any({"command.swift", "tuner_type", "train_type", "sft_type", "rlhf_type"})) {
     return TrainerProgram::swift;
   }
   if (any({"finetuning_type", "stage", "cutoff_len", "template", "dataset_dir"})) {
@@ -330,6 +330,7 @@ void read_trainer_yaml(Import& import) {
   SourceKeys& keys = import.keys;
   rename_arguments(keys);
   const TrainerProgram program = trainer_program(keys);
+  static_cast<void>(keys.take("command.trl"));
   constexpr std::array<std::string_view, 6> kNames = {"transformers",  "Accelerate", "Axolotl",
                                                       "LLaMA-Factory", "ms-swift",   "TRL"};
   import.program = std::string(kNames[static_cast<std::size_t>(program)]);

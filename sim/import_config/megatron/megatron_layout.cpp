@@ -355,8 +355,8 @@ void read_launcher(Import& import) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames = {
       {{"nnodes", "cluster.nodes"},
        {"num_nodes", "cluster.nodes"},
+       {"nodes", "cluster.nodes"},  // of srun, which may take a part of what sbatch has
        {"sbatch.nodes", "cluster.nodes"},
-       {"nodes", "cluster.nodes"},
        {"nproc_per_node", "cluster.gpus_per_node"},
        {"num_gpus", "cluster.gpus_per_node"},
        {"sbatch.gpus_per_node", "cluster.gpus_per_node"},

@@ -172,9 +172,14 @@ class Arguments {
   void add(const std::vector<ShellWord>& words, std::string_view prefix) {
     const auto [starter, program] = starter_of(words);
     const bool mpi = starter < program && is_mpi(file_name(words[starter].text));
+    const bool srun = starter < program && file_name(words[starter].text) == "srun";
     // One process a host, which starts the others.
-    const bool per_host = starter < program && is_among(file_name(words[program].text),
-                                                        {"torchrun", "deepspeed", "accelerate"});
+    const bool per_host =
+        starter < program &&
+        std::any_of(words.begin() + static_cast<std::ptrdiff_t>(program), words.end(), [](auto& w) {
+          return is_among(file_name(w.text), {"torchrun", "deepspeed", "accelerate",
+                                              "torch.distributed.run", "torch.distributed.launch"});
+        });
     const bool trains = std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
       return is_option(word.text) && word.text.find("batch") != std::string::npos;
     });
@@ -183,14 +188,19 @@ class Arguments {
       const std::string before = i > 1 ? words[i - 2].text : std::string();
       const std::string task(task_of(word, before, trains));
       if (const std::string own = program_of(word, before); !own.empty()) {
-        put(own, offset, {});
+        put("command." + own, offset, {});
       }
       if (!task.empty()) {
         put("rl", offset, {{task, offset}});
       }
       const bool started = i > starter && i <= program;
       const bool nodes = word == "-N" && !(started && mpi) && i < words.size();
-      const std::string_view count = started && mpi ? mpi_count(word) : std::string_view();
+      const std::string_view count =
+          !started ? std::string_view()
+          : mpi    ? mpi_count(word)
+          : srun && is_among(word.substr(0, word.find('=')), {"-n", "--ntasks"})
+              ? "ntasks"
+              : std::string_view();
       if (!is_option(word) && !nodes && count.empty()) {
         if (trains && !started && holds_options(word)) {
           put_unread(words[i - 1]);
@@ -201,9 +211,16 @@ class Arguments {
       std::string name = nodes ? "--nodes" : word.substr(0, equals);
       name.erase(0, prefix.empty() ? 0 : name.find_first_not_of('-'));
       if (!count.empty()) {
-        name = fmt::format("{}.{}", per_host ? "started" : "mpirun", count);
+        name = fmt::format("{}.{}", per_host ? "started" : mpi ? "mpirun" : "srun", count);
       } else if (started) {
         name = starter_option(name);
+        // One task a host starts the processes of all its GPUs.
+        const bool one = (equals != std::string::npos ? word.substr(equals + 1)
+                          : i < words.size()          ? words[i].text
+                                                      : std::string()) == "1";
+        if (srun && !per_host && !one && name == "started.ntasks_per_node") {
+          name = "srun.ntasks_per_node";
+        }
       }
       std::vector<ShellWord> values;
       if (equals != std::string::npos) {

@@ -176,6 +176,24 @@ TEST(ShellScripts, AreReadAsTheShellReadsThem) {
             "");
 }
 
+TEST(ShellScripts, TheStarterNearestToTheProgramSaysItsMachines) {
+  const auto machines_of = [](const std::string& script) {
+    const Imported imported = import_texts({{"run.sh", script + kModel + "\n"}},
+                                           {{"cluster.gpu", "h100-sxm-80gb", "--gpu"}});
+    return imported.value("cluster.nodes") + "x" + imported.value("cluster.gpus_per_node") + "=" +
+           imported.value("cluster.gpus");
+  };
+  EXPECT_EQ(machines_of("#SBATCH --nodes=8\nsrun -N 2 --ntasks-per-node=4 python train.py "),
+            "2x4=");
+  EXPECT_EQ(machines_of("srun --nodes=2 --ntasks-per-node=1 torchrun --nproc_per_node 8 train.py "),
+            "2x8=");
+  EXPECT_EQ(machines_of("srun -N 2 -n 8 python train.py "), "2x4=");
+  EXPECT_EQ(
+      machines_of("srun --ntasks=2 bash -c \"torchrun --nnodes 2 --nproc_per_node 8 train.py\" "),
+      "2x8=");
+  EXPECT_EQ(machines_of("torchrun --standalone --nproc_per_node 4 train.py "), "1x4=");
+}
+
 // What cannot be decided is asked, also where the value was stated before.
 TEST(ShellScripts, AskWhereABranchMayChangeAValue) {
   for (const char* script :
