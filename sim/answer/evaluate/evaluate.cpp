@@ -135,8 +135,9 @@ bool run_step(const scenario::Scenario& scenario, const Resolved& resolved,
     // A schedule that nobody stated is refused for the number of micro-batches.
     const bool stated =
         problem->key != "layout.schedule" || scenario.locations.contains(problem->key);
-    diagnostics.error(scenario.where(stated ? problem->key : "batch.micro"), problem->key,
-                      problem->message, problem->allowed);
+    diagnostics.error(
+        scenario.where(stated ? problem->key : "batch.micro"), problem->key, problem->message,
+        allowed_batch(problem->allowed, scenario.batch.global, resolved.layout.micro_batches));
     return false;
   }
   evaluation.step = std::get<step::StepResult>(std::move(outcome));

@@ -65,6 +65,12 @@ Refusal check_groups(const ScheduleRequest& request) {
   const auto allowed = [&request] {
     return request.group_size ? nearest_group_sizes(request) : nearest_micro_batches(request);
   };
+  if (!request.group_size && group > m) {
+    return ScheduleRefusal{
+        fmt::format("interleaved needs a micro-batch for every stage at least: m = {}, p = {}", m,
+                    p),
+        allowed()};
+  }
   if (group < p || group > m) {
     return ScheduleRefusal{
         fmt::format("group size N must lie in [p, m]: N = {}, p = {}, m = {}", group, p, m),

@@ -254,7 +254,7 @@ TEST(Refusals, StateTheRuleTheNumbersAndTheNearestValues) {
        "interleaved needs virtual stages (v >= 2): v = 1",
        "v = 2, or 1f1b for v = 1"},
       {{.kind = K::interleaved, .devices = 4, .chunks = 2, .micro_batches = 3},
-       "group size N must lie in [p, m]: N = 4, p = 4, m = 3",
+       "interleaved needs a micro-batch for every stage at least: m = 3, p = 4",
        "m = 4"},
       {{.kind = K::interleaved, .devices = 4, .chunks = 2, .micro_batches = 8, .group_size = 3},
        "group size N must lie in [p, m]: N = 3, p = 4, m = 8",

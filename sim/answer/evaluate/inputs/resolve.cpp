@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <memory>
 #include <string_view>
@@ -395,6 +396,31 @@ std::vector<report::ComputeRoof> compute_roofs(const hardware::GpuProfile& gpu,
     }
   }
   return roofs;
+}
+
+std::string allowed_batch(const std::string& allowed, std::int64_t global,
+                          std::int64_t micro_batches) {
+  constexpr std::string_view kMark = "m = ";
+  if (!allowed.starts_with(kMark)) {
+    return allowed;
+  }
+  std::string text;
+  std::size_t at = kMark.size();
+  while (at < allowed.size()) {
+    std::size_t digits = 0;
+    while (at + digits < allowed.size() &&
+           std::isdigit(static_cast<unsigned char>(allowed[at + digits])) != 0) {
+      ++digits;
+    }
+    if (digits == 0) {
+      text += allowed[at++];
+      continue;
+    }
+    const std::int64_t wanted = std::stoll(allowed.substr(at, digits));
+    text += fmt::format("batch.global: {}", global / micro_batches * wanted);
+    at += digits;
+  }
+  return text;
 }
 
 Bytes worst_peak(const step::StepResult& result) {

@@ -73,6 +73,11 @@ struct ResolvedLayout {
 [[nodiscard]] std::vector<report::ComputeRoof> compute_roofs(const hardware::GpuProfile& gpu,
                                                              model::Dtype compute);
 
+// What a schedule allows ("m = 16", micro-batches of a replica) as the key that gives it: a global
+// batch of `global` m' / m sequences. Other texts as they are.
+[[nodiscard]] std::string allowed_batch(const std::string& allowed, std::int64_t global,
+                                        std::int64_t micro_batches);
+
 // Largest peak over the pipeline stages.
 [[nodiscard]] Bytes worst_peak(const step::StepResult& result);
 
