@@ -280,8 +280,8 @@ void run_replay(const Parts& parts) {
 }
 
 void run_memory(const Parts& parts) {
-  benchmark::DoNotOptimize(
-      step::memory_account(parts.input, parts.costs, parts.plan, parts.stages));
+  benchmark::DoNotOptimize(step::memory_account(parts.input, parts.costs,
+                                                schedule::live_peaks(parts.plan), parts.stages));
 }
 
 const int kRegistered = [] {

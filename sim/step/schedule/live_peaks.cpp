@@ -26,12 +26,11 @@ bool exceeds(const LiveMoment& a, const LiveMoment& b) {
   return true;
 }
 
-// Keeps the moments that no other exceeds.
+// Keeps the moments that no other exceeds. The latest are most like the next one.
 void add(std::vector<LiveMoment>& moments, const LiveMoment& moment) {
-  for (const LiveMoment& known : moments) {
-    if (exceeds(known, moment)) {
-      return;
-    }
+  if (std::any_of(moments.rbegin(), moments.rend(),
+                  [&moment](const LiveMoment& known) { return exceeds(known, moment); })) {
+    return;
   }
   std::erase_if(moments, [&moment](const LiveMoment& known) { return exceeds(moment, known); });
   moments.push_back(moment);
@@ -48,12 +47,8 @@ class MomentWalk {
     }
   }
 
-  void forward(const PipelineOp& op) {
-    ++now_.live[index(op.chunk)];
-    now_.chunk.reset();
-    now_.ahead.reset();
-    add(moments_, now_);
-  }
+  // No moment of its own: the pass that follows has as many micro-batches in flight, or more.
+  void forward(const PipelineOp& op) { ++now_.live[index(op.chunk)]; }
 
   void backward(const PipelineOp& op, std::optional<std::int16_t> ahead) {
     const std::size_t chunk = index(op.chunk);

@@ -264,7 +264,11 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
   if (options.ledger) {
     take_ledgers(result, input, shape.graph, run, options.operation_timeline ? &waits : nullptr);
   }
-  result.memory = memory_account(input, costs, shape.plan, stages);
+  const schedule::ScheduleRequest few = schedule::as_few_micro_batches(schedule_request(input));
+  const auto peaks =
+      live_peaks(few, few.micro_batches == shape.plan.micro_batches ? &shape.plan : nullptr);
+  result.memory =
+      memory_account(input, costs, *std::get<const schedule::LivePeaks*>(peaks), stages);
   apply_smallest_memory(input, result.memory);
   result.feasibility = judge(result.memory, input);
   account_for_trust(result, stages, input);
@@ -291,22 +295,27 @@ std::variant<StepResult, StepProblem> StepSimulator::simulate_on(
 }
 
 std::variant<const schedule::LivePeaks*, StepProblem> StepSimulator::live_peaks(
-    const schedule::ScheduleRequest& request) {
+    const schedule::ScheduleRequest& request, const schedule::Schedule* made) {
   const std::tuple key(request.kind, request.devices, request.chunks, request.micro_batches);
   const auto known = peaks_->of.find(key);
   if (known != peaks_->of.end()) {
     return &known->second;
   }
-  auto made = schedule::generate(request);
-  if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&made)) {
-    return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
+  std::optional<schedule::LivePeaks> peaks;
+  if (made != nullptr) {
+    peaks = schedule::live_peaks(*made);
+  } else {
+    auto generated = schedule::generate(request);
+    if (auto* refusal = std::get_if<schedule::ScheduleRefusal>(&generated)) {
+      return StepProblem{"layout.schedule", refusal->message, refusal->allowed};
+    }
+    peaks = schedule::live_peaks(std::get<schedule::Schedule>(generated));
   }
   constexpr std::size_t kMost = 2048;
   if (peaks_->of.size() == kMost) {
     peaks_->of.clear();
   }
-  return &peaks_->of.emplace(key, schedule::live_peaks(std::get<schedule::Schedule>(made)))
-              .first->second;
+  return &peaks_->of.emplace(key, *std::move(peaks)).first->second;
 }
 
 std::variant<StepBound, StepProblem> StepSimulator::bound(const StepInput& input,

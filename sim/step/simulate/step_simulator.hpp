@@ -77,8 +77,9 @@ class StepSimulator {
 
   [[nodiscard]] std::variant<const Structure*, StepProblem> structure(
       const schedule::ScheduleRequest& request, const schedule::StepGraphOptions& options);
+  // `made`: the schedule of the request, where there is one already.
   [[nodiscard]] std::variant<const schedule::LivePeaks*, StepProblem> live_peaks(
-      const schedule::ScheduleRequest& request);
+      const schedule::ScheduleRequest& request, const schedule::Schedule* made = nullptr);
   // `shared`: where flows share links; the costs are then those without sharing.
   [[nodiscard]] std::variant<StepResult, StepProblem> simulate_on(
       const hardware::ClusterSpec* shared, const StepInput& input, const cost::CostModel& costs,

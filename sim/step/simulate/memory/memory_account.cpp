@@ -333,12 +333,11 @@ RecomputeSpec meet_memory_budget(StepInput input, const cost::CostModel& costs) 
 }
 
 std::vector<StageMemory> memory_account(const StepInput& input, const cost::CostModel& costs,
-                                        const schedule::Schedule& schedule,
+                                        const schedule::LivePeaks& peaks,
                                         const StageCosts& stage_costs) {
   std::vector<StageMemory> stages;
   KnownSizes sizes(stage_costs.known);
   const bool transient = has_transient_gradients(input);
-  const schedule::LivePeaks peaks = schedule::live_peaks(schedule);
   for (std::size_t d = 0; d < peaks.devices.size(); ++d) {
     stages.push_back(device_memory(input, costs, stage_costs, static_cast<std::int64_t>(d), sizes,
                                    [&](const std::vector<ChunkBytes>& chunks, StageMemory& memory) {

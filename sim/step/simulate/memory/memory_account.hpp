@@ -31,13 +31,13 @@
 
 namespace orrery::step {
 
+// By device of the pipeline, from the moments that can be its peak.
 [[nodiscard]] std::vector<StageMemory> memory_account(const StepInput& input,
                                                       const cost::CostModel& costs,
-                                                      const schedule::Schedule& schedule,
+                                                      const schedule::LivePeaks& peaks,
                                                       const StageCosts& stage_costs);
 
-// The largest of them, from the moments that can be the peak: of each run of devices alike the one
-// that needs most. Sums run in another order than along the list, so that the last bits may differ.
+// The largest of them: of each run of devices alike the one that needs most.
 [[nodiscard]] std::vector<StageMemory> peak_memory(const StepInput& input,
                                                    const cost::CostModel& costs,
                                                    const schedule::LivePeaks& peaks,
