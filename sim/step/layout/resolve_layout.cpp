@@ -255,12 +255,15 @@ void check_experts(const LayoutSpec& spec, const model::ModelSpec& model, std::i
   const std::int64_t pool = spec.tensor * spec.context * data;
   const std::int64_t used = spec.expert * spec.expert_tensor.value_or(spec.tensor);
   if (pool % used != 0) {
-    problems.add("layout.expert",
-                 fmt::format("expert_tensor x expert = {} x {} = {} does not divide "
-                             "tensor x context x data = {} x {} x {} = {}",
-                             spec.expert_tensor.value_or(spec.tensor), spec.expert, used,
-                             spec.tensor, spec.context, data, pool),
-                 list_divisors_near(pool / spec.expert_tensor.value_or(spec.tensor), spec.expert));
+    const bool whole_experts_fit = !spec.expert_tensor && pool % spec.expert == 0;
+    problems.add(
+        "layout.expert",
+        fmt::format("expert_tensor x expert = {} x {} = {} does not divide "
+                    "tensor x context x data = {} x {} x {} = {}",
+                    spec.expert_tensor.value_or(spec.tensor), spec.expert, used, spec.tensor,
+                    spec.context, data, pool),
+        (whole_experts_fit ? "layout.expert_tensor: 1; " : "") +
+            list_divisors_near(pool / spec.expert_tensor.value_or(spec.tensor), spec.expert));
   }
 }
 

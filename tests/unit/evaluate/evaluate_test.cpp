@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <stop_token>
 
+#include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/error.hpp"
@@ -478,6 +479,13 @@ TEST(Explain, EveryMetricOfTheRegistryIsExplained) {
     const auto text = explain(*scenario, *evaluation, metric, diagnostics);
     EXPECT_NE(text.value_or("").find(formula), std::string::npos) << text.value_or("");
   }
+}
+
+TEST(AllowedBatch, MicroBatchesOfAScheduleAreABatch) {
+  EXPECT_EQ(allowed_batch("m = 16", 2048, 8), "batch.global: 4096");
+  EXPECT_EQ(allowed_batch("m = 4 or 8", 64, 2), "batch.global: 128 or batch.global: 256");
+  EXPECT_EQ(allowed_batch("m = 8, or pipedream", 64, 2), "batch.global: 256, or pipedream");
+  EXPECT_EQ(allowed_batch("v = 2, or 1f1b for v = 1", 64, 2), "v = 2, or 1f1b for v = 1");
 }
 
 }  // namespace

@@ -78,6 +78,22 @@ TEST(ResolveLayout, EveryBrokenRuleNamesItsEquationAndNearestValues) {
   EXPECT_EQ(problems[0].allowed, "nearest valid: 1, 2, 4, 8, 16, 32");
 }
 
+// Experts that are cut like the other matrices need tensor times as many GPUs as whole ones.
+TEST(ResolveLayout, ExpertsThatFitWholeAreOfferedWhole) {
+  LayoutSpec spec = llama405_layout();
+  spec.tensor = 2;
+  spec.data = 16;
+  spec.expert = 32;
+  model::ModelSpec model = llama405();
+  model.moe.emplace();
+  model.moe->num_experts = 256;
+  const auto problems = problems_of(spec, {.global = 2048, .micro = 1}, model, 2 * 16 * 16);
+  const auto expert =
+      std::ranges::find_if(problems, [](const auto& one) { return one.key == "layout.expert"; });
+  ASSERT_NE(expert, problems.end());
+  EXPECT_EQ(expert->allowed, "layout.expert_tensor: 1; nearest valid: 1, 2, 4, 8, 16");
+}
+
 TEST(ResolveLayout, WrongDataDegreeShowsTheProduct) {
   LayoutSpec spec = llama405_layout();
   spec.data = 127;
