@@ -23,6 +23,14 @@ void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
                 reinterpret_cast<const std::uint8_t*>(from.data()), into.size_bytes());
 }
 
+void merge_into(std::span<BlockBin> into, BlockBin value) {
+  std::array<BlockBin, 16> same;
+  same.fill(value);
+  for (std::size_t i = 0; i < into.size(); i += same.size()) {
+    merge_into(into.subspan(i, std::min(same.size(), into.size() - i)), same);
+  }
+}
+
 RowBin BinSum::take(std::int64_t width) {
   if (touched_count_ == 0) {
     return {};

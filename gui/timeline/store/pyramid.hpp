@@ -88,15 +88,9 @@ static_assert(sizeof(BlockBin) == 4);
           std::max(a.most, b.most)};
 }
 
-// into[i] = merge(into[i], from[i]); equal lengths.
+// into[i] = merge(into[i], from[i]), or value; `from` is at least as long.
 void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from);
-
-// into[i] = merge(into[i], value).
-inline void merge_into(std::span<BlockBin> into, BlockBin value) {
-  for (BlockBin& bin : into) {
-    bin = merge(bin, value);
-  }
-}
+void merge_into(std::span<BlockBin> into, BlockBin value);
 
 // Two neighbouring stretches of equal width of one row.
 [[nodiscard]] inline RowBin join(RowBin a, RowBin b) {

@@ -136,9 +136,8 @@ class BlockWriter {
   }
 
   void raise(int first, int last, BlockBin value) {
-    merge_into(
-        columns_.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
-        value);
+    const auto from = static_cast<std::size_t>(first);
+    merge_into(columns_.subspan(from, static_cast<std::size_t>(last) - from), value);
   }
 
   std::span<BlockBin> columns_;

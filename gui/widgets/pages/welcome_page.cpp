@@ -7,7 +7,6 @@
 #include <QListWidget>
 #include <QPainter>
 #include <QStyledItemDelegate>
-#include <algorithm>
 #include <array>
 
 #include "gui/models/tables/table.hpp"
