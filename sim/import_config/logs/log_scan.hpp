@@ -178,6 +178,12 @@ class LogScan {
 // does.
 [[nodiscard]] std::string writer_of(std::string_view line);
 
+// Cells of a row of CSV; quotes go, and commas inside them part nothing.
+[[nodiscard]] std::vector<std::string> csv_cells(std::string_view row);
+
+// A cell that is a number from end to end, blanks apart.
+[[nodiscard]] std::optional<double> csv_number(std::string_view cell);
+
 // A table of metrics in CSV as a log: what Weights & Biases, MLflow and TensorBoard export.
 //
 // column (behind the last slash or " - ", any case)            | is

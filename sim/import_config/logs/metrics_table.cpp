@@ -49,31 +49,6 @@ std::string plain_name(std::string_view cell) {
   return name;
 }
 
-// Cells of a row; quotes go, and commas inside them part nothing.
-std::vector<std::string> cells_of(std::string_view row) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (const char c : row) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else if (c != '\r') {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
-
-std::optional<double> number_of(std::string_view cell) {
-  cell = orrery::trimmed(cell, " ");
-  double value = 0.0;
-  const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  return error == std::errc{} && stop == cell.data() + cell.size() && !cell.empty()
-             ? std::optional(value)
-             : std::nullopt;
-}
-
 // What a column or a member of an object is; empty: not read.
 std::string_view column_of(std::string_view cell) {
   const std::string name = fmt::format("|{}|", plain_name(cell));
@@ -91,6 +66,30 @@ Json object_of(std::string_view row) {
 }
 
 }  // namespace
+
+std::optional<double> csv_number(std::string_view cell) {
+  cell = orrery::trimmed(cell, " ");
+  double value = 0.0;
+  const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return error == std::errc{} && stop == cell.data() + cell.size() && !cell.empty()
+             ? std::optional(value)
+             : std::nullopt;
+}
+
+std::vector<std::string> csv_cells(std::string_view row) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : row) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
 
 std::optional<MetricsTable> MetricsTable::of(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
@@ -116,7 +115,7 @@ std::optional<MetricsTable> MetricsTable::of(std::string_view text) {
   if (table.objects_ < 2) {
     table.objects_ = 0;
     known.clear();
-    for (const std::string& cell : cells_of(text.substr(0, text.find('\n')))) {
+    for (const std::string& cell : csv_cells(text.substr(0, text.find('\n')))) {
       add(cell);
     }
     table.columns_ = known;
@@ -141,9 +140,9 @@ std::vector<MetricsTable::Figure> MetricsTable::figures_of(std::string_view row)
     }
     return figures.size() < 2 ? std::vector<Figure>() : figures;  // of other metrics alone
   }
-  const std::vector<std::string> cells = cells_of(row);
+  const std::vector<std::string> cells = csv_cells(row);
   for (std::size_t i = 0; i < std::min(cells.size(), columns_.size()); ++i) {
-    const auto number = columns_[i].empty() ? std::nullopt : number_of(cells[i]);
+    const auto number = columns_[i].empty() ? std::nullopt : csv_number(cells[i]);
     if (number) {
       figures.emplace_back(columns_[i], *number);
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <ctime>
 #include <iomanip>
@@ -17,7 +16,7 @@
 #include "sim/base/text/text.hpp"
 #include "sim/import_config/logs/log_lines.hpp"
 #include "sim/import_config/logs/log_scan.hpp"
-#include "sim/import_config/trees/key_fates.hpp"
+#include "sim/import_config/trees/source_keys.hpp"
 
 namespace orrery::import_config {
 
@@ -109,15 +108,6 @@ struct Reading {
   }
 };
 
-template <typename T>
-std::optional<T> number_in(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty()
-             ? std::optional(value)
-             : std::nullopt;
-}
-
 std::string_view cut_word(std::string_view& rest) {
   rest = orrery::trimmed(rest, " \t");
   const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
@@ -156,7 +146,7 @@ std::optional<std::int64_t> boot_time_ms(std::string_view line) {
     return std::nullopt;
   }
   const std::string_view inside = orrery::trimmed(line.substr(1, line.find(']') - 1), " ");
-  const auto seconds = number_in<double>(inside);
+  const auto seconds = csv_number(inside);
   return seconds ? std::optional(static_cast<std::int64_t>(*seconds * kKilo)) : std::nullopt;
 }
 
@@ -205,7 +195,7 @@ std::optional<int> xid_of(std::string_view line) {
     return std::nullopt;
   }
   const std::string_view rest = line.substr(close + 3);
-  const auto number = number_in<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
+  const auto number = whole_number(rest.substr(0, rest.find_first_not_of("0123456789")));
   return number && *number > 0 && *number <= kMostXid ? number : std::nullopt;
 }
 
@@ -241,15 +231,6 @@ struct TableColumns {
   std::vector<std::size_t> gpu;
 };
 
-std::vector<std::string> table_cells(std::string_view row) {
-  std::vector<std::string> cells;
-  for (std::string_view cell; !row.empty();) {
-    cell = cut(row, ',');
-    cells.emplace_back(orrery::trimmed(cell, " \"\r"));
-  }
-  return cells;
-}
-
 TableColumns xid_columns(std::string_view header) {
   constexpr std::array<std::string_view, 4> kXid = {"dcgm_fi_dev_xid_errors", "xid", "xid_errors",
                                                     "gpu_xid"};
@@ -263,9 +244,9 @@ TableColumns xid_columns(std::string_view header) {
     return std::ranges::find(names, name) != names.end();
   };
   TableColumns columns;
-  const std::vector<std::string> cells = table_cells(header);
+  const std::vector<std::string> cells = csv_cells(header);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string name = lower_case(cells[i]);
+    const std::string name = lower_case(orrery::trimmed(cells[i], " "));
     if (is(kXid, name)) {
       columns.xid = i;
     } else if (is(kStep, name)) {
@@ -290,7 +271,7 @@ std::string first_line(std::string_view text) {
 // Seconds or milliseconds since 1970, or a date.
 std::optional<std::int64_t> cell_date_ms(const std::string& cell) {
   constexpr double kFromMilliseconds = 100.0 * kGiga;  // seconds reach it in the year 5138
-  if (const auto number = number_in<double>(cell)) {
+  if (const auto number = csv_number(cell)) {
     return static_cast<std::int64_t>(*number > kFromMilliseconds ? *number : *number * kKilo);
   }
   return date_of(cell);
@@ -306,13 +287,13 @@ void read_table(const ConfigFile& file, Reading& reading, Diagnostics& diagnosti
   }
   std::vector<std::tuple<std::string, std::string, std::int64_t, int>> rows;
   for (const LogLine& line : log_lines(file.text)) {
-    const std::vector<std::string> cells = table_cells(line.text);
+    const std::vector<std::string> cells = csv_cells(line.text);
     if (line.number == 1 || cells.size() <= std::max(*columns.xid, *columns.date)) {
       continue;
     }
     const auto at = cell_date_ms(cells[*columns.date]);
     const std::string& value = cells[*columns.xid];
-    const auto xid = value.empty() ? std::optional(0.0) : number_in<double>(value);
+    const auto xid = value.empty() ? std::optional(0.0) : csv_number(value);
     if (!at || !xid || *xid < 0.0 || *xid > kMostXid) {
       diagnostics.error({file.name, line.number, 1}, "", "holds no date, or no Xid",
                         "a date, or seconds since 1970; a number from 0 to 999");
