@@ -58,7 +58,7 @@ class DeviceStep {
   void fill(const StepInputs& inputs, std::uint64_t seed, kernels::Stream stream);
   void prepare_scales(kernels::Stream stream);
   void add(const StepOperation& operation, float rate, kernels::Stream stream);
-  void add_product(const StepOperation& operation);
+  void add_product(const StepOperation& operation, kernels::Stream stream);
   void add_grouped(const StepOperation& operation, kernels::Stream stream);
   void add_attention(const StepOperation& operation);
   void add_rotary(const StepOperation& operation);
