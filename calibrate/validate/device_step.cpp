@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -67,9 +68,20 @@ DeviceStep::DeviceStep(const StepProgram& program, const StepInputs& inputs, std
   kernels::check(cudaStreamSynchronize(stream), "prepare a step");
 }
 
-void DeviceStep::enqueue(Stream stream) const {
-  for (const auto& launch : launches_) {
-    launch(stream);
+void DeviceStep::enqueue(Stream stream, const kernels::ClockProbe* clock) const {
+  const auto is_optimizer = [](const StepOperation& operation) {
+    return operation.kernel.operation == Operation::gradient_norm;
+  };
+  const auto end = static_cast<std::size_t>(
+      std::ranges::find_if(program_.operations, is_optimizer) - program_.operations.begin());
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    if (clock != nullptr && i == 0) {
+      clock->begin(stream);
+    }
+    if (clock != nullptr && i == end) {
+      clock->end(stream);
+    }
+    launches_[i](stream);
   }
 }
 
