@@ -90,8 +90,7 @@ class Slide {
     for (int line = 0; line <= 5; ++line) {
       const double x = kLeft + kWide * line / 5.0;
       painter_.setPen(QPen(kLine, 0.7));
-      painter_.drawLine(QPointF(x, kTop),
-                        QPointF(x, kTop + step * static_cast<double>(slides_.parts.size())));
+      painter_.drawLine(QPointF(x, kTop), QPointF(x, kTop + step * rows));
     }
     double top = kTop;
     for (const report::SlidePart& part : slides_.parts) {
