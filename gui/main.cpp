@@ -20,10 +20,6 @@
 
 namespace {
 
-bool asks_for(int argc, char** argv, std::string_view word) {
-  return argc > 1 && std::string_view(argv[1]) == word;
-}
-
 // Questions about the command line need neither a display nor Qt's own options.
 bool asks_about_itself(int argc, char** argv) {
   const std::string_view last = argv[argc - 1];
@@ -91,7 +87,7 @@ int start(int argc, char** argv, bool report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool report = asks_for(argc, argv, "--report");
+  const bool report = argc > 1 && std::string_view(argv[1]) == "--report";
   if (asks_about_itself(argc, argv)) {
     return report ? orrery::gui::report_command(words_of(argc, argv).mid(1))
                   : explain_window(argc, argv);

@@ -1,6 +1,7 @@
 #include "gui/models/form_model.hpp"
 
 #include <QFont>
+#include <QSignalBlocker>
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +20,7 @@ std::optional<QStringList> catalog_names(std::string_view key, const std::string
     Diagnostics ignored;
     const auto search = hardware::default_search(scenario_file);
     for (const auto& entry : evaluate::catalog(kind.kind, search, ignored)) {
-      names.push_back(qt(entry.name));
+      names.push_back(qt(entry.name + "\t" + entry.summary));
     }
     return names;
   }
@@ -67,7 +68,7 @@ QString takes(const scenario::Field& field) {
 }  // namespace
 
 FormModel::FormModel(ScenarioDocument* document, QObject* parent)
-    : QAbstractItemModel(parent), document_(document) {
+    : QStandardItemModel(parent), document_(document) {
   connect(document, &ScenarioDocument::text_changed, this, &FormModel::refresh);
   refresh();
 }
@@ -89,13 +90,10 @@ void FormModel::refresh() {
                std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
                           [](const auto& x, const auto& y) { return x.path == y.path; });
       });
-  if (!same) {
-    beginResetModel();
-    sections_ = std::move(sections);
-    endResetModel();
-    return;
-  }
   sections_ = std::move(sections);
+  if (!same) {
+    build();
+  }
   for (int row = 0; row < static_cast<int>(sections_.size()); ++row) {
     const QModelIndex section = index(row, 0, {});
     emit dataChanged(section, index(row, kColumns - 1, {}));
@@ -115,36 +113,25 @@ QModelIndex FormModel::find(const QString& path, int column) const {
   return {};
 }
 
-// The internal id is 0 for sections and the number of the section plus one for keys.
-QModelIndex FormModel::index(int row, int column, const QModelIndex& parent) const {
-  if (!hasIndex(row, column, parent)) {
-    return {};
+// The rows alone: what they say is in the fields.
+void FormModel::build() {
+  beginResetModel();
+  {
+    const QSignalBlocker quiet(this);
+    clear();
+    setHorizontalHeaderLabels({"Key", "Value", "Takes"});
+    for (const Section& section : sections_) {
+      auto* item = new QStandardItem(static_cast<int>(section.fields.size()), kColumns);
+      appendRow(item);
+    }
   }
-  return createIndex(row, column,
-                     parent.isValid() ? static_cast<quintptr>(parent.row()) + 1 : quintptr{0});
+  endResetModel();
 }
-
-QModelIndex FormModel::parent(const QModelIndex& index) const {
-  return index.isValid() && index.internalId() > 0
-             ? createIndex(static_cast<int>(index.internalId()) - 1, 0, quintptr{0})
-             : QModelIndex();
-}
-
-int FormModel::rowCount(const QModelIndex& parent) const {
-  if (!parent.isValid()) {
-    return static_cast<int>(sections_.size());
-  }
-  return parent.internalId() == 0 && parent.column() == 0
-             ? static_cast<int>(sections_[static_cast<std::size_t>(parent.row())].fields.size())
-             : 0;
-}
-
-int FormModel::columnCount(const QModelIndex& /*parent*/) const { return kColumns; }
 
 const scenario::Field* FormModel::field(const QModelIndex& index) const {
-  return index.isValid() && index.internalId() > 0
-             ? &sections_[index.internalId() - 1].fields[static_cast<std::size_t>(index.row())]
-             : nullptr;
+  return index.parent().isValid() ? &sections_[static_cast<std::size_t>(index.parent().row())]
+                                         .fields[static_cast<std::size_t>(index.row())]
+                                  : nullptr;
 }
 
 QVariant FormModel::section_data(const Section& section, int column, int role) const {
@@ -203,13 +190,6 @@ QVariant FormModel::data(const QModelIndex& index, int role) const {
     default:
       return {};
   }
-}
-
-QVariant FormModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  static const QStringList kHeads = {"Key", "Value", "Takes"};
-  return orientation == Qt::Horizontal && role == Qt::DisplayRole && section < kColumns
-             ? QVariant(kHeads[section])
-             : QVariant();
 }
 
 Qt::ItemFlags FormModel::flags(const QModelIndex& index) const {

@@ -5,7 +5,7 @@
 // An empty value removes the key, so that its default applies. Names of GPU and software profiles
 // come from the catalogue.
 
-#include <QAbstractItemModel>
+#include <QStandardItemModel>
 #include <QStringList>
 #include <map>
 #include <optional>
@@ -19,7 +19,8 @@
 namespace orrery::gui {
 
 // Profiles and presets for cluster.gpu, software, cluster.network.preset, ...; nothing for keys
-// that take no names. `scenario_file` says where profiles are looked for; may be empty.
+// that take no names. Each has what it is behind a tab. `scenario_file`, which may be empty, says
+// where profiles are looked for.
 [[nodiscard]] std::optional<QStringList> catalog_names(std::string_view key,
                                                        const std::string& scenario_file);
 
@@ -29,7 +30,7 @@ namespace orrery::gui {
 // What a key means, takes and is without it, for a tooltip.
 [[nodiscard]] QString tip_of(const scenario::Field& field);
 
-class FormModel : public QAbstractItemModel {
+class FormModel : public QStandardItemModel {
   Q_OBJECT
 
  public:
@@ -45,13 +46,7 @@ class FormModel : public QAbstractItemModel {
 
   [[nodiscard]] QModelIndex find(const QString& path, int column = kValue) const;
 
-  [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent) const override;
-  [[nodiscard]] QModelIndex parent(const QModelIndex& index) const override;
-  [[nodiscard]] int rowCount(const QModelIndex& parent) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent) const override;
   [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
   [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
@@ -67,6 +62,7 @@ class FormModel : public QAbstractItemModel {
     std::vector<scenario::Field> fields;
   };
 
+  void build();
   [[nodiscard]] const scenario::Field* field(const QModelIndex& index) const;
   [[nodiscard]] QVariant section_data(const Section& section, int column, int role) const;
   [[nodiscard]] QStringList choices(const scenario::Field& field) const;

@@ -25,6 +25,7 @@ constexpr int kMargin = 42;
 constexpr int kGap = 10;
 constexpr int kCardsInRow = 4;
 constexpr int kCardHeight = 62;
+constexpr int kPageFont = 9;
 constexpr int kPdfDots = 1200;
 constexpr qsizetype kMostLines = 12;
 constexpr std::size_t kRowsOnFirstPage = 3;
@@ -153,17 +154,17 @@ QStringList notes_of(const ReportContent& content) {
   return lines;
 }
 
-void dress(ChartView& chart) {
-  chart.setPalette(report_palette());
-  QFont small("sans-serif");
-  small.setPixelSize(9);
-  chart.setFont(small);
+void dress(ChartView& chart, int size) {
+  chart.setPalette(QPalette(Qt::white));
+  QFont font("sans-serif");
+  font.setPixelSize(size);
+  chart.setFont(font);
 }
 
 void paint_page(QCPPainter& painter, const ReportContent& content) {
   const Dashboard board = dashboard(*content.outcome->evaluation, nullptr);
   ChartView chart;
-  dress(chart);
+  dress(chart, kPageFont);
   Page page(painter);
   page.text(board.title, 20, true);
   page.text(board.badge + (board.badge.isEmpty() ? "" : ": ") + board.verdict, 13, true,
@@ -191,7 +192,7 @@ void paint_page(QCPPainter& painter, const ReportContent& content) {
 void paint_charts(QCPPainter& painter, const ReportContent& content, const std::vector<Row>& rows) {
   constexpr int kFoot = 20;
   ChartView chart;
-  dress(chart);
+  dress(chart, kPageFont);
   Page page(painter);
   page.text(qt(content.outcome->evaluation->echo.name), 14, true);
   page.gap();
@@ -200,14 +201,6 @@ void paint_charts(QCPPainter& painter, const ReportContent& content, const std::
 }
 
 }  // namespace
-
-QPalette report_palette() {
-  QPalette palette(Qt::white);
-  palette.setColor(QPalette::Base, Qt::white);
-  palette.setColor(QPalette::Text, Qt::black);
-  palette.setColor(QPalette::WindowText, Qt::black);
-  return palette;
-}
 
 QString report_foot(const ReportContent& content) {
   const report::ScenarioEcho& echo = content.outcome->evaluation->echo;
@@ -419,10 +412,7 @@ QByteArray report_html(const ReportContent& content) {
   const report::Evaluation& evaluation = *content.outcome->evaluation;
   const Dashboard board = dashboard(evaluation, nullptr);
   ChartView chart;
-  chart.setPalette(report_palette());
-  QFont font("sans-serif");
-  font.setPixelSize(kPlotFont);
-  chart.setFont(font);
+  dress(chart, kPlotFont);
   QString html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +

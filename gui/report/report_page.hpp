@@ -53,9 +53,6 @@ void write_report(const ReportContent& content, const QString& path);
 // that saves. Words and figures are those of sim/answer/report/text/slides.hpp.
 [[nodiscard]] QByteArray slides_pdf(const report::Evaluation& evaluation);
 
-// Black on white.
-[[nodiscard]] QPalette report_palette();
-
 // Which file, which text of it, which stack.
 [[nodiscard]] QString report_foot(const ReportContent& content);
 

@@ -85,13 +85,12 @@ class Slide {
     constexpr double kTop = 128;
     constexpr double kLeft = 300;
     constexpr double kWide = 760;
-    const auto rows = static_cast<double>(std::max<std::size_t>(slides_.parts.size(), 8));
-    const double step = std::min(34.0, 530.0 / rows);
+    const auto rows = static_cast<double>(slides_.parts.size());
+    const double step = std::min(48.0, 530.0 / rows);
     for (int line = 0; line <= 5; ++line) {
       const double x = kLeft + kWide * line / 5.0;
       painter_.setPen(QPen(kLine, 0.7));
-      painter_.drawLine(QPointF(x, kTop),
-                        QPointF(x, kTop + step * static_cast<double>(slides_.parts.size())));
+      painter_.drawLine(QPointF(x, kTop), QPointF(x, kTop + step * rows));
     }
     double top = kTop;
     for (const report::SlidePart& part : slides_.parts) {
@@ -119,7 +118,8 @@ class Slide {
       most = std::max(most, std::abs(change.saving));
     }
     double top = 132;
-    constexpr double kRow = 46;
+    const double tall = std::clamp(
+        450.0 / static_cast<double>(std::max<std::size_t>(slides_.changes.size(), 1)), 46.0, 84.0);
     constexpr double kBars = 476;
     constexpr double kWide = 400;
     for (const report::SlideChange& change : slides_.changes) {
@@ -127,25 +127,27 @@ class Slide {
       if (change.possible) {
         painter_.setPen(Qt::NoPen);
         painter_.setBrush(QColor("#d6f0e7"));
-        painter_.drawRoundedRect(QRectF(kSide, top, kRoom, kRow - 4), 5, 5);
+        painter_.drawRoundedRect(QRectF(kSide, top, kRoom, tall - 4), 5, 5);
       }
       const Face face{17, change.possible};
-      text({kSide + 10, top, kBars - kSide - 20, kRow - 4}, qt(change.change), face);
+      text({kSide + 10, top, kBars - kSide - 20, tall - 4}, qt(change.change), face);
       const double width = most > 0.0 ? std::max(kWide * std::abs(change.saving) / most, 2.0) : 0.0;
-      fill(QRectF(kBars, top + 11, width, kRow - 26), better ? kGood : kBad, !change.possible);
-      text({kBars + kWide, top, 120, kRow - 4}, qt(change.saving_text),
+      fill(QRectF(kBars, top + tall * 0.25, width, tall * 0.43), better ? kGood : kBad,
+           !change.possible);
+      text({kBars + kWide, top, 120, tall - 4}, qt(change.saving_text),
            {17, true, better ? kGood : kBad, Qt::AlignRight});
-      text({kBars + kWide + 120, top, 100, kRow - 4}, qt(change.time_text),
+      text({kBars + kWide + 120, top, 100, tall - 4}, qt(change.time_text),
            {17, false, kInk, Qt::AlignRight});
-      text({kBars + kWide + 232, top, 100, kRow - 4}, qt(change.note), {15, false, kFaint});
-      top += kRow;
+      text({kBars + kWide + 232, top, 100, tall - 4}, qt(change.note), {15, false, kFaint});
+      top += tall;
     }
     if (!slides_.changes.empty()) {
       const bool priced = std::ranges::any_of(
           slides_.changes, [](const auto& change) { return !change.saving_text.empty(); });
       text({kBars + kWide, 108, 120, 22}, priced ? "dollars" : "",
            {13, false, kFaint, Qt::AlignRight});
-      text({kBars + kWide + 120, 108, 100, 22}, "earlier", {13, false, kFaint, Qt::AlignRight});
+      text({kBars + kWide + 120, 108, 100, 22}, qt(slides_.time_head),
+           {13, false, kFaint, Qt::AlignRight});
     }
     if (!slides_.caution.empty()) {
       box({kSide, 600, kRoom, 52}, qt(slides_.caution));
@@ -221,9 +223,12 @@ class Slide {
     text({inside.left(), inside.top(), inside.width(), 24}, qt(card.name), {15, false, kFaint});
     text({inside.left(), inside.top() + 24, inside.width(), 44}, qt(card.value), {36, true});
     const double y = inside.top() + 86;
-    painter_.setPen(QPen(kLine, 1.5));
-    painter_.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
-    if (!card.low || !card.high) {
+    const bool banded = card.low && card.high;
+    if (banded || slides_.trials) {
+      painter_.setPen(QPen(kLine, 1.5));
+      painter_.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
+    }
+    if (!banded) {
       text({inside.left(), y + 6, inside.width(), 24},
            slides_.trials ? "the same in every trial" : "", {14, false, kFaint});
       return;

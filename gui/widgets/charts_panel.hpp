@@ -38,8 +38,6 @@ class ChartsPanel : public QWidget {
   // Of flame views; empty where the chart is not about a stage.
   [[nodiscard]] QComboBox& stages() { return *stage_; }
 
-  [[nodiscard]] ChartView& chart() { return *chart_; }
-
  signals:
   void loss_chosen(int hue, const QString& name);  // a bar in the colour of a loss
   void rank_wanted(qint64 rank);

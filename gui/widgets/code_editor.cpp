@@ -78,7 +78,7 @@ QStringList words_for(const QStringList& path, const QString& key) {
     if (key.isEmpty() && known.startsWith(within)) {
       words << known.mid(within.size()).section('.', 0, 0);
     } else if (!key.isEmpty() && known == within + key) {
-      return names_of(field, {});
+      return names_of(field, {}).replaceInStrings(QRegularExpression("\t.*"), "");
     }
   }
   words.removeDuplicates();

@@ -9,6 +9,7 @@
 #include "gui/widgets/layouts.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/timeline/timeline_view.hpp"
+#include "gui/widgets/window/theme.hpp"
 
 namespace orrery::gui {
 
@@ -28,7 +29,9 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   list_ = new QListWidget(this);
   list_->setAccessibleName("Scenarios to compare");
   hint_ = words_label(this);
+  hint_->setFont(scaled(font(), 1.15));
   keys_ = new AnswerTable("Keys that differ", this);
+  losses_ = new AnswerTable("Losses", this);
   differences_ = new AnswerTable("Differences", this);
   level_ = new QComboBox(this);
   level_->addItems({"step", "run"});
@@ -46,8 +49,17 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
   column({row({base_label, base_, Laid::gap(16), label, level_, Laid::rest()}), {timelines_, 1}},
          upper_, QMargins{});
   auto* stated = split(Qt::Horizontal, {list_, keys_}, {300, 900}, {1}, this);
-  column({hint_,
-          {split(Qt::Vertical, {stated, upper_, differences_}, {100, 500, 240}, {1, 2}, this), 1}},
+  const auto titled = [this](const QString& title, QWidget* table) {
+    auto* holder = new QWidget(this);
+    column({words_label(holder, title), {table, 1}}, holder, QMargins{}, 2);
+    return holder;
+  };
+  auto* tables = split(
+      Qt::Horizontal,
+      {titled("<b>Where the difference comes from</b>, the bill for the same tokens", losses_),
+       titled("<b>What it means</b>", differences_)},
+      {600, 680}, {0, 1}, this);
+  column({hint_, {split(Qt::Vertical, {stated, upper_, tables}, {84, 480, 276}, {1, 2}, this), 1}},
          this);
   connect(level_, &QComboBox::activated, this, [this] {
     drawn_.clear();
@@ -115,15 +127,18 @@ void CompareView::compare() {
         "Open a second scenario, or duplicate this one (Ctrl+D) and change it, to compare them "
         "here. Every scenario is also compared with the answer it had when it was opened.";
   } else if (pending > 0) {
-    hint = QString("%1 of these have no answer (yet): their figures are missing.").arg(pending);
+    hint = QString("Without an answer (yet): %1 of these; their figures are missing.").arg(pending);
   }
-  Table differences = differences_table(chosen);
+  const std::vector<report::Figures> answers = answers_of(chosen);
+  Table differences = differences_table(answers);
   if (hint.isEmpty() && differences.rows.empty()) {
     hint = "No figure differs.";
   }
   hint_->setText(hint);
   hint_->setVisible(!hint.isEmpty());
   keys_->set(differing_keys_table(chosen));
+  losses_->set(losses_table(answers));
+  losses_->parentWidget()->setVisible(!losses_->table().rows.empty());
   differences_->set(std::move(differences));
   chosen_ = std::move(chosen);
   show_timelines();

@@ -63,12 +63,6 @@ class CompareView : public QWidget {
   // Ticks the scenarios of these titles and no other.
   void show_only(const QStringList& titles);
 
-  [[nodiscard]] const AnswerTable& differences() const { return *differences_; }
-
-  [[nodiscard]] const AnswerTable& keys() const { return *keys_; }
-
-  [[nodiscard]] TimelineView& timelines() { return *timelines_; }
-
   // "step" or "run".
   [[nodiscard]] QComboBox& level() { return *level_; }
 
@@ -88,6 +82,7 @@ class CompareView : public QWidget {
   std::vector<Candidate> drawn_;
   LatestTask closer_;  // makes the level of the operations
   AnswerTable* keys_;
+  AnswerTable* losses_;
   AnswerTable* differences_;
 };
 

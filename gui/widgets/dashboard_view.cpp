@@ -277,17 +277,6 @@ void DashboardView::set_stale(bool stale, const QString& problem) {
   place_cards();
 }
 
-QString DashboardView::value_of(const QString& card) const {
-  for (const auto* group : {&shown_.step, &shown_.run}) {
-    for (const Card& shown : *group) {
-      if (shown.name == card) {
-        return shown.value;
-      }
-    }
-  }
-  return {};
-}
-
 QSize DashboardView::sizeHint() const {
   page_->layout()->activate();  // cards may have changed a moment ago
   const int width = viewport()->width();

@@ -32,9 +32,6 @@ class DashboardView : public QScrollArea {
   // Whether the text has changed since; what is wrong with it, with links to its fixes by number.
   void set_stale(bool stale, const QString& problem = {});
 
-  // What the card of this name shows; empty without such a card.
-  [[nodiscard]] QString value_of(const QString& card) const;
-
   // What it shows needs no scrolling at this height.
   [[nodiscard]] QSize sizeHint() const override;
 

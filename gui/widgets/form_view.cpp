@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTreeView>
@@ -17,32 +18,28 @@ class FormFilter : public QSortFilterProxyModel {
  public:
   using QSortFilterProxyModel::QSortFilterProxyModel;
 
+  // Keys that have all of these words.
   void set(const QString& words, bool stated_only) {
-    words_ = words.split(' ', Qt::SkipEmptyParts);
     stated_only_ = stated_only;
-    invalidateFilter();
+    QString all;
+    for (const QString& word : words.split(' ', Qt::SkipEmptyParts)) {
+      all += "(?=.*" + QRegularExpression::escape(word) + ")";
+    }
+    setFilterRole(FormModel::kSearchRole);
+    setFilterRegularExpression(
+        QRegularExpression(all, QRegularExpression::CaseInsensitiveOption |
+                                    QRegularExpression::DotMatchesEverythingOption));
   }
 
  protected:
+  // Sections are shown for what is in them.
   [[nodiscard]] bool filterAcceptsRow(int row, const QModelIndex& parent) const override {
     const QModelIndex index = sourceModel()->index(row, 0, parent);
-    if (!parent.isValid()) {
-      return false;  // sections are shown for what is in them
-    }
-    if (stated_only_ && !index.data(FormModel::kStatedRole).toBool()) {
-      return false;
-    }
-    const QString text = index.data(FormModel::kSearchRole).toString();
-    for (const QString& word : words_) {
-      if (!text.contains(word, Qt::CaseInsensitive)) {
-        return false;
-      }
-    }
-    return true;
+    return parent.isValid() && (!stated_only_ || index.data(FormModel::kStatedRole).toBool()) &&
+           QSortFilterProxyModel::filterAcceptsRow(row, parent);
   }
 
  private:
-  QStringList words_;
   bool stated_only_ = false;
 };
 
@@ -108,10 +105,8 @@ class ValueEditor : public QStyledItemDelegate {
   void setModelData(QWidget* editor, QAbstractItemModel* model,
                     const QModelIndex& index) const override {
     const auto* box = qobject_cast<QComboBox*>(editor);
-    const auto* line = qobject_cast<QLineEdit*>(editor);
-    const QString text = box != nullptr    ? box->currentText()
-                         : line != nullptr ? line->text()
-                                           : QString();
+    const QString text =
+        box != nullptr ? box->currentText() : static_cast<QLineEdit*>(editor)->text();
     model->setData(index, text, Qt::EditRole);
   }
 

@@ -1,6 +1,5 @@
 #include "gui/widgets/knob.hpp"
 
-#include <QAbstractItemView>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPainter>
@@ -90,7 +89,7 @@ QString three_digits(double value) {
   return QString::number(value, 'f', std::max(2 - static_cast<int>(size), 0));
 }
 
-// Hangs above a field, where it hides no answer.
+// Hangs above a field, where it hides no answer; of a knob in a list of its own, stands below it.
 class KnobSlider : public QSlider {
  public:
   explicit KnobSlider(QWidget* field) : QSlider(Qt::Horizontal, field), field_(field) {
@@ -99,7 +98,7 @@ class KnobSlider : public QSlider {
     setTickInterval(1);
     setPageStep(1);
     setTracking(false);
-    setFixedWidth(kWidth);
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     setAccessibleName(field->accessibleName() + " slider");
     connect(this, &QSlider::sliderMoved, this, [this](int stop) { tell(stop); });
   }
@@ -110,9 +109,9 @@ class KnobSlider : public QSlider {
     baseline_ = static_cast<int>(stops.indexOf(baseline));
     setRange(0, std::max(static_cast<int>(stops.size()) - 1, 0));
     setValue(static_cast<int>(stops.indexOf(now)));
-    setVisible(field_->hasFocus() && stops.size() > 1 &&
-               field_->window()->windowType() != Qt::Popup);
-    if (isVisible()) {
+    setVisible((field_->hasFocus() || !isWindow()) && stops.size() > 1);
+    if (isVisible() && isWindow()) {
+      resize(kWidth, sizeHint().height());
       move(field_->mapToGlobal(QPoint(0, -height() - kAir)));
     }
     update();
@@ -214,6 +213,14 @@ void Knob::show_value(const std::optional<std::string>& value,
 // The stops stay where they are while one is chosen after the other.
 void Knob::place_slider() {
   if (slider_ != nullptr && !slider_->isSliderDown()) {
+    constexpr int kShort = 116;
+    const bool listed = window()->windowType() == Qt::Popup;
+    if (listed && slider_->isWindow()) {
+      layout()->addWidget(slider_);
+    } else if (!listed && !slider_->isWindow()) {
+      slider_->setParent(field_, Qt::ToolTip);
+    }
+    setMinimumWidth(listed ? kShort : 0);
     const auto centre = number_in(baseline_) ? number_in(baseline_) : number_in(value_);
     slider_->set(centre ? stops_around(info_.turns, *centre, {value_, baseline_}) : QStringList(),
                  value_, baseline_);
@@ -225,8 +232,7 @@ void Knob::set_names(const QStringList& names) {
   if (box != nullptr && names != names_) {
     const QSignalBlocker silent(box);
     names_ = names;
-    box->clear();
-    box->addItems(names);
+    fill_names(*box, names);
   }
 }
 
@@ -244,7 +250,6 @@ QWidget* Knob::make_field() {
     }
     case Turns::among_names: {
       auto* box = names_box(this);
-      box->view()->setMinimumWidth(220);
       box->setFocusPolicy(Qt::StrongFocus);
       connect(box, &QComboBox::textActivated, this, &Knob::turn);
       // A part of a name, which the box itself knows nothing of.

@@ -2,8 +2,9 @@
 
 // One knob: a key with its label, a field that takes its values, and what it was in the baseline.
 //
-// A number has a slider as well, above the field while somebody works on it: its stops are what the
-// field steps to, a triangle is the baseline, and the knob turns when the slider is let go.
+// A number has a slider as well, above the field while somebody works on it, or in the list: its
+// stops are what the field steps to, a triangle is the baseline, and the knob turns when it is let
+// go.
 
 #include <QStringList>
 #include <QWidget>
@@ -43,6 +44,7 @@ class Knob : public QWidget {
   void show_value(const std::optional<std::string>& value, const std::optional<std::string>& at_a,
                   bool followed);
   void set_names(const QStringList& names);
+  void place_slider();  // after a move into or out of the list of those without room
 
   [[nodiscard]] bool has_value() const { return has_value_; }
 
@@ -60,8 +62,6 @@ class Knob : public QWidget {
  private:
   QWidget* make_field();
   void turn(const QString& to);
-  void place_slider();
-
   KnobInfo info_;
   QWidget* strip_;
   QWidget* field_ = nullptr;

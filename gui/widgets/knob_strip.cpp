@@ -232,7 +232,8 @@ void KnobStrip::place_knobs() {
     const bool beyond = rest.contains(knob);
     if (const QWidget* home = beyond ? static_cast<QWidget*>(rest_) : this;
         knob->parentWidget() != home) {
-      beyond ? rest_row_->addWidget(knob) : row_->insertWidget(place, knob);
+      beyond ? rest_row_->addWidget(knob, 0, Qt::AlignTop) : row_->insertWidget(place, knob);
+      knob->place_slider();
     }
     place += beyond ? 0 : 1;
     knob->setVisible(knob->has_value());

@@ -3,13 +3,16 @@
 // Rows, columns and splitters in one expression each, row({{name, 1}, button}, page), and widgets
 // that several panels have.
 
+#include <QAbstractItemView>
 #include <QBoxLayout>
 #include <QComboBox>
 #include <QCompleter>
 #include <QLabel>
+#include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -82,12 +85,44 @@ inline QSplitter* split(Qt::Orientation along, std::initializer_list<QWidget*> w
   return splitter;
 }
 
+// What a name is, beside it.
+class NamesList : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    QStyledItemDelegate::paint(painter, option, index);
+    const bool chosen = option.state.testFlag(QStyle::State_Selected);
+    painter->setPen(
+        option.palette.color(chosen ? QPalette::HighlightedText : QPalette::PlaceholderText));
+    const QRect beside = option.rect.adjusted(kNames, 0, -4, 0);
+    painter->drawText(beside, Qt::AlignVCenter,
+                      option.fontMetrics.elidedText(index.data(Qt::ToolTipRole).toString(),
+                                                    Qt::ElideRight, beside.width()));
+  }
+
+  static constexpr int kNames = 200;
+};
+
+// Names, some with what they are behind a tab.
+inline void fill_names(QComboBox& box, const QStringList& names) {
+  box.clear();
+  for (const QString& name : names) {
+    box.addItem(name.section('\t', 0, 0));
+    box.setItemData(box.count() - 1, name.section('\t', 1), Qt::ToolTipRole);
+  }
+  const bool said = names.join('\n').contains('\t');
+  box.view()->setMinimumWidth(said ? 3 * NamesList::kNames : 0);
+}
+
 // A list that takes a part of a name, wherever it stands in it.
 inline QComboBox* names_box(QWidget* parent, const QStringList& names = {}) {
   auto* box = new QComboBox(parent);
   box->setEditable(true);
   box->setInsertPolicy(QComboBox::NoInsert);
-  box->addItems(names);
+  box->setItemDelegate(new NamesList(box));
+  fill_names(*box, names);
   box->completer()->setCompletionMode(QCompleter::PopupCompletion);
   box->completer()->setFilterMode(Qt::MatchContains);
   return box;

@@ -222,9 +222,9 @@ QWidget* PlanPanel::build_asking() {
   progress_->setAccessibleName("Progress of the plan");
   pace_ = new QLabel(holder);
   pace_->setWordWrap(true);
-  column(
-      {{options_, 1}, progress_, pace_, row({{start_, 1}, stop_}, nullptr, QMargins{8, 0, 4, 0})},
-      holder, QMargins{0, 4, 4, 4});
+  auto* below =
+      column({progress_, pace_, row({{start_, 1}, stop_})}, nullptr, QMargins{8, 0, 4, 0});
+  column({{options_, 1}, below}, holder, QMargins{0, 4, 4, 4});
   connect(options_, &PlanOptionsView::plan_wanted, this, &PlanPanel::start);
   return holder;
 }

@@ -54,8 +54,6 @@ class PlanResultView : public QWidget {
 
   [[nodiscard]] const std::optional<plan::Proposal>& chosen() const { return chosen_; }
 
-  [[nodiscard]] ChartView& chart() { return *chart_; }
-
   [[nodiscard]] AnswerTable& table(Part part) { return *tables_[part].view; }
 
   [[nodiscard]] QComboBox& fronts() { return *fronts_; }
@@ -165,8 +163,6 @@ class PlanPanel : public QWidget {
 
   // What stands above the result, or in its place: progress, problems, notes.
   [[nodiscard]] QString sentence() const;
-
-  [[nodiscard]] PlanOptionsView& options() { return *options_; }
 
   [[nodiscard]] PlanResultView& result() { return *result_; }
 

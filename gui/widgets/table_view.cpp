@@ -24,6 +24,26 @@ namespace orrery::gui {
 
 namespace {
 
+enum Role { kOrderRole = Qt::UserRole, kToneRole, kBarRole, kHueRole };
+
+QStandardItem* item_of(const Cell& cell) {
+  auto* item = new QStandardItem(cell.text);
+  item->setToolTip(cell.tip);
+  item->setTextAlignment(Qt::AlignVCenter | (cell.order ? Qt::AlignRight : Qt::AlignLeft));
+  if (cell.tone == Tone::strong) {
+    QFont font;
+    font.setBold(true);
+    item->setFont(font);
+  }
+  item->setData(cell.order ? QVariant(*cell.order) : QVariant(cell.text), kOrderRole);
+  item->setData(static_cast<int>(cell.tone), kToneRole);
+  if (cell.bar) {
+    item->setData(*cell.bar, kBarRole);
+    item->setData(std::max(cell.hue, 0), kHueRole);
+  }
+  return item;
+}
+
 class CellPainter : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -31,12 +51,12 @@ class CellPainter : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override {
     QStyledItemDelegate::paint(painter, option, index);
-    const QVariant share = index.data(TableModel::kBarRole);
+    const QVariant share = index.data(kBarRole);
     if (share.isValid()) {
       constexpr int kAir = 4;
       QRectF bar = option.rect.adjusted(kAir, kAir, -kAir, -kAir);
       bar.setWidth(std::max(1.0, bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
-      const int ink = index.data(TableModel::kHueRole).toInt();
+      const int ink = index.data(kHueRole).toInt();
       painter->fillRect(bar, fill_of(hue(static_cast<std::size_t>(ink), is_dark(option.palette)),
                                      is_wait_hue(ink)));
     }
@@ -45,7 +65,7 @@ class CellPainter : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
-    const auto tone = static_cast<Tone>(index.data(TableModel::kToneRole).toInt());
+    const auto tone = static_cast<Tone>(index.data(kToneRole).toInt());
     option->palette.setColor(QPalette::Text, tone_color(tone, option->palette));
   }
 };
@@ -54,7 +74,7 @@ class CellPainter : public QStyledItemDelegate {
 
 AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(parent) {
   sorted_.setSourceModel(&model_);
-  sorted_.setSortRole(TableModel::kOrderRole);
+  sorted_.setSortRole(kOrderRole);
   setModel(&sorted_);
   setItemDelegate(new CellPainter(this));
   setAccessibleName(name);
@@ -80,8 +100,24 @@ AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(pare
 }
 
 void AnswerTable::set(Table table) {
-  const bool reshaped = table.heads != model_.table().heads || model_.table().rows.empty();
-  model_.set(std::move(table));
+  const bool reshaped = table.heads != table_.heads || table_.rows.empty();
+  if (reshaped || table.rows.size() != table_.rows.size()) {
+    model_.clear();  // else the selection stays, and the place
+  }
+  table_ = std::move(table);
+  model_.setRowCount(static_cast<int>(table_.rows.size()));
+  model_.setHorizontalHeaderLabels({table_.heads.begin(), table_.heads.end()});
+  for (std::size_t column = 0; column < table_.heads.size(); ++column) {
+    const auto at = static_cast<int>(column);
+    if (is_numeric(table_, column)) {
+      model_.horizontalHeaderItem(at)->setTextAlignment(Qt::AlignVCenter | Qt::AlignRight);
+    }
+    for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+      const std::vector<Cell>& cells = table_.rows[row];
+      model_.setItem(static_cast<int>(row), at,
+                     item_of(column < cells.size() ? cells[column] : Cell{}));
+    }
+  }
   if (reshaped) {
     fit_columns();
   }
@@ -93,13 +129,12 @@ void AnswerTable::fit_columns() {
   constexpr int kBar = 140;
   resizeColumnsToContents();
   for (int column = 0; column < model_.columnCount(); ++column) {
-    const bool bar =
-        model_.rowCount() > 0 && model_.index(0, column).data(TableModel::kBarRole).isValid();
+    const bool bar = model_.rowCount() > 0 && model_.index(0, column).data(kBarRole).isValid();
     setColumnWidth(column, bar ? kBar : std::min(columnWidth(column) + 12, kWidest));
   }
   // A number far from its head belongs to nothing.
   const int last = model_.columnCount() - 1;
-  const bool number = last >= 0 && is_numeric(model_.table(), static_cast<std::size_t>(last));
+  const bool number = last >= 0 && is_numeric(table_, static_cast<std::size_t>(last));
   horizontalHeader()->setStretchLastSection(!number);
 }
 
@@ -129,7 +164,7 @@ void AnswerTable::copy_selection() const {
 }
 
 QString AnswerTable::save_csv(const QString& path) const {
-  return write_or_say(path, to_csv(model_.table()).toStdString());
+  return write_or_say(path, to_csv(table_).toStdString());
 }
 
 void AnswerTable::keyPressEvent(QKeyEvent* event) {
@@ -147,7 +182,7 @@ void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
   QMenu menu;
   menu.addAction("&Copy selected rows", this, [this] { copy_selection(); });
   menu.addAction("&Save table as CSV...", this, [this] {
-    save_with_dialog(this, "Save table", model_.table().title, "CSV (*.csv)",
+    save_with_dialog(this, "Save table", table_.title, "CSV (*.csv)",
                      [this](const auto& p) { return save_csv(p); });
   });
   menu.exec(event->globalPos());

@@ -4,6 +4,7 @@
 // the menu saves all of it as CSV.
 
 #include <QSortFilterProxyModel>
+#include <QStandardItemModel>
 #include <QTableView>
 #include <QWidget>
 #include <functional>
@@ -31,7 +32,7 @@ class AnswerTable : public QTableView {
   void copy_selection() const;
   [[nodiscard]] QString save_csv(const QString& path) const;  // a sentence, empty: saved
 
-  [[nodiscard]] const Table& table() const { return model_.table(); }
+  [[nodiscard]] const Table& table() const { return table_; }
 
  signals:
   void row_chosen(int row);  // of the table, by Return or a double click
@@ -44,7 +45,8 @@ class AnswerTable : public QTableView {
  private:
   void fit_columns();
 
-  TableModel model_;
+  Table table_;
+  QStandardItemModel model_;
   QSortFilterProxyModel sorted_;
 };
 

@@ -234,12 +234,9 @@ std::optional<plan::PlanQuestion> question_for(const PlanRequest& request,
 }
 
 const plan::Finalist* finalist_of(const plan::Plan& plan, const plan::Proposal& proposal) {
-  for (const plan::Finalist& finalist : plan.finalists) {
-    if (finalist.proposal.tag == proposal.tag) {
-      return &finalist;
-    }
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(
+      plan.finalists, [&](const auto& one) { return one.proposal.tag == proposal.tag; });
+  return found == plan.finalists.end() ? nullptr : &*found;
 }
 
 }  // namespace

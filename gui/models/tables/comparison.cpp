@@ -42,12 +42,9 @@ struct Side {
 std::vector<Side> sides_of(std::span<const Candidate> candidates, const std::string& level) {
   std::vector<Side> sides;
   for (const Candidate& candidate : candidates) {
-    if (!candidate.outcome) {
-      continue;
-    }
-    for (const timeline::Level& one : candidate.outcome->levels) {
-      if (one.name == level) {
-        sides.push_back({&candidate, &one});
+    for (std::size_t i = 0; candidate.outcome && i < candidate.outcome->levels.size(); ++i) {
+      if (candidate.outcome->levels[i].name == level) {
+        sides.push_back({&candidate, &candidate.outcome->levels[i]});
       }
     }
   }
@@ -67,14 +64,43 @@ std::shared_ptr<const timeline::Store> store_of(const std::vector<Side>& sides,
   return beside.build(stop);
 }
 
-// Of a step less of anything is better; a run may end later for more training.
-Tone tone_of(const report::DifferenceRow& row, double change) {
-  const report::MetricInfo* metric =
-      row.group == "metric" ? report::find_metric(row.name) : nullptr;
-  const Tone tone = row.group == "step ledger" ? tone_of_change(report::MetricId::step_time, change)
-                    : metric != nullptr        ? tone_of_change(metric->id, change)
-                                               : Tone::plain;
+Tone tone_of(std::string_view metric, double change) {
+  const report::MetricInfo* info = report::find_metric(metric);
+  const Tone tone = info != nullptr ? tone_of_change(info->id, change) : Tone::plain;
   return tone == Tone::plain || change == 0.0 ? Tone::strong : tone;
+}
+
+bool moves(report::Dimension dimension, const report::Compared& cell,
+           const report::Compared& first) {
+  return cell.value.has_value() != first.value.has_value() ||
+         (cell.value && shown(dimension, *cell.value) != shown(dimension, *first.value));
+}
+
+// Less of anything is better.
+Cell change_of_loss(report::Dimension dimension, const std::vector<report::Compared>& of,
+                    std::size_t side) {
+  if (side >= of.size() || !of[side].change) {
+    return {};
+  }
+  const double change = *of[side].change;
+  return moves(dimension, of[side], of[0])
+             ? Cell{.text = change_shown(dimension, change),
+                    .order = change,
+                    .tone = tone_of_change(report::MetricId::step_time, change)}
+             : Cell{.text = "same", .order = 0.0, .tone = Tone::faint};
+}
+
+std::vector<Cell> loss_cells(const report::LossRow& row, report::Dimension bill) {
+  std::vector<Cell> cells = {{.text = qt(row.label)}};
+  for (std::size_t i = 0; i < row.bill.size(); ++i) {
+    const bool timed = i < row.time.size() && row.time[i].value;
+    cells.push_back(timed ? number(report::Dimension::time, *row.time[i].value) : Cell{});
+    if (i > 0) {
+      cells.push_back(change_of_loss(report::Dimension::time, row.time, i));
+      cells.push_back(change_of_loss(bill, row.bill, i));
+    }
+  }
+  return cells;
 }
 
 }  // namespace
@@ -125,40 +151,64 @@ QString why_sentence(std::span<const Candidate> candidates) {
   return change.isEmpty() || words.isEmpty() ? change : words.join(", ") + ": " + change;
 }
 
-Table differences_table(std::span<const Candidate> candidates) {
-  Table table{"What comes out", {"figure"}, {}};
+std::vector<report::Figures> answers_of(std::span<const Candidate> candidates) {
   std::vector<report::Figures> answers;
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
       answers.push_back(figures_of(candidate));
-      table.heads.push_back(candidate.title);
-      if (answers.size() > 1) {
-        table.heads.emplace_back("change");
-      }
+      answers.back().name = candidate.title.toStdString();
+    }
+  }
+  return answers;
+}
+
+Table losses_table(std::span<const report::Figures> answers) {
+  Table table{"Where the difference comes from", {"loss"}, {}};
+  const report::Losses losses = report::losses_of(answers);
+  for (const report::Figures& answer : answers) {
+    table.heads.push_back(qt(answer.name));
+    if (table.heads.size() > 2) {
+      table.heads.emplace_back("of a step");
+      table.heads.emplace_back(losses.bill == report::Dimension::dollars ? "of the bill"
+                                                                         : "of the run");
+    }
+  }
+  if (answers.size() > 1 && !losses.rows.empty()) {
+    table.rows.push_back(loss_cells(losses.all, losses.bill));
+    table.rows.front().front().tone = Tone::strong;
+    for (const report::LossRow& row : losses.rows) {
+      table.rows.push_back(loss_cells(row, losses.bill));
+    }
+  }
+  return table;
+}
+
+Table differences_table(std::span<const report::Figures> answers) {
+  Table table{"What comes out", {"figure"}, {}};
+  for (const report::Figures& answer : answers) {
+    table.heads.push_back(qt(answer.name));
+    if (table.heads.size() > 2) {
+      table.heads.emplace_back("change");
     }
   }
   for (const report::DifferenceRow& row : report::differences(answers)) {
-    const auto moves = [&row](const report::Compared& cell) {
-      return cell.value.has_value() != row.values.front().value.has_value() ||
-             (cell.value &&
-              shown(row.dimension, *cell.value) != shown(row.dimension, *row.values.front().value));
+    const auto changed = [&row](const report::Compared& cell) {
+      return moves(row.dimension, cell, row.values.front());
     };
-    if (row.values.size() > 1 && std::none_of(row.values.begin() + 1, row.values.end(), moves)) {
+    if (row.group != "metric" ||
+        (row.values.size() > 1 &&
+         std::none_of(row.values.begin() + 1, row.values.end(), changed))) {
       continue;
     }
-    const bool metric = row.group == "metric";  // the others are rows of a ledger
-    std::vector<Cell> cells = {
-        {.text = metric ? spoken(row.name) : qt(row.group) + ": " + qt(row.name)}};
+    std::vector<Cell> cells = {{.text = spoken(row.name)}};
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       const report::Compared& cell = row.values[i];
-      cells.push_back(cell.value
-                          ? Cell{.text = shown(row.dimension, *cell.value), .order = *cell.value}
-                          : Cell{});
+      cells.push_back(cell.value ? number(row.dimension, *cell.value) : Cell{});
       if (i > 0) {
         cells.push_back(
             {.text = change_text(row.dimension, cell),
              .order = cell.relative ? cell.relative : cell.change,
-             .tone = moves(cell) ? tone_of(row, cell.change.value_or(0.0)) : Tone::faint});
+             .tone = changed(cell) ? tone_of(row.name, cell.change.value_or(0.0)) : Tone::faint});
       }
     }
     table.rows.push_back(std::move(cells));

@@ -37,9 +37,15 @@ struct Candidate {
 // ledger changes most. Empty where there are no two.
 [[nodiscard]] QString why_sentence(std::span<const Candidate> candidates);
 
-// Metrics and ledger categories: value of the first, value and change of every other. Candidates
-// without an evaluation have empty columns.
-[[nodiscard]] Table differences_table(std::span<const Candidate> candidates);
+// Those that have an answer, by their titles.
+[[nodiscard]] std::vector<report::Figures> answers_of(std::span<const Candidate> candidates);
+
+// What each loss takes more or less than in the first, of a step and of the bill for the work of
+// the first (report::losses_of); the first row is all of it. No rows where there are no two.
+[[nodiscard]] Table losses_table(std::span<const report::Figures> answers);
+
+// Metrics that differ: value of the first, value and change of every other.
+[[nodiscard]] Table differences_table(std::span<const report::Figures> answers);
 
 // The timelines of this level ("run" or "step") one below the other, all from zero; empty when
 // fewer than two candidates have it.

@@ -57,7 +57,7 @@ Cell standing_cell(const Finalist& finalist) {
     return {.text = "does not fit", .tone = Tone::bad};
   }
   if (!finalist.problem.empty()) {
-    return {.text = "no answer", .tip = qt(finalist.problem), .tone = Tone::bad};
+    return {.text = "not ranked", .tip = qt(finalist.problem), .tone = Tone::bad};
   }
   const bool ties = finalist.standing == plan::Standing::tie;
   Cell cell{.text = ties ? "within error" : qt(plan::to_string(finalist.standing))};
@@ -305,7 +305,10 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
   for (const std::string& line : plan::figure_lines(best)) {
     figures << qt(line);
   }
-  const QString current = qt(plan::current_words(plan));
+  QString current = qt(plan::current_words(plan));
+  if (!current.isEmpty()) {
+    current[0] = current[0].toUpper();
+  }
   // How many plans were simulated stands above their ranking.
   headline.lines =
       figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();

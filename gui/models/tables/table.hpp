@@ -1,11 +1,10 @@
 #pragma once
 
-// A table for a view: cells that are ready to be shown, and a Qt model over them.
+// A table for a view: cells that are ready to be shown.
 //
 // Tables are made by answer_tables.hpp and comparison.hpp from an evaluation; views only show them.
 // Sorting follows Cell::order where it is set, else the text.
 
-#include <QAbstractTableModel>
 #include <QString>
 #include <cstddef>
 #include <optional>
@@ -61,30 +60,5 @@ struct Table {
 
 // RFC 4180, with a header row; numbers as they are shown.
 [[nodiscard]] QString to_csv(const Table& table);
-
-class TableModel : public QAbstractTableModel {
-  Q_OBJECT
-
- public:
-  static constexpr int kOrderRole = Qt::UserRole;
-  static constexpr int kToneRole = Qt::UserRole + 1;
-  static constexpr int kBarRole = Qt::UserRole + 2;
-  static constexpr int kHueRole = Qt::UserRole + 3;
-
-  using QAbstractTableModel::QAbstractTableModel;
-
-  void set(Table table);
-
-  [[nodiscard]] const Table& table() const { return table_; }
-
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
-
- private:
-  Table table_;
-};
 
 }  // namespace orrery::gui

@@ -23,11 +23,20 @@ void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
                 reinterpret_cast<const std::uint8_t*>(from.data()), into.size_bytes());
 }
 
+// Against a block of its own, which no byte of `into` can be: nothing is read twice.
 void merge_into(std::span<BlockBin> into, BlockBin value) {
   std::array<BlockBin, 16> same;
   same.fill(value);
-  for (std::size_t i = 0; i < into.size(); i += same.size()) {
-    merge_into(into.subspan(i, std::min(same.size(), into.size() - i)), same);
+  const auto block = std::bit_cast<std::array<std::uint8_t, sizeof(same)>>(same);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(into.data());
+  std::size_t left = into.size_bytes();
+  for (; left >= block.size(); left -= block.size(), bytes += block.size()) {
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      bytes[i] = std::max(bytes[i], block[i]);
+    }
+  }
+  for (std::size_t i = 0; i < left; ++i) {
+    bytes[i] = std::max(bytes[i], block[i]);
   }
 }
 

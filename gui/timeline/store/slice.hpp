@@ -135,18 +135,18 @@ inline constexpr auto kCategoryLooks = std::to_array<CategoryLook>({
 
 static_assert(kCategoryLooks.size() == kCategories);
 
-// Drawn hatched: solid works, hatched waits.
-[[nodiscard]] constexpr bool is_wait(Category category) {
-  return (category >= Category::wait_bubble && category <= Category::wait_other) ||
-         category == Category::waiting;
-}
-
 // Categories as bits.
 using CategorySet = std::uint64_t;
 
 [[nodiscard]] constexpr CategorySet set_of(Category category) {
   return CategorySet{1} << static_cast<unsigned>(category);
 }
+
+// Drawn hatched: solid works, hatched waits.
+inline constexpr CategorySet kWaits =
+    2 * set_of(Category::wait_other) - set_of(Category::wait_bubble) + set_of(Category::waiting);
+
+[[nodiscard]] constexpr bool is_wait(Category category) { return (kWaits & set_of(category)) != 0; }
 
 // What stands for the same row of a ledger: work of one kind, and what waits for it.
 [[nodiscard]] constexpr CategorySet family_of(Category category) {

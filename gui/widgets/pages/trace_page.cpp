@@ -5,6 +5,7 @@
 #include <QStackedWidget>
 #include <QTabWidget>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "gui/models/tables/table.hpp"
@@ -28,19 +29,18 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
 
   auto* shown = new QWidget(this);
   auto* choices = row({});
-  for (const auto& [text, box] :
-       {std::pair{"&Beside", beside_}, {"&Step", steps_}, {"Sho&w", view_}}) {
+  for (const auto& [text, box, name] : {std::tuple{"&Beside", beside_, "Scenario beside the trace"},
+                                        {"&Step", steps_, "Step of the trace"},
+                                        {"Sho&w", view_, "What the timeline shows"}}) {
     auto* label = new QLabel(text, this);
     label->setBuddy(box);
+    box->setAccessibleName(name);
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     choices->addWidget(label);
     choices->addWidget(box);
     choices->addSpacing(fontMetrics().height());
   }
   choices->addStretch(1);
-  beside_->setAccessibleName("Scenario beside the trace");
-  steps_->setAccessibleName("Step of the trace");
-  view_->setAccessibleName("What the timeline shows");
   column(
       {choices, verdict_, {split(Qt::Vertical, {timeline_, tables_}, {420, 320}, {0, 1}, this), 1}},
       shown);

@@ -54,12 +54,6 @@ class TracePage : public QWidget {
 
   [[nodiscard]] TimelineView& timeline() { return *timeline_; }
 
-  [[nodiscard]] QComboBox& beside() { return *beside_; }
-
-  [[nodiscard]] QComboBox& steps() { return *steps_; }
-
-  [[nodiscard]] QComboBox& view() { return *view_; }
-
  signals:
   void running_changed(bool running);
 

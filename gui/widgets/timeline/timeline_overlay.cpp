@@ -253,50 +253,56 @@ void TimelinePainter::paint_ruler() {
   painter_.restore();
 }
 
-// Categories that occur in the store: what works, then what the GPUs wait for.
+// Categories that occur in the store: what works, then from a line of its own, where there is one,
+// what the GPUs wait for.
 void TimelinePainter::paint_legend() {
-  const std::uint64_t used = view_.store().categories();
-  const bool two_lines = at_.legend.height() > kLegendLine;
+  const timeline::CategorySet used = view_.store().categories();
+  int lines_left = at_.legend.height() / kLegendLine - 1;
   double x = 10.0;
-  double middle = two_lines ? at_.legend.top() + kLegendLine / 2.0 : at_.legend.center().y() + 0.5;
+  double middle =
+      lines_left > 0 ? at_.legend.top() + kLegendLine / 2.0 : at_.legend.center().y() + 0.5;
   const auto base = [&] { return middle + painter_.fontMetrics().ascent() / 2.0 - 1; };
+  const auto next_line = [&](int kept) {
+    if (lines_left > kept) {
+      --lines_left;
+      x = 10.0;
+      middle += kLegendLine;
+    }
+  };
   const auto entry = [&](timeline::Rgb ink, bool hatched, const QString& name) {
     const double width = painter_.fontMetrics().horizontalAdvance(name);
+    if (x + width + 40 > at_.legend.right()) {
+      next_line(!hatched && (used & timeline::kWaits) != 0 ? 1 : 0);
+    }
+    painter_.setPen(color(palette_.faint_text));
     if (x + width + 40 > at_.legend.right()) {  // the tooltip of a slice says it
-      painter_.setPen(color(palette_.faint_text));
       painter_.drawText(QPointF(x, base()), x < at_.legend.right() ? "…" : "");
       x = at_.legend.right();
       return;
     }
     const QRectF box(x, middle - 5, 10, 10);
     painter_.fillRect(box, hatched ? QBrush(color(ink), Qt::BDiagPattern) : QBrush(color(ink)));
-    painter_.setPen(color(palette_.faint_text));
     painter_.setBrush(Qt::NoBrush);
     painter_.drawRect(box);
     painter_.setPen(color(palette_.text));
     painter_.drawText(QPointF(x + 15, base()), name);
     x += width + 33;
   };
-  static const QRegularExpression kWaits("^wait(s|ing) for ");
-  for (const bool waits : {false, true}) {
-    bool first = waits;
+  static const QRegularExpression kWaitsFor("^wait(s|ing) for ");
+  for (const timeline::CategorySet shown : {used & ~timeline::kWaits, used & timeline::kWaits}) {
+    const bool waits = (shown & timeline::kWaits) != 0;
+    if (waits) {
+      const QString words = QString("waits for");
+      next_line(0);
+      painter_.setPen(color(palette_.faint_text));
+      painter_.drawText(QPointF(x, base()), words);
+      x += painter_.fontMetrics().horizontalAdvance(words) + 10;
+    }
     for (std::size_t kind = 1; kind < timeline::kCategories; ++kind) {
-      const auto category = static_cast<Category>(kind);
-      if ((used >> kind & 1U) == 0 || timeline::is_wait(category) != waits) {
-        continue;
+      if ((shown >> kind & 1U) != 0) {
+        const auto category = static_cast<Category>(kind);
+        entry(palette_.of(category), waits, qt(timeline::to_string(category)).remove(kWaitsFor));
       }
-      if (first) {
-        const QString words = QString("waits for");
-        painter_.setPen(color(palette_.faint_text));
-        if (two_lines) {
-          x = 10.0;
-          middle += kLegendLine;
-        }
-        painter_.drawText(QPointF(x, base()), words);
-        x += painter_.fontMetrics().horizontalAdvance(words) + 10;
-        first = false;
-      }
-      entry(palette_.of(category), waits, qt(timeline::to_string(category)).remove(kWaits));
     }
   }
   if ((used >> timeline::kCategories & 1U) != 0) {

@@ -119,8 +119,9 @@ std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
                       widget.regions_.header.height() - 6);
     x += width + 16;
   }
-  // The longest gives way where the search field begins.
-  const int over = x - 8 - widget.regions_.search.left();
+  // The longest gives way where the search field begins, and to what is lit.
+  constexpr int kLit = 240;
+  const int over = x - 8 - widget.regions_.search.left() + (widget.lit_here() != 0 ? kLit : 0);
   if (over > 0 && !tabs.empty()) {
     const auto longest = std::ranges::max_element(
         tabs, [](const QRect& a, const QRect& b) { return a.width() < b.width(); });
@@ -362,7 +363,8 @@ void TimelinePainter::paint_some_names() {
   double free_from = at_.names.top();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool head = is_head(lines[i]);
-    const double top = std::max(lines[i].top, static_cast<double>(at_.names.top()));
+    const double top = std::max(std::min(lines[i].top, at_.names.bottom() - line),
+                                static_cast<double>(at_.names.top()));
     if (top < free_from && !head) {
       continue;
     }

@@ -5,6 +5,7 @@
 #include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "gui/widgets/window/theme.hpp"
@@ -207,19 +208,17 @@ void TimelineView::layout_regions() {
   constexpr int kLower = 360;  // where rows have less than two fifths of the lowest windows
   regions_.minimap = strip(height() > kLower ? kMinimapHeight : kMinimapHeight / 2);
   regions_.axis = strip(kAxisHeight);
-  const bool events = view_.level() == 0 || (!view_.empty() && !view_.store().marks().empty());
+  const bool events = !view_.empty() && !view_.store().marks().empty();
   regions_.marks = strip(events ? kMarksHeight : 0);
-  const bool waits = std::ranges::any_of(view_.levels(), [](const timeline::Level& level) {
-    for (std::size_t kind = 0; kind < timeline::kCategories; ++kind) {
-      if ((level.store->categories() >> kind & 1U) != 0 &&
-          timeline::is_wait(static_cast<timeline::Category>(kind))) {
-        return true;
-      }
-    }
-    return false;
-  });
-  constexpr int kLow = 320;  // rows come first
-  const int legend = waits && height() > kLow ? 2 * kLegendLine : kLegendHeight;
+  // As many lines as the names may take, of which the lowest windows have one, or one for waits.
+  constexpr int kLow = 320;
+  constexpr int kTall = 480;
+  constexpr int kEntry = 125;
+  const timeline::CategorySet kinds = view_.empty() ? 0 : view_.store().categories();
+  const bool waits = (kinds & timeline::kWaits) != 0;
+  const int most = height() > kTall ? 3 : height() > (waits ? kLow : kLower) ? 2 : 1;
+  const int lines = std::clamp(std::popcount(kinds) * kEntry / std::max(width(), 1) + 1, 1, most);
+  const int legend = lines > 1 ? lines * kLegendLine : kLegendHeight;
   regions_.rows = strip(std::max(height() - y - legend, 1));
   regions_.names = QRect(0, regions_.rows.top(), names, regions_.rows.height());
   regions_.legend = QRect(0, y, width(), legend);

@@ -176,9 +176,6 @@ void DetailsView::write() {
 
 namespace {
 
-constexpr std::array kBorrowers = {run::RunCategory::degraded, run::RunCategory::spare_idle,
-                                   run::RunCategory::repair};
-
 using timeline::kNoRow;
 using timeline::RowId;
 using timeline::Store;
@@ -302,8 +299,10 @@ void enter_stop(TimelineView& timeline) {
 // Whether a row of the run has the hue of something else: the timeline has no slices of it.
 bool borrows_its_hue(const QString& name) {
   using run::RunCategory;
+  constexpr std::array kRows = {RunCategory::degraded, RunCategory::spare_idle,
+                                RunCategory::repair};
   return std::ranges::any_of(
-      kBorrowers, [&name](RunCategory row) { return qt(report::label_of(row)) == name; });
+      kRows, [&name](RunCategory row) { return qt(report::label_of(row)) == name; });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/run/monte_carlo.hpp"
 
 namespace orrery::evaluate {
@@ -119,33 +120,17 @@ double metric(const report::Evaluation& evaluation, MetricId id) {
   return value != nullptr ? value->value : 0.0;
 }
 
-// What the step would take without one cause, from the replays that its ledger rests on.
-void add_step_changes(const step::StepResult& step, std::vector<Change>& changes) {
-  if (step.given) {
-    return;
-  }
-  using step::StepCategory;
-  const auto add = [&changes](const char* text, double saved, std::vector<StepCategory> without) {
-    if (saved > 0.0) {
-      changes.push_back({.text = text, .step_factor = 1.0 - saved, .without = std::move(without)});
-    }
-  };
-  add("hiding all exposed communication",
-      1.0 - to_seconds(step.without_communication) / to_seconds(step.step_time),
-      {StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert,
-       StepCategory::exposed_pipeline, StepCategory::exposed_data});
-  add("a pipeline without bubble", step.ledger.share(StepCategory::bubble), {StepCategory::bubble});
-  add("stages of equal work", step.ledger.share(StepCategory::stage_imbalance),
-      {StepCategory::stage_imbalance});
-}
-
 std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   std::vector<Change> changes;
   const double mfu = metric(evaluation, MetricId::mfu);
   if (mfu > 0.0) {
     changes.push_back({.text = "one point of MFU more", .step_factor = mfu / (mfu + kOnePoint)});
   }
-  add_step_changes(evaluation.step, changes);
+  for (const report::StepSaving& saving : report::step_savings(evaluation.step)) {
+    changes.push_back({.text = std::string(saving.change),
+                       .step_factor = 1.0 - saving.share,
+                       .without = saving.without});
+  }
   const Seconds now = to_seconds(evaluation.step.step_time);
   constexpr std::size_t kMostSwitches = 2;
   for (std::size_t i = 0; i < std::min(kMostSwitches, evaluation.switches.size()); ++i) {
@@ -157,7 +142,7 @@ std::vector<Change> possible_changes(const report::Evaluation& evaluation) {
   if (plan.mtbf) {
     changes.push_back({"one minute less recovery per failure",
                        [](RunPlan& changed) { shorten_recovery(changed, minutes(1.0)); }});
-    changes.push_back({"10 % fewer failures", fewer_failures, true});
+    changes.push_back({"10% fewer failures", fewer_failures, true});
   }
   if (plan.checkpoint_steps && plan.stall > SimTime{}) {
     changes.push_back({"checkpoints without stall", [](RunPlan& changed) {

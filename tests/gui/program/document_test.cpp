@@ -116,10 +116,8 @@ TEST_F(Document, ShowsAFormOfItself) {
   EXPECT_EQ(document.utf8(), replaced(run_scenario(), "tensor: 8 ", "tensor: 4 "));
   const QModelIndex mode = form.find("checkpoint.mode");
   EXPECT_TRUE(mode.data(FormModel::kChoicesRole).toStringList().contains("async"));
-  EXPECT_TRUE(form.find("cluster.gpu")
-                  .data(FormModel::kChoicesRole)
-                  .toStringList()
-                  .contains("h100-sxm-80gb"));
+  const QStringList gpus = form.find("cluster.gpu").data(FormModel::kChoicesRole).toStringList();
+  EXPECT_EQ(gpus.filter("h100-sxm-80gb\tNVIDIA H100").size(), 1) << "each with what it is";
   // An empty value takes the key away; typing in the text changes the form.
   ASSERT_TRUE(form.setData(form.find("checkpoint.mode"), "", Qt::EditRole));
   EXPECT_EQ(document.utf8().find("mode:"), std::string::npos);

@@ -133,6 +133,10 @@ TEST_F(Knobs, ListsHoldEveryNameAndAPartOfOneIsEnough) {
   auto* gpu = field<QComboBox>("GPU");
   ASSERT_NE(gpu, nullptr);
   EXPECT_GT(gpu->count(), 5);
+  EXPECT_TRUE(gpu->itemData(gpu->currentIndex(), Qt::ToolTipRole)
+                  .toString()
+                  .startsWith("NVIDIA H100 SXM5 80 GB"))
+      << "a name says what it is";
   EXPECT_EQ(gpu->currentIndex(), gpu->findText("h100-sxm-80gb")) << "from which arrow keys go on";
   EXPECT_GT(field<QComboBox>("Precision")->count(), 1);
   EXPECT_GT(field<QComboBox>("Recompute")->count(), 1);
@@ -216,7 +220,7 @@ TEST_F(Knobs, TheTimeBetweenFailuresIsTurnedAsATime) {
 }
 
 TEST_F(Knobs, ThoseThatDoNotFitAreBehindAButton) {
-  opened();
+  DocumentPage* opened_page = opened();
   window->resize(1024, 700);
   QTest::qWait(50);
   auto* more = strip().findChild<QToolButton*>();
@@ -226,6 +230,11 @@ TEST_F(Knobs, ThoseThatDoNotFitAreBehindAButton) {
   EXPECT_FALSE(checkpoint->isVisible());
   more->click();
   EXPECT_TRUE(checkpoint->isVisible());
+  auto* slider = field<QSlider>("GPU hour slider");
+  ASSERT_TRUE(slider->isVisible()) << "in the list as well";
+  EXPECT_FALSE(slider->isWindow()) << "whose list would close";
+  slider->setValue(slider->maximum());
+  EXPECT_NE(opened_page->document().utf8().find("gpu_hour: $10.0/h"), std::string::npos);
   checkpoint->window()->hide();
 }
 

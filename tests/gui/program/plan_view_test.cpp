@@ -105,7 +105,7 @@ TEST_F(PlanView, ARowIsThePointAndThePointTheRow) {
   QTest::mouseClick(ranking().viewport(), Qt::LeftButton, {},
                     ranking().visualRect(second).center());
   EXPECT_EQ(result().chosen()->tag, plan().finalists[1].proposal.tag);
-  ChartView& chart = result().chart();
+  ChartView& chart = *result().findChild<ChartView*>();
   ASSERT_TRUE(chart.read()) << "the point of the row is marked";
   EXPECT_TRUE(chart.accessibleDescription().contains("rank 2"))
       << chart.accessibleDescription().toStdString();
@@ -133,7 +133,7 @@ TEST_F(PlanView, OpensTheBestPlanAsTheCommandLineWritesIt) {
 
 TEST_F(PlanView, ADoubleClickOnAPointOpensIt) {
   find_plan();
-  ChartView& chart = result().chart();
+  ChartView& chart = *result().findChild<ChartView*>();
   const PlotPoint best{chart.plot().series.size() - 1, 0};
   const QPoint place = chart.position_of(best).toPoint();
   EXPECT_EQ(opened([&] { QTest::mouseDClick(&chart, Qt::LeftButton, {}, place); }),
@@ -151,15 +151,15 @@ TEST_F(PlanView, ComparesAPlanWithTheScenario) {
   ASSERT_NE(compare, nullptr);
   opened([&] { compare->click(); });
   EXPECT_TRUE(window->compare().isVisible());
-  const auto& heads = window->compare().keys().table().heads;
+  const auto& heads = window->findChild<AnswerTable*>("Keys that differ")->table().heads;
   EXPECT_EQ(heads, (std::vector<QString>{"key", "small.yaml", "best plan of small.yaml"}))
       << "and not the new document";
 }
 
 TEST_F(PlanView, OptionsGoBeforeTheScenario) {
-  EXPECT_TRUE(panel().options().choose("plan.objective", "cost"));
-  EXPECT_TRUE(panel().options().choose("plan.search.spares", "0,2"));
-  EXPECT_FALSE(panel().options().choose("plan.search.nothing", "1"));
+  EXPECT_TRUE(panel().findChild<PlanOptionsView*>()->choose("plan.objective", "cost"));
+  EXPECT_TRUE(panel().findChild<PlanOptionsView*>()->choose("plan.search.spares", "0,2"));
+  EXPECT_FALSE(panel().findChild<PlanOptionsView*>()->choose("plan.search.nothing", "1"));
   find_plan();
   EXPECT_EQ(plan().spec.objective, plan::Objective::cost);
   EXPECT_EQ(plan().spec.run[1].values, (std::vector<std::string>{"0", "2"}));
@@ -170,13 +170,13 @@ TEST_F(PlanView, OptionsGoBeforeTheScenario) {
 TEST_F(PlanView, SaysWhatIsWrongWithAQuestionAndKeepsThePlanBefore) {
   find_plan();
   const PlanPtr before = panel().outcome();
-  panel().options().choose("plan.finalists", "many");
+  panel().findChild<PlanOptionsView*>()->choose("plan.finalists", "many");
   panel().start();
   ASSERT_TRUE(wait_for([this] { return !panel().running(); }));
   EXPECT_TRUE(panel().sentence().startsWith("plan.finalists: "))
       << panel().sentence().toStdString();
   EXPECT_EQ(panel().outcome(), before);
-  panel().options().choose("plan.finalists", "");
+  panel().findChild<PlanOptionsView*>()->choose("plan.finalists", "");
   EXPECT_EQ(page->document().set_key("capacity.spares", "3"), "");
   EXPECT_TRUE(panel().sentence().startsWith("The scenario has changed"))
       << panel().sentence().toStdString();

@@ -8,6 +8,7 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 #include "gui/widgets/compare_view.hpp"
 #include "gui/widgets/pages/document_page.hpp"
@@ -40,6 +41,12 @@ std::string three_steps(int rank = 0, int world = 64) {
     begin += length;
   }
   return writer.text();
+}
+
+// By its accessible name.
+QComboBox& list_of(TracePage& page, const QString& name) {
+  const auto lists = page.findChildren<QComboBox*>();
+  return **std::ranges::find(lists, name, &QComboBox::accessibleName);
 }
 
 class TraceWindow : public ::testing::Test {
@@ -91,7 +98,7 @@ TEST_F(TraceWindow, ShowsTheMeasuredStepBesideTheSimulatedOneOnOneAxis) {
   EXPECT_TRUE(page->sentence().startsWith("The measured step takes 3.00 ms, the predicted one"))
       << page->sentence().toStdString();
   EXPECT_TRUE(page->answer()->warning.isEmpty()) << "a job of as many ranks";
-  EXPECT_EQ(page->beside().currentText(), "run.yaml");
+  EXPECT_EQ(list_of(*page, "Scenario beside the trace").currentText(), "run.yaml");
   EXPECT_EQ(groups(page->timeline()),
             (std::vector<std::string>{"measured, rank 0", "predicted, run.yaml"}));
   // Drawn is the step of median length; both begin at zero.
@@ -124,16 +131,16 @@ TEST_F(TraceWindow, ShowsTheStepThatIsChosen) {
   TracePage* page = traced({write("rank0.json", three_steps())});
   ASSERT_TRUE(page->answer());
   EXPECT_FALSE(page->answer()->comparison);
-  EXPECT_EQ(page->steps().count(), 4);
-  page->steps().setCurrentIndex(3);
-  emit page->steps().activated(3);
+  EXPECT_EQ(list_of(*page, "Step of the trace").count(), 4);
+  list_of(*page, "Step of the trace").setCurrentIndex(3);
+  emit list_of(*page, "Step of the trace").activated(3);
   ASSERT_TRUE(wait_for([page] { return page->answer()->drawn_step == "ProfilerStep#3"; }));
-  EXPECT_EQ(page->steps().currentText(), "ProfilerStep#3");
+  EXPECT_EQ(list_of(*page, "Step of the trace").currentText(), "ProfilerStep#3");
   EXPECT_EQ(page->sentence(), "The measured step takes 4.00 ms, mean of 1.");
   EXPECT_EQ(page->timeline().view().store().range().end, 4'000'000);
   // The whole file, as it was recorded.
-  page->view().setCurrentIndex(1);
-  emit page->view().activated(1);
+  list_of(*page, "What the timeline shows").setCurrentIndex(1);
+  emit list_of(*page, "What the timeline shows").activated(1);
   EXPECT_EQ(page->timeline().view().store().range().end, 9'000'000);
 }
 
@@ -144,8 +151,8 @@ TEST_F(TraceWindow, FollowsTheScenarioThatItStandsBeside) {
   const QString before = page->sentence();
   EXPECT_EQ(document->document().set_key("layout.tensor", "4"), "");
   ASSERT_TRUE(wait_for([&] { return page->sentence() != before && !page->loading(); }));
-  page->beside().setCurrentIndex(0);
-  emit page->beside().activated(0);
+  list_of(*page, "Scenario beside the trace").setCurrentIndex(0);
+  emit list_of(*page, "Scenario beside the trace").activated(0);
   ASSERT_TRUE(wait_for([page] { return !page->answer()->comparison; }));
 }
 
@@ -181,8 +188,8 @@ TEST_F(TraceWindow, AFileThatIsDeletedAfterwardsKeepsItsPicture) {
   const QString path = write("rank0.json", three_steps());
   TracePage* page = traced({path});
   ASSERT_TRUE(QFile::remove(path));
-  page->steps().setCurrentIndex(1);
-  emit page->steps().activated(1);
+  list_of(*page, "Step of the trace").setCurrentIndex(1);
+  emit list_of(*page, "Step of the trace").activated(1);
   ASSERT_TRUE(wait_for([page] { return page->answer()->drawn_step == "ProfilerStep#1"; }));
 }
 
@@ -220,7 +227,7 @@ TEST_F(TraceWindow, ASavedAnswerIsReadOnlyAndStandsInCompare) {
   ASSERT_NE(page, nullptr);
   EXPECT_EQ(page->tables().tabText(0), "Metrics");
   window->show_compare();
-  const Table& table = window->compare().differences().table();
+  const Table& table = window->findChild<AnswerTable*>("Differences")->table();
   ASSERT_EQ(table.heads.size(), 4U);
   EXPECT_EQ(table.heads[2], "answer.json");
   for (const auto& row : table.rows) {
@@ -234,7 +241,7 @@ TEST_F(TraceWindow, ComparedScenariosHaveTheirTimelinesOnOneRuler) {
   opened("a.yaml", run_scenario());
   opened("b.yaml", replaced(run_scenario(), "tensor: 8", "tensor: 4"));
   window->show_compare();
-  TimelineView& timelines = window->compare().timelines();
+  TimelineView& timelines = *window->compare().findChild<TimelineView*>();
   EXPECT_EQ(groups(timelines), (std::vector<std::string>{"a.yaml", "b.yaml"}));
   timelines.zoom(0.8);
   const timeline::TimeRange zoomed = timelines.view().window();
@@ -250,7 +257,7 @@ TEST_F(TraceWindow, ComparedStepsAreDrawnByTheirOperationsWhenSeenFromNear) {
   opened("a.yaml", run_scenario());
   opened("b.yaml", replaced(run_scenario(), "tensor: 8", "tensor: 4"));
   window->show_compare();
-  TimelineView& timelines = window->compare().timelines();
+  TimelineView& timelines = *window->compare().findChild<TimelineView*>();
   timelines.zoom(0.8);
   const timeline::TimeRange zoomed = timelines.view().window();
   ASSERT_TRUE(wait_for([&] { return timelines.view().levels().size() == 2; }));

@@ -127,12 +127,15 @@ TEST(ChartsPanel, AFlameIsOfTheStageThatIsChosen) {
   for (const int stage : {0, 1}) {
     stages.setCurrentIndex(stage + 1);
     emit stages.activated(stage + 1);
-    EXPECT_TRUE(panel.chart().plot().title.contains(QString("stage %1").arg(stage)));
-    EXPECT_EQ(to_csv(panel.chart().plot()), to_csv(layer_flame_plot(*outcome->evaluation, stage)));
+    EXPECT_TRUE(
+        panel.findChild<ChartView*>()->plot().title.contains(QString("stage %1").arg(stage)));
+    EXPECT_EQ(to_csv(panel.findChild<ChartView*>()->plot()),
+              to_csv(layer_flame_plot(*outcome->evaluation, stage)));
   }
   panel.choose("Flame by operation");
   EXPECT_EQ(stages.currentText(), "stage 1") << "kept from chart to chart";
-  EXPECT_EQ(to_csv(panel.chart().plot()), to_csv(operation_flame_plot(*outcome->evaluation, 1)));
+  EXPECT_EQ(to_csv(panel.findChild<ChartView*>()->plot()),
+            to_csv(operation_flame_plot(*outcome->evaluation, 1)));
   panel.choose("Roofline");
   EXPECT_FALSE(stages.isVisibleTo(&panel));
 }

@@ -68,6 +68,40 @@ TEST(Difference, RowsOfALedgerAddUpToItsWhole) {
                                " a step; what changes most is "));
 }
 
+// Half as long a step with twice the tokens in the same window: each loss takes half of its time,
+// and the same tokens cost half of the bill.
+TEST(Difference, LossesAddUpToTheStepAndToTheBillForTheSameTokens) {
+  const Evaluation first = testing::sample_evaluation();
+  Evaluation second = first;
+  const auto scale = [&](MetricId id, double by) {
+    second.metrics.set({id, first.metrics.find(id)->value * by, std::nullopt});
+  };
+  scale(MetricId::step_time, 0.5);
+  scale(MetricId::tokens_trained, 2.0);
+  const Figures both[] = {figures_of(first), figures_of(second)};
+  const Losses losses = losses_of(both);
+  EXPECT_EQ(losses.bill, Dimension::dollars);
+  const double step = first.metrics.find(MetricId::step_time)->value;
+  const double cost = first.metrics.find(MetricId::cost)->value;
+  EXPECT_DOUBLE_EQ(*losses.all.time[1].change, -step / 2);
+  EXPECT_DOUBLE_EQ(*losses.all.bill[1].change, -cost / 2);
+  double time = 0.0;
+  double bill = 0.0;
+  double before = cost;
+  for (const LossRow& row : losses.rows) {
+    time += row.time.empty() ? 0.0 : *row.time[1].change;
+    bill += *row.bill[1].change;
+    EXPECT_LE(-*row.bill[1].change, before) << row.label << " is larger than what leads it";
+    before = -*row.bill[1].change;
+  }
+  EXPECT_NEAR(time, -step / 2, 1e-9 * step);
+  EXPECT_NEAR(bill, -cost / 2, 1e-9 * cost);
+  EXPECT_TRUE(
+      step_change_words(both[0], both[1])
+          .ends_with("; " + format_change(Dimension::dollars, -cost / 2) + " for the same tokens"));
+  EXPECT_TRUE(losses_of({}).rows.empty());
+}
+
 TEST(Difference, ReadsWithItsSign) {
   EXPECT_EQ(format_change(Dimension::time, 1.5), "+1.50 s");
   EXPECT_EQ(format_change(Dimension::fraction, -0.0231), "-2.31 points");

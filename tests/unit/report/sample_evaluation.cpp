@@ -192,18 +192,17 @@ Evaluation sample_evaluation() {
   evaluation.run = sample_run();
   evaluation.echo.checkpoint_choice = "the optimum for the stall and the failure rate";
   set_run_metrics(evaluation);
-  evaluation.levers = {{.change = "10 % fewer failures",
-                        .finish_delta = -minutes(15.0),
-                        .cost_delta = dollars(-8.0)},
-                       {.change = "one point of MFU more",
-                        .finish_delta = -minutes(36.0),
-                        .cost_delta = dollars(-19.5)},
-                       {.change = "one minute less recovery per failure",
-                        .finish_delta = -minutes(2.5),
-                        .cost_delta = dollars(-1.3)},
-                       {.change = "a pipeline without bubble",
-                        .finish_delta = -hours(3.0),
-                        .cost_delta = dollars(-104.0)}};
+  evaluation.levers = {
+      {.change = "10% fewer failures", .finish_delta = -minutes(15.0), .cost_delta = dollars(-8.0)},
+      {.change = "one point of MFU more",
+       .finish_delta = -minutes(36.0),
+       .cost_delta = dollars(-19.5)},
+      {.change = "one minute less recovery per failure",
+       .finish_delta = -minutes(2.5),
+       .cost_delta = dollars(-1.3)},
+      {.change = "a pipeline without bubble",
+       .finish_delta = -hours(3.0),
+       .cost_delta = dollars(-104.0)}};
   add_expectation(evaluation, "fits_memory", 10);
   add_expectation(evaluation, "mfu >= 0.5", 11);
   add_expectation(evaluation, "p50(goodput) >= 0.9", 12);

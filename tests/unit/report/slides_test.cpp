@@ -41,7 +41,20 @@ TEST(Slides, ChangesAreSaidInWords) {
 }
 
 TEST(Slides, AStepAloneHasThemToo) {
-  const Slides slides = slides_of(testing::sample_step_evaluation());
+  Evaluation evaluation = testing::sample_step_evaluation();
+  evaluation.step.without_communication = to_sim_time(seconds(9.0));
+  evaluation.echo.name = "sample";
+  evaluation.echo.file = "somewhere/sample.yaml";
+  const Slides slides = slides_of(evaluation);
+  EXPECT_EQ(slides.name, evaluation.echo.model_name + " on " +
+                             std::to_string(evaluation.step.gpus) + " x " + evaluation.echo.gpu)
+      << "not the name of its file";
+  ASSERT_EQ(slides.changes.size(), 2U) << "what a cause takes at most";
+  EXPECT_EQ(slides.changes[0].change, "A pipeline without bubble");
+  EXPECT_EQ(slides.changes[0].time_text, "1.25 s");
+  EXPECT_EQ(slides.changes[1].change, "Hiding all exposed communication");
+  EXPECT_EQ(slides.time_head, "a step");
+  EXPECT_EQ(slides.titles[2], "A pipeline without bubble would save 1.25 s a step");
   ASSERT_FALSE(slides.parts.empty());
   EXPECT_EQ(slides.parts.front().label, "step");
   EXPECT_FALSE(slides.cards.empty());

@@ -196,17 +196,12 @@ std::string current_words(const Plan& plan) {
     return fmt::format("the scenario as it stands does not fit: {}",
                        evaluation.reasons.empty() ? "memory" : evaluation.reasons.front());
   }
-  if (!current.problem.empty()) {
-    return "the scenario as it stands is no answer: " + current.problem;
-  }
   const Bytes free = evaluation.step.feasibility.headroom;
-  const std::string tight = in_bytes(free) < plan.headroom.bytes
-                                ? fmt::format(" with {} free", format_bytes_binary(free))
-                                : "";
-  if (current.standing == Standing::tie) {
-    return fmt::format("the scenario as it stands ({}{}) is within the error",
-                       figure_words(plan, current.value), tight);
-  }
+  const std::string but = !current.problem.empty() ? ", not ranked: " + current.problem
+                          : in_bytes(free) < plan.headroom.bytes
+                              ? fmt::format(" with {} free", format_bytes_binary(free))
+                              : "";
+  const bool tie = current.standing == Standing::tie;
   // In its own figure where that is another one than the objective: as many GPUs, but earlier.
   const bool same = current.behind_in == plan.ranked_by;
   const double of =
@@ -217,13 +212,18 @@ std::string current_words(const Plan& plan) {
       same ? figure_words(plan, of) : report::format_value(dimension_of(current.behind_in), of);
   const double plan_value = of + gain;
   const std::string share = of != 0.0 ? percent_text(gain / of) : std::string("0%");
-  if (gain > 0.0) {
-    return fmt::format("the scenario as it stands is better: {}{}, {} less", figure, tight,
-                       plan_value > 0.0 ? percent_text(gain / plan_value) : std::string("0%"));
+  if (gain >= 0.0 && tie) {
+    return fmt::format("the scenario as it stands ({}{}) is within the error", figure, but);
   }
-  return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{})", figure, tight,
+  if (gain > 0.0) {
+    return fmt::format("the scenario as it stands is better by {}: {}{}",
+                       plan_value > 0.0 ? percent_text(gain / plan_value) : std::string("0%"),
+                       figure, but);
+  }
+  return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{}){}", figure, but,
                      report::format_change(dimension_of(current.behind_in), gain),
-                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "", share);
+                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "", share,
+                     tie ? ", within the error" : "");
 }
 
 std::vector<std::string> published_lines(const Plan& plan) {

@@ -28,15 +28,15 @@ std::string ledger_text(std::string_view ledger, const std::vector<LedgerRow>& r
   return text;
 }
 
-void compare_with_first(DifferenceRow& row) {
-  const std::optional<double> first = row.values.front().value;
-  for (std::size_t i = 1; i < row.values.size(); ++i) {
-    Compared& cell = row.values[i];
+void compare_with_first(std::vector<Compared>& values, Dimension dimension) {
+  const std::optional<double> first = values.empty() ? std::nullopt : values.front().value;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    Compared& cell = values[i];
     if (!first || !cell.value) {
       continue;
     }
     cell.change = *cell.value - *first;
-    if (*first != 0.0 && row.dimension != Dimension::date) {
+    if (*first != 0.0 && dimension != Dimension::date) {
       cell.relative = *cell.change / std::abs(*first);
     }
   }
@@ -52,7 +52,7 @@ void add_metrics(std::span<const Figures> answers, std::vector<DifferenceRow>& r
       any = any || value.has_value();
     }
     if (any) {
-      compare_with_first(row);
+      compare_with_first(row.values, row.dimension);
       rows.push_back(std::move(row));
     }
   }
@@ -89,12 +89,12 @@ void add_ledger(std::string_view group, std::span<const Figures> answers, Ledger
       any = any || (there && ledger[i].share > 0.0);
     }
     if (any) {
-      compare_with_first(row);
+      compare_with_first(row.values, row.dimension);
       rows.push_back(std::move(row));
     }
   }
   if (rows.size() > before) {
-    compare_with_first(all);
+    compare_with_first(all.values, all.dimension);
     rows.push_back(std::move(all));
   }
 }
@@ -139,20 +139,104 @@ std::vector<DifferenceRow> differences(std::span<const Figures> answers) {
   return rows;
 }
 
+namespace {
+
+constexpr std::string_view kTraining = run::to_string(run::RunCategory::productive);
+
+std::optional<double> product(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::optional(*a * *b) : std::nullopt;
+}
+
+std::optional<double> share_of(const std::vector<LedgerRow>& ledger, std::string_view category) {
+  const auto row = std::ranges::find(ledger, category, &LedgerRow::category);
+  return row == ledger.end() ? std::nullopt : std::optional(row->share);
+}
+
+// For the work of the first.
+std::optional<double> bill_of(const Figures& answer, const Figures& first, MetricId whole) {
+  const std::optional<double> own = answer.value(MetricId::tokens_trained);
+  const std::optional<double> wanted = first.value(MetricId::tokens_trained);
+  return product(answer.value(whole), own && wanted && *own > 0.0 ? *wanted / *own : 1.0);
+}
+
+// Nothing where no answer has any of it.
+std::optional<LossRow> loss_of(std::span<const Figures> answers, LedgerOf ledger_of,
+                               const LedgerRow& of, const Losses& losses) {
+  LossRow loss{of.label};
+  bool any = false;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const std::optional<double> share = share_of(answers[i].*ledger_of, of.category);
+    std::optional<double> of_run = share;
+    if (ledger_of == &Figures::step_ledger) {
+      loss.time.push_back({product(share, losses.all.time[i].value), {}, {}});
+      of_run = product(share, share_of(answers[i].run_ledger, kTraining));
+    }
+    loss.bill.push_back({product(of_run, losses.all.bill[i].value), {}, {}});
+    any = any || share.value_or(0.0) > 0.0;
+  }
+  compare_with_first(loss.time, Dimension::time);
+  compare_with_first(loss.bill, losses.bill);
+  return any ? std::optional(std::move(loss)) : std::nullopt;
+}
+
+double size_of_change(const LossRow& row) {
+  const std::vector<Compared>& by =
+      row.bill.back().change || row.time.empty() ? row.bill : row.time;
+  return std::abs(by[1].change.value_or(0.0));
+}
+
+}  // namespace
+
+Losses losses_of(std::span<const Figures> answers) {
+  const bool priced = std::ranges::all_of(
+      answers, [](const Figures& one) { return one.find(MetricId::cost) != nullptr; });
+  const MetricId whole = priced ? MetricId::cost : MetricId::finish_time;
+  Losses losses{.bill = info(whole).dimension, .rows = {}, .all = {"all"}};
+  for (const Figures& answer : answers) {
+    losses.all.time.push_back({answer.value(MetricId::step_time), {}, {}});
+    losses.all.bill.push_back({bill_of(answer, answers.front(), whole), {}, {}});
+  }
+  compare_with_first(losses.all.time, Dimension::time);
+  compare_with_first(losses.all.bill, losses.bill);
+  for (const LedgerOf ledger_of : {&Figures::step_ledger, &Figures::run_ledger}) {
+    const auto longest = std::ranges::max_element(
+        answers, {}, [ledger_of](const Figures& one) { return (one.*ledger_of).size(); });
+    if (longest == answers.end()) {
+      continue;
+    }
+    for (const LedgerRow& row : (*longest).*ledger_of) {
+      auto loss = loss_of(answers, ledger_of, row, losses);
+      // Training is what the rows of the step stand for, where it has any.
+      if (loss && (row.category != kTraining || losses.rows.empty())) {
+        losses.rows.push_back(*std::move(loss));
+      }
+    }
+  }
+  if (answers.size() > 1) {
+    std::ranges::stable_sort(losses.rows, std::ranges::greater{}, size_of_change);
+  }
+  return losses;
+}
+
 std::string step_change_words(const Figures& from, const Figures& to) {
   const Figures both[] = {from, to};
-  std::vector<DifferenceRow> rows;
-  add_ledger("step ledger", both, &Figures::step_ledger, {MetricId::step_time}, rows);
-  const auto change = [](const DifferenceRow& row) { return row.values[1].change.value_or(0.0); };
+  const Losses losses = losses_of(both);
+  const auto change = [](const std::vector<Compared>& of) {
+    return of.empty() ? 0.0 : of[1].change.value_or(0.0);
+  };
   const auto most = std::ranges::max_element(
-      rows.begin(), rows.empty() ? rows.end() : rows.end() - 1, {},
-      [&change](const DifferenceRow& row) { return std::abs(change(row)); });
-  if (rows.empty() || change(*most) == 0.0) {
+      losses.rows, {}, [&](const LossRow& row) { return std::abs(change(row.time)); });
+  if (most == losses.rows.end() || change(most->time) == 0.0) {
     return {};
   }
-  return fmt::format("{} a step; what changes most is {} ({})",
-                     format_change(Dimension::time, change(rows.back())), most->name,
-                     format_change(Dimension::time, change(*most)));
+  const double bill = change(losses.all.bill);
+  return fmt::format(
+      "{} a step; what changes most is {} ({}){}",
+      format_change(Dimension::time, change(losses.all.time)), most->label,
+      format_change(Dimension::time, change(most->time)),
+      bill != 0.0 && losses.bill == Dimension::dollars
+          ? fmt::format("; {} for the same tokens", format_change(Dimension::dollars, bill))
+          : std::string());
 }
 
 std::string format_change(Dimension dimension, double change) {

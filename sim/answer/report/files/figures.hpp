@@ -91,7 +91,30 @@ struct DifferenceRow {
 // Rows that at least one of them has, in the order of the registry and of the ledgers.
 [[nodiscard]] std::vector<DifferenceRow> differences(std::span<const Figures> answers);
 
-// "-45.2 ms a step; what changes most is pipeline bubble (-242 ms)"; empty where nothing changes.
+// What each loss takes of a step, and of the bill for the work of the first answer:
+//
+//   time = share of the step · step time
+//   bill = share of the run · cost · tokens of the first / tokens;   of a loss of the step
+//          share of the run = share of training · share of the step
+//
+// Times add up to the change of the step, bills to what the same work costs more, or without prices
+// takes longer.
+struct LossRow {
+  std::string_view label;
+  std::vector<Compared> time = {};  // s, by answer; of what stands outside of steps: empty
+  std::vector<Compared> bill = {};  // of Losses::bill; without a run: empty
+};
+
+struct Losses {
+  Dimension bill = Dimension::dollars;  // or time, without prices
+  std::vector<LossRow> rows = {};       // the largest change from the first to the second leads
+  LossRow all = {};                     // what they add up to
+};
+
+[[nodiscard]] Losses losses_of(std::span<const Figures> answers);
+
+// "-45.2 ms a step; what changes most is pipeline bubble (-242 ms); -$372k for the same tokens";
+// empty where nothing changes.
 [[nodiscard]] std::string step_change_words(const Figures& from, const Figures& to);
 
 // With its sign, of a change: "+1.20 s", "-$3.1M", "+2.31 points" for fractions, "-1.5 d" for

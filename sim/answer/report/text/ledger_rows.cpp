@@ -90,6 +90,25 @@ std::optional<DollarsPerSecond> mean_price(const Evaluation& evaluation) {
                             : std::nullopt;
 }
 
+std::vector<StepSaving> step_savings(const step::StepResult& step) {
+  if (step.given) {
+    return {};
+  }
+  std::vector<StepSaving> savings = {
+      {"hiding all exposed communication",
+       1.0 - to_seconds(step.without_communication) / to_seconds(step.step_time),
+       {StepCategory::exposed_tensor, StepCategory::exposed_context, StepCategory::exposed_expert,
+        StepCategory::exposed_pipeline, StepCategory::exposed_data}},
+      {"a pipeline without bubble",
+       step.ledger.share(StepCategory::bubble),
+       {StepCategory::bubble}},
+      {"stages of equal work",
+       step.ledger.share(StepCategory::stage_imbalance),
+       {StepCategory::stage_imbalance}}};
+  std::erase_if(savings, [](const StepSaving& one) { return one.share <= 0.0; });
+  return savings;
+}
+
 std::vector<CauseRow> cause_rows(const Evaluation& evaluation) {
   std::vector<CauseRow> rows;
   if (!evaluation.run) {

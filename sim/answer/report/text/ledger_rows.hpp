@@ -43,6 +43,16 @@ struct LedgerRow {
 // What training that was kept costs over the run; nothing without a run or prices.
 [[nodiscard]] std::optional<Dollars> training_cost(const Evaluation& evaluation);
 
+// What a step would take less without one of its causes, from the replays that its ledger rests on.
+struct StepSaving {
+  std::string_view change;  // "a pipeline without bubble"
+  double share = 0.0;       // of the step
+  std::vector<step::StepCategory> without = {};
+};
+
+// Those that save anything; none where the step time is given.
+[[nodiscard]] std::vector<StepSaving> step_savings(const step::StepResult& step);
+
 // What one cause took, mean per trial: lost work, recovery, waiting for nodes.
 struct CauseRow {
   std::string_view cause;

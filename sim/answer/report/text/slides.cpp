@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -24,6 +25,15 @@ std::string capitalised(std::string text) {
     text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   }
   return text;
+}
+
+// A scenario without a name of its own is called after its file.
+std::string name_of(const Evaluation& evaluation) {
+  const ScenarioEcho& echo = evaluation.echo;
+  return echo.name != std::filesystem::path(echo.file).stem().string()
+             ? echo.name
+             : fmt::format("{} on {} x {}", echo.model_name, format_integer(evaluation.step.gpus),
+                           echo.gpu);
 }
 
 std::optional<SlideCard> card_of(const Evaluation& evaluation, MetricId id,
@@ -108,7 +118,9 @@ std::vector<std::string> lines_of(const Evaluation& evaluation) {
                         format_percent(loss->share), evaluation.run ? "GPU time" : "step",
                         loss->dollars ? ", " + format_money(*loss->dollars) : "");
   }
-  if (const auto failures = card_of(evaluation, MetricId::failures, {})) {
+  if (evaluation.plan && !evaluation.plan->mtbf) {
+    first += first.empty() ? "No failures are stated." : " No failures are stated.";
+  } else if (const auto failures = card_of(evaluation, MetricId::failures, {})) {
     first += fmt::format(
         "{}Failures: {}{}.", first.empty() ? "" : " ", failures->value,
         failures->low ? fmt::format(" ({} to {})", failures->low_text, failures->high_text) : "");
@@ -260,6 +272,12 @@ std::vector<SlideChange> changes_of(const Evaluation& evaluation) {
                          .note = "a setting",
                          .possible = true});
     }
+    for (const StepSaving& one : step_savings(evaluation.step)) {
+      changes.push_back({.change = capitalised(std::string(one.change)),
+                         .saving = in_seconds(one.share * now),
+                         .time_text = format_time(one.share * now),
+                         .note = "at most"});
+    }
   }
   std::ranges::stable_sort(changes, [](const SlideChange& a, const SlideChange& b) {
     return std::pair(a.possible, a.saving) > std::pair(b.possible, b.saving);
@@ -320,7 +338,7 @@ Slides slides_of(const Evaluation& evaluation) {
   const Outcome outcome = outcome_of(evaluation);
   const bool run = evaluation.run.has_value();
   Slides slides;
-  slides.name = evaluation.echo.name;
+  slides.name = name_of(evaluation);
   slides.standing = outcome.standing;
   slides.standing_text = outcome.brief;
   const std::size_t colon = outcome.reason.find(": ");
@@ -345,7 +363,9 @@ Slides slides_of(const Evaluation& evaluation) {
       of_run
           ? "What each change saves for the same tokens. Solid: a setting that can be made today. "
             "Hatched: what a lever is worth."
-          : "What each setting saves a step."};
+          : "What each change saves a step. Solid: a setting that can be made today. Hatched: what "
+            "a lever is worth."};
+  slides.time_head = of_run ? "earlier" : "a step";
   constexpr std::size_t kShown = 8;
   slides.foot = fmt::format("Orrery, {} ({})",
                             evaluation.echo.file.substr(evaluation.echo.file.rfind('/') + 1),

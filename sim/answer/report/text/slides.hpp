@@ -58,7 +58,8 @@ struct Slides {
   std::vector<std::string> lines = {};  // below the cards
   std::vector<SlidePart> parts = {};
   std::vector<SlideChange> changes = {};
-  std::string caution = {};  // how firm the savings are
+  std::string time_head = {};  // of their times: "earlier", or "a step" without a run
+  std::string caution = {};    // how firm the savings are
   std::string foot = {};
   bool trials = false;  // of a run, more than one: values without a band are the same in all
 };

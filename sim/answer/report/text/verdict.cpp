@@ -161,18 +161,19 @@ Outcome outcome_of(const Evaluation& evaluation) {
     return outcome;
   };
   if (!fit.fits) {
-    return stands(Standing::impossible,
-                  fmt::format("does not fit: {} too much per GPU{}{}; the figures below are those "
-                              "of GPUs with more memory",
-                              format_bytes_binary(-fit.headroom),
-                              evaluation.step.memory.size() > 1
-                                  ? fmt::format(" on pipeline stage {}", fit.worst_stage)
-                                  : std::string(),
-                              lacks_little(evaluation)
-                                  ? fmt::format(", less than the {} that a predicted peak may be "
-                                                "off",
-                                                format_percent(evaluation.echo.memory_error))
-                                  : std::string()));
+    return stands(
+        Standing::impossible,
+        fmt::format("does not fit: {} too much per GPU{}{}; the figures below are those "
+                    "of GPUs with more memory",
+                    format_bytes_binary(-fit.headroom),
+                    evaluation.step.memory.size() > 1
+                        ? fmt::format(" on pipeline stage {}", fit.worst_stage)
+                        : std::string(),
+                    lacks_little(evaluation)
+                        ? fmt::format(", less than the {} that a predicted peak may be "
+                                      "off",
+                                      format_percent(evaluation.echo.memory_error, {.trim = true}))
+                        : std::string()));
   }
   if (!evaluation.feasible) {
     return stands(Standing::impossible,
@@ -193,7 +194,7 @@ Outcome outcome_of(const Evaluation& evaluation) {
                     format_bytes_binary(fit.headroom),
                     format_bytes_binary(
                         evaluation.step.memory[static_cast<std::size_t>(fit.worst_stage)].limit),
-                    format_percent(evaluation.echo.memory_error)));
+                    format_percent(evaluation.echo.memory_error, {.trim = true})));
   }
   return stands(Standing::fine,
                 evaluation.step.memory.empty()
