@@ -213,8 +213,14 @@ validate() {
   if [[ -f $out/torch_step.json ]]; then
     torch=(--torch "$out/torch_step.json")
   fi
-  ours validate "$1" "$here/bin/orrery" validate --hardware "$out/measured.yaml" -q --rows \
+  # Why cuBLASLt refuses a product of a step is in its log alone.
+  CUBLASLT_LOG_LEVEL=1 CUBLASLT_LOG_FILE=$work/cublaslt.log \
+    ours validate "$1" "$here/bin/orrery" validate --hardware "$out/measured.yaml" -q --rows \
     "${depth[@]}" "${loop[@]}" -o "$out/validation.yaml" "${torch[@]}"
+  if [[ -s $work/cublaslt.log ]]; then
+    printf '\n== cublaslt\n' >>"$report"
+    head -c 4000 "$work/cublaslt.log" >>"$report"
+  fi
   if ((code > 1)) && [[ -f $out/validation.yaml ]]; then
     reserve=0
     ours compare_steps 30 "$here/bin/orrery" validate --hardware "$out/measured.yaml" --rows \
