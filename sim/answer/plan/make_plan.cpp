@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -158,6 +160,13 @@ std::optional<Searched> search_all(const PlanQuestion& question, const scenario:
   options.progress = [&question](std::int64_t done, std::int64_t all) {
     if (question.progress) {
       question.progress(Stage::search, done, all);
+    }
+  };
+  const auto told = std::make_shared<double>(std::numeric_limits<double>::infinity());
+  options.found = [&question, told](const Ranked& best) {
+    if (question.found && best.score < *told) {
+      *told = best.score;
+      question.found(to_seconds(best.estimate.step_time));
     }
   };
   Searched searched{*bench, *bench, {}, *std::move(space), {}, {}, false};

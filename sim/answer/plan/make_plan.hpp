@@ -57,6 +57,8 @@ struct PlanQuestion {
   std::optional<std::stop_token> time_stop = {};
   // Layouts or plans done of all; called by one thread at a time.
   std::function<void(Stage stage, std::int64_t done, std::int64_t all)> progress = {};
+  // The step of the best layout so far, when a better one is found.
+  std::function<void(Seconds step)> found = {};
 };
 
 // The question that the scenario itself asks: its `plan:` block with these of its keys changed, or

@@ -192,6 +192,7 @@ std::vector<ClusterSearch> search_clusters(const Workbench& bench, const Space& 
       request.sequences = options.sequences;
       request.stop = options.stop;
       request.team = options.team;
+      request.found = options.found;
       std::int64_t size = 0;
       const std::int64_t left = all - static_cast<std::int64_t>(clusters.size());
       request.progress = [&](std::int64_t done, std::int64_t of) {

@@ -44,6 +44,7 @@ struct PoolOptions {
   sweep::Team* team = nullptr;           // processes that search together
   std::stop_token stop = {};
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
+  std::function<void(const Ranked& best)> found = {};  // as in SearchOptions, of each cluster
 };
 
 // One search per cluster, in the order of the space; fewer after a stop request.

@@ -75,14 +75,20 @@ class StageProgress {
     if (!line_ || stage != stage_) {
       line_.reset();
       stage_ = stage;
-      line_ = std::make_unique<ProgressLine>(std::string(plan::to_string(stage)), enabled_,
-                                             stage == plan::Stage::search ? "layouts" : "plans");
+      line_ = std::make_unique<ProgressLine>(std::string(plan::to_string(stage)), enabled_);
     }
-    line_->update(done, all);
+    const bool search = stage == plan::Stage::search;
+    line_->update(done, all,
+                  search && best_ ? fmt::format("layouts, best step {} so far", format_time(*best_))
+                  : search        ? "layouts"
+                                  : "plans");
   }
+
+  void found(Seconds step) { best_ = step; }
 
  private:
   bool enabled_;
+  std::optional<Seconds> best_;
   plan::Stage stage_ = plan::Stage::search;
   std::unique_ptr<ProgressLine> line_;
 };
@@ -157,6 +163,7 @@ void watch_question(const PlanOptions& options, const InterruptWatch& watch,
   question.progress = [&progress](plan::Stage stage, std::int64_t done, std::int64_t all) {
     progress.update(stage, done, all);
   };
+  question.found = [&progress](Seconds step) { progress.found(step); };
 }
 
 // One machine after the other; after Ctrl-C those that are left are not planned.

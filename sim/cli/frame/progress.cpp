@@ -48,6 +48,11 @@ void ProgressLine::update(std::int64_t done, std::int64_t all) {
   message_block(std::string(kEraseLine) + progress_text(label_, done, all, unit_, left));
 }
 
+void ProgressLine::update(std::int64_t done, std::int64_t all, std::string unit) {
+  unit_ = std::move(unit);
+  update(done, all);
+}
+
 std::string progress_text(const std::string& label, std::int64_t done, std::int64_t all,
                           const std::string& unit, std::optional<Seconds> left) {
   constexpr std::size_t kWidth = 30;

@@ -25,6 +25,7 @@ class ProgressLine {
 
   // `done` of `all`; called by one thread at a time.
   void update(std::int64_t done, std::int64_t all);
+  void update(std::int64_t done, std::int64_t all, std::string unit);
 
  private:
   using Clock = std::chrono::steady_clock;

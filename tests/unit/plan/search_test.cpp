@@ -66,6 +66,23 @@ TEST(Search, OfASmallSpaceEqualsTryingEveryLayout) {
   }
 }
 
+// Whoever waits sees an answer at once, and then only better ones, up to the best.
+TEST(Search, TellsTheBestSoFar) {
+  for (const std::string& text : {dense_text(), mixture_text()}) {
+    const Bench bench = make_bench(text, few_degrees());
+    std::vector<double> told;
+    bool early = false;
+    SearchOptions options{.threads = 2, .keep = kKept};
+    options.found = [&](const Ranked& one) { told.push_back(one.score); };
+    options.progress = [&](std::int64_t, std::int64_t) { early = early || !told.empty(); };
+    const SearchResult result = search(bench.bench, bench.space, bench.spec, options);
+    ASSERT_FALSE(told.empty());
+    EXPECT_TRUE(early) << "before the first layout is bounded";
+    EXPECT_TRUE(std::ranges::is_sorted(told, std::greater<>()));
+    EXPECT_EQ(told.back(), result.best.front().score);
+  }
+}
+
 TEST(Search, LeavesOutOnlyWhatCannotBeAmongTheBest) {
   for (const std::string& text : {dense_text(), mixture_text()}) {
     PlanSpec spec = few_degrees();

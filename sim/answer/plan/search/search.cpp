@@ -63,6 +63,7 @@ class Searcher {
   // False after a stop request.
   bool search_families() {
     std::vector<Ranked> first = first_answer(space_, scoring_, work_);
+    std::ranges::for_each(first, [this](const Ranked& one) { tell(one); });
     result_.complete = list() && bound_clans();
     if (result_.complete) {
       for (auto& [key, members] : groups()) {
@@ -112,6 +113,13 @@ class Searcher {
       take(estimate(part));
       result_.counts.seen = result_.counts.estimated;
       report(static_cast<double>(last) / static_cast<double>(candidates_.size()));
+    }
+  }
+
+  void tell(const Ranked& one) {
+    if (options_.found && one.estimate.verdict == Verdict::fits && one.score < told_) {
+      told_ = one.score;
+      options_.found(one);
     }
   }
 
@@ -424,6 +432,7 @@ class Searcher {
       ++result_.counts.estimated;
       switch (one.ranked.estimate.verdict) {
         case Verdict::fits:
+          tell(one.ranked);
           ++result_.counts.fits;
           fitting_.push_back(one);
           break;
@@ -480,6 +489,7 @@ class Searcher {
   std::vector<Member> large_;  // over memory by their bounds
   std::vector<Estimated> fitting_;
   std::vector<Estimated> misses_;
+  double told_ = std::numeric_limits<double>::infinity();  // score of the best so far
   SearchResult result_;
 };
 

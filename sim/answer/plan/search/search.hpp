@@ -73,6 +73,7 @@ struct SearchOptions {
   std::optional<double> sequences = {};
   std::stop_token stop = {};
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};  // one thread at a time
+  std::function<void(const Ranked& best)> found = {};  // each that fits and beats those before it
 };
 
 [[nodiscard]] SearchResult search(const Workbench& bench, const Space& space, const PlanSpec& spec,
