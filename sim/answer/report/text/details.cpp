@@ -419,10 +419,8 @@ Details details_of_window(const Evaluation& evaluation, const TimeWindow& window
 
 Details details_of_run(const Evaluation& evaluation, SimTime at) {
   const std::vector<Stop> stops = stops_of(evaluation);
-  for (std::size_t i = 0; i < stops.size(); ++i) {
-    if (stops[i].begin - stops[i].lost <= at && at < stops[i].begin + stops[i].stopped) {
-      return stop_details(evaluation, stops, i);
-    }
+  if (const auto stop = stop_at(stops, at)) {
+    return stop_details(evaluation, stops, *stop);
   }
   Details details;
   const auto& intervals = evaluation.timeline.intervals();
