@@ -129,9 +129,7 @@ Plot memory_plot(const report::Evaluation& evaluation) {
     }
   }
   // What no stage needs has no place in the legend.
-  std::erase_if(plot.series, [](const PlotSeries& series) {
-    return std::ranges::all_of(series.y, [](double y) { return y <= 0.0; });
-  });
+  std::erase_if(plot.series, [](const auto& one) { return std::ranges::max(one.y) <= 0.0; });
   if (!stages.empty()) {
     plot.markers.push_back(memory_limit(stages.front()));
   }

@@ -203,7 +203,9 @@ Plot fabric_plot(const report::Evaluation& evaluation) {
             .horizontal = true,
             .stacked = true,
             .named = true};
-  for (const report::FabricPlace& place : fabric_reach(evaluation)) {
+  const std::vector<report::FabricPlace> places = fabric_reach(evaluation);
+  plot.note = qt(fabric_sentence(places));
+  for (const report::FabricPlace& place : places) {
     const auto at = static_cast<double>(plot.x.categories.size());
     plot.x.categories.push_back(qt(place.name));
     for (std::size_t i = 0; i < report::kFabricTraffic; ++i) {
@@ -216,6 +218,7 @@ Plot fabric_plot(const report::Evaluation& evaluation) {
       plot.series[i].y.push_back(in_bytes(place.sent[i]));
     }
   }
+  std::erase_if(plot.series, [](const auto& one) { return std::ranges::max(one.y) <= 0.0; });
   return plot;
 }
 

@@ -123,11 +123,15 @@ TEST(Maps, OfTheFabricHaveWhatAGpuSends) {
   ASSERT_EQ(plot.x.categories.size(), places.size());
   ASSERT_GT(places.size(), 2U);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    for (std::size_t traffic = 0; traffic < report::kFabricTraffic; ++traffic) {
-      EXPECT_EQ(plot.series[traffic].y[i], in_bytes(places[i].sent[traffic]));
+    for (const PlotSeries& one : plot.series) {
+      const auto traffic = static_cast<std::size_t>(one.hue - plot.series.front().hue);
+      ASSERT_EQ(one.name, qt(report::traffic_name(traffic)));
+      EXPECT_EQ(one.y[i], in_bytes(places[i].sent[traffic]));
     }
   }
   EXPECT_EQ(places.front().sent[4], Bytes{}) << "replicas of a stage are in different nodes";
+  EXPECT_EQ(plot.series.size(), 3U) << "no context, no experts";
+  EXPECT_EQ(plot.note, "Data communication crosses uplinks of 1:7.");
 }
 
 TEST(Maps, OfARolloutHaveItsPhases) {

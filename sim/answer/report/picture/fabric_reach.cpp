@@ -1,8 +1,10 @@
 #include "sim/answer/report/picture/fabric_reach.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <utility>
@@ -131,6 +133,23 @@ std::vector<FabricPlace> fabric_reach(const Evaluation& evaluation) {
   }
   places.resize(last + 1);
   return places;
+}
+
+std::string fabric_sentence(const std::vector<FabricPlace>& places) {
+  if (places.empty() || places.back().oversubscription <= 1.0) {
+    return {};
+  }
+  std::vector<std::string_view> who;
+  for (std::size_t i = 0; i < kFabricTraffic; ++i) {
+    if (places.back().sent[i] > Bytes{}) {
+      who.push_back(traffic_name(i));
+    }
+  }
+  std::string text =
+      fmt::format("{} {} uplinks of 1:{}.", fmt::join(who, " and "),
+                  who.size() == 1 ? "crosses" : "cross", places.back().oversubscription);
+  text.front() = static_cast<char>(std::toupper(text.front()));
+  return text;
 }
 
 double mean_load(const step::SharedLink& link, SimTime from, SimTime to) {

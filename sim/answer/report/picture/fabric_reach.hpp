@@ -42,6 +42,10 @@ struct FabricPlace {
 // single GPU.
 [[nodiscard]] std::vector<FabricPlace> fabric_reach(const Evaluation& evaluation);
 
+// "Data communication crosses uplinks of 1:7."; empty where all uplinks that the farthest ones cross
+// are as wide as what is below them.
+[[nodiscard]] std::string fabric_sentence(const std::vector<FabricPlace>& places);
+
 // Of a link from `from` to `to`, of which the step has all: the integral of its load / (to - from).
 [[nodiscard]] double mean_load(const step::SharedLink& link, SimTime from, SimTime to);
 
