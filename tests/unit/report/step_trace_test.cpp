@@ -169,6 +169,8 @@ TEST(RunTrace, AStopHasAllTrainingThatItUndid) {
   EXPECT_EQ(stops[0].from, SimTime{150});
   EXPECT_EQ(stops[1].lost, SimTime{70});
   EXPECT_EQ(stops[1].from, SimTime{100});
+  EXPECT_EQ(stops[0].lost_as, RunActivity::lost_training);
+  EXPECT_EQ(stops[1].lost_as, RunActivity::discarded_training);
   EXPECT_EQ(stops[1].together(), SimTime{90});
   EXPECT_EQ(stop_at(stops, {120}), 1U);
   EXPECT_EQ(stop_at(stops, {155}), 0U);

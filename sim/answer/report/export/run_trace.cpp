@@ -95,6 +95,7 @@ std::vector<Stop> stops_of(const Evaluation& evaluation) {
   struct Undone {
     SimTime from = kForever;
     SimTime time;
+    RunActivity kind = RunActivity::lost_training;
   };
 
   std::vector<Stop> stops;
@@ -106,6 +107,7 @@ std::vector<Stop> stops_of(const Evaluation& evaluation) {
                      .what = std::move(what),
                      .from = std::min(lost.from, interval.begin),
                      .lost = lost.time,
+                     .lost_as = lost.kind,
                      .nodes = nodes_hit(evaluation, interval.begin, interval.cause)});
     stopped = true;
   };
@@ -125,6 +127,7 @@ std::vector<Stop> stops_of(const Evaluation& evaluation) {
         Undone& lost = undone[interval.undone_by];
         lost.from = std::min(lost.from, interval.begin);
         lost.time += length;
+        lost.kind = interval.kind;
         stopped = false;
         break;
       }

@@ -74,9 +74,10 @@ struct Failure {
 
 struct Stop {
   SimTime begin;
-  std::string what;      // the cause of the failure, or the planned stop
-  SimTime from = {};     // begin of the first training that the stop threw away, or of the stop
-  SimTime lost = {};     // training that the stop threw away
+  std::string what;   // the cause of the failure, or the planned stop
+  SimTime from = {};  // begin of the first training that the stop threw away, or of the stop
+  SimTime lost = {};  // training that the stop threw away
+  run::RunActivity lost_as = run::RunActivity::lost_training;  // or discarded_training
   SimTime stopped = {};  // from the stop until the next one, or until training went on
   std::vector<std::pair<run::RunActivity, SimTime>> parts = {};  // of `stopped`, in order
   std::span<const run::NodeHit> nodes = {};                      // of Evaluation::timeline

@@ -297,8 +297,7 @@ Details stop_details(const Evaluation& evaluation, const std::vector<Stop>& stop
   if (!stop.nodes.empty()) {
     details.place += ", " + nodes_text(stop.nodes);
   }
-  add_part(details.parts, run::to_string(run::RunActivity::lost_training), stop.lost,
-           run::RunActivity::lost_training);
+  add_part(details.parts, run::to_string(stop.lost_as), stop.lost, stop.lost_as);
   for (const auto& [activity, time] : stop.parts) {
     add_part(details.parts, run::to_string(activity), time, activity);
   }
