@@ -42,8 +42,8 @@ struct FabricPlace {
 // single GPU.
 [[nodiscard]] std::vector<FabricPlace> fabric_reach(const Evaluation& evaluation);
 
-// "Data communication crosses uplinks of 1:7."; empty where all uplinks that the farthest ones cross
-// are as wide as what is below them.
+// "Data communication crosses uplinks of 1:7."; empty where all uplinks that the farthest kinds
+// cross are as wide as what is below them.
 [[nodiscard]] std::string fabric_sentence(const std::vector<FabricPlace>& places);
 
 // Of a link from `from` to `to`, of which the step has all: the integral of its load / (to - from).
