@@ -16,7 +16,7 @@ std::string_view to_string(RunActivity activity) {
   return kNames[static_cast<std::size_t>(activity)];
 }
 
-void RunTimeline::mark_lost(SimTime lost, RunActivity kind) {
+void RunTimeline::mark_lost(SimTime lost, RunActivity kind, std::int32_t cause) {
   SimTime left = lost;
   for (std::size_t i = intervals_.size(); i > 0 && left > SimTime{}; --i) {
     RunInterval& interval = intervals_[i - 1];
@@ -28,10 +28,12 @@ void RunTimeline::mark_lost(SimTime lost, RunActivity kind) {
       const RunInterval kept{interval.begin, interval.end - left, interval.kind, interval.cause};
       interval.begin = kept.end;
       interval.kind = kind;
+      interval.undone_by = cause;
       intervals_.insert(intervals_.begin() + static_cast<std::ptrdiff_t>(i - 1), kept);
       return;
     }
     interval.kind = kind;
+    interval.undone_by = cause;
     left -= length;
   }
   ORRERY_CHECK(left == SimTime{}, "{} ns of lost work were never trained", left.ns);

@@ -43,7 +43,8 @@ struct RunInterval {
   SimTime begin;                             // start of the interval
   SimTime end;                               // its end; a failure has begin == end
   RunActivity kind = RunActivity::training;  // what the job did
-  std::int32_t cause = -1;  // index into RunPlan::causes for failures and recoveries
+  std::int32_t cause = -1;      // index into RunPlan::causes for failures and recoveries
+  std::int32_t undone_by = -1;  // the cause that took this training; -1: a planned stop, or none
 
   friend bool operator==(const RunInterval&, const RunInterval&) = default;
 };
@@ -79,8 +80,8 @@ class RunTimeline {
  public:
   void add(RunInterval interval) { intervals_.push_back(interval); }
 
-  // Relabels the latest `lost` of training time as `kind`.
-  void mark_lost(SimTime lost, RunActivity kind);
+  // Relabels the latest `lost` of training time as `kind`, undone by `cause`.
+  void mark_lost(SimTime lost, RunActivity kind, std::int32_t cause);
 
   void hold(const Holding& holding) { holdings_.push_back(holding); }
 

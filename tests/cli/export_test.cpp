@@ -114,11 +114,27 @@ TEST_F(ExportTest, FailuresHaveTheNodesThatTheyHit) {
   EXPECT_GT(nodes.size(), 300U);
   EXPECT_LT(*nodes.rbegin(), 2048 + 32);
   const std::string csv = run("export -q --format csv --what failures " + file).out;
-  EXPECT_TRUE(csv.starts_with("at_s,cause,category,scope,unit,node,leaves,replaced_by,back_s\n"));
+  EXPECT_TRUE(csv.starts_with(
+      "at_s,cause,category,scope,stopped_s,lost_s,unit,node,leaves,replaced_by,back_s\n"));
   const Finished without = run("export --format csv --what failures " + std::string(kSourceDir) +
                                "/scenarios/schedule-zb-v.yaml");
   EXPECT_EQ(without.code, 3);
   EXPECT_NE(without.err.find("there is no run to export"), std::string::npos) << without.err;
+}
+
+// Tensor groups stay in their nodes, neighbours of the pipeline in a pod; replicas are everywhere.
+TEST_F(ExportTest, TheFabricSaysHowFarCommunicationReaches) {
+  const std::string text = run("export -q --format csv --what fabric " + std::string(kSourceDir) +
+                               "/scenarios/llama3-405b-16k.yaml")
+                               .out;
+  EXPECT_TRUE(
+      text.starts_with("reaches,nodes,oversubscription,communication,bytes_per_gpu_and_step\n"
+                       "node or NVLink domain,1,1,tensor communication,"))
+      << text;
+  EXPECT_NE(text.find("\n\"pod, 384 nodes\",384,1,pipeline messages,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n\"core, 3,072 nodes\",2048,7,data communication,"), std::string::npos)
+      << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4) << text;
 }
 
 TEST_F(ExportTest, MessagesAndGradientsAreFlowsOfTheStep) {

@@ -57,18 +57,15 @@ Plot waterfall_plot(const QString& name, const QString& title,
             .title = title,
             .y = {.label = "share of the dense peak", .dimension = Dimension::fraction},
             .horizontal = true};
-  const std::pair<UtilisationRowKind, QString> kinds[] = {
-      {UtilisationRowKind::total, "what is left"},
-      {UtilisationRowKind::loss, "lost"},
-      {UtilisationRowKind::gain, "counted"}};
+  const std::tuple<UtilisationRowKind, const char*, const char*, int> kinds[] = {
+      {UtilisationRowKind::total, "what is left", "", 0},
+      {UtilisationRowKind::loss, "lost", "-", 1},
+      {UtilisationRowKind::gain, "counted", "+", 2}};
   for (const UtilisationRow& row : rows) {
     plot.x.categories.push_back(qt(row.label));
   }
-  for (const auto& [kind, word] : kinds) {
-    const char* sign = kind == UtilisationRowKind::loss   ? "-"
-                       : kind == UtilisationRowKind::gain ? "+"
-                                                          : "";
-    PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = word};
+  for (const auto& [kind, word, sign, hue] : kinds) {
+    PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = word, .hue = hue};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].kind == kind) {
         bars.x.push_back(place(i));
@@ -79,11 +76,6 @@ Plot waterfall_plot(const QString& name, const QString& title,
       }
     }
     if (!bars.x.empty()) {
-      constexpr int kOrange = 1;
-      constexpr int kGreen = 2;
-      bars.hue = kind == UtilisationRowKind::total  ? 0
-                 : kind == UtilisationRowKind::loss ? kOrange
-                                                    : kGreen;
       plot.series.push_back(std::move(bars));
     }
   }
@@ -137,9 +129,7 @@ Plot memory_plot(const report::Evaluation& evaluation) {
     }
   }
   // What no stage needs has no place in the legend.
-  std::erase_if(plot.series, [](const PlotSeries& series) {
-    return std::ranges::all_of(series.y, [](double y) { return y <= 0.0; });
-  });
+  std::erase_if(plot.series, [](const auto& one) { return std::ranges::max(one.y) <= 0.0; });
   if (!stages.empty()) {
     plot.markers.push_back(memory_limit(stages.front()));
   }
@@ -198,13 +188,11 @@ Plot causes_plot(const report::Evaluation& evaluation) {
 Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
   constexpr int kBins = 32;
   const report::MetricInfo& info = report::info(id);
-  Plot plot;
-  QString name = spoken(info.name);
-  name[0] = name[0].toUpper();
-  plot.name = "Spread: " + spoken(info.name);
-  plot.title = name + " over the trials";
-  plot.x = {.label = spoken(info.name), .dimension = info.dimension};
-  plot.y = {.label = "share of the trials", .dimension = Dimension::fraction};
+  const QString name = spoken(info.name);
+  Plot plot{.name = "Spread: " + name,
+            .title = name.left(1).toUpper() + name.mid(1) + " over the trials",
+            .x = {.label = name, .dimension = info.dimension},
+            .y = {.label = "share of the trials", .dimension = Dimension::fraction}};
   const report::MetricValue* metric = evaluation.metrics.find(id);
   if (metric == nullptr || !metric->trials || !report::varies(*metric->trials)) {
     return plot;
@@ -226,13 +214,21 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
 }
 
 std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
-  std::vector<Plot> plots = {step_ledger_plot(evaluation),     step_utilisation_plot(evaluation),
-                             operation_flame_plot(evaluation), layer_flame_plot(evaluation),
-                             rollout_plot(evaluation),         communication_plot(evaluation),
-                             links_plot(evaluation),           links_map(evaluation),
-                             roofline_plot(evaluation),        memory_plot(evaluation),
-                             memory_course_plot(evaluation),   run_ledger_plot(evaluation),
-                             run_utilisation_plot(evaluation), causes_plot(evaluation),
+  std::vector<Plot> plots = {step_ledger_plot(evaluation),
+                             step_utilisation_plot(evaluation),
+                             operation_flame_plot(evaluation),
+                             layer_flame_plot(evaluation),
+                             rollout_plot(evaluation),
+                             communication_plot(evaluation),
+                             fabric_plot(evaluation),
+                             links_plot(evaluation),
+                             links_map(evaluation),
+                             roofline_plot(evaluation),
+                             memory_plot(evaluation),
+                             memory_course_plot(evaluation),
+                             run_ledger_plot(evaluation),
+                             run_utilisation_plot(evaluation),
+                             causes_plot(evaluation),
                              failures_map(evaluation)};
   for (Plot& map : rank_maps(evaluation)) {
     plots.push_back(std::move(map));

@@ -65,8 +65,7 @@ namespace orrery::gui {
 [[nodiscard]] Plot roofline_plot(const report::Evaluation& evaluation);
 
 [[nodiscard]] std::vector<Plot> rank_maps(const report::Evaluation& evaluation);
-
-// Of the run that the timeline draws.
+[[nodiscard]] Plot fabric_plot(const report::Evaluation& evaluation);
 [[nodiscard]] Plot failures_map(const report::Evaluation& evaluation);
 
 // Over the step, and the time that flows lost on each.

@@ -1,7 +1,6 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
+#include "sim/answer/report/picture/fabric_reach.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/step/layout/placement.hpp"
@@ -134,12 +134,8 @@ constexpr double kBelowAll = -0.04;  // of the nodes: where failures that hit no
 // A series for each category of causes, in a colour that it has in every scenario.
 void add_failures(const report::Evaluation& evaluation, Plot& plot) {
   for (std::size_t i = 0; i < run::kFailureCategoryCount; ++i) {
-    const auto category = static_cast<run::FailureCategory>(i);
     plot.series.push_back({.kind = PlotSeries::Kind::points,
-                           .name = category == run::FailureCategory::gpu ? "GPU"
-                                   : category == run::FailureCategory::unknown
-                                       ? "other"
-                                       : qt(to_string(category)),
+                           .name = qt(report::category_word(static_cast<run::FailureCategory>(i))),
                            .mark = PlotMark::dot,
                            .hue = static_cast<int>(i)});
   }
@@ -191,59 +187,65 @@ Plot failures_map(const report::Evaluation& evaluation) {
     return plot;
   }
   add_failures(evaluation, plot);
-  std::map<std::int64_t, std::int64_t> hits;
-  for (const run::NodeHit& hit : evaluation.timeline.hits()) {
-    ++hits[hit.node];
-  }
-  if (!hits.empty()) {
-    const auto most = std::ranges::max_element(hits, {}, &decltype(hits)::value_type::second);
-    plot.note = QString("%L1 of %L2 nodes are hit, most often (%L4 times) node %L3.")
-                    .arg(hits.size())
-                    .arg(evaluation.timeline.nodes())
-                    .arg(most->first)
-                    .arg(most->second);
-  }
+  plot.note = qt(hits_sentence(evaluation));
   plot.markers.push_back(
       {"spares", static_cast<double>(evaluation.plan->capacity.most_nodes), false});
   return plot;
 }
 
+Plot fabric_plot(const report::Evaluation& evaluation) {
+  using timeline::Category;
+  constexpr std::array kHues = {Category::tensor, Category::context, Category::expert,
+                                Category::pipeline, Category::data_reduce};
+  Plot plot{.name = "Fabric: who sends how far",
+            .title = "How far what a GPU sends in a step goes",
+            .y = {.label = "bytes that a GPU sends in a step", .dimension = Dimension::bytes},
+            .horizontal = true,
+            .stacked = true,
+            .named = true};
+  const std::vector<report::FabricPlace> places = fabric_reach(evaluation);
+  plot.note = qt(fabric_sentence(places));
+  for (const report::FabricPlace& place : places) {
+    const auto at = static_cast<double>(plot.x.categories.size());
+    plot.x.categories.push_back(qt(place.name));
+    for (std::size_t i = 0; i < report::kFabricTraffic; ++i) {
+      if (at == 0.0) {
+        plot.series.push_back({.kind = PlotSeries::Kind::bars,
+                               .name = qt(report::traffic_name(i)),
+                               .hue = hue_of(kHues[i])});
+      }
+      plot.series[i].x.push_back(at);
+      plot.series[i].y.push_back(in_bytes(place.sent[i]));
+    }
+  }
+  std::erase_if(plot.series, [](const auto& one) { return std::ranges::max(one.y) <= 0.0; });
+  return plot;
+}
+
 Plot links_map(const report::Evaluation& evaluation) {
-  constexpr std::size_t kColumns = 200;
+  constexpr std::int64_t kColumns = 200;
   Plot plot =
       map_of("Links: load over the step", "How much of their rate the links that cost most carry",
              MapHue::waiting, Dimension::fraction);
   plot.y = {.label = "time of the step", .dimension = Dimension::time};
   const step::StepNetwork* network = evaluation.step.network.get();
-  const double width = seconds_of(evaluation.step.step_time) / kColumns;
+  const SimTime time = evaluation.step.step_time;
   for (std::size_t i = 0; network != nullptr && i < network->links.size(); ++i) {
-    const std::vector<step::LinkLoad>& loads = network->links[i].over_time;
-    if (loads.empty() || plot.x.categories.size() == kMostRows) {
+    const step::SharedLink& link = network->links[i];
+    if (link.over_time.empty() || plot.x.categories.size() == kMostRows) {
       continue;
     }
-    plot.x.categories.push_back(times_alike(network->links[i]));
-    std::size_t now = 0;
-    for (std::size_t column = 0; column < kColumns; ++column) {
-      const double end = static_cast<double>(column + 1) * width;
-      double from = end - width;
-      double load = 0.0;  // mean of the column
-      for (; now < loads.size(); ++now) {
-        const double until = now + 1 < loads.size() ? seconds_of(loads[now + 1].from) : end;
-        const double to = std::min(until, end);
-        const double start = std::max(from, seconds_of(loads[now].from));
-        load += std::max(to - start, 0.0) / width * loads[now].load;
-        from = std::max(from, to);
-        if (until >= end) {
-          break;
-        }
-      }
-      PlotSeries& cells = plot.series.front();
+    PlotSeries& cells = plot.series.front();
+    plot.x.categories.push_back(times_alike(link));
+    for (std::int64_t column = 0; column < kColumns; ++column) {
+      const SimTime begin{time.ns * column / kColumns};
+      const SimTime end{time.ns * (column + 1) / kColumns};
       cells.x.push_back(static_cast<double>(plot.x.categories.size() - 1));
-      cells.y.push_back(end - width / 2);
-      cells.low.push_back(load);
+      cells.y.push_back((seconds_of(begin) + seconds_of(end)) / 2);
+      cells.low.push_back(report::mean_load(link, begin, end));
       cells.names.push_back(plot.x.categories.back() + " at " +
                             shown(Dimension::time, cells.y.back()) + ": " +
-                            shown(Dimension::fraction, load) + " of its rate");
+                            shown(Dimension::fraction, cells.low.back()) + " of its rate");
     }
   }
   return plot;

@@ -15,6 +15,7 @@
 #include "gui/widgets/timeline/timeline_view.hpp"
 #include "gui/widgets/window/main_window.hpp"
 #include "gui/widgets/window/theme.hpp"
+#include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/text/format.hpp"
@@ -275,16 +276,17 @@ RowId row_named(const Store& store, std::string_view name) {
 }
 
 // From a stop to the training that it took, and from there to the first step of it.
-void enter_stop(TimelineView& timeline) {
+void enter_stop(TimelineView& timeline, const report::Evaluation& evaluation) {
   timeline::View& view = timeline.view();
   const Store& store = view.store();
   const RowId training =
       row_named(store, report::kRunLaneNames[static_cast<std::size_t>(report::RunLane::training)]);
   const timeline::Slice& slice = store.slices()[*view.selected()];
   if (store.tracks()[store.track_of(*view.selected())].row != training) {
-    const auto lost = slice_from(store, training, slice.begin() - 1);
-    if (lost && store.slices()[*lost].category() != timeline::Category::training) {
-      timeline.choose(lost);
+    const auto stops = stops_of(evaluation);
+    const auto stop = stop_at(stops, SimTime{slice.begin()});
+    if (stop && stops[*stop].lost > SimTime{}) {
+      timeline.choose(slice_from(store, training, stops[*stop].from.ns));
       view.frame_selection();
       timeline.view_changed();
       return;
@@ -327,7 +329,8 @@ DetailsDrawer::DetailsDrawer(MainWindow* window)
   connect(&window->tables(), &TablesPanel::loss_chosen, this, light);
   connect(&timeline, &TimelineView::selection_changed, this, &DetailsDrawer::follow_selection);
   connect(&timeline, &TimelineView::selection_entered, this, [this, &timeline] {
-    shows_run(timeline.view()) ? enter_stop(timeline) : details_->go();
+    outcome_&& shows_run(timeline.view()) ? enter_stop(timeline, *outcome_->evaluation)
+                                          : details_->go();
   });
   connect(details_, &DetailsView::task_wanted, this, [&timeline](qint64 device, qint64 begin) {
     const timeline::View& view = timeline.view();

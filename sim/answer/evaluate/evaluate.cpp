@@ -97,6 +97,8 @@ report::ScenarioEcho make_echo(const scenario::Scenario& scenario, const Resolve
       hardware::cluster_shape(scenario.cluster, resolved.costs.gpu().nvlink.has_value());
   echo.nvlink_domain = whole.nvlink_domain;
   echo.domain_gpus = resolved.cluster.nvlink_domain;
+  echo.shape = resolved.cluster;
+  echo.tiers = scenario.cluster.network.tiers;
   echo.global_batch = scenario.batch.global;
   return echo;
 }

@@ -17,6 +17,7 @@
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_timeline.hpp"
 #include "sim/run/theory/theory.hpp"
+#include "sim/step/hardware/cluster_spec.hpp"
 #include "sim/step/hardware/gpu_profile.hpp"
 #include "sim/step/layout/layout_spec.hpp"
 #include "sim/step/model/model_spec.hpp"
@@ -107,7 +108,9 @@ struct ScenarioEcho {
   std::int64_t gpus_per_node = 1;
   std::int64_t nvlink_domain = 1;  // GPUs of one
   std::int64_t domain_gpus = 1;    // of them the job uses, where it needs more than one domain
-  std::int64_t global_batch = 0;   // sequences
+  layout::ClusterShape shape;      // in which groups are placed
+  std::vector<hardware::NetworkTier> tiers;  // of its network, lowest first
+  std::int64_t global_batch = 0;             // sequences
   // How the distance of the checkpoints was chosen, for people; empty: nobody says.
   std::string checkpoint_choice;
 };

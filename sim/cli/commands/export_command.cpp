@@ -144,7 +144,7 @@ struct Export {
 
 std::string whole_json(const report::Evaluation& evaluation) { return report::to_json(evaluation); }
 
-constexpr std::array<Export, 22> kExports = {{
+constexpr std::array<Export, 23> kExports = {{
     {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
     {"chrome-trace", "run", nullptr, report::run_trace, report::to_chrome_trace},
     {"chrome-trace", "operations", nullptr, report::operation_trace, report::to_chrome_trace},
@@ -156,6 +156,7 @@ constexpr std::array<Export, 22> kExports = {{
     {"csv", "memory", report::memory_csv},
     {"csv", "roofline", report::roofline_csv},
     {"csv", "failures", report::failures_csv},
+    {"csv", "fabric", report::fabric_csv},
     {"jsonl", "metrics", report::metrics_lines},
     {"jsonl", "ledger", report::ledger_lines},
     {"jsonl", "memory", report::memory_lines},
@@ -200,7 +201,8 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
     return "there is no run to export: the scenario has no `training:`";
   }
   const bool shows_step = wanted.what == "step" || wanted.what == "schedule" ||
-                          wanted.what == "operations" || wanted.what == "roofline";
+                          wanted.what == "operations" || wanted.what == "roofline" ||
+                          wanted.what == "fabric";
   if (shows_step && evaluation.step.given) {
     return "there is no step to export: the scenario states its time";
   }
@@ -210,6 +212,10 @@ std::string_view missing_part(const Export& wanted, const report::Evaluation& ev
 std::string written(const Export& wanted, const report::Evaluation& evaluation,
                     const report::TraceWindow& window, const ExportOptions& options) {
   if (wanted.trace == nullptr) {
+    const std::string sentence = wanted.what == "failures" ? hits_sentence(evaluation) : "";
+    if (!options.evaluation.quiet && !sentence.empty()) {
+      message(sentence);
+    }
     return wanted.table(evaluation);
   }
   const report::ChosenTrace chosen =
@@ -251,7 +257,8 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
   if (file.scenario) {
     check_not_read(options.output, *file.scenario);
   }
-  const bool operations = wanted.what == "operations" || wanted.what == "roofline";
+  const bool operations =
+      wanted.what == "operations" || wanted.what == "roofline" || wanted.what == "fabric";
   const bool timeline =
       wanted.trace != nullptr || wanted.format == "svg" || operations || wanted.what == "failures";
   evaluate_file(file, options.evaluation,
@@ -305,7 +312,8 @@ void add_export_command(CLI::App& app, Action& action) {
           "the step); svg: step (default), schedule (its order in ticks of a layer, without "
           "hardware); csv: metrics (default), ledger, memory, roofline, failures (of one trial, "
           "with "
-          "the nodes that they hit); jsonl: these but roofline, and step, run and operations as "
+          "the nodes that they hit), fabric (how far what is sent goes); jsonl: these but "
+          "roofline and fabric, and step, run and operations as "
           "traces")
       ->type_name("PART");
   command

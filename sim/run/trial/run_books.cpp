@@ -80,9 +80,10 @@ void RunBooks::undo(const UndoneWork& work, RunCategory category, std::int32_t c
   ledger_.book(category, work.gpu_ns);
   blame(cause, work.gpu_ns);
   if (timeline_ != nullptr) {
-    timeline_->mark_lost(work.wall, category == RunCategory::rework
-                                        ? RunActivity::discarded_training
-                                        : RunActivity::lost_training);
+    timeline_->mark_lost(work.wall,
+                         category == RunCategory::rework ? RunActivity::discarded_training
+                                                         : RunActivity::lost_training,
+                         cause);
   }
 }
 

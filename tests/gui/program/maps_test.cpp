@@ -10,6 +10,7 @@
 #include "gui/models/plots/evaluation_plots.hpp"
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
+#include "sim/answer/report/picture/fabric_reach.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 #include "sim/step/simulate/shared_links/step_network.hpp"
 #include "tests/checkout.hpp"
@@ -113,6 +114,24 @@ TEST(Maps, OfLinksHaveTheirMeanLoadAndAllThatWasLost) {
     lost += bars.y[0];
   }
   EXPECT_NEAR(lost, in_seconds(network.links[0].total()), 1e-9);
+}
+
+TEST(Maps, OfTheFabricHaveWhatAGpuSends) {
+  const OutcomePtr outcome = shipped("llama3-405b-16k");
+  const auto places = report::fabric_reach(*outcome->evaluation);
+  const Plot plot = fabric_plot(*outcome->evaluation);
+  ASSERT_EQ(plot.x.categories.size(), places.size());
+  ASSERT_GT(places.size(), 2U);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (const PlotSeries& one : plot.series) {
+      const auto traffic = static_cast<std::size_t>(one.hue - plot.series.front().hue);
+      ASSERT_EQ(one.name, qt(report::traffic_name(traffic)));
+      EXPECT_EQ(one.y[i], in_bytes(places[i].sent[traffic]));
+    }
+  }
+  EXPECT_EQ(places.front().sent[4], Bytes{}) << "replicas of a stage are in different nodes";
+  EXPECT_EQ(plot.series.size(), 3U) << "no context, no experts";
+  EXPECT_EQ(plot.note, "Data communication crosses uplinks of 1:7.");
 }
 
 TEST(Maps, OfARolloutHaveItsPhases) {

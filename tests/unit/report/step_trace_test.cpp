@@ -142,5 +142,41 @@ TEST(RunTrace, AFailureLeadsFromTheTrainingItTookToTheTrainingAfterIt) {
   EXPECT_EQ(trace.path_of(trace.slices.at(3).track), "job/checkpoints");
 }
 
+// Wrong results are found after a checkpoint and another failure: all training since they began
+// belongs to what undid it.
+TEST(RunTrace, AStopHasAllTrainingThatItUndid) {
+  Evaluation evaluation = testing::sample_evaluation();
+  using run::RunActivity;
+  constexpr auto kDiscarded = RunActivity::discarded_training;
+  const auto add = [&evaluation](std::int64_t begin, std::int64_t end, RunActivity kind, int cause,
+                                 int undone_by = -1) {
+    evaluation.timeline.add({{begin}, {end}, kind, cause, undone_by});
+  };
+  evaluation.plan->causes.resize(2);
+  add(0, 100, RunActivity::training, -1);
+  add(100, 140, kDiscarded, -1, 1);
+  add(140, 150, RunActivity::checkpoint, -1);
+  add(150, 160, RunActivity::lost_training, -1, 0);
+  add(160, 160, RunActivity::failure, 0);
+  add(160, 170, RunActivity::load, 0);
+  add(170, 200, kDiscarded, -1, 1);
+  add(200, 200, RunActivity::failure, 1);
+  add(200, 220, RunActivity::load, 1);
+  add(220, 300, RunActivity::training, -1);
+  const std::vector<Stop> stops = stops_of(evaluation);
+  ASSERT_EQ(stops.size(), 2U);
+  EXPECT_EQ(stops[0].lost, SimTime{10});
+  EXPECT_EQ(stops[0].from, SimTime{150});
+  EXPECT_EQ(stops[1].lost, SimTime{70});
+  EXPECT_EQ(stops[1].from, SimTime{100});
+  EXPECT_EQ(stops[0].lost_as, RunActivity::lost_training);
+  EXPECT_EQ(stops[1].lost_as, RunActivity::discarded_training);
+  EXPECT_EQ(stops[1].together(), SimTime{90});
+  EXPECT_EQ(stop_at(stops, {120}), 1U);
+  EXPECT_EQ(stop_at(stops, {155}), 0U);
+  EXPECT_EQ(stop_at(stops, {190}), 1U);
+  EXPECT_EQ(stop_at(stops, {250}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace orrery::report

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/check.hpp"
@@ -66,48 +68,89 @@ std::string nodes_text(std::span<const run::NodeHit> nodes) {
   return text;
 }
 
+std::string hits_sentence(const Evaluation& evaluation) {
+  std::map<std::int64_t, std::int64_t> hits;
+  for (const run::NodeHit& hit : evaluation.timeline.hits()) {
+    ++hits[hit.node];
+  }
+  if (hits.empty()) {
+    return {};
+  }
+  const auto most = std::ranges::max_element(hits, {}, [](const auto& one) { return one.second; });
+  return fmt::format("{} of {} nodes are hit, node {} most often ({} time{}).",
+                     format_integer(static_cast<std::int64_t>(hits.size())),
+                     format_integer(evaluation.timeline.nodes()), format_integer(most->first),
+                     format_integer(most->second), most->second == 1 ? "" : "s");
+}
+
+std::string_view category_word(run::FailureCategory category) {
+  return category == run::FailureCategory::gpu       ? "GPU"
+         : category == run::FailureCategory::unknown ? "other"
+                                                     : to_string(category);
+}
+
 std::vector<Stop> stops_of(const Evaluation& evaluation) {
   using run::RunActivity;
+
+  struct Undone {
+    SimTime from = kForever;
+    SimTime time;
+    RunActivity kind = RunActivity::lost_training;
+  };
+
   std::vector<Stop> stops;
-  SimTime lost;
+  std::map<std::int32_t, Undone> undone;  // by what will turn out to have undone it
   bool stopped = false;
-  const auto begin = [&](const run::RunInterval& interval, std::string what) {
+  const auto begin = [&](const run::RunInterval& interval, std::string what, bool undoes) {
+    const Undone lost = undoes ? std::exchange(undone[interval.cause], {}) : Undone{};
     stops.push_back({.begin = interval.begin,
                      .what = std::move(what),
-                     .lost = lost,
+                     .from = std::min(lost.from, interval.begin),
+                     .lost = lost.time,
+                     .lost_as = lost.kind,
                      .nodes = nodes_hit(evaluation, interval.begin, interval.cause)});
-    lost = {};
     stopped = true;
   };
   for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
     const SimTime length = interval.end - interval.begin;
     const auto cause = static_cast<std::size_t>(interval.cause);
     const auto& causes = evaluation.plan->causes;
+    const std::string name =
+        interval.cause >= 0 && cause < causes.size() ? causes[cause].name : "failure";
     switch (interval.kind) {
       case RunActivity::training:
       case RunActivity::checkpoint:
         stopped = false;
-        lost = {};
         break;
       case RunActivity::lost_training:
-      case RunActivity::discarded_training:
-        lost += length;
+      case RunActivity::discarded_training: {
+        Undone& lost = undone[interval.undone_by];
+        lost.from = std::min(lost.from, interval.begin);
+        lost.time += length;
+        lost.kind = interval.kind;
         stopped = false;
         break;
+      }
       case RunActivity::failure:
-        begin(interval,
-              interval.cause >= 0 && cause < causes.size() ? causes[cause].name : "failure");
+        begin(interval, name, true);
         break;
       default:
         if (!stopped) {
           const bool evicts = !nodes_hit(evaluation, interval.begin, interval.cause).empty();
-          begin(interval, evicts ? causes[cause].name : std::string(run::to_string(interval.kind)));
+          begin(interval, evicts ? name : std::string(run::to_string(interval.kind)),
+                interval.cause < 0);
         }
         stops.back().stopped += length;
         stops.back().parts.emplace_back(interval.kind, length);
     }
   }
   return stops;
+}
+
+std::optional<std::size_t> stop_at(const std::vector<Stop>& stops, SimTime at) {
+  const auto found = std::ranges::find_if(
+      stops, [at](const Stop& stop) { return stop.from <= at && at < stop.begin + stop.stopped; });
+  return found == stops.end() ? std::nullopt : std::optional(found - stops.begin());
 }
 
 std::optional<DollarsPerSecond> cost_per_second(const Evaluation& evaluation) {

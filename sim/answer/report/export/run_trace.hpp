@@ -59,15 +59,25 @@ struct Failure {
 // none was hit.
 [[nodiscard]] std::string nodes_text(std::span<const run::NodeHit> nodes);
 
+// "396 of 2,080 nodes are hit, node 875 most often (3 times)."; empty when none is.
+[[nodiscard]] std::string hits_sentence(const Evaluation& evaluation);
+
+// "GPU", "network"; "other" where nothing is known.
+[[nodiscard]] std::string_view category_word(run::FailureCategory category);
+
 // The stops of the trial that the timeline draws: what ended training, and until it went on.
 //
-//   stop = [failure or planned stop, training again), with the training before it that was lost
+//   stop = [failure or planned stop, training again), with all training before it that it undid
 //   cost = (lost + stopped) * mean cost of the run per second
+//
+// What wrong results spoil reaches back over checkpoints and other stops.
 
 struct Stop {
   SimTime begin;
-  std::string what;      // the cause of the failure, or the planned stop
-  SimTime lost = {};     // training that the stop threw away
+  std::string what;   // the cause of the failure, or the planned stop
+  SimTime from = {};  // begin of the first training that the stop threw away, or of the stop
+  SimTime lost = {};  // training that the stop threw away
+  run::RunActivity lost_as = run::RunActivity::lost_training;  // or discarded_training
   SimTime stopped = {};  // from the stop until the next one, or until training went on
   std::vector<std::pair<run::RunActivity, SimTime>> parts = {};  // of `stopped`, in order
   std::span<const run::NodeHit> nodes = {};                      // of Evaluation::timeline
@@ -77,6 +87,10 @@ struct Stop {
 
 // In order of time; needs Evaluation::plan and timeline.
 [[nodiscard]] std::vector<Stop> stops_of(const Evaluation& evaluation);
+
+// The stop to which a moment belongs, by what it undid or how long it lasted; nothing in training
+// that stays.
+[[nodiscard]] std::optional<std::size_t> stop_at(const std::vector<Stop>& stops, SimTime at);
 
 // Mean cost of a second of the run; nothing without prices.
 [[nodiscard]] std::optional<DollarsPerSecond> cost_per_second(const Evaluation& evaluation);

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/metric_band.hpp"
+#include "sim/answer/report/picture/fabric_reach.hpp"
 #include "sim/answer/report/picture/roofline.hpp"
 #include "sim/answer/report/table.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
@@ -50,30 +54,41 @@ Json arguments_of(const Trace& trace, const auto& part) {
   return arguments;
 }
 
+// What struck, and the nodes of a rack, switch or power domain where such a unit was struck.
+std::pair<std::vector<Cell>, std::int64_t> cause_cells(const Evaluation& evaluation,
+                                                       const Failure& failure) {
+  using enum run::FailureScope;
+  if (failure.cause < 0) {
+    return {{Cell(), Cell(), Cell()}, 0};
+  }
+  const auto& cause = evaluation.plan->causes[static_cast<std::size_t>(failure.cause)];
+  const bool shared =
+      cause.scope == rack || cause.scope == network_switch || cause.scope == power_domain;
+  return {{cause.name, std::string(to_string(cause.category)), std::string(to_string(cause.scope))},
+          shared ? cause.hit_nodes : 0};
+}
+
 // One row for each node that a failure hits; one without a node where it hits none.
 Table failure_table(const Evaluation& evaluation) {
-  using enum run::FailureScope;
-  Table table = table_of(
-      {"at_s", "cause", "category", "scope", "unit", "node", "leaves", "replaced_by", "back_s"});
+  Table table = table_of({"at_s", "cause", "category", "scope", "stopped_s", "lost_s", "unit",
+                          "node", "leaves", "replaced_by", "back_s"});
   const auto number = [](std::int64_t value) { return Cell(static_cast<double>(value)); };
   const auto seconds_of = [](SimTime time) { return Cell(in_seconds(to_seconds(time))); };
+  const std::vector<Stop> stops = stops_of(evaluation);
   for (const Failure& failure : failures_of(evaluation)) {
     std::vector<Cell> row = {seconds_of(failure.at)};
-    std::int64_t unit = 0;  // nodes of a rack, switch, power domain
-    if (failure.cause >= 0) {
-      const auto& cause = evaluation.plan->causes[static_cast<std::size_t>(failure.cause)];
-      row.insert(row.end(), {cause.name, std::string(to_string(cause.category)),
-                             std::string(to_string(cause.scope))});
-      const bool shared =
-          cause.scope == rack || cause.scope == network_switch || cause.scope == power_domain;
-      unit = shared ? cause.hit_nodes : 0;
+    const auto [cause, unit] = cause_cells(evaluation, failure);
+    row.insert(row.end(), cause.begin(), cause.end());
+    const auto stop = std::ranges::lower_bound(stops, failure.at, {}, &Stop::begin);
+    if (stop != stops.end() && stop->begin == failure.at) {
+      row.insert(row.end(), {seconds_of(stop->stopped), seconds_of(stop->lost)});
     }
     if (failure.nodes.empty()) {
       table.rows.push_back(row);
     }
+    row.resize(6);
     for (const run::NodeHit& hit : failure.nodes) {
       auto& with = table.rows.emplace_back(row);
-      with.resize(4);
       with.insert(with.end(),
                   {unit > 0 ? number(hit.node / unit) : Cell(), number(hit.node),
                    number(hit.leaves ? 1 : 0), hit.successor >= 0 ? number(hit.successor) : Cell(),
@@ -86,6 +101,8 @@ Table failure_table(const Evaluation& evaluation) {
 }  // namespace
 
 std::string failures_csv(const Evaluation& evaluation) { return to_csv(failure_table(evaluation)); }
+
+std::string fabric_csv(const Evaluation& evaluation) { return to_csv(fabric_table(evaluation)); }
 
 std::string failures_lines(const Evaluation& evaluation) {
   std::string lines;

@@ -11,9 +11,13 @@
 // roofline| operation, flop_per_byte, flop_per_s, roof_flop_per_s, roof (what limits it), time_s,
 //         | share; needs StepResult::operation_timeline
 // memory  | stage, peak_bytes, limit_bytes, and one column per term
-// failures| of one trial, a row for each node hit: at_s, cause, category, scope, unit (number of
-//         | the rack, switch or power domain), node, leaves (the job), replaced_by (node), back_s
-//         | (from repair); without a node where a failure hits none
+// failures| of one trial, a row for each node hit: at_s, cause, category, scope, stopped_s, lost_s
+//         | (of training that it undid), unit (number of the rack, switch or power domain), node,
+//         | leaves (the job), replaced_by (node), back_s (from repair); without a node where a
+//         | failure hits none
+// fabric  | reaches (the least part of the machine that holds the group), nodes (of it),
+//         | oversubscription (of the uplinks below), communication, bytes_per_gpu_and_step; needs
+//         | StepResult::operation_timeline
 //
 // Numbers are in base units with all digits; cells without a value are empty. Fields are quoted
 // where RFC 4180 asks for it; lines end in "\n".
@@ -30,6 +34,7 @@ namespace orrery::report {
 [[nodiscard]] std::string roofline_csv(const Evaluation& evaluation);
 [[nodiscard]] std::string memory_csv(const Evaluation& evaluation);
 [[nodiscard]] std::string failures_csv(const Evaluation& evaluation);
+[[nodiscard]] std::string fabric_csv(const Evaluation& evaluation);
 
 // JSON Lines for data tools: one object per line.
 //

@@ -297,8 +297,7 @@ Details stop_details(const Evaluation& evaluation, const std::vector<Stop>& stop
   if (!stop.nodes.empty()) {
     details.place += ", " + nodes_text(stop.nodes);
   }
-  add_part(details.parts, run::to_string(run::RunActivity::lost_training), stop.lost,
-           run::RunActivity::lost_training);
+  add_part(details.parts, run::to_string(stop.lost_as), stop.lost, stop.lost_as);
   for (const auto& [activity, time] : stop.parts) {
     add_part(details.parts, run::to_string(activity), time, activity);
   }
@@ -419,10 +418,8 @@ Details details_of_window(const Evaluation& evaluation, const TimeWindow& window
 
 Details details_of_run(const Evaluation& evaluation, SimTime at) {
   const std::vector<Stop> stops = stops_of(evaluation);
-  for (std::size_t i = 0; i < stops.size(); ++i) {
-    if (stops[i].begin - stops[i].lost <= at && at < stops[i].begin + stops[i].stopped) {
-      return stop_details(evaluation, stops, i);
-    }
+  if (const auto stop = stop_at(stops, at)) {
+    return stop_details(evaluation, stops, *stop);
   }
   Details details;
   const auto& intervals = evaluation.timeline.intervals();
