@@ -305,10 +305,8 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
   for (const std::string& line : plan::figure_lines(best)) {
     figures << qt(line);
   }
-  QString current = qt(plan::current_words(plan));
-  if (!current.isEmpty()) {
-    current[0] = current[0].toUpper();
-  }
+  QString current = qt(plan::current_words(plan)).replace(" -", " −").replace("(-", "(−");
+  current.replace(0, 1, current.left(1).toUpper());
   // How many plans were simulated stands above their ranking.
   headline.lines =
       figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();
