@@ -17,7 +17,6 @@ using report::Dimension;
 using report::MetricId;
 
 constexpr auto kPlusMinus = "±";
-constexpr auto kNow = "now";  // the scenario as it stands, where ranks are
 
 // Of a layout beside another one only what differs.
 Cell layout_cell(const plan::Proposal& proposal, const plan::Proposal* beside = nullptr) {
@@ -76,7 +75,7 @@ Cell rank_cell(const plan::Plan& plan, std::optional<std::size_t> rank) {
   if (rank) {
     return {.text = QString::number(*rank), .order = static_cast<double>(*rank)};
   }
-  return {.text = kNow,
+  return {.text = "now",
           .tip = "the scenario as it stands",
           .order = static_cast<double>(plan.finalists.size() + 1)};
 }
