@@ -130,12 +130,17 @@ void ChartView::fit_names(const QSize& whole) {
   const int most = static_cast<int>(kMostOfWidth * static_cast<double>(whole.width()));
   int widest = 0;
   for (const QString& name : plot_.x.categories) {
-    widest = std::max(widest, std::min(QFontMetrics(names, this).horizontalAdvance(name), most));
+    widest = std::max(widest, QFontMetrics(names, this).horizontalAdvance(name));
+  }
+  if (widest > most) {  // smaller before they are cut
+    constexpr double kSmallest = 0.8;
+    const double fitting = std::max(static_cast<double>(most) / widest, kSmallest);
+    names.setPixelSize(static_cast<int>(QFontInfo(names).pixelSize() * fitting));
   }
   constexpr int kAround = 40;  // ticks and margins
   const bool labelled = room_of(kLinesAround) >= kLeast &&
                         QFontMetrics(names, this).horizontalAdvance(plot_.y.label) <=
-                            whole.width() - widest - kAround;
+                            whole.width() - std::min(widest, most) - kAround;
   xAxis->setLabel(labelled ? plot_.y.label : QString());
   const double room = room_of(labelled ? kLinesAround : kLinesAround - 1);
   if (room < line) {

@@ -18,7 +18,6 @@ class FormFilter : public QSortFilterProxyModel {
  public:
   using QSortFilterProxyModel::QSortFilterProxyModel;
 
-  // Keys that have all of these words.
   void set(const QString& words, bool stated_only) {
     stated_only_ = stated_only;
     QString all;

@@ -247,8 +247,10 @@ QString progress_text(const PlanProgress& progress) {
                      .arg(search                                    ? "Searching"
                           : progress.stage == plan::Stage::simulate ? "Simulating with failures"
                                                                     : "Ranking",
-                          qt(format_integer(progress.done)), qt(format_integer(progress.all)),
-                          search ? "layouts" : "plans");
+                          search && progress.done == progress.all
+                              ? QString("the best")  // all are bounded, those near it are left
+                              : qt(format_integer(progress.done)),
+                          qt(format_integer(progress.all)), search ? "layouts" : "plans");
   if (progress.left && progress.done < progress.all) {
     text += ", " + qt(format_time(*progress.left)) + " left";
   }

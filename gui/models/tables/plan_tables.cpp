@@ -17,7 +17,6 @@ using report::Dimension;
 using report::MetricId;
 
 constexpr auto kPlusMinus = "±";
-constexpr auto kNow = "now";  // the scenario as it stands, where ranks are
 
 // Of a layout beside another one only what differs.
 Cell layout_cell(const plan::Proposal& proposal, const plan::Proposal* beside = nullptr) {
@@ -76,7 +75,7 @@ Cell rank_cell(const plan::Plan& plan, std::optional<std::size_t> rank) {
   if (rank) {
     return {.text = QString::number(*rank), .order = static_cast<double>(*rank)};
   }
-  return {.text = kNow,
+  return {.text = "now",
           .tip = "the scenario as it stands",
           .order = static_cast<double>(plan.finalists.size() + 1)};
 }
@@ -305,10 +304,8 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
   for (const std::string& line : plan::figure_lines(best)) {
     figures << qt(line);
   }
-  QString current = qt(plan::current_words(plan));
-  if (!current.isEmpty()) {
-    current[0] = current[0].toUpper();
-  }
+  QString current = qt(plan::current_words(plan)).replace(" -", " −").replace("(-", "(−");
+  current.replace(0, 1, current.left(1).toUpper());
   // How many plans were simulated stands above their ranking.
   headline.lines =
       figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();

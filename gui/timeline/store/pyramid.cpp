@@ -23,20 +23,19 @@ void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
                 reinterpret_cast<const std::uint8_t*>(from.data()), into.size_bytes());
 }
 
-// Against a block of its own, which no byte of `into` can be: nothing is read twice.
 void merge_into(std::span<BlockBin> into, BlockBin value) {
-  std::array<BlockBin, 16> same;
+  std::array<BlockBin, 4> same;
   same.fill(value);
   const auto block = std::bit_cast<std::array<std::uint8_t, sizeof(same)>>(same);
-  auto* bytes = reinterpret_cast<std::uint8_t*>(into.data());
-  std::size_t left = into.size_bytes();
-  for (; left >= block.size(); left -= block.size(), bytes += block.size()) {
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      bytes[i] = std::max(bytes[i], block[i]);
+  std::size_t i = 0;
+  for (; i + same.size() <= into.size(); i += same.size()) {
+    auto* bytes = reinterpret_cast<std::uint8_t*>(&into[i]);
+    for (std::size_t k = 0; k < block.size(); ++k) {
+      bytes[k] = std::max(bytes[k], block[k]);
     }
   }
-  for (std::size_t i = 0; i < left; ++i) {
-    bytes[i] = std::max(bytes[i], block[i]);
+  for (; i < into.size(); ++i) {
+    into[i] = merge(into[i], value);
   }
 }
 

@@ -272,7 +272,7 @@ void TimelinePainter::paint_legend() {
   const auto entry = [&](timeline::Rgb ink, bool hatched, const QString& name) {
     const double width = painter_.fontMetrics().horizontalAdvance(name);
     if (x + width + 40 > at_.legend.right()) {
-      next_line(!hatched && (used & timeline::kWaits) != 0 ? 1 : 0);
+      next_line(!hatched && (used & timeline::kWaits) != 0 ? 2 : 0);  // waits need two
     }
     painter_.setPen(color(palette_.faint_text));
     if (x + width + 40 > at_.legend.right()) {  // the tooltip of a slice says it

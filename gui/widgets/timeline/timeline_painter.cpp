@@ -79,7 +79,7 @@ double TimelinePainter::x_of(std::int64_t time) const {
 void TimelinePainter::paint() {
   painter_.fillRect(widget_.rect(), color(palette_.panel));
   if (view_.empty()) {
-    paint_empty();
+    write(widget_.rect(), Qt::AlignCenter, "Nothing to show yet", palette_.faint_text);
     return;
   }
   painter_.drawImage(at_.rows.topLeft(), widget_.raster_);
@@ -102,11 +102,6 @@ void TimelinePainter::paint() {
   paint_hover();
 }
 
-void TimelinePainter::paint_empty() {
-  painter_.setPen(color(palette_.faint_text));
-  painter_.drawText(widget_.rect(), Qt::AlignCenter, "Nothing to show yet");
-}
-
 std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
   std::vector<QRect> tabs;
   const QFontMetrics metrics(widget.font());
@@ -120,12 +115,12 @@ std::vector<QRect> TimelinePainter::level_tabs(const TimelineView& widget) {
     x += width + 16;
   }
   // The longest gives way where the search field begins, and to what is lit.
-  constexpr int kLit = 240;
+  constexpr int kLit = 250;
   const int over = x - 8 - widget.regions_.search.left() + (widget.lit_here() != 0 ? kLit : 0);
   if (over > 0 && !tabs.empty()) {
     const auto longest = std::ranges::max_element(
         tabs, [](const QRect& a, const QRect& b) { return a.width() < b.width(); });
-    constexpr int kLeast = 40;
+    constexpr int kLeast = 52;
     const int less = std::min(over, std::max(longest->width() - kLeast, 0));
     longest->setWidth(longest->width() - less);
     for (auto after = longest + 1; after != tabs.end(); ++after) {
@@ -156,9 +151,13 @@ void TimelinePainter::paint_header() {
   }
   const int from = tabs.back().right() + 14;
   const QRect rest(from, at_.header.top(), at_.search.left() - from - 8, at_.header.height());
-  const QString note = widget_.lit_here() != 0
-                           ? QString("lit: %1 (N: the longest, Esc: all)").arg(widget_.lit_.name)
-                           : qt(view_.levels()[view_.level()].note);
+  // A pass of a step hides what communication it waits for: that is drawn within operations.
+  const bool more = (widget_.lit_.categories & ~view_.store().categories() &
+                     view_.levels().back().store->categories()) != 0;
+  const QString note =
+      widget_.lit_here() == 0
+          ? qt(view_.levels()[view_.level()].note)
+          : QString("lit: %1 (%2)").arg(widget_.lit_.name, more ? "3 shows more" : "N: next, Esc");
   write(rest, Qt::AlignVCenter | Qt::AlignRight, note, palette_.faint_text);
   painter_.restore();
 }

@@ -223,7 +223,6 @@ class TimelinePainter {
     bool pinned;
   };
 
-  void paint_empty();
   void paint_header();
   void paint_minimap();
   void paint_axis();

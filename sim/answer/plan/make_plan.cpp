@@ -355,7 +355,8 @@ std::string seen_of(const Searched& searched, const Plan& plan) {
       sizes > 1 ? fmt::format(" of {} of {} cluster sizes", searched.clusters.size(), sizes) : "";
   const std::string layouts = format_integer(counts.layouts);
   if (counts.seen == 0) {  // they are still listed
-    return fmt::format("after 0 of {} layouts so far{}", layouts, of_sizes);
+    return counts.layouts > 0 ? fmt::format("after 0 of {} layouts so far{}", layouts, of_sizes)
+                              : std::string("before its layouts were counted");
   }
   return counts.seen == counts.layouts  // what is left are estimates
              ? fmt::format("with bounds of all {} layouts, {} of them estimated{}", layouts,

@@ -238,6 +238,8 @@ TEST(PlanJob, SaysWhatTheQuestionLacks) {
 TEST(PlanProgress, SaysHowFarAndHowLong) {
   EXPECT_EQ(progress_text({plan::Stage::search, 12345, 60000, seconds(12.0)}).toStdString(),
             "Searching: 12,345 of 60,000 layouts, 12.0 s left");
+  EXPECT_EQ(progress_text({plan::Stage::search, 60000, 60000, seconds(0.0)}).toStdString(),
+            "Searching: the best of 60,000 layouts");
   EXPECT_EQ(progress_text({plan::Stage::rank, 8, 8, seconds(0.0)}).toStdString(),
             "Ranking: 8 of 8 plans");
 }

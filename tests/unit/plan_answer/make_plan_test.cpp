@@ -7,6 +7,7 @@
 
 #include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/plan_words.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/scenario/load.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
@@ -213,6 +214,9 @@ TEST(MakePlan, HasAnAnswerHoweverSoonItIsStopped) {
             plan.current->evaluation.step.step_time);
   ASSERT_FALSE(plan.notes.empty());
   EXPECT_NE(plan.notes.front().find("estimated in full"), std::string::npos) << plan.notes.front();
+  EXPECT_EQ(plan.notes.front().find(" 0 "), std::string::npos) << "nothing was counted yet";
+  EXPECT_TRUE(search_lines(plan).front().ends_with(" fit")) << search_lines(plan).front();
+  EXPECT_FALSE(search_lines(plan).front().starts_with("0 layouts"));
 }
 
 TEST(MakePlan, NamesTheHeadroomWhereItIsWhyNothingFits) {

@@ -49,10 +49,13 @@ TEST(Slides, AStepAloneHasThemToo) {
   EXPECT_EQ(slides.name, evaluation.echo.model_name + " on " +
                              std::to_string(evaluation.step.gpus) + " x " + evaluation.echo.gpu)
       << "not the name of its file";
-  ASSERT_EQ(slides.changes.size(), 2U) << "what a cause takes at most";
+  ASSERT_EQ(slides.changes.size(), 3U) << "what a cause takes at most";
   EXPECT_EQ(slides.changes[0].change, "A pipeline without bubble");
   EXPECT_EQ(slides.changes[0].time_text, "1.25 s");
   EXPECT_EQ(slides.changes[1].change, "Hiding all exposed communication");
+  const double mfu = evaluation.metrics.find(MetricId::mfu)->value;
+  EXPECT_EQ(slides.changes[2].change, "One point of MFU more");
+  EXPECT_NEAR(slides.changes[2].saving, 10.0 - 10.0 * mfu / (mfu + 0.01), 1e-9);
   EXPECT_EQ(slides.time_head, "a step");
   EXPECT_EQ(slides.titles[2], "A pipeline without bubble would save 1.25 s a step");
   ASSERT_FALSE(slides.parts.empty());

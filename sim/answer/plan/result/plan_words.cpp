@@ -111,8 +111,11 @@ std::string spread_words(const report::Evaluation& evaluation, MetricId id, std:
 }
 
 std::vector<std::string> search_lines(const Plan& plan) {
-  std::vector<std::string> lines = {fmt::format(
-      "{} layouts on {}: {}", format_integer(plan.counts.layouts), plan.gpu, fate_of(plan))};
+  std::vector<std::string> lines = {
+      plan.counts.layouts > 0
+          ? fmt::format("{} layouts on {}: {}", format_integer(plan.counts.layouts), plan.gpu,
+                        fate_of(plan))
+          : fmt::format("layouts on {} are not counted yet: {}", plan.gpu, fate_of(plan))};
   if (!plan.headroom.stated && plan.headroom.bytes > 0.0) {
     lines.push_back(
         fmt::format("{} of every GPU stay free: the stack's peaks are predicted within "

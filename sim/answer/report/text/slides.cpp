@@ -10,6 +10,7 @@
 
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/base/percent.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::report {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostCards = 6;
 constexpr std::size_t kMostChanges = 8;
+constexpr double kOnePoint = 1.0 / kPercent;
 constexpr double kSmall = 0.005;  // of all: below it parts stand together
 
 std::string capitalised(std::string text) {
@@ -272,12 +274,21 @@ std::vector<SlideChange> changes_of(const Evaluation& evaluation) {
                          .note = "a setting",
                          .possible = true});
     }
+    const auto add = [&](std::string change, double share, std::string note) {
+      if (share > 0.0) {
+        changes.push_back({.change = capitalised(std::move(change)),
+                           .saving = in_seconds(share * now),
+                           .time_text = format_time(share * now),
+                           .note = std::move(note)});
+      }
+    };
     for (const StepSaving& one : step_savings(evaluation.step)) {
-      changes.push_back({.change = capitalised(std::string(one.change)),
-                         .saving = in_seconds(one.share * now),
-                         .time_text = format_time(one.share * now),
-                         .note = "at most"});
+      add(std::string(one.change), one.share, "at most");
     }
+    add("no gaps between kernels", evaluation.step.ledger.share(step::StepCategory::launch_gap),
+        "at most");
+    const MetricValue* mfu = evaluation.metrics.find(MetricId::mfu);
+    add("one point of MFU more", mfu != nullptr ? kOnePoint / (mfu->value + kOnePoint) : 0.0, "");
   }
   std::ranges::stable_sort(changes, [](const SlideChange& a, const SlideChange& b) {
     return std::pair(a.possible, a.saving) > std::pair(b.possible, b.saving);
