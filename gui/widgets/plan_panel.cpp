@@ -254,11 +254,9 @@ void PlanPanel::connect_jobs() {
   connect(&job_, &PlanJob::advanced, this, [this](const PlanProgress& progress) {
     // Shares of a thousand: there are more layouts than an int can count.
     constexpr int kWhole = 1000;
-    const double share =
-        progress.all > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.all)
-                         : 0.0;
     progress_->setRange(0, kWhole);
-    progress_->setValue(static_cast<int>(share * kWhole));
+    progress_->setValue(
+        static_cast<int>(kWhole * progress.done / std::max(progress.all, std::int64_t{1})));
     if (stop_->isEnabled()) {
       pace_->setText(progress_text(progress));
     }

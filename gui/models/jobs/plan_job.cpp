@@ -196,22 +196,25 @@ class Pace {
   void update(plan::Stage stage, std::int64_t done, std::int64_t all) {
     constexpr std::chrono::milliseconds kRefresh{100};
     const Clock::time_point now = Clock::now();
-    const bool begins = !stage_ || *stage_ != stage;
+    const bool begins = std::exchange(stage_, stage) != stage;
     if (begins) {
-      stage_ = stage;
       begin_ = now;
     } else if (now < next_ && done < all) {
       return;
     }
     next_ = now + kRefresh;
-    PlanProgress progress{stage, done, all};
+    PlanProgress progress{.stage = stage, .done = done, .all = all, .best = best};
     if (done > 0 && !begins) {
       const std::chrono::duration<double> past = now - begin_;
       progress.left =
           seconds(past.count() * static_cast<double>(all - done) / static_cast<double>(done));
     }
-    report_(progress);
+    if (report_) {
+      report_(progress);
+    }
   }
+
+  std::optional<Seconds> best;  // step so far
 
  private:
   Report report_;
@@ -254,6 +257,9 @@ QString progress_text(const PlanProgress& progress) {
   if (progress.left && progress.done < progress.all) {
     text += ", " + qt(format_time(*progress.left)) + " left";
   }
+  if (search && progress.best) {
+    text += "; best step so far " + qt(format_time(*progress.best));
+  }
   return text;
 }
 
@@ -267,11 +273,8 @@ PlanPtr plan_text(const PlanRequest& request, const std::stop_token& stop,
   }
   question->stop = stop;
   Pace pace(report);
-  if (report) {
-    question->progress = [&pace](plan::Stage stage, std::int64_t done, std::int64_t all) {
-      pace.update(stage, done, all);
-    };
-  }
+  question->progress = std::bind_front(&Pace::update, &pace);
+  question->found = [&pace](Seconds step) { pace.best = step; };
   auto plan = plan::make_plan(*question, outcome->diagnostics);
   if (plan) {
     outcome->plan = std::make_shared<const plan::Plan>(*std::move(plan));

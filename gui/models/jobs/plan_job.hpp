@@ -74,6 +74,7 @@ struct PlanProgress {
   std::int64_t done = 0;
   std::int64_t all = 0;
   std::optional<Seconds> left = {};  // at the pace so far
+  std::optional<Seconds> best = {};  // step of the best layout so far
 };
 
 // "Searching: 12,345 of 60,000 layouts, 12 s left".

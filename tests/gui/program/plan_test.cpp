@@ -240,6 +240,9 @@ TEST(PlanProgress, SaysHowFarAndHowLong) {
             "Searching: 12,345 of 60,000 layouts, 12.0 s left");
   EXPECT_EQ(progress_text({plan::Stage::search, 60000, 60000, seconds(0.0)}).toStdString(),
             "Searching: the best of 60,000 layouts");
+  EXPECT_EQ(
+      progress_text({plan::Stage::search, 600, 60000, seconds(12.0), seconds(6.36)}).toStdString(),
+      "Searching: 600 of 60,000 layouts, 12.0 s left; best step so far 6.36 s");
   EXPECT_EQ(progress_text({plan::Stage::rank, 8, 8, seconds(0.0)}).toStdString(),
             "Ranking: 8 of 8 plans");
 }
