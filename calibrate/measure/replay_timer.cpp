@@ -156,7 +156,7 @@ class GraphSource : public ReplaySource {
     std::this_thread::sleep_for(std::chrono::duration<double>(in_seconds(duration)));
   }
 
-  [[nodiscard]] std::optional<double> energy() override { return nvml_.read().energy; }
+  [[nodiscard]] std::optional<double> energy() override { return nvml_.energy(); }
 
   [[nodiscard]] int calls() const override { return replays_.calls(); }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <variant>
 
 #include "sim/base/check.hpp"
@@ -23,6 +24,7 @@ using kernels::Precision;
 using kernels::Role;
 
 constexpr std::array kRoles = {Role::fprop, Role::dgrad, Role::wgrad};
+constexpr std::array kStepRoles = {Role::fprop, Role::dgrad, Role::wgrad_accumulate};
 constexpr std::array kGroupedRoles = {Role::fprop, Role::dgrad, Role::wgrad,
                                       Role::wgrad_accumulate};
 constexpr std::array kPasses = {Role::forward, Role::backward};
@@ -105,20 +107,20 @@ KernelCase product(const Shape& layer, Role role, Precision precision) {
 
 void add_dense(Depth depth, std::vector<SweepCase>& all) {
   Collector dense("dense");
-  const auto add = [&dense](std::size_t count, Precision precision) {
+  const auto add = [&dense](std::size_t count, Precision precision, std::span<const Role> roles) {
     for (const Shape& shape : spread_shapes(count)) {
-      for (const Role role : kRoles) {
+      for (const Role role : roles) {
         dense.add(product(shape, role, precision));
       }
     }
   };
   if (depth == Depth::quick) {
-    add(6, Precision::bf16);
+    add(6, Precision::bf16, kStepRoles);  // what a step runs and the validation judges
     dense.move_to(all);
     return;
   }
-  add(48, Precision::bf16);
-  add(32, Precision::fp8_tensor);
+  add(48, Precision::bf16, kRoles);
+  add(32, Precision::fp8_tensor, kRoles);
   const auto accumulate = [&dense](std::size_t count, Precision precision) {
     for (const Shape& shape : spread_shapes(count)) {
       dense.add(product(shape, Role::wgrad_accumulate, precision));
@@ -128,7 +130,7 @@ void add_dense(Depth depth, std::vector<SweepCase>& all) {
   accumulate(32, Precision::fp8_tensor);
   for (const Precision precision :
        {Precision::fp8_row, Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
-    add(16, precision);
+    add(16, precision, kRoles);
   }
   dense.move_to(all);
 }

@@ -7,12 +7,13 @@
 //   before the first and after each: the exact shapes of scenarios, the cases on which a figure of
 //   the profile rests alone, all others in random order, so that a sweep that is cut has some of
 //   each family
-//   drift of a block = |anchor after / anchor before - 1|; above the limit the block is measured
-//   once more after a short soak, and marked when the anchor still moves
+//   drift of a block = |anchor after / anchor before - 1|, in cycles (time x clock) where the clock
+//   is known; above the limit the block is measured once more after a short soak, and marked when
+//   the anchor still moves
 //
 // Every sample goes to the journal as soon as it is taken: a sweep that is killed resumes with what
-// is missing. The first case of each operation, role and precision (its kind) is verified against
-// the reference. The order is random by `seed`.
+// is missing. The first case of each operation, role and precision (its kind), among those in
+// random order the smallest, is verified against the reference. The order is random by `seed`.
 //
 // trouble                       | what is kept                         | and then
 // ------------------------------|--------------------------------------|---------------------------

@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -26,6 +27,9 @@ using kernels::Stream;
 using Bf16 = __nv_bfloat16;
 
 constexpr float kEpsilon = 1e-5F;
+
+// cuBLASLt has no product for scales that lie four bytes apart: each has the alignment of a buffer.
+constexpr std::size_t kScaleStride = kernels::kMemoryAlignment / sizeof(float);
 
 Element element_of(BufferType type) {
   switch (type) {
@@ -64,9 +68,20 @@ DeviceStep::DeviceStep(const StepProgram& program, const StepInputs& inputs, std
   kernels::check(cudaStreamSynchronize(stream), "prepare a step");
 }
 
-void DeviceStep::enqueue(Stream stream) const {
-  for (const auto& launch : launches_) {
-    launch(stream);
+void DeviceStep::enqueue(Stream stream, const kernels::ClockProbe* clock) const {
+  const auto is_optimizer = [](const StepOperation& operation) {
+    return operation.kernel.operation == Operation::gradient_norm;
+  };
+  const auto end = static_cast<std::size_t>(
+      std::ranges::find_if(program_.operations, is_optimizer) - program_.operations.begin());
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    if (clock != nullptr && i == 0) {
+      clock->begin(stream);
+    }
+    if (clock != nullptr && i == end) {
+      clock->end(stream);
+    }
+    launches_[i](stream);
   }
 }
 
@@ -155,13 +170,13 @@ void DeviceStep::prepare_scales(Stream stream) {
   if (multipliers_.empty()) {
     return;
   }
-  std::vector<float> scales;
-  for (const float multiplier : multipliers_) {
-    scales.push_back(1.0F / multiplier);
+  std::vector<float> scales(multipliers_.size() * kScaleStride);
+  for (std::size_t i = 0; i < multipliers_.size(); ++i) {
+    scales[i * kScaleStride] = 1.0F / multipliers_[i];
   }
   const auto bytes = static_cast<std::int64_t>(multipliers_.size() * sizeof(float));
   multipliers_on_device_ = static_cast<float*>(scratch(bytes));
-  scales_ = static_cast<float*>(scratch(bytes));
+  scales_ = static_cast<float*>(scratch(bytes * static_cast<std::int64_t>(kScaleStride)));
   magnitudes_ = static_cast<std::uint32_t*>(scratch(bytes));
   upload(multipliers_on_device_, multipliers_, stream);
   upload(scales_, scales, stream);
@@ -171,7 +186,7 @@ void DeviceStep::prepare_scales(Stream stream) {
 void DeviceStep::add(const StepOperation& operation, float rate, Stream stream) {
   switch (operation.kernel.operation) {
     case Operation::gemm:
-      return add_product(operation);
+      return add_product(operation, stream);
     case Operation::grouped_gemm:
       return add_grouped(operation, stream);
     case Operation::attention:
@@ -208,17 +223,20 @@ void DeviceStep::add(const StepOperation& operation, float rate, Stream stream) 
   }
 }
 
-void DeviceStep::add_product(const StepOperation& operation) {
+void DeviceStep::add_product(const StepOperation& operation, Stream stream) {
   const KernelCase& kernel = operation.kernel;
-  const auto place = products_.try_emplace(kernel, kernel, *workspace_).first;
+  const auto [place, fresh] = products_.try_emplace(kernel, kernel, *workspace_);
   kernels::ProductPointers pointers{
       .a = data(operation.reads[1]), .b = data(operation.reads[0]), .d = data(operation.writes[0])};
   if (kernel.precision != kernels::Precision::bf16) {
-    pointers.a_scale = scales_ + cast_of_.at(operation.reads[1]);
-    pointers.b_scale = scales_ + cast_of_.at(operation.reads[0]);
+    pointers.a_scale = scales_ + cast_of_.at(operation.reads[1]) * kScaleStride;
+    pointers.b_scale = scales_ + cast_of_.at(operation.reads[0]) * kScaleStride;
+  }
+  if (fresh) {
+    place->second.choose(pointers, stream);
   }
   launches_.emplace_back(
-      [call = &place->second, pointers](Stream stream) { call->launch(pointers, stream); });
+      [call = &place->second, pointers](Stream on) { call->launch(pointers, on); });
 }
 
 // Groups lie one after another, without gaps: rows of tokens in the order of the groups, weights of

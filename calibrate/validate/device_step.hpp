@@ -26,6 +26,7 @@
 #include "calibrate/validate/step_program.hpp"
 #include "calibrate/validate/validation_record.hpp"
 #include "kernels/attention/attention_case.hpp"
+#include "kernels/device/occupier.hpp"
 #include "kernels/device/runtime.hpp"
 #include "kernels/nvml/nvml.hpp"
 #include "kernels/products/grouped_call.hpp"
@@ -40,7 +41,8 @@ class DeviceStep {
   DeviceStep(const StepProgram& program, const StepInputs& inputs, std::uint64_t seed, float rate,
              kernels::Stream stream);
 
-  void enqueue(kernels::Stream stream) const;
+  // `clock`: begins with the step and ends before the optimizer, whose clock is another one.
+  void enqueue(kernels::Stream stream, const kernels::ClockProbe* clock = nullptr) const;
 
   // Values of a buffer of fp32 or bf16. Waits for the stream.
   [[nodiscard]] std::vector<float> read(int buffer, kernels::Stream stream) const;
@@ -58,7 +60,7 @@ class DeviceStep {
   void fill(const StepInputs& inputs, std::uint64_t seed, kernels::Stream stream);
   void prepare_scales(kernels::Stream stream);
   void add(const StepOperation& operation, float rate, kernels::Stream stream);
-  void add_product(const StepOperation& operation);
+  void add_product(const StepOperation& operation, kernels::Stream stream);
   void add_grouped(const StepOperation& operation, kernels::Stream stream);
   void add_attention(const StepOperation& operation);
   void add_rotary(const StepOperation& operation);

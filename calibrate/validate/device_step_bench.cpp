@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "calibrate/sweep/timing_protocol.hpp"
 #include "calibrate/validate/device_step.hpp"
 #include "calibrate/validate/reference_step.hpp"
 #include "kernels/device/device_info.hpp"
+#include "kernels/device/occupier.hpp"
 #include "sim/base/error.hpp"
 
 namespace orrery::calibrate {
@@ -47,9 +49,10 @@ double distance(std::span<const float> found, std::span<const double> reference)
 
 // A library may run a call but refuse to have it captured (grouped products): then there is no such
 // step to time.
-kernels::Graph captured(const DeviceStep& step, kernels::Stream stream) {
+kernels::Graph captured(const DeviceStep& step, const kernels::ClockProbe& clock,
+                        kernels::Stream stream) {
   try {
-    return {stream, [&step](kernels::Stream capturing) { step.enqueue(capturing); }};
+    return {stream, [&](kernels::Stream capturing) { step.enqueue(capturing, &clock); }};
   } catch (const Error& error) {
     static_cast<void>(cudaGetLastError());
     throw kernels::Unsupported(fmt::format("the step cannot be replayed: {}", error.what()),
@@ -78,7 +81,8 @@ StepTiming DeviceStepBench::time_step(const StepProgram& program, const StepTimi
   if (!launched.empty()) {
     timing.launched = summarise(launched);
   }
-  const kernels::Graph graph = captured(step, stream);
+  const kernels::ClockProbe clock;
+  const kernels::Graph graph = captured(step, clock, stream);
   timing.nodes = static_cast<std::int64_t>(graph.nodes());
   const auto replay = [&](const auto& during) {
     return seconds(seconds_of(
@@ -90,14 +94,22 @@ StepTiming DeviceStepBench::time_step(const StepProgram& program, const StepTimi
   }
   DeviceReadings readings;
   std::vector<double> times;
+  std::vector<double> clocks;
   spent = Seconds{};
   while (spent < rules.loop || times.size() < static_cast<std::size_t>(rules.fewest)) {
     const Seconds time = replay([&] { readings.take(nvml_.read()); });
     times.push_back(in_microseconds(time));
     spent += time;
+    if (const std::optional<double> megahertz = clock.megahertz()) {
+      clocks.push_back(*megahertz);
+    }
   }
   timing.step = summarise(times);
   timing.state = readings.state();
+  // NVML is asked when a step begins, at the clock of the optimizer before it.
+  if (!clocks.empty()) {
+    timing.state.sm_clock = summarise(clocks).median;
+  }
   return timing;
 }
 

@@ -29,14 +29,36 @@ bool is_even(const KernelCase& kernel) {
   return rows.front() == rows.back();
 }
 
+bool is_skewed(const KernelCase& kernel) {
+  return kernel.operation == Operation::grouped_gemm && !is_even(kernel);
+}
+
+// Of a stack that adds nothing.
+Seconds law_time(const KernelCase& kernel, const hardware::GpuProfile& gpu) {
+  if (const auto gemm = cost::gemm_of(kernel)) {
+    return cost::gemm_cost(*gemm, gpu, hardware::neutral_stack()).time;
+  }
+  if (const auto attention = cost::attention_of(kernel)) {
+    return cost::library_attention_time(*attention, gpu.attention, gpu);
+  }
+  const Bytes moved = kernels::work_of(kernel).moved();
+  if (kernel.operation == Operation::host_to_device ||
+      kernel.operation == Operation::device_to_host) {
+    return moved / gpu.host_bandwidth.value();
+  }
+  return moved / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value()) +
+         gpu.launch_latency.value();
+}
+
 }  // namespace
 
 std::optional<cost::KernelPrediction> predict_case(const KernelCase& kernel,
                                                    const hardware::GpuProfile& gpu) {
+  const bool skewed = is_skewed(kernel);
   if (!gpu.kernels) {
-    return std::nullopt;
+    return skewed ? std::nullopt
+                  : std::optional(cost::KernelPrediction{law_time(kernel, gpu), cost::Reach::law});
   }
-  const bool skewed = kernel.operation == Operation::grouped_gemm && !is_even(kernel);
   if (const auto gemm = cost::gemm_of(kernel); gemm && !skewed) {
     return cost::predict_gemm(*gemm, gpu);
   }
@@ -356,7 +378,8 @@ StepValidation compare_steps(const ValidationRecord& record, const hardware::Gpu
     known.measured[entry.kernel] = &entry;
   }
   StepValidation validation{.record = record,
-                            .profile = gpu.calibration ? gpu.calibration->id : std::string()};
+                            .profile = gpu.calibration ? gpu.calibration->id : std::string(),
+                            .laws = gpu.calibration ? std::string() : gpu.name};
   for (const RecordedStep& step : record.steps) {
     if (step.status.empty()) {
       validation.steps.push_back(compare_step(step, known));

@@ -124,6 +124,7 @@ struct Companions {
 struct StepValidation {
   ValidationRecord record;
   std::string profile = {};  // id of its fingerprint
+  std::string laws = {};     // name of a GPU profile that nothing was measured for
   std::vector<ComparedStep> steps = {};
   std::vector<ComparedLayer> layers = {};
   std::optional<ComparedKernel> transfer = {};
@@ -173,7 +174,8 @@ struct StepValidation {
 
 inline constexpr double kFixedMfu = 0.45;
 
-// Nothing where the profile has no kernels of the kind.
+// Nothing where the profile has no kernels of the kind. A profile that nothing was measured for
+// predicts by its laws.
 [[nodiscard]] std::optional<cost::KernelPrediction> predict_case(const kernels::KernelCase& kernel,
                                                                  const hardware::GpuProfile& gpu);
 

@@ -217,7 +217,8 @@ struct CommandOptions {
 };
 
 void add_options(CLI::App& app, CommandOptions& options) {
-  app.add_option("--validate", options.profile, "The calibration profile that is judged")
+  app.add_option("--validate", options.profile,
+                 "What is judged: a calibration profile, or a GPU profile, whose laws predict")
       ->type_name("PROFILE")
       ->required();
   app.add_option("-o,--output", options.output, "Keep what was measured in FILE")
@@ -254,12 +255,6 @@ LoadedProfile load_profile(const CommandOptions& options) {
   auto gpu =
       hardware::load_gpu_profile(options.profile, search, {options.profile}, "", diagnostics);
   const bool lacks = !gpu && !fs::exists(options.profile);
-  if (gpu && !gpu->kernels) {
-    diagnostics.error({options.profile}, "",
-                      "this profile holds no measured kernels; `orrery calibrate -o FILE` makes "
-                      "one that does");
-    gpu.reset();
-  }
   cli::message_block(to_string(diagnostics));
   return {std::move(gpu), lacks ? cli::ExitCode::device : cli::ExitCode::invalid};
 }
@@ -319,7 +314,14 @@ bool load_torch(const std::vector<std::string>& files, Companions& beside) {
 
 // The clock of the profile's products, its choices of algorithms, and every sustained case that a
 // second sweep measured too. False after a problem was printed.
-bool load_sweeps(const CommandOptions& options, Companions& beside) {
+bool load_sweeps(const CommandOptions& options, bool calibrated, Companions& beside) {
+  if (!calibrated && options.again) {
+    cli::message(
+        fmt::format("--again: {} was not measured, there is no first sweep", options.profile));
+  }
+  if (!calibrated) {
+    return !options.again;
+  }
   Diagnostics diagnostics;
   const auto first = hardware::load_calibration(options.profile, diagnostics);
   const auto second =
@@ -360,7 +362,8 @@ cli::ExitCode run(const CommandOptions& options, const StepBenchFactory& make_be
     return failure;
   }
   Companions beside;
-  if (!load_torch(options.torch, beside) || !load_sweeps(options, beside)) {
+  if (!load_torch(options.torch, beside) ||
+      !load_sweeps(options, gpu->calibration.has_value(), beside)) {
     return cli::ExitCode::invalid;
   }
   const std::optional<ValidationRecord> record =

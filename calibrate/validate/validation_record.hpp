@@ -87,7 +87,7 @@ struct RecordedStep {
   double p90 = 0.0;
   std::int64_t count = 0;
   std::optional<double> launched_us = {};
-  std::optional<double> sm_clock = {};  // MHz
+  std::optional<double> sm_clock = {};  // MHz, mean over its passes, without the optimizer
   std::optional<double> power = {};     // W
   std::string throttled = {};           // reasons, joined by blanks
   std::string status = {};              // where it is not supported

@@ -299,10 +299,13 @@ Json gate_json(const Gate& gate) {
 
 std::string to_text(const StepValidation& validation, bool all) {
   constexpr std::size_t kIdDigits = 12;
-  std::string text = fmt::format("validation of profile {} on {}, measured {}\n",
-                                 validation.profile.substr(0, kIdDigits), validation.record.gpu,
-                                 validation.record.measured_at);
-  if (validation.record.fingerprint != validation.profile) {
+  const bool laws = !validation.laws.empty();
+  std::string text =
+      fmt::format("validation of {} on {}, measured {}\n",
+                  laws ? fmt::format("the laws of {}", validation.laws)
+                       : fmt::format("profile {}", validation.profile.substr(0, kIdDigits)),
+                  validation.record.gpu, validation.record.measured_at);
+  if (!laws && validation.record.fingerprint != validation.profile) {
     text += "  with other libraries, driver or machine than the profile was measured with\n";
   }
   return text + checks_text(validation) + steps_text(validation) + clocks_text(validation) +
@@ -312,7 +315,7 @@ std::string to_text(const StepValidation& validation, bool all) {
 
 std::string to_json(const StepValidation& validation) {
   return json_text({{"schema", "orrery-hardware-validation/1"},
-                    {"profile", validation.profile},
+                    {"profile", validation.laws.empty() ? validation.profile : validation.laws},
                     {"gpu", validation.record.gpu},
                     {"measured_at", validation.record.measured_at},
                     {"step_clock_mhz", validation.beside.step_clock},

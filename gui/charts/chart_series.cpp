@@ -23,6 +23,7 @@ QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edg
   constexpr double kCross = 5.0;
   constexpr double kDiamond = 11.0;
   constexpr double kStar = 14.0;
+  constexpr double kDot = 5.5;
   QColor ground = color;
   ground.setAlphaF(0.85F);
   switch (mark) {
@@ -35,6 +36,8 @@ QCPScatterStyle mark_style(PlotMark mark, const QColor& color, const QColor& edg
       return {QCPScatterStyle::ssDiamond, QPen(edge, 1.0), QBrush(ground), kDiamond};
     case PlotMark::star:
       return {QCPScatterStyle::ssStar, QPen(color, 2.5), Qt::NoBrush, kStar};
+    case PlotMark::dot:
+      return {QCPScatterStyle::ssCircle, QPen(edge, 0.5), QBrush(ground), kDot};
     case PlotMark::disc:
       break;
   }

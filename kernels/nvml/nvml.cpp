@@ -230,10 +230,16 @@ GpuReading Nvml::read() const {
   reading.sm_clock = scaled(ask_nvml(f.clock, device_, kClockSm), 1.0);
   reading.memory_clock = scaled(ask_nvml(f.clock, device_, kClockMemory), 1.0);
   reading.power = scaled(f.power_now(device_), kMilli);
-  reading.energy = scaled(ask_nvml<unsigned long long>(f.energy, device_), kMilli);
   reading.temperature = scaled(ask_nvml(f.temperature, device_, kTemperatureGpu), 1.0);
   reading.reasons = ask_nvml<unsigned long long>(f.reasons, device_);
   return reading;
+}
+
+std::optional<double> Nvml::energy() const {
+  if (!absence_.empty()) {
+    return std::nullopt;
+  }
+  return scaled(ask_nvml<unsigned long long>(functions_->energy, device_), kMilli);
 }
 
 std::optional<NvLinks> Nvml::links() const {

@@ -16,7 +16,6 @@ namespace orrery::kernels {
 
 namespace {
 
-constexpr int kCandidates = 16;
 constexpr int kSampled = 40;  // rows and columns of a checked result
 
 std::int32_t library_mode(ScaleMode mode) {

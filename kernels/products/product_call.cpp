@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernels/device/device_info.hpp"
 #include "kernels/device/runtime.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
@@ -252,7 +253,8 @@ ProductCall::ProductCall(const Product& product, const DeviceBuffer& workspace)
     // The heuristic looks at the alignment of these pointers and reads nothing through them.
     set_scales(workspace.data(), workspace.data());
   }
-  chosen_ = plan_.candidates(description_, 1).front();
+  candidates_ = plan_.candidates(description_, kCandidates);
+  chosen_ = candidates_.front();
 }
 
 void ProductCall::set_scales(const void* a, const void* b) const {
@@ -265,6 +267,18 @@ void ProductCall::launch(const ProductPointers& pointers, Stream stream) const {
     set_scales(pointers.a_scale, pointers.b_scale);
   }
   plan_.run(description_, pointers.a, pointers.b, pointers.d, chosen_.algo, workspace_, stream);
+}
+
+void ProductCall::choose(const ProductPointers& pointers, Stream stream) {
+  const std::size_t index = first_that_runs(
+      candidates_.size(),
+      [&](std::size_t i) {
+        chosen_ = candidates_[i];
+        launch(pointers, stream);
+        check(cudaStreamSynchronize(stream), "finish a product");
+      },
+      device_answers);
+  chosen_ = candidates_[index];
 }
 
 std::optional<std::string> trouble_of(const std::function<void()>& attempt, const Usable& usable) {

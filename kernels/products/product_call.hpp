@@ -47,6 +47,7 @@ namespace orrery::kernels {
 // The library is column-major: a view's contiguous dimension is its rows, so a product of m x n is
 // asked for as its transpose.
 
+inline constexpr int kCandidates = 16;  // that the library is asked for
 inline constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
 
 template <auto kDestroy>
@@ -169,6 +170,10 @@ class ProductCall {
 
   void launch(const ProductPointers& pointers, Stream stream) const;
 
+  // Takes the library's next choice where the first fails when it runs on these operands, whose
+  // result it spoils. Waits for the stream.
+  void choose(const ProductPointers& pointers, Stream stream);
+
  private:
   void set_scales(const void* a, const void* b) const;
 
@@ -177,6 +182,7 @@ class ProductCall {
   LtPlan plan_;
   const DeviceBuffer& workspace_;
   LtDescription description_;
+  std::vector<cublasLtMatmulHeuristicResult_t> candidates_;
   cublasLtMatmulHeuristicResult_t chosen_ = {};
 };
 

@@ -43,6 +43,7 @@ enum class Purpose : std::uint32_t {
   calibration_order = 12,  // in which cases are measured
   node_pool = 20,
   spot = 21,
+  node_number = 22,  // of the nodes that failures hit, in recorded trials
   sweep_point = 64,
 };
 

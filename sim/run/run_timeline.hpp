@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/sim_time.hpp"
@@ -62,6 +63,18 @@ struct Holding {
   friend bool operator==(const Holding&, const Holding&) = default;
 };
 
+// A failure hits a node. Nodes are numbered as NodeRoster says.
+struct NodeHit {
+  SimTime at;
+  std::int32_t cause = 0;  // index into RunPlan::causes
+  std::int64_t node = 0;
+  bool leaves = false;          // the job, when the failure has been diagnosed
+  std::int64_t successor = -1;  // the node that takes its place; -1: none did
+  SimTime back = kForever;      // from repair, or replaced
+
+  friend bool operator==(const NodeHit&, const NodeHit&) = default;
+};
+
 class RunTimeline {
  public:
   void add(RunInterval interval) { intervals_.push_back(interval); }
@@ -71,18 +84,28 @@ class RunTimeline {
 
   void hold(const Holding& holding) { holdings_.push_back(holding); }
 
-  void clear() {
-    intervals_.clear();
-    holdings_.clear();
+  // In order of time and cause; of nodes 0 ... `nodes` - 1.
+  void record_nodes(std::vector<NodeHit> hits, std::int64_t nodes) {
+    hits_ = std::move(hits);
+    nodes_ = nodes;
   }
+
+  void clear() { *this = {}; }
 
   [[nodiscard]] const std::vector<RunInterval>& intervals() const { return intervals_; }
 
   [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
 
+  [[nodiscard]] const std::vector<NodeHit>& hits() const { return hits_; }
+
+  // Of the job, of its spares and of later phases, on spot.
+  [[nodiscard]] std::int64_t nodes() const { return nodes_; }
+
  private:
   std::vector<RunInterval> intervals_;
   std::vector<Holding> holdings_;
+  std::vector<NodeHit> hits_;
+  std::int64_t nodes_ = 0;
 };
 
 }  // namespace orrery::run

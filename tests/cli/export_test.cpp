@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/checkout.hpp"
 #include "tests/cli/cli_fixture.hpp"
 
 namespace orrery::cli::testing {
@@ -84,6 +85,40 @@ TEST_F(ExportTest, NoOperationIsAboveItsRoof) {
   }
   EXPECT_GT(rows, 5) << text;
   EXPECT_NE(text.find("peak"), std::string::npos);
+}
+
+// Every failure of the trial with its node; the marks of the trace have the same ones, and any
+// number of threads gives the same.
+TEST_F(ExportTest, FailuresHaveTheNodesThatTheyHit) {
+  const std::string file = std::string(kSourceDir) + "/scenarios/llama3-405b-16k.yaml";
+  const std::string what = "export -q --format jsonl --trial 2 --what ";
+  const std::string text = run(what + "failures -j 1 " + file).out;
+  EXPECT_EQ(text, run(what + "failures -j 2 " + file).out);
+  const auto rows = lines_of(text);
+  std::vector<Json> marks;
+  for (const Json& line : lines_of(run(what + "run " + file).out)) {
+    if (line["type"] == "mark") {
+      marks.push_back(line);
+    }
+  }
+  ASSERT_GT(rows.size(), 300U);
+  ASSERT_EQ(marks.size(), rows.size()) << "a failure of this scenario hits one node";
+  std::set<std::int64_t> nodes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_TRUE(rows[i]["node"].is_number_integer()) << rows[i];
+    EXPECT_EQ(rows[i]["node"], marks[i]["arguments"]["node"]);
+    EXPECT_EQ(rows[i]["cause"], marks[i]["name"]);
+    EXPECT_NEAR(rows[i]["at_s"].get<double>(), marks[i]["at_ns"].get<double>() * 1e-9, 1e-6);
+    nodes.insert(rows[i]["node"].get<std::int64_t>());
+  }
+  EXPECT_GT(nodes.size(), 300U);
+  EXPECT_LT(*nodes.rbegin(), 2048 + 32);
+  const std::string csv = run("export -q --format csv --what failures " + file).out;
+  EXPECT_TRUE(csv.starts_with("at_s,cause,category,scope,unit,node,leaves,replaced_by,back_s\n"));
+  const Finished without = run("export --format csv --what failures " + std::string(kSourceDir) +
+                               "/scenarios/schedule-zb-v.yaml");
+  EXPECT_EQ(without.code, 3);
+  EXPECT_NE(without.err.find("there is no run to export"), std::string::npos) << without.err;
 }
 
 TEST_F(ExportTest, MessagesAndGradientsAreFlowsOfTheStep) {

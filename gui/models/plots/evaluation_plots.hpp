@@ -8,12 +8,11 @@
 // Ranks: memory    | a rank; a row of the grid is one  | peak memory of its stage, bytes
 // Ranks: waiting   | replica or a part of it           | seconds of a step in which it waits
 // Ranks: speed     | the same, where speeds are drawn  | time of its compute / nominal, median draw
-// Stops            | a cause in a part of the run      | seconds lost to the stops of one trial
 // Links: load      | a link in a part of the step      | mean share of its rate
 //
 //   waiting = bubble + imbalance + idle of its stage + (1 - own / mean) compute
 //
-// Nodes have no names in a trial: which of them failed is not drawn, so stops stand by cause.
+// Failures are points: a node at a time of one trial, in the colour of the cause.
 
 #include <QStringList>
 #include <cstdint>
@@ -66,7 +65,9 @@ namespace orrery::gui {
 [[nodiscard]] Plot roofline_plot(const report::Evaluation& evaluation);
 
 [[nodiscard]] std::vector<Plot> rank_maps(const report::Evaluation& evaluation);
-[[nodiscard]] Plot stops_map(const report::Evaluation& evaluation);
+
+// Of the run that the timeline draws.
+[[nodiscard]] Plot failures_map(const report::Evaluation& evaluation);
 
 // Over the step, and the time that flows lost on each.
 [[nodiscard]] Plot links_map(const report::Evaluation& evaluation);

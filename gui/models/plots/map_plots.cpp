@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "gui/models/plots/evaluation_plots.hpp"
@@ -128,40 +129,48 @@ QString times_alike(const step::SharedLink& link) {
 }
 
 constexpr std::size_t kMostRows = 16;
+constexpr double kBelowAll = -0.04;  // of the nodes: where failures that hit none are drawn
 
-// A cell of the row that was begun last.
-void add_cell(Plot& plot, double at, double value, const QString& told, PlotTarget target = {}) {
-  PlotSeries& cells = plot.series.front();
-  cells.x.push_back(static_cast<double>(plot.x.categories.size() - 1));
-  cells.y.push_back(at);
-  cells.low.push_back(value);
-  cells.names.push_back(plot.x.categories.back() + " at " + shown(Dimension::time, at) + ": " +
-                        told);
-  cells.targets.push_back(target);
-}
-
-struct CauseRow {
-  QString cause;
-  std::vector<const report::Stop*> stops;
-  double lost = 0.0;  // seconds
-};
-
-// The dearest first.
-std::vector<CauseRow> by_cause(const std::vector<report::Stop>& stops) {
-  std::map<std::string, CauseRow> rows;
-  for (const report::Stop& stop : stops) {
-    CauseRow& row = rows[stop.what];
-    row.cause = qt(stop.what);
-    row.stops.push_back(&stop);
-    row.lost += seconds_of(stop.together());
+// A series for each category of causes, in a colour that it has in every scenario.
+void add_failures(const report::Evaluation& evaluation, Plot& plot) {
+  for (std::size_t i = 0; i < run::kFailureCategoryCount; ++i) {
+    const auto category = static_cast<run::FailureCategory>(i);
+    plot.series.push_back({.kind = PlotSeries::Kind::points,
+                           .name = category == run::FailureCategory::gpu ? "GPU"
+                                   : category == run::FailureCategory::unknown
+                                       ? "other"
+                                       : qt(to_string(category)),
+                           .mark = PlotMark::dot,
+                           .hue = static_cast<int>(i)});
   }
-  std::vector<CauseRow> sorted;
-  for (auto& [name, row] : rows) {
-    sorted.push_back(std::move(row));
+  const std::vector<report::Stop> stops = stops_of(evaluation);
+  for (const report::Failure& failure : failures_of(evaluation)) {
+    const auto* cause = failure.cause < 0
+                            ? nullptr
+                            : &evaluation.plan->causes[static_cast<std::size_t>(failure.cause)];
+    PlotSeries& points = plot.series[static_cast<std::size_t>(
+        cause == nullptr ? run::FailureCategory::unknown : cause->category)];
+    const auto stop = std::ranges::lower_bound(stops, failure.at, {}, &report::Stop::begin);
+    const bool found = stop != stops.end() && stop->begin == failure.at;
+    for (std::size_t i = 0; i < std::max<std::size_t>(failure.nodes.size(), 1); ++i) {
+      const auto hit = failure.nodes.empty() ? failure.nodes : failure.nodes.subspan(i, 1);
+      QStringList told = {cause == nullptr ? QString("failure") : qt(cause->name),
+                          qt(report::nodes_text(hit)),
+                          "at " + shown(Dimension::time, seconds_of(failure.at))};
+      if (found) {
+        told << shown(Dimension::time, seconds_of(stop->together())) + " lost";
+      }
+      told.removeAll(QString());
+      points.x.push_back(seconds_of(failure.at));
+      points.y.push_back(hit.empty() ? kBelowAll * static_cast<double>(evaluation.timeline.nodes())
+                                     : static_cast<double>(hit.front().node));
+      points.names.push_back(told.join(", "));
+      points.targets.push_back(
+          {PlotTarget::Kind::event, failure.at.ns, found ? stop->stopped.ns : 0});
+      plot.y.label = hit.empty() ? "node; below 0: none" : plot.y.label;
+    }
   }
-  std::ranges::stable_sort(sorted, std::greater{}, &CauseRow::lost);
-  sorted.resize(std::min(sorted.size(), kMostRows));
-  return sorted;
+  std::erase_if(plot.series, [](const PlotSeries& points) { return points.x.empty(); });
 }
 
 }  // namespace
@@ -173,41 +182,29 @@ std::vector<Plot> rank_maps(const report::Evaluation& evaluation) {
                                                                   : RankMaps(evaluation).all();
 }
 
-Plot stops_map(const report::Evaluation& evaluation) {
-  constexpr std::size_t kColumns = 54;
-  Plot plot = map_of("Stops by cause and time",
-                     "When the run of the timeline stood still or lost work, and why",
-                     MapHue::waiting, Dimension::time);
-  plot.y = {.label = "time of the run", .dimension = Dimension::time};
-  const std::vector<report::Stop> stops =
-      evaluation.plan ? stops_of(evaluation) : std::vector<report::Stop>{};
-  const auto& intervals = evaluation.timeline.intervals();
-  const double width = intervals.empty() ? 1.0 : seconds_of(intervals.back().end) / kColumns;
-  for (const CauseRow& row : by_cause(stops)) {
-    plot.x.categories.push_back(row.cause);
-    std::size_t next = 0;
-    for (std::size_t part = 0; part < kColumns; ++part) {
-      const report::Stop* dearest = nullptr;
-      double lost = 0.0;
-      int count = 0;
-      const auto end = static_cast<double>(part + 1) * width;
-      for (; next < row.stops.size() &&
-             (part + 1 == kColumns || seconds_of(row.stops[next]->begin) < end);
-           ++next, ++count) {
-        const report::Stop* stop = row.stops[next];
-        lost += seconds_of(stop->together());
-        dearest = dearest == nullptr || stop->together() > dearest->together() ? stop : dearest;
-      }
-      add_cell(plot, end - width / 2, lost,
-               QString("%1 lost in %2 stop%3")
-                   .arg(shown(Dimension::time, lost))
-                   .arg(count)
-                   .arg(count == 1 ? "" : "s"),
-               dearest == nullptr
-                   ? PlotTarget{}
-                   : PlotTarget{PlotTarget::Kind::event, dearest->begin.ns, dearest->stopped.ns});
-    }
+Plot failures_map(const report::Evaluation& evaluation) {
+  Plot plot{.name = "Failures by node and time",
+            .title = "Which nodes fail when in the run of the timeline, by kind of cause",
+            .x = {.label = "time of the run", .dimension = Dimension::time},
+            .y = {.label = "node"}};
+  if (!evaluation.plan || evaluation.timeline.nodes() < 2) {
+    return plot;
   }
+  add_failures(evaluation, plot);
+  std::map<std::int64_t, std::int64_t> hits;
+  for (const run::NodeHit& hit : evaluation.timeline.hits()) {
+    ++hits[hit.node];
+  }
+  if (!hits.empty()) {
+    const auto most = std::ranges::max_element(hits, {}, &decltype(hits)::value_type::second);
+    plot.note = QString("%L1 of %L2 nodes are hit, most often (%L4 times) node %L3.")
+                    .arg(hits.size())
+                    .arg(evaluation.timeline.nodes())
+                    .arg(most->first)
+                    .arg(most->second);
+  }
+  plot.markers.push_back(
+      {"spares", static_cast<double>(evaluation.plan->capacity.most_nodes), false});
   return plot;
 }
 
@@ -240,8 +237,13 @@ Plot links_map(const report::Evaluation& evaluation) {
           break;
         }
       }
-      const QString told = shown(Dimension::fraction, load) + " of its rate";
-      add_cell(plot, end - width / 2, load, told);
+      PlotSeries& cells = plot.series.front();
+      cells.x.push_back(static_cast<double>(plot.x.categories.size() - 1));
+      cells.y.push_back(end - width / 2);
+      cells.low.push_back(load);
+      cells.names.push_back(plot.x.categories.back() + " at " +
+                            shown(Dimension::time, cells.y.back()) + ": " +
+                            shown(Dimension::fraction, load) + " of its rate");
     }
   }
   return plot;

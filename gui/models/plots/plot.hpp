@@ -36,7 +36,7 @@ struct PlotAxis {
   bool logarithmic = false;
 };
 
-enum class PlotMark { disc, diamond, square, star, cross };
+enum class PlotMark { disc, diamond, square, star, cross, dot };
 
 enum class MapHue { memory, waiting, speed };  // speed: from fast to slow, white in the middle
 

@@ -135,7 +135,7 @@ Table expectations_table(const report::Figures& answer) {
 }
 
 Table events_table(const report::Evaluation& evaluation) {
-  Table table{kEvents, {"when", "cost", "what", "together", "stopped", "lost work"}, {}};
+  Table table{kEvents, {"when", "cost", "what", "together", "stopped", "lost work", "nodes"}, {}};
   if (!evaluation.plan) {
     return table;
   }
@@ -158,7 +158,8 @@ Table events_table(const report::Evaluation& evaluation) {
                           plain(stop.what),
                           number(Dimension::time, together),
                           length(stop.stopped),
-                          length(stop.lost)});
+                          length(stop.lost),
+                          plain(report::nodes_text(stop.nodes))});
   }
   return table;
 }

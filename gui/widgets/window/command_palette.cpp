@@ -45,7 +45,7 @@ constexpr std::array kKeys = std::to_array<KeyHelp>({
     {kTimeline, "A, D, Left, Right, Shift+wheel", "move in time; dragging moves in both"},
     {kTimeline, "Up, Down, Page keys, wheel", "move over the rows"},
     {kTimeline, "1, 2, 3", "go to the run, the step, the operations"},
-    {kTimeline, "J", "go to the stop that cost most"},
+    {kTimeline, "J, Ctrl+J", "go to the stop that cost most; in the text with Ctrl"},
     {kTimeline, "F, double click", "frame the selection, the slice"},
     {kTimeline, "Home", "frame everything"},
     {kTimeline, ", and .", "previous and next slice of the row"},

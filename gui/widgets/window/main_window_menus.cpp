@@ -367,7 +367,7 @@ void MainWindow::build_view_menu() {
                                  {"&Charts, tables, report", {charts_, tables_, report_}},
                                  {"&Details", {panes.back()}}});
   for_documents_.insert(for_documents_.end(), places.begin(), places.end());
-  add_for_documents(menu, "&Jump to the worst stop\tJ", QKeySequence(), [this] {
+  add_for_documents(menu, "&Jump to the worst stop\tJ", QKeySequence("Ctrl+J"), [this] {
     timeline_dock_->raise();
     timeline_->setFocus();
     tables_->go_to_worst_event();

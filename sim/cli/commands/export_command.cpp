@@ -144,7 +144,7 @@ struct Export {
 
 std::string whole_json(const report::Evaluation& evaluation) { return report::to_json(evaluation); }
 
-constexpr std::array<Export, 20> kExports = {{
+constexpr std::array<Export, 22> kExports = {{
     {"chrome-trace", "step", nullptr, report::step_trace, report::to_chrome_trace},
     {"chrome-trace", "run", nullptr, report::run_trace, report::to_chrome_trace},
     {"chrome-trace", "operations", nullptr, report::operation_trace, report::to_chrome_trace},
@@ -155,9 +155,11 @@ constexpr std::array<Export, 20> kExports = {{
     {"csv", "ledger", report::ledger_csv},
     {"csv", "memory", report::memory_csv},
     {"csv", "roofline", report::roofline_csv},
+    {"csv", "failures", report::failures_csv},
     {"jsonl", "metrics", report::metrics_lines},
     {"jsonl", "ledger", report::ledger_lines},
     {"jsonl", "memory", report::memory_lines},
+    {"jsonl", "failures", report::failures_lines},
     {"jsonl", "step", nullptr, report::step_trace, report::to_json_lines},
     {"jsonl", "run", nullptr, report::run_trace, report::to_json_lines},
     {"jsonl", "operations", nullptr, report::operation_trace, report::to_json_lines},
@@ -194,7 +196,7 @@ const Export& find_export(const ExportOptions& options) {
 
 // Why the wanted part is not in this evaluation; empty when it is.
 std::string_view missing_part(const Export& wanted, const report::Evaluation& evaluation) {
-  if (wanted.what == "run" && !evaluation.run) {
+  if ((wanted.what == "run" || wanted.what == "failures") && !evaluation.run) {
     return "there is no run to export: the scenario has no `training:`";
   }
   const bool shows_step = wanted.what == "step" || wanted.what == "schedule" ||
@@ -250,7 +252,8 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
     check_not_read(options.output, *file.scenario);
   }
   const bool operations = wanted.what == "operations" || wanted.what == "roofline";
-  const bool timeline = wanted.trace != nullptr || wanted.format == "svg" || operations;
+  const bool timeline =
+      wanted.trace != nullptr || wanted.format == "svg" || operations || wanted.what == "failures";
   evaluate_file(file, options.evaluation,
                 {.timelines = timeline,
                  .ticks = wanted.what == "schedule",
@@ -300,11 +303,14 @@ void add_export_command(CLI::App& app, Action& action) {
           "--what", options->what,
           "perfetto, chrome-trace: step (default), run, operations (what runs within the tasks of "
           "the step); svg: step (default), schedule (its order in ticks of a layer, without "
-          "hardware); csv: metrics (default), ledger, memory, roofline; jsonl: these but the last, "
-          "and step, run and "
-          "operations as traces")
+          "hardware); csv: metrics (default), ledger, memory, roofline, failures (of one trial, "
+          "with "
+          "the nodes that they hit); jsonl: these but roofline, and step, run and operations as "
+          "traces")
       ->type_name("PART");
-  command->add_option("--trial", options->trial, "Trial of the run to trace (default 0)")
+  command
+      ->add_option("--trial", options->trial,
+                   "Trial of the run whose timeline or failures are written (default 0)")
       ->check(count_between(0, std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N");
   add_trace_export_options(*command, options->trace);
@@ -317,6 +323,7 @@ void add_export_command(CLI::App& app, Action& action) {
       "    llama3-405b-whole-run\n"
       "  orrery export --format svg --what schedule -o picture.svg schedule-zb-v\n"
       "  orrery export --format csv --what ledger gpt3-175b-1024\n"
+      "  orrery export --format csv --what failures --trial 3 llama3-405b-16k\n"
       "  orrery plan -o best.yaml run.yaml && orrery export --format megatron -o train.sh "
       "best.yaml");
   act_on(*command, action, options, export_file);

@@ -33,9 +33,10 @@ void RepairShop::schedule(const Change& change) {
   std::push_heap(changes_.begin(), changes_.end(), later);
 }
 
-void RepairShop::submit(SimTime now, std::int32_t strikes) {
+void RepairShop::submit(SimTime now, std::int32_t strikes, std::int64_t number) {
   ++nodes_;
   Change change;
+  change.number = number;
   change.order = submitted_++;
   change.strikes = strikes;
   change.stage = Stage::last;
@@ -80,13 +81,14 @@ void RepairShop::wait_for_crew(SimTime now, Change change) {
   schedule(change);
 }
 
-bool RepairShop::replace(SimTime now) {
+bool RepairShop::replace(SimTime now, std::int64_t number) {
   if (!plan_.replacement) {
     return false;
   }
   Change change;
   change.order = submitted_++;
   change.stage = Stage::replacement;
+  change.number = number;
   change.at = now + bounded_time(sample(*plan_.replacement, replacement_));
   schedule(change);
   return true;
@@ -103,7 +105,7 @@ RepairShop::Event RepairShop::take(SimTime now) {
       wait_for_crew(now, change);
       return {Outcome::moved_on, kGoodNode};
     case Stage::replacement:
-      return {Outcome::replaced, kGoodNode};
+      return {Outcome::replaced, kGoodNode, change.number};
     case Stage::last:
       break;
   }
@@ -121,23 +123,15 @@ RepairShop::Event RepairShop::leave(SimTime now, const Change& change) {
     }
   }
   if (change.retired) {
-    return {replace(now) ? Outcome::replaceable : Outcome::retired, kGoodNode};
+    return {replace(now, change.number) ? Outcome::replaceable : Outcome::retired, kGoodNode};
   }
-  return {Outcome::returned, change.strikes};
+  return {Outcome::returned, change.strikes, change.number};
 }
 
 namespace {
 
 std::int64_t spot_nodes_of(const RunPlan& plan) {
   return plan.capacity.spot ? plan.capacity.spot->nodes : 0;
-}
-
-void add_node(NodeCrowd& to, std::int32_t strikes) {
-  if (strikes == RepairShop::kGoodNode) {
-    ++to.good;
-  } else {
-    to.bad.push_back(strikes);
-  }
 }
 
 }  // namespace
@@ -153,7 +147,7 @@ NodePool::NodePool(const RunPlan& plan)
       mix_(plan.simulation.seed, 0, Purpose::node_pool, 0),
       ready_(plan.simulation.seed, 0, Purpose::node_pool, 1) {}
 
-void NodePool::reset(std::uint32_t trial) {
+void NodePool::reset(std::uint32_t trial, bool numbered) {
   const std::uint64_t seed = plan_.simulation.seed;
   mix_ = RandomStream(seed, trial, Purpose::node_pool, 0);
   ready_ = RandomStream(seed, trial, Purpose::node_pool, 1);
@@ -167,8 +161,11 @@ void NodePool::reset(std::uint32_t trial) {
   }
   job_spot_ = retired_ = 0;
   since_ = SimTime{};
-  if (bad_share_ > 0.0) {
-    place_bad_nodes(trial);
+  const std::vector<std::int64_t> bad =
+      bad_share_ > 0.0 ? place_bad_nodes(trial) : std::vector<std::int64_t>{};
+  roster_.reset();
+  if (numbered) {
+    number_nodes(trial, bad);
   }
   if (spot_nodes_ > 0) {
     SimTime ready;
@@ -177,8 +174,9 @@ void NodePool::reset(std::uint32_t trial) {
   find_next();
 }
 
-// Each node is bad with the same probability: the distance to the next bad one is geometric.
-void NodePool::place_bad_nodes(std::uint32_t trial) {
+// Each node is bad with the same probability: the distance to the next bad one is geometric. Their
+// places among job, levels and parked nodes.
+std::vector<std::int64_t> NodePool::place_bad_nodes(std::uint32_t trial) {
   RandomStream stream(plan_.simulation.seed, trial, Purpose::node_pool, 2);
   std::int64_t all = job_.good + parked_.good;
   for (const NodeCrowd& level : spares_) {
@@ -200,6 +198,36 @@ void NodePool::place_bad_nodes(std::uint32_t trial) {
   for (const std::int64_t position : positions) {
     add_bad_node(position - shift);
     ++shift;
+  }
+  return positions;
+}
+
+void NodePool::number_nodes(std::uint32_t trial, const std::vector<std::int64_t>& bad) {
+  std::vector<std::int64_t> counts = {job_.total(), 0};
+  for (const NodeCrowd& level : spares_) {
+    counts.push_back(level.total());
+  }
+  counts.push_back(parked_.total());
+  roster_.emplace(plan_, trial).begin(counts, spot_nodes_, bad);
+}
+
+std::size_t NodePool::place_of(const NodeCrowd& crowd) const {
+  if (&crowd == &job_) {
+    return NodeRoster::kJob;
+  }
+  return NodeRoster::kFirstLevel +
+         (&crowd == &parked_ ? spares_.size() : static_cast<std::size_t>(&crowd - spares_.data()));
+}
+
+void NodePool::add_node(NodeCrowd& to, const Node& node) {
+  const bool good = node.strikes == RepairShop::kGoodNode;
+  if (good) {
+    ++to.good;
+  } else {
+    to.bad.push_back(node.strikes);
+  }
+  if (roster_) {
+    roster_->put(place_of(to), node.number, !good);
   }
 }
 
@@ -225,21 +253,21 @@ void NodePool::add_bad_node(std::int64_t position) {
   (void)turn(parked_);
 }
 
-// Takes one node out, any of them with the same probability; strikes or kGoodNode.
-std::int32_t NodePool::draw_node(NodeCrowd& from) {
+// Takes one node out, any of them with the same probability.
+NodePool::Node NodePool::draw_node(NodeCrowd& from) {
   bool bad = !from.bad.empty();
   if (bad && from.good > 0) {
     bad = mix_.uniform_int(static_cast<std::uint64_t>(from.total())) < from.bad.size();
   }
   if (!bad) {
     --from.good;
-    return RepairShop::kGoodNode;
+    return {.number = roster_ ? roster_->take(place_of(from)) : -1};
   }
   const std::size_t which = from.bad.size() > 1 ? mix_.uniform_int(from.bad.size()) : 0;
   std::swap(from.bad[which], from.bad.back());
   const std::int32_t strikes = from.bad.back();
   from.bad.pop_back();
-  return strikes;
+  return {strikes, roster_ ? roster_->take_bad(place_of(from), which) : -1};
 }
 
 std::int64_t NodePool::ready_nodes() const {
@@ -305,20 +333,23 @@ PoolEvent NodePool::take_repair(SimTime now) {
     case RepairShop::Outcome::returned:
       break;
   }
-  join_spares(event.strikes);
+  if (roster_) {
+    roster_->come_back(now, event.number);
+  }
+  join_spares({event.strikes, event.number});
   return {PoolEventKind::returned, 1, now};
 }
 
 // The hottest level that is not full; beyond all levels the first one while the job is short of
 // nodes, else nobody needs the node.
-void NodePool::join_spares(std::int32_t strikes) {
+void NodePool::join_spares(const Node& node) {
   for (std::size_t level = 0; level < spares_.size(); ++level) {
     if (spares_[level].total() < plan_.capacity.spares[level].nodes) {
-      add_node(spares_[level], strikes);
+      add_node(spares_[level], node);
       return;
     }
   }
-  add_node(job_nodes() < wanted_ && !spares_.empty() ? spares_.front() : parked_, strikes);
+  add_node(job_nodes() < wanted_ && !spares_.empty() ? spares_.front() : parked_, node);
 }
 
 PoolEvent NodePool::take_spot(SimTime now) {
@@ -329,6 +360,9 @@ PoolEvent NodePool::take_spot(SimTime now) {
     case SpotSupply::Kind::loss:
       job_.good -= event.nodes;
       job_spot_ -= event.nodes;
+      if (roster_) {
+        roster_->preempt(now, event.nodes);
+      }
       return {PoolEventKind::preempted, event.nodes, now};
     case SpotSupply::Kind::offer:
       return {PoolEventKind::available, event.nodes, now};
@@ -348,8 +382,11 @@ void NodePool::lose(SimTime now, std::int64_t nodes, std::int64_t bad) {
     if (job_spot_ > handed_back && mix_.uniform_int(static_cast<std::uint64_t>(job_.good)) <
                                        static_cast<std::uint64_t>(job_spot_ - handed_back)) {
       ++handed_back;
+      if (roster_) {
+        (void)roster_->lose(true);
+      }
     } else {
-      repairs_.submit(now, RepairShop::kGoodNode);
+      repairs_.submit(now, RepairShop::kGoodNode, roster_ ? roster_->lose(false) : -1);
     }
     --job_.good;
   }
@@ -362,13 +399,17 @@ void NodePool::lose(SimTime now, std::int64_t nodes, std::int64_t bad) {
     std::swap(job_.bad[which], job_.bad.back());
     const std::int32_t strikes = job_.bad.back() + 1;
     job_.bad.pop_back();
+    const std::int64_t number = roster_ ? roster_->lose_bad(which) : -1;
     const std::optional<std::int64_t>& most = plan_.capacity.repair.remove_after;
     if (most && strikes >= *most) {
       ++retired_;
-      (void)repairs_.replace(now);
+      (void)repairs_.replace(now, number);
     } else {
-      repairs_.submit(now, strikes);
+      repairs_.submit(now, strikes, number);
     }
+  }
+  if (roster_) {
+    roster_->end_loss();
   }
   find_next();
 }
@@ -418,6 +459,9 @@ void NodePool::fill_from_spot(SimTime now, std::int64_t wanted, SimTime& ready) 
   }
   job_.good += grant.held - job_spot_;
   job_spot_ = grant.held;
+  if (roster_) {
+    roster_->hold_spot(job_spot_);
+  }
   const PlannedSpot& spot = *plan_.capacity.spot;
   ready = std::max(ready, bounded_time(sample(grant.moved ? spot.migration : spot.ready, ready_)));
 }
@@ -430,13 +474,16 @@ void NodePool::release(SimTime now, std::int64_t nodes) {
     spot_.hand_back(now, spot);
     job_spot_ -= spot;
     job_.good -= spot;
+    if (roster_) {
+      roster_->hold_spot(job_spot_);
+    }
   }
   for (std::int64_t i = spot; i < nodes; ++i) {
     // Spot nodes are good: they must not be drawn with the others.
     job_.good -= job_spot_;
-    const std::int32_t strikes = draw_node(job_);
+    const Node node = draw_node(job_);
     job_.good += job_spot_;
-    join_spares(strikes);
+    join_spares(node);
   }
   find_next();
 }

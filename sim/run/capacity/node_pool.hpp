@@ -19,12 +19,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "sim/base/ledger.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/sim_time.hpp"
 #include "sim/run/capacity/capacity_plan.hpp"
+#include "sim/run/capacity/node_roster.hpp"
 #include "sim/run/capacity/spot_supply.hpp"
 #include "sim/run/run_plan.hpp"
 #include "sim/run/run_result.hpp"
@@ -54,6 +56,7 @@ class RepairShop {
   struct Event {
     Outcome outcome = Outcome::moved_on;
     std::int32_t strikes = kGoodNode;  // of the node that returned
+    std::int64_t number = -1;          // of the node, where nodes have numbers
   };
 
   // Keeps a reference to the plan.
@@ -62,10 +65,10 @@ class RepairShop {
   void reset(std::uint32_t trial);
 
   // A node enters the first stage. `strikes` that a bad node has had so far, or kGoodNode.
-  void submit(SimTime now, std::int32_t strikes);
+  void submit(SimTime now, std::int32_t strikes, std::int64_t number = -1);
 
   // A node is retired without a repair. Whether a new one will come.
-  bool replace(SimTime now);
+  bool replace(SimTime now, std::int64_t number = -1);
 
   // The next change of any node; kForever when nothing is in repair or on its way.
   [[nodiscard]] SimTime next() const { return changes_.empty() ? kForever : changes_.front().at; }
@@ -87,6 +90,7 @@ class RepairShop {
     SimTime at;
     std::int64_t order = 0;  // of two changes at the same time the one submitted first comes first
     SimTime last_stage;      // length of the stage that needs a crew
+    std::int64_t number = -1;
     std::int32_t strikes = kGoodNode;
     Stage stage = Stage::first;
     bool crew = false;  // of its last stage
@@ -156,8 +160,18 @@ class NodePool {
   explicit NodePool(const RunPlan& plan);
 
   // The state before the first step: a full job, all spares in place, nothing in repair. With
-  // traces the job may begin short of nodes.
-  void reset(std::uint32_t trial);
+  // traces the job may begin short of nodes. `numbered`: a roster knows which node is where.
+  void reset(std::uint32_t trial, bool numbered = false);
+
+  // Where nodes have numbers: a failure strikes some, of which `taken` will leave the job.
+  void strike(SimTime now, const Strike& strike, std::int64_t taken) {
+    if (roster_) [[unlikely]] {
+      roster_->strike(now, strike, taken);
+    }
+  }
+
+  // The nodes that were hit, at the end of a trial.
+  void record(RunTimeline& timeline) { roster_->finish(timeline); }
 
   [[nodiscard]] NodeMix job() const {
     return {job_.good, static_cast<std::int64_t>(job_.bad.size())};
@@ -205,10 +219,19 @@ class NodePool {
   [[nodiscard]] std::int64_t parked_nodes() const { return parked_.total(); }
 
  private:
-  void place_bad_nodes(std::uint32_t trial);
+  // One of a crowd: its strikes, and its number where nodes have one.
+  struct Node {
+    std::int32_t strikes = RepairShop::kGoodNode;
+    std::int64_t number = -1;
+  };
+
+  [[nodiscard]] std::vector<std::int64_t> place_bad_nodes(std::uint32_t trial);
   void add_bad_node(std::int64_t position);
-  void join_spares(std::int32_t strikes);
-  [[nodiscard]] std::int32_t draw_node(NodeCrowd& from);
+  void number_nodes(std::uint32_t trial, const std::vector<std::int64_t>& bad);
+  [[nodiscard]] std::size_t place_of(const NodeCrowd& crowd) const;
+  void add_node(NodeCrowd& to, const Node& node);
+  void join_spares(const Node& node);
+  [[nodiscard]] Node draw_node(NodeCrowd& from);
   void take_spares(std::size_t level, std::int64_t count, SimTime& ready);
   void fill_from_spot(SimTime now, std::int64_t wanted, SimTime& ready);
   void find_next();
@@ -230,6 +253,7 @@ class NodePool {
   SimTime next_ = kForever;
   RepairShop repairs_;
   SpotSupply spot_;
+  std::optional<NodeRoster> roster_;
   RandomStream mix_;    // which node of several
   RandomStream ready_;  // readiness times
 };

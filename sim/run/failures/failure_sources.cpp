@@ -214,8 +214,9 @@ void FailureSources::start(Clocks& clocks, std::uint32_t trial) {
   for (std::size_t i = 0; i < clocks.populations.size(); ++i) {
     Population& population = clocks.populations[i];
     population.renewals = RandomStream(seed, trial, Purpose::failure_cause, population.entity);
+    std::int32_t component = 0;
     first_failures(population, trial, to_time(clocks.horizon), [&](Seconds life) {
-      clocks.heap.push_back({to_ns(life), static_cast<std::int32_t>(i)});
+      clocks.heap.push_back({to_ns(life), static_cast<std::int32_t>(i), component++});
     });
   }
   std::make_heap(clocks.heap.begin(), clocks.heap.end(), later);
@@ -337,10 +338,16 @@ Strike FailureSources::take(SimTime now) {
   ORRERY_CHECK(source_ != Source::none && now == next_,
                "a strike taken at {} ns, but the next one is at {} ns", now.ns, next_.ns);
   Strike strike;
-  if (source_ != Source::log) {
-    const std::int32_t cause = source_ == Source::merged ? take_merged(merged_[index_], now)
-                                                         : take_clock(clocks_[index_], now);
+  if (source_ == Source::merged) {
+    const std::int32_t cause = take_merged(merged_[index_], now);
     strike = strike_of(cause, plan_.causes[static_cast<std::size_t>(cause)].takes_nodes);
+  } else if (source_ == Source::clocks) {
+    Clocks& clocks = clocks_[index_];
+    const Clock failed = take_clock(clocks, now);
+    const std::int32_t cause =
+        clocks.populations[static_cast<std::size_t>(failed.population)].cause;
+    strike = strike_of(cause, plan_.causes[static_cast<std::size_t>(cause)].takes_nodes);
+    strike.component = failed.component;
   } else {
     const LoggedStrike& line = (*plan_.failures.log)[logged_++];
     strike = strike_of(line.cause, line.nodes);
@@ -382,7 +389,7 @@ std::int32_t FailureSources::take_merged(Merged& merged, SimTime now) {
 }
 
 // Renews the component that failed; the others keep their clocks.
-std::int32_t FailureSources::take_clock(Clocks& clocks, SimTime now) {
+FailureSources::Clock FailureSources::take_clock(Clocks& clocks, SimTime now) {
   const double warped = operational(now, clocks.modulated);
   clocks.operational += clocks.speed * (warped - clocks.warped);
   clocks.warped = warped;
@@ -392,11 +399,11 @@ std::int32_t FailureSources::take_clock(Clocks& clocks, SimTime now) {
   Population& population = clocks.populations[static_cast<std::size_t>(failed.population)];
   const double life = to_ns(population.renewed.quantile(population.renewals.uniform01()));
   if (failed.at + life <= clocks.horizon) {
-    clocks.heap.push_back({failed.at + life, failed.population});
+    clocks.heap.push_back({failed.at + life, failed.population, failed.component});
     std::push_heap(clocks.heap.begin(), clocks.heap.end(), later);
   }
   schedule(clocks, now);
-  return population.cause;
+  return failed;
 }
 
 // Which of the job's nodes are hit: lemons in proportion to their hazard where the cause feels

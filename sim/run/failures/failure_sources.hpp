@@ -38,6 +38,7 @@ struct Strike {
   std::int32_t cause = 0;              // index into RunPlan::causes, which tells its effect
   std::int64_t nodes = 0;              // nodes of the job that it takes out
   std::int64_t bad = 0;                // how many of those are lemons
+  std::int64_t component = -1;         // of a cause whose life remembers: always the same number
   std::optional<SimTime> outage = {};  // of a log: replaces all stages of the recovery
 };
 
@@ -101,6 +102,7 @@ class FailureSources {
   struct Clock {
     double at = 0.0;  // operational time of the failure, in ns
     std::int32_t population = 0;
+    std::int32_t component = 0;  // in the order in which the first ones fail
   };
 
   // Components whose operational times run alike.
@@ -133,7 +135,7 @@ class FailureSources {
   void find_next();
   std::int32_t choose(Merged& merged) const;
   std::int32_t take_merged(Merged& merged, SimTime now);
-  std::int32_t take_clock(Clocks& clocks, SimTime now);
+  Clock take_clock(Clocks& clocks, SimTime now);
   Strike strike_of(std::int32_t cause, std::int64_t nodes);
 
   const RunPlan& plan_;

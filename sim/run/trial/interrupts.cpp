@@ -164,6 +164,7 @@ void RunSimulator::on(const Strike& strike) {
     // No process runs that could break; a log knows of nodes that did all the same.
     if (const std::int64_t taken = std::min(strike.nodes, pool_.job_nodes()); taken > 0) {
       count_failure(strike.cause);
+      pool_.strike(now_, strike, taken);
       change_pool().lose(now_, taken, std::min(strike.bad, taken));
       roll_back(waiting->outage, strike.cause, taken, false);
       (void)fails_too_often();
@@ -173,6 +174,7 @@ void RunSimulator::on(const Strike& strike) {
     count_failure(strike.cause);
     Outage& stopped = outage();
     const std::int64_t taken = std::min(strike.nodes, pool_.job_nodes() - stopped.broken);
+    pool_.strike(now_, strike, taken);
     stopped.broken += taken;
     stopped.broken_bad += std::min(strike.bad, taken);
     roll_back(stopped, strike.cause, taken, ran);
@@ -270,6 +272,7 @@ bool RunSimulator::fails_too_often() {
 void RunSimulator::lose_nodes(Outage& outage, std::int32_t cause) {
   const std::int64_t nodes = std::min(plan_.causes[static_cast<std::size_t>(cause)].takes_nodes,
                                       pool_.job_nodes() - outage.broken);
+  pool_.strike(now_, {.cause = cause, .nodes = nodes}, nodes);
   outage.broken += nodes;
   recovery_.lose(saves_.states(), outage, cause, nodes);
 }

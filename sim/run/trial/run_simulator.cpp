@@ -40,7 +40,7 @@ void RunSimulator::reset(const TrialOptions& options) {
   wishes_ = {};
   result_ = RunResult{};
   result_.failures_by_cause.assign(plan_.causes.size(), 0);
-  pool_.reset(options.trial);
+  pool_.reset(options.trial, options.timeline != nullptr);
   failures_.reset(options.trial);
   departures_.reset();
   disturbances_.reset(options.trial);
@@ -305,6 +305,9 @@ RunResult RunSimulator::result() {
   result_.restarts = recovery_.restarts();
   result_.nodes_in_repair = pool_.nodes_in_repair();
   books_.close(now_, paces_, result_);
+  if (options_.timeline != nullptr) {
+    pool_.record(*options_.timeline);
+  }
   return std::move(result_);
 }
 

@@ -156,7 +156,7 @@ model::Dtype dtype_of(Precision precision) { return words_of(precision).dtype; }
 
 std::string_view to_string(Reach reach) {
   static constexpr std::string_view kNames[] = {"exact", "interpolated", "extrapolated",
-                                                "launch floor"};
+                                                "launch floor", "law"};
   return kNames[static_cast<std::size_t>(reach)];
 }
 

@@ -45,7 +45,8 @@
 
 namespace orrery::cost {
 
-enum class Reach { exact, interpolated, extrapolated, launch_floor };
+// `law`: nothing was measured on this machine, the shipped profile's law of the operation.
+enum class Reach { exact, interpolated, extrapolated, launch_floor, law };
 
 [[nodiscard]] std::string_view to_string(Reach reach);
 

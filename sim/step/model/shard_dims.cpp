@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "sim/base/check.hpp"
 #include "sim/step/model/precision.hpp"
@@ -25,17 +26,21 @@ void check_context(const ModelSpec& model, const ShardContext& shard) {
 // Share of a standard normal number above `x`.
 double share_above(double x) { return std::erfc(x / std::sqrt(2.0)) / 2.0; }
 
-// Where the share `above` lies above; by bisection.
+// Where the share `above`, in (0, 1), lies above: Newton's method from the rational approximation
+// 26.2.23 of Abramowitz and Stegun, which is 4.5e-4 off at most; each step squares the error.
 double normal_quantile_above(double above) {
-  constexpr double kWidestQuantile = 8.0;
-  constexpr int kHalvings = 40;
-  double low = -kWidestQuantile;
-  double high = kWidestQuantile;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2.0;
-    (share_above(middle) > above ? low : high) = middle;
+  if (above > 0.5) {
+    return -normal_quantile_above(1.0 - above);
   }
-  return low;
+  const double t = std::sqrt(-2.0 * std::log(above));
+  double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                     (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  constexpr int kSteps = 3;
+  for (int i = 0; i < kSteps; ++i) {
+    const double density = std::exp(-x * x / 2.0) / std::sqrt(2.0 * std::numbers::pi);
+    x += (share_above(x) - above) / density;
+  }
+  return x;
 }
 
 // Expected maximum of n >= 2 standard normal numbers (Blom 1958).

@@ -75,19 +75,27 @@ TEST(Maps, OfUnequalRanksNameTheSlowestWhichWaitsLeast) {
   }
 }
 
-TEST(Maps, OfStopsHoldEveryLostSecondAndLeadToAStop) {
+TEST(Maps, OfFailuresHaveEveryNodeThatIsHitAndLeadToItsStop) {
   const OutcomePtr outcome = evaluated(run_scenario());
-  const std::vector<report::Stop> stops = stops_of(*outcome->evaluation);
-  ASSERT_FALSE(stops.empty());
-  double lost = 0.0;
-  for (const report::Stop& stop : stops) {
-    lost += in_seconds(to_seconds(stop.together()));
+  const report::Evaluation& evaluation = *outcome->evaluation;
+  const std::vector<report::Stop> stops = stops_of(evaluation);
+  const Plot map = failures_map(evaluation);
+  ASSERT_FALSE(evaluation.timeline.hits().empty());
+  std::size_t hit = 0;
+  std::size_t unhit = 0;
+  for (const PlotSeries& cause : map.series) {
+    for (std::size_t i = 0; i < cause.x.size(); ++i) {
+      (cause.y[i] < 0.0 ? unhit : hit) += 1;
+      const PlotTarget target = cause.targets[i];
+      EXPECT_EQ(target.kind, PlotTarget::Kind::event);
+      EXPECT_TRUE(std::ranges::any_of(stops, [&](const report::Stop& stop) {
+        return stop.begin.ns == target.at && stop.stopped.ns == target.length;
+      })) << cause.names[i].toStdString();
+    }
   }
-  const PlotSeries cells = stops_map(*outcome->evaluation).series[0];
-  EXPECT_NEAR(sum_of(cells.low), lost, 1e-6 * lost);
-  for (std::size_t i = 0; i < cells.low.size(); ++i) {
-    EXPECT_EQ(cells.targets[i].kind == PlotTarget::Kind::event, cells.low[i] > 0.0);
-  }
+  EXPECT_EQ(hit, evaluation.timeline.hits().size());
+  EXPECT_EQ(hit + unhit, report::failures_of(evaluation).size()) << "one node a failure here";
+  EXPECT_TRUE(map.note.contains("nodes are hit")) << map.note.toStdString();
 }
 
 TEST(Maps, OfLinksHaveTheirMeanLoadAndAllThatWasLost) {

@@ -111,7 +111,6 @@ class FormulaSource : public ReplaySource {
       replay.reading = kernels::GpuReading{.sm_clock = 1455.0,
                                            .memory_clock = 3201.0,
                                            .power = power(own_),
-                                           .energy = std::nullopt,
                                            .temperature = 60.0,
                                            .reasons = reasons ? reasons(replays) : kPowerCap};
     }

@@ -27,7 +27,7 @@ TEST(Nvml, ReadsWhatIsAnsweredAndLeavesTheRestAbsent) {
   EXPECT_DOUBLE_EQ(reading.power.value(), 480.25) << "now, not over the last second";
   EXPECT_EQ(reading.temperature, 61.0);
   EXPECT_EQ(reading.reasons, 0x4U);
-  EXPECT_FALSE(reading.energy.has_value()) << "not supported is absent, not 0";
+  EXPECT_FALSE(nvml.energy().has_value()) << "not supported is absent, not 0";
   const GpuLimits limits = nvml.limits();
   EXPECT_EQ(limits.sm_clock, 1980.0);
   EXPECT_FALSE(limits.memory_clock.has_value());

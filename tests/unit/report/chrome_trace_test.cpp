@@ -115,6 +115,7 @@ TEST(ChromeTrace, RunShowsIntervalsInSimulatedTimeAndFailuresByCause) {
   evaluation.timeline.add({at(1.5), at(2.0), RunActivity::lost_training, -1});
   evaluation.timeline.add({at(2.0), at(2.0), RunActivity::failure, 0});
   evaluation.timeline.add({at(2.0), at(2.25), RunActivity::detection, 0});
+  evaluation.timeline.record_nodes({{.at = at(2.0), .cause = 0, .node = 7}}, 8);
   const Json trace = Json::parse(to_chrome_trace(run_trace(evaluation)));
   expect_no_overlap(trace);
   auto slices = events_of(trace, "X");
@@ -131,6 +132,7 @@ TEST(ChromeTrace, RunShowsIntervalsInSimulatedTimeAndFailuresByCause) {
   ASSERT_EQ(failures.size(), 1U);
   EXPECT_EQ(failures[0]["name"], "GPU \"fell off\"");
   EXPECT_DOUBLE_EQ(failures[0]["ts"].get<double>(), 7200e6);
+  EXPECT_EQ(failures[0]["args"]["node"], 7);
 }
 
 }  // namespace

@@ -114,6 +114,8 @@ TEST(RunTrace, AFailureLeadsFromTheTrainingItTookToTheTrainingAfterIt) {
   evaluation.timeline.add({{150}, {160}, RunActivity::detection, 0});
   evaluation.timeline.add({{160}, {180}, RunActivity::load, 0});
   evaluation.timeline.add({{180}, {300}, RunActivity::training, -1});
+  evaluation.timeline.record_nodes(
+      {{.at = {150}, .cause = 0, .node = 7, .leaves = true, .successor = 9, .back = {210}}}, 10);
   evaluation.timeline.hold({.begin = {0}, .end = {150}, .job = 1, .spares = 1});
   evaluation.timeline.hold({.begin = {150}, .end = {300}, .job = 1, .repair = 1});
   const Trace trace = run_trace(evaluation);
@@ -129,6 +131,14 @@ TEST(RunTrace, AFailureLeadsFromTheTrainingItTookToTheTrainingAfterIt) {
             (std::map<std::int64_t, double>{{0, 1.0}, {150, 0.0}}));
   EXPECT_EQ(samples_of(trace, "job/nodes in the job"), (std::map<std::int64_t, double>{{0, 1.0}}));
   EXPECT_EQ(trace.path_of(trace.marks.at(0).track), "job/failures");
+  std::map<std::string, std::int64_t> arguments;
+  for (const TraceArgument& argument : trace.arguments_of(trace.marks.at(0))) {
+    arguments[trace.name(argument.key)] = argument.value;
+  }
+  EXPECT_EQ(arguments, (std::map<std::string, std::int64_t>{{"node", 7}, {"replaced_by", 9}}));
+  const std::vector<Stop> stops = stops_of(evaluation);
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(nodes_text(stops[0].nodes), "node 7, replaced by node 9, back after 60 ns");
   EXPECT_EQ(trace.path_of(trace.slices.at(3).track), "job/checkpoints");
 }
 

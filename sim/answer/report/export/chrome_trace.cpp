@@ -36,7 +36,11 @@ class ChromeWriter {
       next();
       append(R"({{"ph":"i",{},"ts":)", place(mark.track));
       append_time(mark.at);
-      append(R"(,"s":"p","name":{}}})", names_[mark.name]);
+      append(R"(,"s":"p","name":{})", names_[mark.name]);
+      if (mark.arguments > 0) {
+        write_arguments(mark);
+      }
+      append("}}");
     }
     for (const TraceSample& sample : trace_.samples) {
       write_sample(sample);
@@ -110,9 +114,15 @@ class ChromeWriter {
     if (!trace_.name(slice.category).empty()) {
       append(R"(,"cat":{})", names_[slice.category]);
     }
+    write_arguments(slice);
+    append("}}");
+  }
+
+  // Of a slice or mark.
+  void write_arguments(const auto& part) {
     append(R"(,"args":{{)");
     const char* comma = "";
-    for (const TraceArgument& argument : trace_.arguments_of(slice)) {
+    for (const TraceArgument& argument : trace_.arguments_of(part)) {
       append("{}{}:", comma, names_[argument.key]);
       if (argument.is_word) {
         append("{}", names_[static_cast<std::size_t>(argument.value)]);
@@ -121,7 +131,7 @@ class ChromeWriter {
       }
       comma = ",";
     }
-    append("}}}}");
+    append("}}");
   }
 
   void write_flow(const TraceSlice& slice, const FlowStep& step) {

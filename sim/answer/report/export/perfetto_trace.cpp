@@ -164,6 +164,7 @@ class PerfettoWriter {
     for (const TraceMark& mark : trace_.marks) {
       begin_event(EventType::instant, mark.track);
       event_.varint(event_field::kName, mark.name);
+      annotate(mark);
       end_event(mark.at, true);
     }
     for (const TraceSample& sample : trace_.samples) {
@@ -193,12 +194,12 @@ class PerfettoWriter {
     for (const TraceSlice& slice : trace_.slices) {
       use(slice.name, kAsName);
       use(slice.category, kAsCategory);
-      for (const TraceArgument& argument : trace_.arguments_of(slice)) {
-        use(argument.key, kAsKey);
-      }
     }
     for (const TraceMark& mark : trace_.marks) {
       use(mark.name, kAsName);
+    }
+    for (const TraceArgument& argument : trace_.arguments) {
+      use(argument.key, kAsKey);
     }
     ProtoBuffer words;
     ProtoBuffer entry;
@@ -316,14 +317,9 @@ class PerfettoWriter {
     end_packet();
   }
 
-  void open_slice(SliceId id) {
-    const TraceSlice& slice = trace_.slices[id];
-    begin_event(EventType::slice_begin, slice.track);
-    event_.varint(event_field::kName, slice.name);
-    if (slice.category != 0) {
-      event_.varint(event_field::kCategory, slice.category);
-    }
-    for (const TraceArgument& argument : trace_.arguments_of(slice)) {
+  // With the arguments of a slice or mark.
+  void annotate(const auto& part) {
+    for (const TraceArgument& argument : trace_.arguments_of(part)) {
       annotation_.clear();
       annotation_.varint(event_field::kAnnotationName, argument.key);
       if (argument.is_word) {
@@ -334,6 +330,16 @@ class PerfettoWriter {
       }
       event_.message(event_field::kAnnotation, annotation_);
     }
+  }
+
+  void open_slice(SliceId id) {
+    const TraceSlice& slice = trace_.slices[id];
+    begin_event(EventType::slice_begin, slice.track);
+    event_.varint(event_field::kName, slice.name);
+    if (slice.category != 0) {
+      event_.varint(event_field::kCategory, slice.category);
+    }
+    annotate(slice);
     for (const FlowStep& step : flows_.of(id)) {
       event_.fixed64(step.last ? event_field::kTerminatingFlow : event_field::kFlow,
                      std::uint64_t{step.flow} + 1);

@@ -1,13 +1,70 @@
 #include "sim/answer/report/export/run_trace.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "sim/answer/report/export/trace_words.hpp"
 #include "sim/base/check.hpp"
+#include "sim/base/text/format.hpp"
 
 namespace orrery::report {
+
+namespace {
+
+// The nodes that a cause hits at this time.
+std::span<const run::NodeHit> nodes_hit(const Evaluation& evaluation, SimTime at,
+                                        std::int32_t cause) {
+  const auto [begin, end] = std::ranges::equal_range(
+      evaluation.timeline.hits(), std::pair(at, cause), {},
+      [](const run::NodeHit& hit) { return std::pair(hit.at, hit.cause); });
+  return {begin, end};
+}
+
+}  // namespace
+
+std::vector<Failure> failures_of(const Evaluation& evaluation) {
+  std::vector<Failure> failures;
+  for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
+    if (interval.kind == run::RunActivity::failure) {
+      failures.push_back({interval.begin, interval.cause, {}});
+    }
+  }
+  for (const run::NodeHit& hit : evaluation.timeline.hits()) {  // of evictions, which are no marks
+    failures.push_back({hit.at, hit.cause, {}});
+  }
+  const auto key = [](const Failure& failure) { return std::pair(failure.at, failure.cause); };
+  std::ranges::stable_sort(failures, {}, key);
+  const auto twice = std::ranges::unique(failures, {}, key);
+  failures.erase(twice.begin(), twice.end());
+  for (Failure& failure : failures) {
+    failure.nodes = nodes_hit(evaluation, failure.at, failure.cause);
+  }
+  return failures;
+}
+
+std::string nodes_text(std::span<const run::NodeHit> nodes) {
+  if (nodes.empty()) {
+    return {};
+  }
+  const run::NodeHit& first = nodes.front();
+  if (nodes.size() > 1) {
+    return fmt::format("{} nodes from {} to {}",
+                       format_integer(static_cast<std::int64_t>(nodes.size())),
+                       format_integer(first.node), format_integer(nodes.back().node));
+  }
+  std::string text = "node " + format_integer(first.node);
+  if (first.successor >= 0) {
+    text += fmt::format(", replaced by node {}", format_integer(first.successor));
+  }
+  if (first.back < kForever) {
+    text += ", back after " + format_time(to_seconds(first.back - first.at), {.trim = true});
+  }
+  return text;
+}
 
 std::vector<Stop> stops_of(const Evaluation& evaluation) {
   using run::RunActivity;
@@ -15,7 +72,10 @@ std::vector<Stop> stops_of(const Evaluation& evaluation) {
   SimTime lost;
   bool stopped = false;
   const auto begin = [&](const run::RunInterval& interval, std::string what) {
-    stops.push_back({.begin = interval.begin, .what = std::move(what), .lost = lost});
+    stops.push_back({.begin = interval.begin,
+                     .what = std::move(what),
+                     .lost = lost,
+                     .nodes = nodes_hit(evaluation, interval.begin, interval.cause)});
     lost = {};
     stopped = true;
   };
@@ -40,7 +100,8 @@ std::vector<Stop> stops_of(const Evaluation& evaluation) {
         break;
       default:
         if (!stopped) {
-          begin(interval, std::string(run::to_string(interval.kind)));
+          const bool evicts = !nodes_hit(evaluation, interval.begin, interval.cause).empty();
+          begin(interval, evicts ? causes[cause].name : std::string(run::to_string(interval.kind)));
         }
         stops.back().stopped += length;
         stops.back().parts.emplace_back(interval.kind, length);
@@ -143,6 +204,19 @@ class Outages {
   std::vector<SliceId> chain_;
 };
 
+void add_nodes_hit(std::span<const run::NodeHit> nodes, TraceBuilder& builder) {
+  if (nodes.empty()) {
+    return;
+  }
+  builder.argument("node", nodes.front().node);
+  if (nodes.size() > 1) {
+    builder.argument("nodes", static_cast<std::int64_t>(nodes.size()));
+  }
+  if (nodes.front().successor >= 0) {
+    builder.argument("replaced_by", nodes.front().successor);
+  }
+}
+
 void add_nodes(const Evaluation& evaluation, TrackId job, TraceBuilder& builder) {
   const auto& holdings = evaluation.timeline.holdings();
   if (holdings.empty()) {
@@ -190,6 +264,7 @@ Trace run_trace(const Evaluation& evaluation) {
     const std::string name = has_cause ? causes[cause].name : "failure";
     if (interval.kind == RunActivity::failure) {
       builder.mark(tracks.of(interval.kind), interval.begin, name);
+      add_nodes_hit(nodes_hit(evaluation, interval.begin, interval.cause), builder);
       outages.begin(name);
       continue;
     }

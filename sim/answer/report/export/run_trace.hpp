@@ -7,6 +7,9 @@
 // job     | training, checkpoints, planned stops, recovery, failures (marks, with their cause);
 //         | nodes in the job, spares, nodes in repair; dollars per hour, where priced
 //
+// A mark has the node that the failure hits, how many if there are more, and which node takes its
+// place.
+//
 // flow    | through
 // --------|--------------------------------------------------------------------------------------
 // failure | training that it took, every stage of the recovery, training again
@@ -14,6 +17,7 @@
 // The integral of dollars per hour over the run is what the nodes cost in the bill of that trial.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +44,21 @@ struct ShareSample {
 // One sample at the end of every interval, in order of time; empty without a timeline of the run.
 [[nodiscard]] std::vector<ShareSample> productive_over_time(const Evaluation& evaluation);
 
+// The failures of the trial that the timeline draws, and the nodes that each of them hits.
+
+struct Failure {
+  SimTime at;
+  std::int32_t cause = -1;              // index into RunPlan::causes; -1: not known
+  std::span<const run::NodeHit> nodes;  // of Evaluation::timeline
+};
+
+// In order of time, evictions of slow nodes included; needs Evaluation::plan and timeline.
+[[nodiscard]] std::vector<Failure> failures_of(const Evaluation& evaluation);
+
+// "node 1,234, replaced by node 2,050, back after 3.10 h"; "16 nodes from 128 to 143"; empty when
+// none was hit.
+[[nodiscard]] std::string nodes_text(std::span<const run::NodeHit> nodes);
+
 // The stops of the trial that the timeline draws: what ended training, and until it went on.
 //
 //   stop = [failure or planned stop, training again), with the training before it that was lost
@@ -51,6 +70,7 @@ struct Stop {
   SimTime lost = {};     // training that the stop threw away
   SimTime stopped = {};  // from the stop until the next one, or until training went on
   std::vector<std::pair<run::RunActivity, SimTime>> parts = {};  // of `stopped`, in order
+  std::span<const run::NodeHit> nodes = {};                      // of Evaluation::timeline
 
   [[nodiscard]] SimTime together() const { return lost + stopped; }
 };

@@ -93,13 +93,14 @@ SliceId TraceBuilder::slice(const NewSlice& slice) {
                            .track = slice.track,
                            .name = intern(slice.name),
                            .category = intern(slice.category),
-                           .first_argument = static_cast<std::uint32_t>(trace_.arguments.size())});
+                           .first_argument = next_argument()});
+  marks_ = false;
   return static_cast<SliceId>(trace_.slices.size() - 1);
 }
 
 void TraceBuilder::add_argument(TraceArgument argument) {
   trace_.arguments.push_back(argument);
-  ++trace_.slices.back().arguments;
+  ++(marks_ ? trace_.marks.back().arguments : trace_.slices.back().arguments);
 }
 
 void TraceBuilder::argument(std::string_view key, std::int64_t value) {
@@ -111,7 +112,8 @@ void TraceBuilder::argument(std::string_view key, std::string_view word) {
 }
 
 void TraceBuilder::mark(TrackId track, SimTime at, std::string_view name) {
-  trace_.marks.push_back({at, track, intern(name)});
+  trace_.marks.push_back({at, track, intern(name), next_argument()});
+  marks_ = true;
 }
 
 void TraceBuilder::sample(TrackId counter, SimTime at, double value) {

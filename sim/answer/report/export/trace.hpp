@@ -67,6 +67,8 @@ struct TraceMark {
   SimTime at = {};
   TrackId track = kNoTrack;
   NameId name = 0;
+  std::uint32_t first_argument = 0;
+  std::uint32_t arguments = 0;
 };
 
 struct TraceSample {
@@ -94,8 +96,9 @@ struct Trace {
 
   [[nodiscard]] const std::string& name(NameId id) const { return names[id]; }
 
-  [[nodiscard]] std::span<const TraceArgument> arguments_of(const TraceSlice& slice) const {
-    return std::span(arguments).subspan(slice.first_argument, slice.arguments);
+  // Of a slice or mark.
+  [[nodiscard]] std::span<const TraceArgument> arguments_of(const auto& part) const {
+    return std::span(arguments).subspan(part.first_argument, part.arguments);
   }
 
   [[nodiscard]] std::span<const SliceId> slices_of(const TraceFlow& flow) const {
@@ -149,7 +152,7 @@ class TraceBuilder {
 
   SliceId slice(const NewSlice& slice);
 
-  // Of the slice that was added last.
+  // Of the slice or mark that was added last.
   void argument(std::string_view key, std::int64_t value);
   void argument(std::string_view key, std::string_view word);
 
@@ -171,11 +174,17 @@ class TraceBuilder {
   };
 
   NameId intern(std::string_view name);
+
+  [[nodiscard]] std::uint32_t next_argument() const {
+    return static_cast<std::uint32_t>(trace_.arguments.size());
+  }
+
   void add_argument(TraceArgument argument);
 
   Trace trace_;
   std::unordered_map<std::string, NameId, TextHash, std::equal_to<>> names_;
   std::int64_t processes_ = 0;
+  bool marks_ = false;  // what was added last is a mark
 };
 
 }  // namespace orrery::report

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/roofline.hpp"
@@ -36,9 +37,9 @@ std::string table_line(const Evaluation& evaluation, const Json& fields, const J
   return json_line(line) + "\n";
 }
 
-Json arguments_of(const Trace& trace, const TraceSlice& slice) {
+Json arguments_of(const Trace& trace, const auto& part) {
   Json arguments = Json::object();
-  for (const TraceArgument& argument : trace.arguments_of(slice)) {
+  for (const TraceArgument& argument : trace.arguments_of(part)) {
     Json& value = arguments[trace.name(argument.key)];
     if (argument.is_word) {
       value = trace.name(static_cast<NameId>(argument.value));
@@ -49,7 +50,56 @@ Json arguments_of(const Trace& trace, const TraceSlice& slice) {
   return arguments;
 }
 
+// One row for each node that a failure hits; one without a node where it hits none.
+Table failure_table(const Evaluation& evaluation) {
+  using enum run::FailureScope;
+  Table table = table_of(
+      {"at_s", "cause", "category", "scope", "unit", "node", "leaves", "replaced_by", "back_s"});
+  const auto number = [](std::int64_t value) { return Cell(static_cast<double>(value)); };
+  const auto seconds_of = [](SimTime time) { return Cell(in_seconds(to_seconds(time))); };
+  for (const Failure& failure : failures_of(evaluation)) {
+    std::vector<Cell> row = {seconds_of(failure.at)};
+    std::int64_t unit = 0;  // nodes of a rack, switch, power domain
+    if (failure.cause >= 0) {
+      const auto& cause = evaluation.plan->causes[static_cast<std::size_t>(failure.cause)];
+      row.insert(row.end(), {cause.name, std::string(to_string(cause.category)),
+                             std::string(to_string(cause.scope))});
+      const bool shared =
+          cause.scope == rack || cause.scope == network_switch || cause.scope == power_domain;
+      unit = shared ? cause.hit_nodes : 0;
+    }
+    if (failure.nodes.empty()) {
+      table.rows.push_back(row);
+    }
+    for (const run::NodeHit& hit : failure.nodes) {
+      auto& with = table.rows.emplace_back(row);
+      with.resize(4);
+      with.insert(with.end(),
+                  {unit > 0 ? number(hit.node / unit) : Cell(), number(hit.node),
+                   number(hit.leaves ? 1 : 0), hit.successor >= 0 ? number(hit.successor) : Cell(),
+                   hit.back < kForever ? seconds_of(hit.back) : Cell()});
+    }
+  }
+  return table;
+}
+
 }  // namespace
+
+std::string failures_csv(const Evaluation& evaluation) { return to_csv(failure_table(evaluation)); }
+
+std::string failures_lines(const Evaluation& evaluation) {
+  std::string lines;
+  Json rows = rows_json(failure_table(evaluation));
+  for (Json& row : rows) {
+    for (auto& [key, value] : row.items()) {
+      if (value.is_number() && !key.ends_with("_s")) {
+        value = static_cast<std::int64_t>(value.get<double>());
+      }
+    }
+    lines += table_line(evaluation, Json::object(), row);
+  }
+  return lines;
+}
 
 std::string metrics_prometheus(const Evaluation& evaluation) {
   const std::string scenario = fmt::format("scenario=\"{}\"", label_text(evaluation.echo.name));
@@ -124,11 +174,14 @@ std::string to_json_lines(const Trace& trace) {
              "\n";
   }
   for (const TraceMark& mark : trace.marks) {
-    lines += json_line({{"type", "mark"},
-                        {"track", paths[mark.track]},
-                        {"name", trace.name(mark.name)},
-                        {"at_ns", mark.at.ns}}) +
-             "\n";
+    Json line = {{"type", "mark"},
+                 {"track", paths[mark.track]},
+                 {"name", trace.name(mark.name)},
+                 {"at_ns", mark.at.ns}};
+    if (mark.arguments > 0) {
+      line["arguments"] = arguments_of(trace, mark);
+    }
+    lines += json_line(line) + "\n";
   }
   for (const TraceSample& sample : trace.samples) {
     lines += json_line({{"type", "sample"},

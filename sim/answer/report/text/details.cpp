@@ -294,6 +294,9 @@ Details stop_details(const Evaluation& evaluation, const std::vector<Stop>& stop
   details.title = fmt::format("{} stops training for {}", stop.what, time_text(stop.stopped));
   details.title.front() = static_cast<char>(std::toupper(details.title.front()));
   details.place = moment(evaluation, stop.begin);
+  if (!stop.nodes.empty()) {
+    details.place += ", " + nodes_text(stop.nodes);
+  }
   add_part(details.parts, run::to_string(run::RunActivity::lost_training), stop.lost,
            run::RunActivity::lost_training);
   for (const auto& [activity, time] : stop.parts) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <variant>
 
 #include "sim/step/layout/sharding.hpp"
@@ -22,10 +21,14 @@ double group_begin(std::int64_t layers, int buckets, int b) {
   return static_cast<double>(layers * b / buckets);
 }
 
-// Shares of the tensors of a layer in all its gradients, in backward order. Experts beyond any
-// that there are count as one tensor.
-std::vector<double> tensor_shares(const model::ModelSpec& model, const model::OpOptions& options,
-                                  std::int64_t layer) {
+struct Tensor {
+  double elements = 0.0;
+  double below = 0.0;  // the share of its layer that comes after it
+};
+
+// The tensors of a layer in backward order. Experts beyond any that there are count as one tensor.
+std::vector<Tensor> layer_tensors(const model::ModelSpec& model, const model::OpOptions& options,
+                                  std::int64_t layer, double elements) {
   std::vector<double> shares;
   double sum = 0.0;
   for (const model::PassOp& entry : model::layer_passes(model, options, layer).backward_weight) {
@@ -39,10 +42,20 @@ std::vector<double> tensor_shares(const model::ModelSpec& model, const model::Op
       sum += all;
     }
   }
-  for (double& share : shares) {
-    share /= sum;
+  if (shares.empty()) {
+    return {{.elements = elements}};
   }
-  return shares.empty() ? std::vector<double>{1.0} : shares;
+  std::vector<Tensor> tensors;
+  tensors.reserve(shares.size());
+  double below = 1.0;
+  for (const double share : shares) {
+    below -= share / sum;
+    // To 2^-20 of a layer, so that equal parts of layers are equal numbers.
+    constexpr double kSteps = 1U << 20U;
+    tensors.push_back({elements * (share / sum), std::round(below * kSteps) / kSteps});
+  }
+  tensors.back().below = 0.0;
+  return tensors;
 }
 
 // The tensors of a chunk's layers by shape, each found once.
@@ -51,19 +64,25 @@ class LayerTensors {
   LayerTensors(const StepInput& input, const cost::CostModel& costs)
       : input_(input), options_(op_options(input, costs)) {}
 
-  struct Layer {
-    double elements = 0.0;
-    std::vector<double> shares;
-  };
-
-  const Layer& of(std::int64_t layer) {
-    std::optional<Layer>& known = known_[input_.model.shape_index(layer)];
-    if (!known) {
-      known =
-          Layer{model::layer_shard_parameters(input_.model, options_.shard, layer).trained().all(),
-                tensor_shares(input_.model, options_, layer)};
+  // Whether two chunks hold the same tensors.
+  [[nodiscard]] bool alike(const layout::ChunkLayers& a, const layout::ChunkLayers& b) const {
+    bool same = a.num_layers == b.num_layers && a.has_head == b.has_head &&
+                a.has_embedding == b.has_embedding;
+    for (std::int64_t i = 0; same && i < a.num_layers; ++i) {
+      same = input_.model.shape_index(a.first_layer + i) ==
+             input_.model.shape_index(b.first_layer + i);
     }
-    return *known;
+    return same;
+  }
+
+  const std::vector<Tensor>& of(std::int64_t layer) {
+    std::vector<Tensor>& known = known_[input_.model.shape_index(layer)];
+    if (known.empty()) {
+      known = layer_tensors(
+          input_.model, options_, layer,
+          model::layer_shard_parameters(input_.model, options_.shard, layer).trained().all());
+    }
+    return known;
   }
 
   [[nodiscard]] double embedding() const {
@@ -77,7 +96,7 @@ class LayerTensors {
  private:
   const StepInput& input_;
   model::OpOptions options_;
-  std::array<std::optional<Layer>, model::kLayerKinds> known_;
+  std::array<std::vector<Tensor>, model::kLayerKinds> known_;
 };
 
 // Closes buckets from the end of a chunk to its begin.
@@ -120,15 +139,8 @@ std::vector<double> cut_chunk(LayerTensors& tensors, const layout::ChunkLayers& 
     cutter.take(tensors.head(), layers);
   }
   for (std::int64_t i = part.num_layers; i-- > 0;) {
-    const LayerTensors::Layer& layer = tensors.of(part.first_layer + i);
-    double below = 1.0;
-    for (std::size_t t = 0; t < layer.shares.size(); ++t) {
-      below -= layer.shares[t];
-      // To 2^-20 of a layer, so that equal parts of layers are equal numbers.
-      constexpr double kSteps = 1U << 20U;
-      const bool ends = t + 1 == layer.shares.size();
-      const double within = ends ? 0.0 : std::round(below * kSteps) / kSteps;
-      cutter.take(layer.elements * layer.shares[t], static_cast<double>(i) + within);
+    for (const Tensor& tensor : tensors.of(part.first_layer + i)) {
+      cutter.take(tensor.elements, static_cast<double>(i) + tensor.below);
     }
   }
   if (part.has_embedding) {
@@ -168,9 +180,17 @@ std::vector<std::vector<std::vector<double>>> bucket_cuts(const StepInput& input
   const auto times = by_time ? backward_times(input, costs) : std::vector<std::vector<Seconds>>{};
   LayerTensors tensors(input, costs);
   std::vector<std::vector<std::vector<double>>> cuts;
+  const layout::ChunkLayers* last = nullptr;
   for (std::size_t d = 0; d < input.layout.stages.size(); ++d) {
     cuts.emplace_back();
     for (std::size_t c = 0; c < input.layout.stages[d].size(); ++c) {
+      const layout::ChunkLayers& part = input.layout.stages[d][c];
+      if (!by_time && last != nullptr && tensors.alike(*last, part)) {
+        std::vector<double> same = c > 0 ? cuts[d][c - 1] : cuts[d - 1].back();
+        cuts[d].push_back(std::move(same));
+        continue;
+      }
+      last = &part;
       double limit = *spec.bucket / element;
       if (by_time && times[d][c] > Seconds{}) {
         const model::ShardParameters held = layout::chunk_shard_parameters(
@@ -178,7 +198,7 @@ std::vector<std::vector<std::vector<double>>> bucket_cuts(const StepInput& input
         limit = std::min(limit, held.trained().all() * (*spec.cycle / times[d][c]));
       }
       const double first = spec.first_bucket ? *spec.first_bucket / element : limit;
-      cuts.back().push_back(cut_chunk(tensors, input.layout.stages[d][c], first, limit));
+      cuts.back().push_back(cut_chunk(tensors, part, first, limit));
     }
   }
   return cuts;
