@@ -58,7 +58,7 @@ CompareView::CompareView(QWidget* parent) : QWidget(parent) {
       Qt::Horizontal,
       {titled("<b>Where the difference comes from</b>, the bill for the same tokens", losses_),
        titled("<b>What it means</b>", differences_)},
-      {600, 680}, {0, 1}, this);
+      {690, 720}, {0, 1}, this);
   column({hint_, {split(Qt::Vertical, {stated, upper_, tables}, {84, 480, 276}, {1, 2}, this), 1}},
          this);
   connect(level_, &QComboBox::activated, this, [this] {
@@ -130,8 +130,8 @@ void CompareView::compare() {
     hint = QString("Without an answer (yet): %1 of these; their figures are missing.").arg(pending);
   }
   const std::vector<report::Figures> answers = answers_of(chosen);
-  Table differences = differences_table(answers);
-  if (hint.isEmpty() && differences.rows.empty()) {
+  differences_->set(differences_table(answers));
+  if (hint.isEmpty() && differences_->table().rows.empty()) {
     hint = "No figure differs.";
   }
   hint_->setText(hint);
@@ -139,7 +139,6 @@ void CompareView::compare() {
   keys_->set(differing_keys_table(chosen));
   losses_->set(losses_table(answers));
   losses_->parentWidget()->setVisible(!losses_->table().rows.empty());
-  differences_->set(std::move(differences));
   chosen_ = std::move(chosen);
   show_timelines();
 }

@@ -2,9 +2,8 @@
 
 // One knob: a key with its label, a field that takes its values, and what it was in the baseline.
 //
-// A number has a slider as well, above the field while somebody works on it, or in the list: its
-// stops are what the field steps to, a triangle is the baseline, and the knob turns when it is let
-// go.
+// A number has a slider as well, above the field while somebody works on it, or in the list: stops
+// are what the field steps to, a triangle is the baseline, and it turns the knob when let go.
 
 #include <QStringList>
 #include <QWidget>

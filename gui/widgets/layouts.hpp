@@ -112,8 +112,7 @@ inline void fill_names(QComboBox& box, const QStringList& names) {
     box.addItem(name.section('\t', 0, 0));
     box.setItemData(box.count() - 1, name.section('\t', 1), Qt::ToolTipRole);
   }
-  const bool said = names.join('\n').contains('\t');
-  box.view()->setMinimumWidth(said ? 3 * NamesList::kNames : 0);
+  box.view()->setMinimumWidth(names.join('\n').contains('\t') ? 3 * NamesList::kNames : 0);
 }
 
 // A list that takes a part of a name, wherever it stands in it.

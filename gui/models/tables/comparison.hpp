@@ -37,7 +37,7 @@ struct Candidate {
 // ledger changes most. Empty where there are no two.
 [[nodiscard]] QString why_sentence(std::span<const Candidate> candidates);
 
-// Those that have an answer, by their titles.
+// Those that have an answer, by their titles, cut short.
 [[nodiscard]] std::vector<report::Figures> answers_of(std::span<const Candidate> candidates);
 
 // What each loss takes more or less than in the first, of a step and of the bill for the work of
