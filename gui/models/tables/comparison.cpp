@@ -156,7 +156,7 @@ std::vector<report::Figures> answers_of(std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
       answers.push_back(figures_of(candidate));
-      constexpr qsizetype kMost = 18;  // so that the changes beside them are in sight
+      constexpr qsizetype kMost = 16;  // so that the changes beside them are in sight
       const QString name = QString(candidate.title).remove(".yaml");
       answers.back().name = (name.size() > kMost ? name.left(kMost - 1) + "…" : name).toStdString();
     }
