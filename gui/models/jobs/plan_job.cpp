@@ -189,9 +189,7 @@ using Clock = std::chrono::steady_clock;
 // Reports at most ten times in a second, and adds the time that is left.
 class Pace {
  public:
-  using Report = std::function<void(const PlanProgress&)>;
-
-  explicit Pace(Report report) : report_(std::move(report)) {}
+  explicit Pace(std::function<void(const PlanProgress&)> report) : report_(std::move(report)) {}
 
   void update(plan::Stage stage, std::int64_t done, std::int64_t all) {
     constexpr std::chrono::milliseconds kRefresh{100};
@@ -217,7 +215,7 @@ class Pace {
   std::optional<Seconds> best;  // step so far
 
  private:
-  Report report_;
+  std::function<void(const PlanProgress&)> report_;
   std::optional<plan::Stage> stage_;
   Clock::time_point begin_;
   Clock::time_point next_;
