@@ -101,7 +101,7 @@ std::vector<RankingColumn> ranking_columns(const plan::Plan& plan) {
   std::vector<RankingColumn> columns = {
       {"rank", [&plan](const Finalist&, auto rank) { return rank_cell(plan, rank); }},
       {"standing", [](const Finalist& one, auto) { return standing_cell(one); }},
-      {by_gpus ? QString("fewest GPUs") : spoken(plan::to_string(plan.ranked_by)),
+      {by_gpus ? QString("fewest GPUs") : spoken(plan::ranked_head(plan)),
        [&plan](const Finalist& one, auto) {
          return Cell{.text = qt(plan::figure_words(plan, one.value)),
                      .order = one.value,

@@ -163,7 +163,7 @@ TEST_F(PlanView, OptionsGoBeforeTheScenario) {
   find_plan();
   EXPECT_EQ(plan().spec.objective, plan::Objective::cost);
   EXPECT_EQ(plan().spec.run[1].values, (std::vector<std::string>{"0", "2"}));
-  EXPECT_EQ(ranking().table().heads[2], "cost");
+  EXPECT_EQ(ranking().table().heads[2], "mean cost");
   EXPECT_FALSE(page->document().modified());
 }
 

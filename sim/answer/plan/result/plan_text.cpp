@@ -159,11 +159,7 @@ void add_ranking(TextPage& page, const Plan& plan) {
   if (plan.finalists.size() < 2) {
     return;
   }
-  const bool over_trials =
-      plan.ranked_by != Objective::step_time && plan.ranked_by != Objective::fewest_gpus;
-  report::Table table = report::table_of(
-      {"rank", fmt::format("{}{}", over_trials ? "mean " : "", to_string(plan.ranked_by)),
-       "behind"});
+  report::Table table = report::table_of({"rank", ranked_head(plan), "behind"});
   std::vector<const Proposal*> proposals;
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     const Finalist& finalist = plan.finalists[i];

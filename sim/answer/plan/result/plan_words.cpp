@@ -62,6 +62,12 @@ std::string fate_of(const Plan& plan) {
 
 }  // namespace
 
+std::string ranked_head(const Plan& plan) {
+  const bool over_trials =
+      plan.ranked_by != Objective::step_time && plan.ranked_by != Objective::fewest_gpus;
+  return fmt::format("{}{}", over_trials ? "mean " : "", to_string(plan.ranked_by));
+}
+
 std::string figure_words(const Plan& plan, double value) {
   const std::string text = report::format_value(dimension_of(plan.ranked_by), value);
   return plan.ranked_by == Objective::fewest_gpus ? text + " GPUs" : text;

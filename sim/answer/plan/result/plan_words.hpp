@@ -13,6 +13,10 @@
 
 namespace orrery::plan {
 
+// What plans are ranked by, as a table heads it: "step_time", or of trials the "mean cost", which
+// is not the median beside a spread.
+[[nodiscard]] std::string ranked_head(const Plan& plan);
+
 // The figure by which plans are ranked: "$104k", "64 GPUs".
 [[nodiscard]] std::string figure_words(const Plan& plan, double value);
 
