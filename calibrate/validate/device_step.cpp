@@ -3,7 +3,6 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -28,7 +27,7 @@ using Bf16 = __nv_bfloat16;
 
 constexpr float kEpsilon = 1e-5F;
 
-// cuBLASLt has no product for scales that lie four bytes apart: each has the alignment of a buffer.
+// Each scale has the alignment of a buffer, as in the product that is measured alone.
 constexpr std::size_t kScaleStride = kernels::kMemoryAlignment / sizeof(float);
 
 Element element_of(BufferType type) {
@@ -69,16 +68,12 @@ DeviceStep::DeviceStep(const StepProgram& program, const StepInputs& inputs, std
 }
 
 void DeviceStep::enqueue(Stream stream, const kernels::ClockProbe* clock) const {
-  const auto is_optimizer = [](const StepOperation& operation) {
-    return operation.kernel.operation == Operation::gradient_norm;
-  };
-  const auto end = static_cast<std::size_t>(
-      std::ranges::find_if(program_.operations, is_optimizer) - program_.operations.begin());
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     if (clock != nullptr && i == 0) {
       clock->begin(stream);
     }
-    if (clock != nullptr && i == end) {
+    const Operation operation = program_.operations[i].kernel.operation;
+    if (clock != nullptr && operation == Operation::gradient_norm) {
       clock->end(stream);
     }
     launches_[i](stream);

@@ -7,6 +7,7 @@
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/step/cost/attention.hpp"
 #include "sim/step/cost/gemm.hpp"
+#include "sim/step/cost/memory_bound.hpp"
 #include "sim/step/hardware/calibration_profile.hpp"
 #include "sim/step/hardware/software_profile.hpp"
 #include "sim/step/simulate/step_simulator.hpp"
@@ -46,8 +47,7 @@ Seconds law_time(const KernelCase& kernel, const hardware::GpuProfile& gpu) {
       kernel.operation == Operation::device_to_host) {
     return moved / gpu.host_bandwidth.value();
   }
-  return moved / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value()) +
-         gpu.launch_latency.value();
+  return moved / cost::memory_rate(gpu, hardware::neutral_stack()) + gpu.launch_latency.value();
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Seconds roofline_time(const KernelCase& kernel, const hardware::GpuProfile& gpu)
 Seconds burst_time(const KernelCase& kernel, const hardware::GpuProfile& gpu) {
   const kernels::Work work = kernels::work_of(kernel);
   if (in_flop(work.flop) == 0.0) {
-    return work.moved() / (gpu.hbm_bandwidth.value() * gpu.memory_efficiency.value());
+    return work.moved() / cost::memory_rate(gpu, hardware::neutral_stack());
   }
   const hardware::GemmRate& rate = rate_of(kernel.precision, gpu);
   return work.flop / (rate.burst ? rate.burst->value() : rate.sustained.value());

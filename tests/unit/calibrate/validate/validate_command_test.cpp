@@ -109,8 +109,8 @@ TEST_F(ValidateCommand, AcceptsTheMachineThatWasMeasuredAndRefusesASlowerOne) {
 }
 
 // A profile that nothing was measured for is judged by its laws, on the record of a visit to an
-// H100 (scenarios/calibration): from published figures alone the step is within 3 %, after a quick
-// sweep within 4 %, and the better rule of thumb was 5.5 % off.
+// H100 (scenarios/calibration): without a measurement of its own the step is within 3 %, after a
+// quick sweep within 4 %, and the better rule of thumb was 5.5 % off.
 TEST_F(ValidateCommand, JudgesTheLawsOfAShippedProfileOnARealStep) {
   const fs::path visit =
       fs::path(kSourceDir) / "scenarios" / "calibration" / "h100-sxm-80gb-2026-11-28";
