@@ -9,13 +9,15 @@
 #include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
 #include "tests/golden/golden.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::golden {
 namespace {
 
 // Ten trials each: enough for every draw to be made, few enough for a minute of one core.
 TEST(GoldenBehaviour, OfEveryShippedScenario) {
-  const std::string output = ::testing::TempDir() + "/orrery_behaviour.txt";
+  const TempFolder folder;
+  const std::string output = (folder / "behaviour.txt").string();
   const std::string command = std::string("cd '") + kSourceDir + "' && '" + kBinaryDir +
                               "/bin/orrery' check --signature --quiet --trials 10 -o '" + output +
                               "' scenarios/*.yaml 2>/dev/null";
@@ -23,7 +25,6 @@ TEST(GoldenBehaviour, OfEveryShippedScenario) {
   static_cast<void>(std::system(command.c_str()));
   constexpr std::size_t kMaxBytes = 1'000'000;
   const std::string text = read_file(output, kMaxBytes);
-  std::filesystem::remove(output);
   EXPECT_EQ(text.find("no answer"), std::string::npos) << text;
   expect_golden("behaviour.txt", text);
 }

@@ -14,6 +14,7 @@
 #include "sim/run/hours_spec.hpp"
 #include "sim/validate/validate.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::validate::test {
 namespace {
@@ -32,14 +33,8 @@ Validation published(std::string_view name) {
 }
 
 Validation validation_of_text(const std::string& text) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) /
-      ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  std::filesystem::create_directories(folder);
-  write_file_atomically(folder / "data.yaml", text);
-  const Validation validation = validation_of_file(folder / "data.yaml");
-  std::filesystem::remove_all(folder);
-  return validation;
+  const TempFolder folder;
+  return validation_of_file(folder.write("data.yaml", text));
 }
 
 const ValidationRow* find(const Validation& validation, const std::string& id) {
@@ -184,12 +179,13 @@ simulator_checks:
 }
 
 TEST(WholeRunChecks, ReportTheirProblemsWithALine) {
-  const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "checks.yaml";
-  write_file_atomically(file,
-                        "format: whole-runs/2\nsimulator_checks:\n"
-                        "- id: a\n  group: x\n  formula: young\n  inputs: {}\n  expect: 1s\n"
-                        "- id: b\n  group: x\n  formula: step_time\n  inputs: {wall: 10}\n"
-                        "  expect: 1s\n  tolerance: 1%\n");
+  const TempFolder folder;
+  const std::filesystem::path file =
+      folder.write("checks.yaml",
+                   "format: whole-runs/2\nsimulator_checks:\n"
+                   "- id: a\n  group: x\n  formula: young\n  inputs: {}\n  expect: 1s\n"
+                   "- id: b\n  group: x\n  formula: step_time\n  inputs: {wall: 10}\n"
+                   "  expect: 1s\n  tolerance: 1%\n");
   Diagnostics diagnostics;
   EXPECT_FALSE(validate_files({file}, {}, diagnostics).has_value());
   const std::string text = to_string(diagnostics);

@@ -123,6 +123,13 @@ SAMPLES = {
         "sim/b/CMakeLists.txt": "aux_source_directory(. x)\n",
     }, [f"sim/{place}: list the sources one by one, without GLOB"
         for place in ("a/CMakeLists.txt:1", "a/CMakeLists.txt:2", "b/CMakeLists.txt:1")]),
+    "files_that_tests_share": ({
+        "sim/base/good.cpp": "auto folder = std::filesystem::temp_directory_path();\n",
+        "tests/bench/good.cpp": "auto folder = std::filesystem::temp_directory_path();\n",
+        "tests/support.hpp": "std::string name = ::testing::TempDir() + \"orrery-XXXXXX\";\n",
+        "tests/unit/run/bad.cpp": "\nauto a = ::testing::TempDir() + \"a\";\nauto b = fs::temp_directory_path() / \"b\";\n",
+    }, ["tests/unit/run/bad.cpp:2: tests run at the same time: a TempFolder is one's own",
+        "tests/unit/run/bad.cpp:3: tests run at the same time: a TempFolder is one's own"]),
     "tests_enabled_late": ({
         "CMakeLists.txt": "add_subdirectory(sim)\nenable_testing()\nadd_subdirectory(tests)\n",
         "tests/CMakeLists.txt": "add_subdirectory(unit)\n",

@@ -235,6 +235,15 @@ def tests_enabled_late(tree):
             yield file, number, "tests of this folder are lost: enable_testing() comes later"
 
 
+@rule
+def files_that_tests_share(tree):
+    for file in code(tree, ends=(".cpp", ".hpp")):
+        if file.startswith("tests/") and not file.startswith("tests/bench/") and file != "tests/support.hpp":
+            for number, line in enumerate(file.lines, 1):
+                if re.search(r"\btemp_directory_path\(|\bTempDir\(", line):
+                    yield file, number, "tests run at the same time: a TempFolder is one's own"
+
+
 # Shape
 
 @rule

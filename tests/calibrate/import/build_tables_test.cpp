@@ -11,6 +11,7 @@
 #include "tests/calibrate/import/sample_log.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::calibration_import::testing {
 namespace {
@@ -181,15 +182,14 @@ TEST(BuildTables, AScenarioWithTheTablesHasTheMeasuredTimes) {
     report.files = {{"a.log", "nccl-tests text"}};
     report.tables = import_logs({log_text(sample)}).tables;
     ASSERT_EQ(report.tables.size(), 1U);
-    const auto file = std::filesystem::temp_directory_path() / "orrery_import_tables_test.yaml";
-    write_file_atomically(file, tables_yaml(report));
+    const TempFolder folder;
+    const auto file = folder.write("tables.yaml", tables_yaml(report));
     hardware::NetworkSpec network = shipped::network("infiniband-400g");
     network.collectives = file.string();
     Diagnostics diagnostics;
     ASSERT_TRUE(
         hardware::load_collective_tables(network, shipped_search(), {}, "collectives", diagnostics))
         << to_string(diagnostics);
-    std::filesystem::remove(file);
     for (const SampleRow& row : sample.rows) {
       const Seconds time = predicted(kind, static_cast<double>(row.size), network);
       // The digits of the log and the shipped tables' weight beside the cluster's own: 1 %.
@@ -307,12 +307,11 @@ TEST(CopyRates, FragmentFitsIntoAProfile) {
   const std::size_t from = profile.find("host_bandwidth:");
   const std::size_t to = profile.find("pcie_bandwidth:");
   profile = profile.substr(0, from) + fragment + profile.substr(to);
-  const auto file = std::filesystem::temp_directory_path() / "orrery_import_fragment_test.yaml";
-  write_file_atomically(file, profile);
+  const TempFolder folder;
+  const auto file = folder.write("fragment.yaml", profile);
   Diagnostics diagnostics;
   const auto gpu =
       hardware::load_gpu_profile(file.string(), shipped_search(), {}, "gpu", diagnostics);
-  std::filesystem::remove(file);
   EXPECT_EQ(to_string(diagnostics), "");
   ASSERT_TRUE(gpu);
   EXPECT_DOUBLE_EQ(in_gigabytes_per_second(gpu->host_bandwidth.value()), 55.5);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sim/base/files/file.hpp"
+#include "tests/support.hpp"
 
 namespace {
 
@@ -42,9 +43,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(AtomicFile, IsWholeWhicheverAllocationFails) {
-  std::string name = testing::TempDir() + "orrery-memory-XXXXXX";
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  const fs::path folder = name;
+  const TempFolder folder;
   const std::string path = (folder / "result.json").string();
   constexpr std::size_t kLimit = 1000;
   constexpr long kMostAllocations = 1000;
@@ -64,7 +63,6 @@ TEST(AtomicFile, IsWholeWhicheverAllocationFails) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
   }
   EXPECT_FALSE(failed);
-  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sim/validate/data_sets.hpp"
 #include "sim/validate/rows/data_row.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::validate {
 namespace {
@@ -21,10 +22,7 @@ namespace fs = std::filesystem;
 const fs::path kScenarios = fs::path(kSourceDir) / "scenarios";
 
 // The shipped GPUs and nothing else.
-hardware::ProfileSearch gpus_alone() {
-  const fs::path folder = fs::path(::testing::TempDir()) / "published_collectives";
-  fs::create_directories(folder);
-  fs::remove(folder / "gpu");
+hardware::ProfileSearch gpus_alone(const TempFolder& folder) {
   fs::create_directory_symlink(kScenarios / "profiles" / "gpu", folder / "gpu");
   return {{folder}};
 }
@@ -44,7 +42,8 @@ TEST(PublishedCollectives, ErrorsStayWithinWhatTheModelReaches) {
   const fs::path file = kScenarios / "published" / "collective_measurements.yaml";
   const auto document = yaml::parse_file(file, data_limits(), diagnostics);
   ASSERT_TRUE(document) << to_string(diagnostics);
-  const hardware::ProfileSearch search = gpus_alone();
+  const TempFolder folder;
+  const hardware::ProfileSearch search = gpus_alone(folder);
   ProfileShelf shelf(search);
   const auto rows = collective_rows({.path = file,
                                      .document = *document,

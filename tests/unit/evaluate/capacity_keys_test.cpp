@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {
@@ -142,10 +143,12 @@ prices: {gpu_hour: $4/h, spot_gpu_hour: $1/h}
 }
 
 TEST(CapacityKeys, TracesOfZonesMoveTheirMetrics) {
-  const std::string first = testing::TempDir() + "capacity_keys_a.csv";
-  const std::string second = testing::TempDir() + "capacity_keys_b.csv";
-  std::ofstream(first) << "time,available,price\n0,8,1\n40000,3,1\n70000,8,3\n200000,8,3\n";
-  std::ofstream(second) << "time,available\n0,2\n30000,8\n60000,4\n100000,4\n";
+  const TempFolder folder;
+  const std::string first =
+      folder.write("a.csv", "time,available,price\n0,8,1\n40000,3,1\n70000,8,3\n200000,8,3\n")
+          .string();
+  const std::string second =
+      folder.write("b.csv", "time,available\n0,2\n30000,8\n60000,4\n100000,4\n").string();
   const std::string text = std::string(kStep) + R"(
 capacity:
   elastic: {min_nodes: 1}

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/files/file.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/evaluate/change_table.hpp"
 
 namespace orrery::evaluate::test {
@@ -134,15 +135,13 @@ TEST(FailureKeys, RemovedLemonsFailNoMore) {
 }
 
 TEST(FailureKeys, ALogIsReplayedInPlaceOfRandomFailures) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "orrery-failure-log";
-  std::filesystem::create_directories(folder);
-  const std::filesystem::path file = folder / "log.csv";
-  write_file_atomically(file, "time_h,cause,nodes,outage_h\n10,GPU,1,2\n50,switch,0,\n70,GPU,0,\n");
+  const TempFolder folder;
+  const std::filesystem::path file =
+      folder.write("log.csv", "time_h,cause,nodes,outage_h\n10,GPU,1,2\n50,switch,0,\n70,GPU,0,\n");
   const report::Evaluation evaluation =
       must_evaluate(with("node_rate: 5/d, log: " + file.string()));
   EXPECT_EQ(value(evaluation, "failures"), 3.0);
-  write_file_atomically(file, "time_h,cause\nten,GPU\n");
+  folder.write("log.csv", "time_h,cause\nten,GPU\n");
   Diagnostics diagnostics;
   EXPECT_FALSE(evaluate_text(with("log: " + file.string()), diagnostics));
   EXPECT_EQ(
@@ -153,7 +152,6 @@ TEST(FailureKeys, ALogIsReplayedInPlaceOfRandomFailures) {
   Diagnostics missing;
   EXPECT_FALSE(evaluate_text(with("log: /nowhere/log.csv"), missing));
   EXPECT_NE(to_string(missing).find("there is no file /nowhere/log.csv"), std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 std::vector<double> factors_of(std::string_view fault) {

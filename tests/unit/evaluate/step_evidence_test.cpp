@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sim/base/files/file.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::evaluate::test {
 namespace {
@@ -99,13 +100,10 @@ TEST(StepBand, NoBandEndsBelowWhatTheHardwareCanDo) {
 
 // The steps of a table, or what is wrong with it.
 std::string read_back(const std::string& table) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "orrery_evidence";
-  std::filesystem::create_directories(folder / "evidence");
-  write_file_atomically(folder / "evidence/steps.csv", table);
+  const TempFolder folder;
+  folder.write("evidence/steps.csv", table);
   Diagnostics diagnostics;
   const auto steps = load_evidence({.directories = {folder}}, diagnostics);
-  std::filesystem::remove_all(folder);
   const std::string problems = to_string(diagnostics);
   return problems.empty() ? to_csv(steps) : problems.substr(problems.find("steps.csv"));
 }

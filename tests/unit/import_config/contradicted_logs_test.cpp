@@ -10,6 +10,7 @@
 #include <random>
 
 #include "sim/import_config/logs/log_outages.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -200,16 +201,14 @@ TEST(ContradictedLog, AsDockerKeepsItIsReadAsItWasPrinted) {
 }
 
 TEST(ContradictedLog, InAnotherEncodingIsNamed) {
-  const std::filesystem::path path =
-      std::filesystem::path(::testing::TempDir()) / "orrery_utf16.log";
-  const auto problems = [&path](const std::string& mark, bool low_first) {
+  const TempFolder folder;
+  const auto problems = [&folder](const std::string& mark, bool low_first) {
     std::string text = mark;
     for (const char c : std::string("iteration 1/ 10\n")) {
       text += low_first ? std::string{c, '\0'} : std::string{'\0', c};
     }
-    std::ofstream(path, std::ios::binary) << text;
     Diagnostics diagnostics;
-    EXPECT_FALSE(read_config_file(path, diagnostics));
+    EXPECT_FALSE(read_config_file(folder.write("utf16.log", text), diagnostics));
     return to_string(diagnostics);
   };
   EXPECT_NE(problems("\xFF\xFE", true).find("iconv -f UTF-16LE"), std::string::npos);

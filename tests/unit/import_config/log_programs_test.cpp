@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "sim/import_config/logs/log_lines.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -181,9 +182,8 @@ TEST(LogPrograms, OfAnotherModelAreRefused) {
 
 std::optional<ConfigFile> read_with(const std::string& text, const std::string& pattern,
                                     Diagnostics& diagnostics) {
-  const auto file = std::filesystem::path(::testing::TempDir()) / "orrery-own.log";
-  std::ofstream(file) << text;
-  return read_config_file(file, diagnostics, {std::nullopt, pattern, {}});
+  const TempFolder folder;
+  return read_config_file(folder.write("own.log", text), diagnostics, {std::nullopt, pattern, {}});
 }
 
 TEST(LogPattern, TellsOfALogThatIsNotKnown) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -239,8 +240,8 @@ TEST(ShellScripts, VariablesWithoutValueAreAskedFor) {
 
 // Whatever the script would do is not done.
 TEST(ShellScripts, NothingIsExecuted) {
-  const std::filesystem::path mark = std::filesystem::temp_directory_path() / "orrery-import-ran";
-  std::filesystem::remove(mark);
+  const TempFolder folder;
+  const std::filesystem::path mark = folder / "ran";
   const std::string touch = "touch " + mark.string();
   const Imported imported =
       import_script("$(" + touch + ")\n`" + touch + "`\n" + touch + "; " + touch + " && " + touch +

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "sim/import_config/logs/log_scan.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/import_config/import_fixture.hpp"
 
 namespace orrery::import_config::testing {
@@ -121,8 +122,7 @@ TEST(CutLog, OfTorchtitanSaysNothingOfItsBegin) {
 }
 
 TEST(Colours, AreNoPartOfALog) {
-  const fs::path folder = fs::path(::testing::TempDir()) / "orrery-colours";
-  fs::create_directories(folder);
+  const TempFolder folder;
   for (const std::string& name : config_names()) {
     if (!name.ends_with(".log")) {
       continue;
@@ -131,13 +131,11 @@ TEST(Colours, AreNoPartOfALog) {
     const std::string plain = config_text(name);
     const std::string coloured =
         std::regex_replace(plain, std::regex("(.+)"), "\x1B[38;5;226m$1\x1B[0m");
-    std::ofstream(folder / "plain.log") << plain;
-    std::ofstream(folder / "coloured.log") << coloured;
-    const std::string read = read_plain_text(folder / "coloured.log");
-    EXPECT_EQ(read, read_plain_text(folder / "plain.log"));  // one has colours of its own
+    const std::string read = read_plain_text(folder.write("coloured.log", coloured));
+    EXPECT_EQ(read,
+              read_plain_text(folder.write("plain.log", plain)));  // one has colours of its own
     EXPECT_EQ(read.find('\x1B'), std::string::npos);
   }
-  fs::remove_all(folder);
 }
 
 TEST(NeoxLog, IsReadAsItsConfiguration) {

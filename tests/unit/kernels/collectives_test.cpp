@@ -15,6 +15,7 @@
 #include "kernels/device/device_info.hpp"
 #include "kernels/device/runtime.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::kernels {
 namespace {
@@ -125,9 +126,8 @@ TEST(CollectivePair, TwoRanksShareOneGpu) {
   if (!has_device()) {
     GTEST_SKIP() << "this machine has no GPU";
   }
-  const std::string place =
-      (std::filesystem::temp_directory_path() / ("orrery-pair-" + std::to_string(getpid())))
-          .string();
+  const TempFolder folder;
+  const std::string place = (folder / "pair").string();
   const std::vector<pid_t> members = {start_member(0, place), start_member(1, place)};
   for (const pid_t member : members) {
     int status = 0;

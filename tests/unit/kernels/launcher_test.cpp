@@ -11,6 +11,7 @@
 #include <map>
 
 #include "sim/base/error.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::kernels {
 namespace {
@@ -159,9 +160,8 @@ void expect_all_receive(const Meeting& meeting) {
 }
 
 TEST(ShareBytes, ThroughAFileBetweenProcesses) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("orrery-meeting-" + std::to_string(getpid()));
-  std::filesystem::remove(path);
+  const TempFolder folder;
+  const auto path = folder / "meeting";
   expect_all_receive({Meeting::Kind::file, path.string(), 0});
   const Meeting meeting{Meeting::Kind::file, path.string(), 0};
   const Id own = id_of(0);

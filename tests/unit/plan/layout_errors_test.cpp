@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "sim/base/files/file.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/plan/plan_fixture.hpp"
 
 namespace orrery::plan::test {
@@ -63,19 +64,17 @@ TEST(LayoutErrors, AreReadAsTheyAreWritten) {
   errors.groups = 7;
   errors.layouts = 20;
   errors.of[static_cast<std::size_t>(Feature::context)] = {5, 2, 0.125};
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "layout_errors_of_the_test";
-  std::filesystem::create_directories(folder / "plan");
-  write_file_atomically(folder / "plan" / "layout_errors.yaml", to_yaml(errors));
+  const TempFolder folder;
+  const auto file = folder.write("plan/layout_errors.yaml", to_yaml(errors));
   Diagnostics diagnostics;
   const auto read = load_layout_errors({.directories = {folder}}, diagnostics);
   ASSERT_TRUE(read) << to_string(diagnostics);
   EXPECT_EQ(to_yaml(*read), to_yaml(errors));
-  write_file_atomically(folder / "plan" / "layout_errors.yaml", "format: other/1\n");
+  folder.write("plan/layout_errors.yaml", "format: other/1\n");
   EXPECT_FALSE(load_layout_errors({.directories = {folder}}, diagnostics));
   EXPECT_NE(to_string(diagnostics).find("`other/1` is no table of errors"), std::string::npos)
       << to_string(diagnostics);
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove(file);
   EXPECT_FALSE(load_layout_errors({.directories = {folder}}, diagnostics));
 }
 

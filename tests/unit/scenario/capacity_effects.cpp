@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "tests/support.hpp"
 #include "tests/unit/scenario/dump_lines.hpp"
 #include "tests/unit/scenario/key_effect.hpp"
 
@@ -90,9 +91,8 @@ namespace {
 
 // A trace of two rows in a folder for such files.
 std::string trace_file() {
-  const std::string name = testing::TempDir() + "capacity_effects_zone.csv";
-  std::ofstream(name) << "time,available\n0,4\n60,2\n120,2\n";
-  return name;
+  static const TempFolder folder;
+  return folder.write("zone.csv", "time,available\n0,4\n60,2\n120,2\n").string();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "sim/step/schedule/schedule.hpp"
 #include "tests/checkout.hpp"
 #include "tests/shipped_presets.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 
 namespace orrery::scenario {
@@ -262,12 +263,12 @@ TEST(LoadScenario, AMissingFileIsAnError) {
 }
 
 TEST(LoadScenario, AFileAboveTheLimitIsADiagnostic) {
-  const fs::path path = fs::temp_directory_path() / "orrery_scenario_too_large.yaml";
-  std::ofstream(path) << "format: orrery/1 #" << std::string(std::size_t{5} << 20U, 'x') << "\n";
+  const TempFolder folder;
+  const fs::path path = folder.write(
+      "large.yaml", "format: orrery/1 #" + std::string(std::size_t{5} << 20U, 'x') + "\n");
   Diagnostics diagnostics;
   EXPECT_FALSE(load_file(path, diagnostics).has_value());
   EXPECT_TRUE(diagnostics.has_errors());
-  fs::remove(path);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "sim/scenario/load.hpp"
 #include "sim/scenario/variant.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 
 namespace orrery::scenario {
@@ -27,23 +28,9 @@ constexpr PresetKind kAllKinds[] = {models,   clusters,      networks, failures,
 // A directory of profiles of its own, before the standard ones.
 class PresetFiles : public testing::Test {
  protected:
-  PresetFiles()
-      : folder_(fs::temp_directory_path() /
-                (std::string("orrery-presets-") +
-                 testing::UnitTest::GetInstance()->current_test_info()->name() + "-" +
-                 std::to_string(getpid()))) {}
-
-  ~PresetFiles() override {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
-
   // Below the directory; returns where the file lies.
   std::string write(const std::string& name, const std::string& text) const {
-    const fs::path file = folder_ / name;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-    return file.string();
+    return folder_.write(name, text).string();
   }
 
   [[nodiscard]] hardware::ProfileSearch search() const {
@@ -64,7 +51,7 @@ class PresetFiles : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 std::string head(const std::string& more) {

@@ -15,6 +15,7 @@
 #include "sim/scenario/recipes/recipe_document.hpp"
 #include "sim/scenario/variant.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::scenario {
 namespace {
@@ -33,17 +34,6 @@ constexpr const char* kMoe = "qwen3-30b-a3b";
 // A directory of profiles of its own, before the standard ones.
 class Recipes : public testing::Test {
  protected:
-  Recipes()
-      : folder_(fs::temp_directory_path() /
-                (std::string("orrery-recipes-") +
-                 testing::UnitTest::GetInstance()->current_test_info()->name() + "-" +
-                 std::to_string(getpid()))) {}
-
-  ~Recipes() override {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
-
   Scenario read(const std::string& text) {
     diagnostics_ = {};
     hardware::ProfileSearch search = hardware::default_search({});
@@ -69,8 +59,7 @@ class Recipes : public testing::Test {
     text << std::ifstream(path).rdbuf();
     std::string mine = text.str();
     mine.replace(mine.find("name: generic"), 13, "name: mine");
-    fs::create_directories(folder_ / "software");
-    std::ofstream(folder_ / "software" / "mine.yaml") << mine << "newest: \"2\"\n" << recipes;
+    folder_.write("software/mine.yaml", mine + "newest: \"2\"\n" + recipes);
   }
 
   static std::string entry(const std::string& when, const std::string& sets) {
@@ -81,7 +70,7 @@ class Recipes : public testing::Test {
   Diagnostics diagnostics_;
 
  private:
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(Recipes, EveryShippedRecipeReads) {

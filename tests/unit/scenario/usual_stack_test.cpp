@@ -13,6 +13,7 @@
 
 #include "sim/scenario/load.hpp"
 #include "sim/step/hardware/profile_reader.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::scenario::test {
 namespace {
@@ -81,19 +82,6 @@ TEST(UsualStack, IsOneForEveryLayoutAndNeitherChoiceIsUnknown) {
 // Profiles of its own before the shipped ones: `generic` under another name, with more keys.
 class OwnStacks : public testing::Test {
  protected:
-  OwnStacks()
-      : folder_(fs::temp_directory_path() /
-                (std::string("orrery-stacks-") +
-                 testing::UnitTest::GetInstance()->current_test_info()->name() + "-" +
-                 std::to_string(getpid()))) {
-    fs::create_directories(folder_ / "software");
-  }
-
-  ~OwnStacks() override {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
-
   void write(const std::string& name, const std::string& keys) {
     const auto path =
         hardware::file_named(hardware::default_search({}), "software", "generic").value();
@@ -101,7 +89,7 @@ class OwnStacks : public testing::Test {
     text << std::ifstream(path).rdbuf();
     std::string profile = text.str();
     profile.replace(profile.find("name: generic"), 13, "name: " + name);
-    std::ofstream(folder_ / "software" / (name + ".yaml")) << profile << keys;
+    folder_.write("software/" + name + ".yaml", profile + keys);
   }
 
   // The stack that is taken, or what is wrong.
@@ -118,7 +106,7 @@ class OwnStacks : public testing::Test {
   }
 
  private:
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(OwnStacks, TheEntryWithTheMostConditionsDecides) {

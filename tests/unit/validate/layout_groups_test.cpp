@@ -9,6 +9,7 @@
 
 #include "sim/base/files/file.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::validate {
 namespace {
@@ -76,11 +77,11 @@ std::string row(const std::string& id, int tensor, const std::string& beside, do
 // Two layouts of one question; readings of one layout are one, a row alone and a question with a
 // single layout have none to choose from.
 TEST(LayoutGroups, HoldRowsThatWereMeasuredSideBySide) {
-  const fs::path file = fs::path(::testing::TempDir()) / "layout_groups.yaml";
-  write_file_atomically(file, "format: measured-runs/2\nruns:\n" + row("a", 1, "a", 12.0) +
-                                  row("b", 2, "a", 13.0) + row("c", 1, "a", 12.4) +
-                                  row("d", 4, "", 6.0) + row("e", 2, "e", 13.0) +
-                                  row("f", 2, "e", 13.1));
+  const TempFolder folder;
+  const fs::path file = folder.write(
+      "layouts.yaml", "format: measured-runs/2\nruns:\n" + row("a", 1, "a", 12.0) +
+                          row("b", 2, "a", 13.0) + row("c", 1, "a", 12.4) + row("d", 4, "", 6.0) +
+                          row("e", 2, "e", 13.0) + row("f", 2, "e", 13.1));
   ValidateOptions options;
   options.profiles = {fs::path(kSourceDir) / "scenarios" / "profiles"};
   Diagnostics diagnostics;
@@ -96,7 +97,6 @@ TEST(LayoutGroups, HoldRowsThatWereMeasuredSideBySide) {
   const std::string page = to_markdown(*groups, layout_errors(*groups, {file}));
   EXPECT_NE(page.find("| nemo | 1 | 2 | "), std::string::npos) << page;
   EXPECT_NE(page.find("| tensor | 1 | 1 | "), std::string::npos) << page;
-  fs::remove(file);
 }
 
 }  // namespace

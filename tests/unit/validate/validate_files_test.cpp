@@ -11,6 +11,7 @@
 #include "sim/validate/output/write_validation.hpp"
 #include "sim/validate/validate.hpp"
 #include "tests/checkout.hpp"
+#include "tests/support.hpp"
 
 namespace orrery::validate {
 namespace {
@@ -45,17 +46,8 @@ runs:
 
 class ValidateFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::create_directories(folder_);
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& name, const std::string& text) {
-    write_file_atomically(folder_ / name, text);
-    return folder_ / name;
+    return folder_.write(name, text);
   }
 
   // Profiles of this repository.
@@ -77,7 +69,7 @@ class ValidateFiles : public ::testing::Test {
     return found;
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 constexpr const char* kFormats =

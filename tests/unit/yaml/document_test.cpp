@@ -10,6 +10,7 @@
 #include "sim/base/files/file.hpp"
 #include "sim/base/yaml/text_check.hpp"
 #include "sim/base/yaml/tree_builder.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/yaml/yaml_fixture.hpp"
 
 namespace orrery::yaml {
@@ -204,9 +205,8 @@ TEST(Document, RefusesAQuoteThatIsNotClosed) {
 }
 
 TEST(Document, ReadsFilesAndShowsTheGivenName) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / "orrery_document_test.yaml";
-  write_file_atomically(path, "a: 1\na: 2\n");
+  const TempFolder folder;
+  const std::filesystem::path path = folder.write("twice.yaml", "a: 1\na: 2\n");
   Diagnostics diagnostics;
   EXPECT_FALSE(parse_file(path, Limits{}, diagnostics, "shown.yaml").has_value());
   EXPECT_EQ(to_string(diagnostics),
@@ -214,7 +214,6 @@ TEST(Document, ReadsFilesAndShowsTheGivenName) {
   Diagnostics too_large;
   EXPECT_FALSE(parse_file(path, Limits{.max_bytes = 5}, too_large, "s.yaml").has_value());
   EXPECT_EQ(to_string(too_large), "s.yaml: error: the file is too large (at most 5 bytes)\n");
-  std::filesystem::remove(path);
 }
 
 TEST(Document, ThrowsWhenTheFileIsMissing) {
