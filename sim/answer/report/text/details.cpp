@@ -390,6 +390,10 @@ step::CategoryTimes time_within(const step::StepResult& step, const TimeWindow& 
   return sums;
 }
 
+DetailWorth worth_of_step_time(const Evaluation& evaluation, std::string what, Seconds time) {
+  return Worth(evaluation).of(std::move(what), time);
+}
+
 Details details_of_step(const Evaluation& evaluation, std::int64_t device, SimTime at) {
   if (const auto task = task_at(evaluation.step, device, at)) {
     return task_details(evaluation, *task);
