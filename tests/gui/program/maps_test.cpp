@@ -66,7 +66,8 @@ TEST(Maps, OfUnequalRanksNameTheSlowestWhichWaitsLeast) {
   EXPECT_EQ(maps[2].series[0].low, times);
   const auto slowest = std::max_element(times.begin(), times.end()) - times.begin();
   EXPECT_TRUE(maps[2].note.startsWith(QString("The slowest is rank %L1, ").arg(slowest)));
-  EXPECT_EQ(maps[1].note, maps[2].note) << "whoever looks at waits is told for whom";
+  EXPECT_TRUE(maps[1].note.startsWith("Stage ")) << maps[1].note.toStdString();
+  EXPECT_TRUE(maps[1].note.endsWith(maps[2].note)) << "whoever looks at waits is told for whom";
   const PlotSeries& waiting = maps[1].series[0];
   const auto rank = static_cast<std::size_t>(slowest);
   for (std::size_t other = 0; other < times.size(); ++other) {
