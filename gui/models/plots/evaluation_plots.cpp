@@ -242,21 +242,14 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
 }
 
 std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
-  std::vector<Plot> plots = {step_ledger_plot(evaluation),
-                             step_utilisation_plot(evaluation),
-                             operation_flame_plot(evaluation),
-                             layer_flame_plot(evaluation),
-                             rollout_plot(evaluation),
-                             communication_plot(evaluation),
-                             fabric_plot(evaluation),
-                             links_plot(evaluation),
-                             links_map(evaluation),
-                             roofline_plot(evaluation),
-                             memory_plot(evaluation),
-                             memory_course_plot(evaluation),
-                             run_ledger_plot(evaluation),
-                             run_utilisation_plot(evaluation),
-                             causes_plot(evaluation),
+  std::vector<Plot> plots = {step_ledger_plot(evaluation),     step_utilisation_plot(evaluation),
+                             operation_flame_plot(evaluation), layer_flame_plot(evaluation),
+                             rollout_plot(evaluation),         communication_plot(evaluation),
+                             fabric_plot(evaluation),          switches_map(evaluation),
+                             links_plot(evaluation),           links_map(evaluation),
+                             roofline_plot(evaluation),        memory_plot(evaluation),
+                             memory_course_plot(evaluation),   run_ledger_plot(evaluation),
+                             run_utilisation_plot(evaluation), causes_plot(evaluation),
                              failures_map(evaluation)};
   for (Plot& map : rank_maps(evaluation)) {
     plots.push_back(std::move(map));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "gui/charts/chart_view.hpp"
@@ -133,6 +134,25 @@ TEST(Maps, OfTheFabricHaveWhatAGpuSends) {
   EXPECT_EQ(places.front().sent[4], Bytes{}) << "replicas of a stage are in different nodes";
   EXPECT_EQ(plot.series.size(), 3U) << "no context, no experts";
   EXPECT_EQ(plot.note, "Data communication crosses uplinks of 1:7.");
+}
+
+// From the outermost switches to the nodes; what goes as far and no farther is its colour.
+TEST(Maps, OfSwitchesHaveTheNodesUnderEach) {
+  const OutcomePtr outcome = shipped("llama3-405b-16k");
+  const Plot plot = switches_map(*outcome->evaluation);
+  ASSERT_EQ(plot.x.categories.size(), 4U);
+  ASSERT_EQ(plot.series.size(), 4U) << "tensor in nodes, nothing in racks, messages in pods, data";
+  constexpr std::array<std::size_t, 4> kBlocks = {512, 6, 1, 512};
+  constexpr std::array<double, 4> kRows = {3, 1, 0, 2};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const PlotSeries& bars = plot.series[i];
+    EXPECT_EQ(bars.x.size(), kBlocks[i]);
+    EXPECT_EQ(bars.x.front(), kRows[i]);
+    EXPECT_EQ(bars.low.front(), 0.0);
+    EXPECT_EQ(bars.y.back(), 2048.0);
+  }
+  EXPECT_EQ(plot.series[1].names.back().toStdString(),
+            "nodes 1,920 to 2,047: a GPU sends 7.94 GiB of pipeline messages within it");
 }
 
 TEST(Maps, OfARolloutHaveItsPhases) {
