@@ -151,7 +151,7 @@ std::vector<std::string> search_lines(const Plan& plan) {
   }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0
-                        ? fmt::format("{} plans simulated with failures over {} each, all with "
+                        ? fmt::format("{} plans simulated over {} each, all with "
                                       "the same random numbers",
                                       format_integer(plan.simulated),
                                       plan.trials == 1 ? std::string("one trial")
