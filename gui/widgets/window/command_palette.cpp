@@ -104,9 +104,11 @@ void show_keys(QWidget* window) {
 int match_score(const QString& typed, const QString& name) {
   constexpr int kFollows = 4;
   constexpr int kBeginsWord = 6;
-  int score = 0;
+  constexpr int kWhole = 100;
   // As it was typed, where there is such a part, best at the begin of a word.
   const QString part = typed.trimmed();
+  int score = (name.contains(part, Qt::CaseInsensitive) ? kWhole : 0) +
+              (name.startsWith(part, Qt::CaseInsensitive) ? kWhole : 0);
   qsizetype at = name.indexOf(' ' + part, 0, Qt::CaseInsensitive) + 1;
   at = std::max<qsizetype>(at > 0 ? at : name.indexOf(part, 0, Qt::CaseInsensitive), 0);
   qsizetype last = -2;
