@@ -263,7 +263,7 @@ Details task_details(const Evaluation& evaluation, std::size_t at) {
     }
   }
   const Worth worth(evaluation);
-  details.worth.push_back(worth.of("this one, in every step", to_seconds(length)));
+  details.worth.push_back(worth.of("this task, in every step", to_seconds(length)));
   details.worth.push_back(worth.of(
       fmt::format("all {} alike on this stage", format_integer(static_cast<std::int64_t>(alike))),
       all));
