@@ -100,8 +100,8 @@ AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(pare
 }
 
 void AnswerTable::set(Table table) {
-  const bool reshaped = table.heads != table_.heads || table_.rows.empty();
-  if (reshaped || table.rows.size() != table_.rows.size()) {
+  const bool reshaped = table.heads != table_.heads || table.rows.size() != table_.rows.size();
+  if (reshaped) {
     model_.clear();  // else the selection stays, and the place
   }
   table_ = std::move(table);
@@ -278,7 +278,8 @@ QString ProblemsView::summary() const {
   return QString("<span style='color:%1'>Line %2: %3</span> %4")
       .arg(tone_color(Tone::bad, palette()).name())
       .arg(first.where.line)
-      .arg(qt(first.key + ": " + first.message).toHtmlEscaped(), links.join(" · "));
+      .arg(qt(first.key + (first.key.empty() ? "" : ": ") + first.message).toHtmlEscaped(),
+           links.join(" · "));
 }
 
 void ProblemsView::take_fix(int number) {

@@ -5,6 +5,7 @@
 
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/report/export/step_counters.hpp"
+#include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/answer/report/utilisation_losses.hpp"
@@ -21,9 +22,9 @@ using report::UtilisationRowKind;
 
 double place(std::size_t index) { return static_cast<double>(index); }
 
-// A bar for every category that begins where the one before it ends: they add up to all.
+// Bars that begin where the one before ends: they add up to all, so many seconds if that is known.
 Plot ledger_plot(const QString& name, const QString& title,
-                 const std::vector<report::LedgerRow>& rows) {
+                 const std::vector<report::LedgerRow>& rows, double length = 0.0) {
   Plot plot{.name = name,
             .title = title,
             .y = {.label = "share of the GPU time of a " + name.section(' ', 0, 0).toLower(),
@@ -41,9 +42,12 @@ Plot ledger_plot(const QString& name, const QString& title,
     bar.low = {before};
     before += row.share;
     bar.y = {before};
-    bar.ends = {share};
-    bar.names = {QString("%1 %2, %3 GPU-hours")
-                     .arg(bar.name, share, qt(format_count(in_hours(row.gpu_time))))};
+    const QString time = shown(Dimension::time, row.share * length);
+    bar.ends = {length > 0.0 ? time : share};
+    bar.names = {QString("%1 %2, %3")
+                     .arg(bar.name, share,
+                          length > 0.0 ? time + " a GPU"
+                                       : qt(format_count(in_hours(row.gpu_time))) + " GPU-hours")};
     plot.x.categories.push_back(bar.name);
     plot.series.push_back(std::move(bar));
   }
@@ -92,7 +96,8 @@ PlotMarker memory_limit(const step::StageMemory& memory) {
 Plot step_ledger_plot(const report::Evaluation& evaluation) {
   return ledger_plot(
       "Step ledger", "Where the GPU time of one step goes",
-      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation));
+      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation),
+      in_seconds(to_seconds(evaluation.step.step_time)));
 }
 
 Plot run_ledger_plot(const report::Evaluation& evaluation) {
@@ -190,7 +195,7 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
   const report::MetricInfo& info = report::info(id);
   const QString name = spoken(info.name);
   Plot plot{.name = "Spread: " + name,
-            .title = name.left(1).toUpper() + name.mid(1) + " over the trials",
+            .title = name.left(1).toUpper() + name.mid(1) + " over the trials, luck alone",
             .x = {.label = name, .dimension = info.dimension},
             .y = {.label = "share of the trials", .dimension = Dimension::fraction}};
   const report::MetricValue* metric = evaluation.metrics.find(id);
@@ -209,6 +214,10 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
   plot.series.push_back(std::move(bars));
   for (const auto& [label, q] : {std::pair{"P10", 0.1}, {"P50", 0.5}, {"P90", 0.9}}) {
     plot.markers.push_back({label, metric->trials->quantile(q)});
+  }
+  if (const auto band = report::metric_band(evaluation, id)) {
+    plot.note = "With the error of the model 8 of 10 lie in " +
+                range_shown(info.dimension, band->low, band->high) + ".";
   }
   return plot;
 }
