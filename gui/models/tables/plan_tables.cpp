@@ -274,45 +274,37 @@ PlanTable firmness_table(const plan::Plan& plan) {
   return firm;
 }
 
-// The keys that do what flags of the command line do.
-QString without_flags(QString text) {
-  text.replace("--any-stack or ", "");
-  return text.replace("--headroom", "plan.constraints.memory_headroom");
-}
-
 PlanHeadline plan_headline(const plan::Plan& plan) {
   PlanHeadline headline;
   headline.found = !plan.finalists.empty();
   QStringList lines;
   for (const std::string& line : plan::search_lines(plan)) {
-    lines << without_flags(qt(line));
+    lines << qt(line);
   }
+  QStringList notes;
   for (const std::string& note : plan.notes) {
-    headline.notes += (headline.notes.isEmpty() ? "" : "\n") + without_flags(qt(note));
+    notes << qt(note);
   }
+  notes << qt(plan::tight_memory_words(plan));
+  notes.removeAll("");
+  headline.notes = notes.join('\n');
   if (!headline.found) {
     headline.title = "No plan";
     headline.lines = lines.join('\n');
     return headline;
   }
   const Finalist& best = plan.finalists.front();
-  headline.title = QString("%1: %2 GPUs, %3")
-                       .arg(qt(plan::best_words(plan.ranked_by)),
-                            qt(format_integer(best.proposal.gpus)), qt(best.proposal.words));
-  headline.title[0] = headline.title[0].toUpper();
-  QStringList figures;
+  headline.title = qt(plan::title_words(plan));
+  QStringList figures = {
+      QString("%1 GPUs, %2").arg(qt(format_integer(best.proposal.gpus)), qt(best.proposal.words))};
   for (const std::string& line : plan::figure_lines(best)) {
     figures << qt(line);
   }
   QString current = qt(plan::current_words(plan)).replace(" -", " −").replace("(-", "(−");
   current.replace(0, 1, current.left(1).toUpper());
   // How many plans were simulated stands above their ranking.
-  headline.lines =
-      figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();
-  const QString tight = qt(plan::tight_memory_words(plan));
-  if (!tight.isEmpty()) {
-    headline.notes += (headline.notes.isEmpty() ? "" : "\n") + tight;
-  }
+  headline.lines = figures.takeFirst() + "\n" + figures.join("; ") +
+                   (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();
   return headline;
 }
 

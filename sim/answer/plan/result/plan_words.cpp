@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "sim/answer/plan/search/objective.hpp"
@@ -189,6 +190,20 @@ std::string switch_words(const Plan& plan) {
                          ? fmt::format("; without, the best layout takes {} a step",
                                        format_time(seconds(plan.switches.before)))
                          : std::string());
+}
+
+std::string title_words(const Plan& plan) {
+  if (plan.finalists.empty()) {
+    return {};
+  }
+  std::string title = fmt::format("{}: {}", best_words(plan.ranked_by),
+                                  figure_words(plan, plan.finalists.front().value));
+  title.front() = static_cast<char>(std::toupper(title.front()));
+  if (plan.current && plan.current->behind_in == plan.ranked_by &&
+      plan.current->behind.mean > 0.0) {
+    title += fmt::format(", {} less than now", figure_words(plan, plan.current->behind.mean));
+  }
+  return title + (firm_words(plan).starts_with("no") ? ", not firm" : "");
 }
 
 std::string current_words(const Plan& plan) {
