@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -146,6 +147,13 @@ std::vector<Fix> fixes_for(std::string_view text, std::string_view file,
       })) {
     std::ranges::stable_sort(candidates, {}, [&stated](const Candidate& candidate) {
       return std::abs(*whole_number(candidate.value) - *stated);
+    });
+  } else {
+    // Of names the one that begins most alike.
+    const std::string_view name = text.substr(std::min(place, text.size()));
+    std::ranges::stable_sort(candidates, std::greater{}, [&](const Candidate& candidate) {
+      const auto apart = std::ranges::mismatch(candidate.value, name).in1;
+      return candidate.key == diagnostic.key ? apart - candidate.value.begin() : 0;
     });
   }
   const std::size_t before = error_count(text, file);

@@ -66,6 +66,19 @@ TEST(Fixes, BeginWithTheNearestNumber) {
   EXPECT_EQ(apply(text, fixes[0]), kSound);
 }
 
+TEST(Fixes, BeginWithTheNameThatBeginsMostAlike) {
+  const std::string text = with("schedule: 1f1b", "schedule: 1f1bbb");
+  const Diagnostic diagnostic{.severity = Severity::error,
+                              .where = {std::string(kFile), 7, 13},
+                              .key = "layout.schedule",
+                              .message = "is not known",
+                              .allowed = "gpipe, none, 1f1b"};
+  const std::vector<Fix> fixes = fixes_for(text, kFile, diagnostic);
+  ASSERT_EQ(fixes.size(), 3U);
+  EXPECT_EQ(fixes[0].value, "1f1b") << "not the first of the list";
+  EXPECT_EQ(fixes[1].value, "gpipe");
+}
+
 TEST(Fixes, RenameAnUnknownKeyWhereItStands) {
   const std::string text = with("tensor: 8", "tensr: 8");
   const std::vector<Fix> fixes = fixes_of(text);
