@@ -171,7 +171,7 @@ void CodeEditor::set_problems(const Diagnostics& diagnostics) {
       continue;
     }
     const int column = std::clamp(problem.where.column - 1, 0, block.length() - 1);
-    QString text = qt(problem.key.empty() ? problem.message : problem.key + ": " + problem.message);
+    QString text = told(problem);
     if (!problem.allowed.empty()) {
       text += "\nAllowed: " + qt(problem.allowed);
     }

@@ -278,8 +278,7 @@ QString ProblemsView::summary() const {
   return QString("<span style='color:%1'>Line %2: %3</span> %4")
       .arg(tone_color(Tone::bad, palette()).name())
       .arg(first.where.line)
-      .arg(qt(first.key + (first.key.empty() ? "" : ": ") + first.message).toHtmlEscaped(),
-           links.join(" · "));
+      .arg(told(first).toHtmlEscaped(), links.join(" · "));
 }
 
 void ProblemsView::take_fix(int number) {

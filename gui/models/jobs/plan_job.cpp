@@ -246,7 +246,7 @@ QString progress_text(const PlanProgress& progress) {
   const bool search = progress.stage == plan::Stage::search;
   QString text = QString("%1: %2 of %3 %4")
                      .arg(search                                    ? "Searching"
-                          : progress.stage == plan::Stage::simulate ? "Simulating with failures"
+                          : progress.stage == plan::Stage::simulate ? "Simulating runs"
                                                                     : "Ranking",
                           search && progress.done == progress.all
                               ? QString("the best")  // all are bounded, those near it are left

@@ -91,6 +91,24 @@ PlotMarker memory_limit(const step::StageMemory& memory) {
           false};
 }
 
+// Of all cases, as far as seven tenths of the band beyond it.
+std::vector<report::HistogramBin> shares_around(const report::Evaluation& evaluation, MetricId id,
+                                                const report::MetricBand& band, int count) {
+  constexpr double kBeyond = 0.7;
+  const double width = (1.0 + 2.0 * kBeyond) * (band.high - band.low) / count;
+  std::vector<report::HistogramBin> bins;
+  double below = 0.0;
+  for (int i = 0; i <= count; ++i) {
+    const double bound = band.low - kBeyond * (band.high - band.low) + i * width;
+    const double share = share_at_most(evaluation, id, bound).value_or(0.0);
+    if (i > 0) {
+      bins.push_back({bound - width, bound, share - below});
+    }
+    below = share;
+  }
+  return bins;
+}
+
 }  // namespace
 
 Plot step_ledger_plot(const report::Evaluation& evaluation) {
@@ -195,49 +213,47 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
   const report::MetricInfo& info = report::info(id);
   const QString name = spoken(info.name);
   Plot plot{.name = "Spread: " + name,
-            .title = name.left(1).toUpper() + name.mid(1) + " over the trials, luck alone",
+            .title = name.left(1).toUpper() + name.mid(1) + " over the trials",
             .x = {.label = name, .dimension = info.dimension},
             .y = {.label = "share of the trials", .dimension = Dimension::fraction}};
   const report::MetricValue* metric = evaluation.metrics.find(id);
   if (metric == nullptr || !metric->trials || !report::varies(*metric->trials)) {
     return plot;
   }
-  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "trials"};
-  for (const report::HistogramBin& bin : report::histogram(*metric->trials, kBins)) {
+  std::vector<report::HistogramBin> bins = report::histogram(*metric->trials, kBins);
+  double low = metric->trials->quantile(report::kLowQuantile);
+  double high = metric->trials->quantile(report::kHighQuantile);
+  if (const auto band = report::metric_band(evaluation, id)) {
+    plot.title = name.left(1).toUpper() + name.mid(1) + ": chance and the error of the model";
+    plot.y.label = "share of the cases";
+    plot.note = "Chance alone: 8 of 10 trials from " + range_shown(info.dimension, low, high) + ".";
+    low = band->low;
+    high = band->high;
+    bins = shares_around(evaluation, id, *band, kBins);
+  }
+  PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "cases"};
+  for (const report::HistogramBin& bin : bins) {
     bars.x.push_back((bin.low + bin.high) / 2);  // middle of the drawn bar
     bars.y.push_back(bin.share);
     bars.width = bin.high - bin.low;
-    bars.names.push_back(QString("%1 of the trials: %2 to %3")
+    bars.names.push_back(QString("%1: %2 to %3")
                              .arg(shown(Dimension::fraction, bin.share),
                                   shown(info.dimension, bin.low), shown(info.dimension, bin.high)));
   }
   plot.series.push_back(std::move(bars));
-  for (const auto& [label, q] : {std::pair{"P10", 0.1}, {"P50", 0.5}, {"P90", 0.9}}) {
-    plot.markers.push_back({label, metric->trials->quantile(q)});
-  }
-  if (const auto band = report::metric_band(evaluation, id)) {
-    plot.note = "With the error of the model 8 of 10 lie in " +
-                range_shown(info.dimension, band->low, band->high) + ".";
-  }
+  plot.markers = {{"P10", low}, {"P50", metric->trials->quantile(report::kMedian)}, {"P90", high}};
   return plot;
 }
 
 std::vector<Plot> evaluation_plots(const report::Evaluation& evaluation) {
-  std::vector<Plot> plots = {step_ledger_plot(evaluation),
-                             step_utilisation_plot(evaluation),
-                             operation_flame_plot(evaluation),
-                             layer_flame_plot(evaluation),
-                             rollout_plot(evaluation),
-                             communication_plot(evaluation),
-                             fabric_plot(evaluation),
-                             links_plot(evaluation),
-                             links_map(evaluation),
-                             roofline_plot(evaluation),
-                             memory_plot(evaluation),
-                             memory_course_plot(evaluation),
-                             run_ledger_plot(evaluation),
-                             run_utilisation_plot(evaluation),
-                             causes_plot(evaluation),
+  std::vector<Plot> plots = {step_ledger_plot(evaluation),     step_utilisation_plot(evaluation),
+                             operation_flame_plot(evaluation), layer_flame_plot(evaluation),
+                             rollout_plot(evaluation),         communication_plot(evaluation),
+                             fabric_plot(evaluation),          switches_map(evaluation),
+                             links_plot(evaluation),           links_map(evaluation),
+                             roofline_plot(evaluation),        memory_plot(evaluation),
+                             memory_course_plot(evaluation),   run_ledger_plot(evaluation),
+                             run_utilisation_plot(evaluation), causes_plot(evaluation),
                              failures_map(evaluation)};
   for (Plot& map : rank_maps(evaluation)) {
     plots.push_back(std::move(map));

@@ -66,6 +66,8 @@ namespace orrery::gui {
 
 [[nodiscard]] std::vector<Plot> rank_maps(const report::Evaluation& evaluation);
 [[nodiscard]] Plot fabric_plot(const report::Evaluation& evaluation);
+// The nodes under each switch of each tier, in the colour of what mostly goes as far.
+[[nodiscard]] Plot switches_map(const report::Evaluation& evaluation);
 [[nodiscard]] Plot failures_map(const report::Evaluation& evaluation);
 
 // Over the step, and the time that flows lost on each.

@@ -143,6 +143,22 @@ std::vector<RankingColumn> ranking_columns(const plan::Plan& plan) {
   return columns;
 }
 
+// Columns behind the first four that say the same of all plans, as the headline does.
+void drop_alike(Table& table) {
+  constexpr std::size_t kKept = 4;
+  for (std::size_t i = table.heads.size(); table.rows.size() > 1 && i-- > kKept;) {
+    const auto text = [i](const std::vector<Cell>& row) { return row[i].text; };
+    if (std::ranges::adjacent_find(table.rows, std::ranges::not_equal_to{}, text) ==
+        table.rows.end()) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      table.heads.erase(table.heads.begin() + at);
+      for (std::vector<Cell>& row : table.rows) {
+        row.erase(row.begin() + at);
+      }
+    }
+  }
+}
+
 bool ranked(const plan::Plan& plan, const plan::Proposal& proposal) {
   return std::ranges::any_of(plan.finalists,
                              [&](const Finalist& one) { return one.proposal.tag == proposal.tag; });
@@ -203,6 +219,7 @@ PlanTable ranking_table(const plan::Plan& plan) {
   if (plan.current && !ranked(plan, plan.current->proposal)) {
     add(*plan.current, std::nullopt);
   }
+  drop_alike(ranking.table);
   return ranking;
 }
 
@@ -294,17 +311,23 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
     return headline;
   }
   const Finalist& best = plan.finalists.front();
-  headline.title = qt(plan::title_words(plan));
-  QStringList figures = {
-      QString("%1 GPUs, %2").arg(qt(format_integer(best.proposal.gpus)), qt(best.proposal.words))};
+  const QString gain = qt(plan::gain_words(plan));
+  headline.title = qt(plan::best_words(plan.ranked_by)) + ": " +
+                   qt(plan::figure_words(plan, best.value)) +
+                   (gain.isEmpty() ? QString() : ", " + gain + " against now");
+  headline.title[0] = headline.title[0].toUpper();
+  headline.title.replace(" -", " −").replace("(-", "(−");
+  QStringList figures;
   for (const std::string& line : plan::figure_lines(best)) {
     figures << qt(line);
   }
   QString current = qt(plan::current_words(plan)).replace(" -", " −").replace("(-", "(−");
   current.replace(0, 1, current.left(1).toUpper());
   // How many plans were simulated stands above their ranking.
-  headline.lines = figures.takeFirst() + "\n" + figures.join("; ") +
-                   (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();
+  headline.lines = QString("%1 GPUs: %2\n")
+                       .arg(qt(format_integer(best.proposal.gpus)), qt(best.proposal.words)) +
+                   figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" +
+                   lines.front();
   return headline;
 }
 

@@ -13,11 +13,17 @@
 #include <vector>
 
 #include "sim/answer/report/metrics.hpp"
+#include "sim/base/diagnostics.hpp"
 
 namespace orrery::gui {
 
 [[nodiscard]] inline QString qt(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+// What is wrong with which key, without its place.
+[[nodiscard]] inline QString told(const Diagnostic& problem) {
+  return qt(problem.key.empty() ? problem.message : problem.key + ": " + problem.message);
 }
 
 // As the terminal shows it; dates as "2024-05-25 03:10".

@@ -1,6 +1,7 @@
 #include "gui/timeline/store/pyramid.hpp"
 
 #include <bit>
+#include <cstring>
 #include <mutex>
 
 #include "sim/base/parallel.hpp"
@@ -24,15 +25,18 @@ void merge_into(std::span<BlockBin> into, std::span<const BlockBin> from) {
 }
 
 void merge_into(std::span<BlockBin> into, BlockBin value) {
-  std::array<BlockBin, 4> same;
-  same.fill(value);
-  const auto block = std::bit_cast<std::array<std::uint8_t, sizeof(same)>>(same);
+  // In a register of its own: bytes that are written apart and read together stall.
+  using Words [[gnu::vector_size(16)]] = std::uint32_t;
+  using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+  const auto same = reinterpret_cast<Bytes>(Words{} + std::bit_cast<std::uint32_t>(value));
+  constexpr std::size_t kAtOnce = sizeof(Bytes) / sizeof(BlockBin);
   std::size_t i = 0;
-  for (; i + same.size() <= into.size(); i += same.size()) {
-    auto* bytes = reinterpret_cast<std::uint8_t*>(&into[i]);
-    for (std::size_t k = 0; k < block.size(); ++k) {
-      bytes[k] = std::max(bytes[k], block[k]);
-    }
+  for (; i + kAtOnce <= into.size(); i += kAtOnce) {
+    auto* const place = reinterpret_cast<std::uint8_t*>(&into[i]);
+    Bytes bytes;
+    std::memcpy(&bytes, place, sizeof(bytes));
+    bytes = bytes > same ? bytes : same;
+    std::memcpy(place, &bytes, sizeof(bytes));
   }
   for (; i < into.size(); ++i) {
     into[i] = merge(into[i], value);

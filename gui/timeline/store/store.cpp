@@ -32,6 +32,27 @@ TrackId Store::track_of(SliceId slice) const {
 
 // Begins where the slice would be if all were equally long, and doubles the steps from there: few
 // cache lines are touched in place of one per halving.
+std::size_t Store::guess_at(std::size_t count, std::int64_t time) const {
+  const double share = static_cast<double>(time - range_.begin) /
+                       static_cast<double>(std::max<std::int64_t>(range_.length(), 1));
+  return static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(count - 1));
+}
+
+void Store::fetch_ahead(TrackId track, std::int64_t time) const {
+  constexpr std::size_t kBefore = 16;
+  constexpr std::size_t kBehind = 32;
+  constexpr std::size_t kPerLine = 4;
+  const std::span<const Slice> slices = slices_of(track);
+  if (slices.empty()) {
+    return;
+  }
+  const std::size_t guess = guess_at(slices.size(), time);
+  const std::size_t end = std::min(guess + kBehind, slices.size());
+  for (std::size_t i = guess - std::min(guess, kBefore); i < end; i += kPerLine) {
+    __builtin_prefetch(&slices[i]);
+  }
+}
+
 std::uint32_t Store::first_ending_after(TrackId track, std::int64_t time) const {
   const std::span<const Slice> slices = slices_of(track);
   const std::size_t count = slices.size();
@@ -39,10 +60,7 @@ std::uint32_t Store::first_ending_after(TrackId track, std::int64_t time) const 
     return 0;
   }
   const auto has_ended = [&](std::size_t i) { return end_of(slices[i]) <= time; };
-  const double share = static_cast<double>(time - range_.begin) /
-                       static_cast<double>(std::max<std::int64_t>(range_.length(), 1));
-  const double inside = std::clamp(share, 0.0, 1.0) * static_cast<double>(count - 1);
-  const auto guess = static_cast<std::size_t>(inside);
+  const std::size_t guess = guess_at(count, time);
   std::size_t low = 0;       // all before it have ended
   std::size_t high = count;  // it has not
   std::size_t step = 4;

@@ -172,6 +172,9 @@ class Store {
   // First slice of the track that ends after `time`; the number of slices when there is none.
   [[nodiscard]] std::uint32_t first_ending_after(TrackId track, std::int64_t time) const;
 
+  // Asks memory for the slices about `time`, which are wanted soon.
+  void fetch_ahead(TrackId track, std::int64_t time) const;
+
   // From the first begin to the last end, samples and marks included.
   [[nodiscard]] TimeRange range() const { return range_; }
 
@@ -187,6 +190,9 @@ class Store {
 
  private:
   friend class StoreBuilder;
+
+  // Where `time` is among so many slices if they are spread evenly.
+  [[nodiscard]] std::size_t guess_at(std::size_t count, std::int64_t time) const;
 
   std::vector<Row> rows_;
   std::vector<std::vector<std::int32_t>> ranks_;

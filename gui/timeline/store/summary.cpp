@@ -44,18 +44,6 @@ void PixelAxis::set_scale() {
   pixel_ = std::max<std::int64_t>(range().length() / width(), 1);
 }
 
-int PixelAxis::at(std::int64_t time) const {
-  const double guess = static_cast<double>(time - edges_.front()) * scale_;
-  int column = std::clamp(static_cast<int>(guess), 0, width() - 1);
-  while (column > 0 && time < edge(column)) {
-    --column;
-  }
-  while (column < width() - 1 && time >= edge(column + 1)) {
-    ++column;
-  }
-  return column;
-}
-
 double PixelAxis::position(std::int64_t time) const {
   constexpr double kFar = 1'000'000.0;
   // Exact to a fraction of a column even when both are far from the origin.
@@ -356,8 +344,12 @@ void Summariser::tracks(TrackId first, TrackId last, bool by_blocks, std::span<B
 
 void Summariser::merge_tracks(TrackId first, TrackId last, std::span<BlockBin> columns) {
   std::ranges::fill(columns, BlockBin{});
+  const auto tracks = static_cast<TrackId>(store_.tracks().size());
   for (TrackId i = first; i < last; ++i) {
     if (!track_has_bins(i)) {
+      if (i + 2 < tracks) {
+        store_.fetch_ahead(i + 2, axis_.range().begin);
+      }
       write_slices(store_, axis_, i, BlockWriter(columns));
       continue;
     }

@@ -12,6 +12,7 @@
 // In both, an abnormal slice wins its column. A slice that is far narrower than a column still
 // counts: `busy` is never rounded to nothing.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -52,7 +53,17 @@ class PixelAxis {
   [[nodiscard]] std::span<const std::int64_t> edges() const { return edges_; }
 
   // Of a moment within range().
-  [[nodiscard]] int at(std::int64_t time) const;
+  [[nodiscard]] int at(std::int64_t time) const {
+    const double guess = static_cast<double>(time - edges_.front()) * scale_;
+    int column = std::clamp(static_cast<int>(guess), 0, width() - 1);
+    while (column > 0 && time < edge(column)) {
+      --column;
+    }
+    while (column < width() - 1 && time >= edge(column + 1)) {
+      ++column;
+    }
+    return column;
+  }
 
   // Of any moment, beyond the picture as well, within +-10^6 columns; for lines and text.
   [[nodiscard]] double position(std::int64_t time) const;

@@ -76,8 +76,10 @@ void TimelinePainter::paint_track_labels(timeline::TrackId track, const timeline
       continue;
     }
     const QString name = qt(store.name_of(slices[i]));
-    const QString shown = metrics.elidedText(
-        name, view_.level() == 0 ? Qt::ElideRight : Qt::ElideMiddle, static_cast<int>(room));
+    // A number at the end tells slices apart; else the first word says most.
+    const bool numbered = !name.isEmpty() && name.back().isDigit();
+    const QString shown = metrics.elidedText(name, numbered ? Qt::ElideMiddle : Qt::ElideRight,
+                                             static_cast<int>(room));
     constexpr qsizetype kLeast = 9;  // of a name: what is shorter says nothing
     if (shown.size() < std::min(kLeast, name.size())) {
       continue;

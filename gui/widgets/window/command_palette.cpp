@@ -104,13 +104,13 @@ void show_keys(QWidget* window) {
 int match_score(const QString& typed, const QString& name) {
   constexpr int kFollows = 4;
   constexpr int kBeginsWord = 6;
-  constexpr int kWhole = 100;
+  constexpr int kWhole = 30;
   // As it was typed, where there is such a part, best at the begin of a word.
   const QString part = typed.trimmed();
-  int score = (name.contains(part, Qt::CaseInsensitive) ? kWhole : 0) +
-              (name.startsWith(part, Qt::CaseInsensitive) ? kWhole : 0);
-  qsizetype at = name.indexOf(' ' + part, 0, Qt::CaseInsensitive) + 1;
-  at = std::max<qsizetype>(at > 0 ? at : name.indexOf(part, 0, Qt::CaseInsensitive), 0);
+  qsizetype at = (' ' + name).indexOf(' ' + part, 0, Qt::CaseInsensitive);
+  at = at >= 0 ? at : name.indexOf(part, 0, Qt::CaseInsensitive);
+  int score = at < 0 ? 0 : at == 0 ? 2 * kWhole : kWhole;
+  at = std::max<qsizetype>(at, 0);
   qsizetype last = -2;
   for (const QChar letter : typed) {
     if (letter.isSpace()) {

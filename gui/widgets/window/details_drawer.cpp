@@ -263,6 +263,12 @@ report::Details details_of_slice(const timeline::View& view, const report::Evalu
   details.place = "in " + details.title + ", " + details.place;
   details.title = notes.takeFirst().toStdString();
   details.parts.clear();
+  if (!details.worth.empty()) {
+    details.worth.front().what = "what it is part of, in every step";
+    details.worth.insert(details.worth.begin(),
+                         worth_of_step_time(evaluation, "this one, in every step",
+                                            to_seconds(SimTime{store.duration_of(slice)})));
+  }
   return details;
 }
 

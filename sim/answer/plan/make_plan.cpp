@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -30,19 +31,6 @@
 namespace orrery::plan {
 
 namespace {
-
-// Of the predicted difference between it and the winner.
-double error_between(const Finalist& winner, const Published& published, const Workbench& stated,
-                     const LayoutErrors& errors) {
-  if (!published.plan) {
-    return 0.0;
-  }
-  scenario::Scenario one = stated.base;
-  apply(winner.proposal.candidate, stated, one);
-  scenario::Scenario other = stated.base;
-  apply(published.plan->proposal.candidate, stated, other);
-  return errors.between(differences(one, other));
-}
 
 // Where the published layout stands beside the winner. Nothing where none is published, or where a
 // stop left it out.
@@ -418,8 +406,16 @@ void examine(const PlanQuestion& question, const Searched& searched, const Workb
   }
   if (question.stability && plan.searched_all) {
     const auto errors = load_layout_errors(question.search, plan.diagnostics);
-    if (plan.published && errors) {
-      plan.published->error = error_between(winner, *plan.published, searched.stated, *errors);
+    const Workbench& stated = searched.stated;
+    if (plan.published && plan.published->plan && errors) {
+      const auto rival = rival_of(*plan.published->plan, stated, winner, stated, *errors);
+      plan.published->error = rival ? rival->error : 0.0;
+    }
+    if (plan.current && errors) {
+      const auto rival = rival_of(*plan.current, stated, winner, bench, *errors);
+      if (rival && std::abs(rival->lead) <= rival->error) {
+        plan.current->standing = Standing::tie;
+      }
     }
     plan.stability = check_stability(plan.finalists, searched.clusters, bench, question.spec,
                                      errors, question.stop);

@@ -131,21 +131,30 @@ std::optional<double> lead_over(const Finalist& other, const Finalist& winner) {
 std::vector<Rival> rivals_of(const std::vector<Finalist>& finalists, const Workbench& bench,
                              const LayoutErrors& errors) {
   std::vector<Rival> rivals;
-  scenario::Scenario winner = bench.base;
-  apply(finalists.front().proposal.candidate, bench, winner);
   for (std::size_t i = 1; i < finalists.size() && finalists.front().value > 0.0; ++i) {
-    const auto lead = lead_over(finalists[i], finalists.front());
-    scenario::Scenario other = bench.base;
-    apply(finalists[i].proposal.candidate, bench, other);
-    const FeatureSet features = differences(winner, other);
-    if (lead && features.any()) {  // else in the run alone, which is not predicted by the step
-      rivals.push_back({i + 1, words_of(features), *lead, errors.between(features)});
+    if (auto rival = rival_of(finalists[i], bench, finalists.front(), bench, errors)) {
+      rival->rank = i + 1;
+      rivals.push_back(std::move(*rival));
     }
   }
   return rivals;
 }
 
 }  // namespace
+
+std::optional<Rival> rival_of(const Finalist& other, const Workbench& of_other,
+                              const Finalist& winner, const Workbench& of_winner,
+                              const LayoutErrors& errors) {
+  scenario::Scenario first = of_winner.base;
+  apply(winner.proposal.candidate, of_winner, first);
+  scenario::Scenario second = of_other.base;
+  apply(other.proposal.candidate, of_other, second);
+  const auto lead = lead_over(other, winner);
+  const FeatureSet features = differences(first, second);
+  return lead && features.any()
+             ? std::optional(Rival{0, words_of(features), *lead, errors.between(features)})
+             : std::nullopt;
+}
 
 Stability check_stability(const std::vector<Finalist>& finalists,
                           const std::vector<ClusterSearch>& clusters, const Workbench& bench,

@@ -26,6 +26,13 @@
 
 namespace orrery::plan {
 
+// How far one plan is behind another and how well that is predicted, each on the bench that it is
+// a change of; its rank is left open. Nothing where they differ in the run alone, which is not
+// predicted by the step, or where more GPUs are what it is behind by.
+[[nodiscard]] std::optional<Rival> rival_of(const Finalist& other, const Workbench& of_other,
+                                            const Finalist& winner, const Workbench& of_winner,
+                                            const LayoutErrors& errors);
+
 // Throws Error(interrupted).
 [[nodiscard]] Stability check_stability(const std::vector<Finalist>& finalists,
                                         const std::vector<ClusterSearch>& clusters,

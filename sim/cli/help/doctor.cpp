@@ -41,8 +41,8 @@ constexpr std::string_view kMpiProgram = "orrery-mpi";
 std::string remedy_of(const std::string& program) {
   for (const Source& source : kSources) {
     if (source.program == program) {
-      return fmt::format("install the package {}, or build it with {}", source.package,
-                         source.needs);
+      return fmt::format("install the package {}, or build it with {} (scripts/build)",
+                         source.package, source.needs);
     }
   }
   return "build it";

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -70,7 +69,7 @@ std::optional<Candidate> candidate_of(std::string_view part, std::string_view ke
   while (part.starts_with(' ')) {
     part.remove_prefix(1);
   }
-  for (const std::string_view word : {"allowed: ", "or ", "at least ", "at most "}) {
+  for (const std::string_view word : {"allowed: ", "known: ", "or ", "at least ", "at most "}) {
     strip(part, word);
   }
   const std::size_t colon = part.find(": ");
@@ -114,6 +113,37 @@ std::vector<Candidate> candidates_of(const Diagnostic& diagnostic) {
   return found;
 }
 
+std::string_view word_at(std::string_view text, std::size_t place) {
+  std::size_t end = std::min(place, text.size());
+  while (end < text.size() && is_word(text.substr(end, 1))) {
+    ++end;
+  }
+  return text.substr(std::min(place, text.size()), end - std::min(place, text.size()));
+}
+
+// Names like the one that is stated, the nearest first. Of a long list the others are no offer.
+void put_near_first(std::string_view stated, std::vector<Candidate>& candidates) {
+  constexpr std::size_t kLong = 16;
+  std::vector<Candidate> sorted;
+  while (true) {
+    std::vector<std::string_view> names;
+    for (const Candidate& candidate : candidates) {
+      names.push_back(candidate.value);
+    }
+    const std::string_view near = nearest_name(stated, names);
+    if (near.empty()) {
+      break;
+    }
+    const auto at = std::ranges::find(names, near) - names.begin();
+    sorted.push_back(candidates[static_cast<std::size_t>(at)]);
+    candidates.erase(candidates.begin() + at);
+  }
+  if (sorted.empty() || candidates.size() <= kLong) {
+    sorted.insert(sorted.end(), candidates.begin(), candidates.end());
+  }
+  candidates = std::move(sorted);
+}
+
 // Another name for the last part of the key, where it stands.
 std::optional<TextEdit> rename(std::string_view text, const Diagnostic& diagnostic,
                                const std::string& name) {
@@ -148,14 +178,8 @@ std::vector<Fix> fixes_for(std::string_view text, std::string_view file,
     std::ranges::stable_sort(candidates, {}, [&stated](const Candidate& candidate) {
       return std::abs(*whole_number(candidate.value) - *stated);
     });
-  } else {
-    // Of names the one that begins most alike.
-    const std::string_view name = text.substr(std::min(place, text.size()));
-    std::ranges::stable_sort(candidates, std::greater{}, [&](const Candidate& candidate) {
-      const auto apart = std::ranges::mismatch(candidate.value, name).in1;
-      return candidate.key == diagnostic.key ? apart - candidate.value.begin() : 0;
-    });
   }
+  put_near_first(word_at(text, place), candidates);
   const std::size_t before = error_count(text, file);
   const bool unknown = diagnostic.message.starts_with(kUnknownKey);
   for (const Candidate& candidate : candidates) {

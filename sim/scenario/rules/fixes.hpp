@@ -28,7 +28,8 @@ struct Fix {
   TextEdit edit;
 };
 
-// In the order of the message, numbers by their distance to what is stated; at most `most`.
+// Numbers by their distance to what is stated, names that are like it first; else in the order of
+// the message. Of a long list only those that are near; at most `most`.
 // `file`: as for load_text.
 [[nodiscard]] std::vector<Fix> fixes_for(std::string_view text, std::string_view file,
                                          const Diagnostic& diagnostic, std::size_t most = 6);

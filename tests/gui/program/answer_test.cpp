@@ -217,6 +217,25 @@ TEST(Plots, OfCausesHaveHoursAndCounts) {
   EXPECT_EQ(plot.series[0].ends[0], shown(report::Dimension::count, rows[0].events) + " times");
 }
 
+// The bars of a figure that the error of the model moves are those of its band, not of luck alone.
+TEST(Plots, OfSpreadsHaveTheBandOfTheCards) {
+  const report::Evaluation& evaluation = *sample()->evaluation;
+  const auto band = metric_band(evaluation, report::MetricId::finish_time);
+  ASSERT_TRUE(band);
+  const Plot plot = spread_plot(evaluation, report::MetricId::finish_time);
+  ASSERT_EQ(plot.series.size(), 1U);
+  double inside = 0.0;
+  for (std::size_t i = 0; i < plot.series[0].x.size(); ++i) {
+    const double middle = plot.series[0].x[i];
+    inside += middle > band->low && middle < band->high ? plot.series[0].y[i] : 0.0;
+  }
+  EXPECT_NEAR(inside, 0.8, 0.03);
+  EXPECT_EQ(plot.markers.front().at, band->low);
+  EXPECT_EQ(plot.markers.back().at, band->high);
+  EXPECT_TRUE(plot.note.startsWith("Chance alone: 8 of 10 trials from "));
+  EXPECT_TRUE(spread_plot(evaluation, report::MetricId::failures).note.isEmpty());
+}
+
 // Each row of a flame view is as wide as the row above it, where that is divided.
 TEST(Plots, OfFlamesDivideTheStep) {
   const report::Evaluation& evaluation = *sample()->evaluation;

@@ -85,7 +85,7 @@ TEST_F(Plans, AreHeadedByTheirFigureAndNotByTheLayout) {
   const plan::Finalist& best = plan().finalists.front();
   EXPECT_TRUE(headline.title.contains(": " + qt(plan::figure_words(plan(), best.value))))
       << headline.title.toStdString();
-  EXPECT_TRUE(headline.lines.startsWith(qt(format_integer(best.proposal.gpus)) + " GPUs, "))
+  EXPECT_TRUE(headline.lines.startsWith(qt(format_integer(best.proposal.gpus)) + " GPUs: "))
       << headline.lines.toStdString();
 }
 

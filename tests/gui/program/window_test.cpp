@@ -329,6 +329,8 @@ TEST_F(Window, TheTextCompletesKeysAndTheNamesThatTheyTake) {
 
 TEST_F(Window, ThePaletteFindsActionsKeysAndPages) {
   EXPECT_GT(match_score("pl", "Plan layouts"), match_score("pl", "Open sample"));
+  EXPECT_GT(match_score("spread", "Chart: Spread: goodput"),
+            match_score("spread", "capacity.spot.ready"));
   EXPECT_LT(match_score("xyz", "Plan layouts"), 0);
   EXPECT_GT(match_score("spread", "Spread: goodput"), match_score("spread", "capacity.spot.ready"));
   EXPECT_GT(match_score("fabric", "Fabric: who sends how far"),

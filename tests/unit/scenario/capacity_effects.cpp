@@ -92,7 +92,7 @@ namespace {
 // A trace of two rows in a folder for such files.
 std::string trace_file() {
   static const TempFolder folder;
-  return folder.write("zone.csv", "time,available\n0,4\n60,2\n120,2\n").string();
+  return folder.write("capacity_effects_zone.csv", "time,available\n0,4\n60,2\n120,2\n").string();
 }
 
 }  // namespace

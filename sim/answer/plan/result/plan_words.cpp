@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "sim/answer/plan/search/objective.hpp"
@@ -59,6 +58,22 @@ std::string fate_of(const Plan& plan) {
   add(counts.fits, "fit");
   add(counts.layouts - counts.seen, "were not looked at");
   return fate.empty() ? "none to choose from" : fate;
+}
+
+// Of the scenario as it stands, in the figure in which it is behind, which may be another one than
+// the objective: as many GPUs, but earlier.
+struct OwnFigure {
+  double value = 0.0;
+  std::string words;
+};
+
+OwnFigure own_figure(const Finalist& current, const Plan& plan) {
+  if (current.behind_in == plan.ranked_by) {
+    return {current.value, figure_words(plan, current.value)};
+  }
+  const double value =
+      objective_value(current.evaluation, current.behind_in).value_or(current.behind.mean);
+  return {value, report::format_value(dimension_of(current.behind_in), value)};
 }
 
 }  // namespace
@@ -136,7 +151,7 @@ std::vector<std::string> search_lines(const Plan& plan) {
   }
   if (plan.simulated > 0) {
     lines.push_back(plan.trials > 0
-                        ? fmt::format("{} plans simulated with failures over {} each, all with "
+                        ? fmt::format("{} plans simulated over {} each, all with "
                                       "the same random numbers",
                                       format_integer(plan.simulated),
                                       plan.trials == 1 ? std::string("one trial")
@@ -192,18 +207,17 @@ std::string switch_words(const Plan& plan) {
                          : std::string());
 }
 
-std::string title_words(const Plan& plan) {
-  if (plan.finalists.empty()) {
+std::string gain_words(const Plan& plan) {
+  if (!plan.current || !plan.current->evaluation.feasible || plan.current->behind.mean <= 0.0) {
     return {};
   }
-  std::string title = fmt::format("{}: {}", best_words(plan.ranked_by),
-                                  figure_words(plan, plan.finalists.front().value));
-  title.front() = static_cast<char>(std::toupper(title.front()));
-  if (plan.current && plan.current->behind_in == plan.ranked_by &&
-      plan.current->behind.mean > 0.0) {
-    title += fmt::format(", {} less than now", figure_words(plan, plan.current->behind.mean));
-  }
-  return title + (firm_words(plan).starts_with("no") ? ", not firm" : "");
+  const Finalist& current = *plan.current;
+  const double of = own_figure(current, plan).value;
+  return fmt::format("{}{} (-{}){}",
+                     report::format_change(dimension_of(current.behind_in), -current.behind.mean),
+                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "",
+                     of != 0.0 ? percent_text(current.behind.mean / of) : "0%",
+                     current.standing == Standing::tie ? ", within the error" : "");
 }
 
 std::string current_words(const Plan& plan) {
@@ -225,29 +239,18 @@ std::string current_words(const Plan& plan) {
                           : in_bytes(free) < plan.headroom.bytes
                               ? fmt::format(" with {} free", format_bytes_binary(free))
                               : "";
-  const bool tie = current.standing == Standing::tie;
-  // In its own figure where that is another one than the objective: as many GPUs, but earlier.
-  const bool same = current.behind_in == plan.ranked_by;
-  const double of =
-      same ? current.value
-           : objective_value(evaluation, current.behind_in).value_or(current.behind.mean);
-  const double gain = -current.behind.mean;
-  const std::string figure =
-      same ? figure_words(plan, of) : report::format_value(dimension_of(current.behind_in), of);
-  const double plan_value = of + gain;
-  const std::string share = of != 0.0 ? percent_text(gain / of) : std::string("0%");
-  if (gain >= 0.0 && tie) {
-    return fmt::format("the scenario as it stands ({}{}) is within the error", figure, but);
+  const std::string gained = gain_words(plan);
+  const OwnFigure own = own_figure(current, plan);
+  const std::string figure = own.words + but;
+  if (!gained.empty()) {
+    return fmt::format("the scenario as it stands: {}; this plan {}", figure, gained);
   }
-  if (gain > 0.0) {
-    return fmt::format("the scenario as it stands is better by {}: {}{}",
-                       plan_value > 0.0 ? percent_text(gain / plan_value) : std::string("0%"),
-                       figure, but);
+  if (current.standing == Standing::tie) {
+    return fmt::format("the scenario as it stands ({}) is within the error", figure);
   }
-  return fmt::format("the scenario as it stands: {}{}; this plan {}{} (-{}){}", figure, but,
-                     report::format_change(dimension_of(current.behind_in), gain),
-                     current.behind_in == Objective::fewest_gpus ? " GPUs" : "", share,
-                     tie ? ", within the error" : "");
+  const double of_plan = own.value - current.behind.mean;
+  return fmt::format("the scenario as it stands is better by {}: {}",
+                     of_plan > 0.0 ? percent_text(current.behind.mean / of_plan) : "0%", figure);
 }
 
 std::vector<std::string> published_lines(const Plan& plan) {

@@ -37,8 +37,9 @@ namespace orrery::plan {
 // takes 12.6 s a step"; empty where nothing is switched.
 [[nodiscard]] std::string switch_words(const Plan& plan);
 
-// "The shortest step: 6.36 s, 150 ms less than now, not firm"; empty without a finalist.
-[[nodiscard]] std::string title_words(const Plan& plan);
+// "-11.5 s (-29.5%)": what the best plan takes off the scenario as it stands; empty where that does
+// not fit or is no worse.
+[[nodiscard]] std::string gain_words(const Plan& plan);
 
 // The scenario as it stands beside the best plan; empty where it is no layout.
 [[nodiscard]] std::string current_words(const Plan& plan);

@@ -82,7 +82,11 @@ class Reach {
 
 // A node, the tiers as far as the job needs them, and what lies above the last one.
 std::vector<FabricPlace> places_of(const ScenarioEcho& echo) {
-  std::vector<FabricPlace> places = {{.name = "node or NVLink domain"}};
+  const std::int64_t domain =
+      echo.shape.nvlink_domain / std::max<std::int64_t>(echo.gpus_per_node, 1);
+  std::vector<FabricPlace> places = {
+      {.name = "node or NVLink domain",
+       .nodes = std::clamp<std::int64_t>(domain, 1, std::max<std::int64_t>(echo.nodes, 1))}};
   double oversubscription = 1.0;
   for (const hardware::NetworkTier& tier : echo.tiers) {
     places.push_back({.name = fmt::format("{}, {} nodes", tier.name, format_integer(tier.nodes)),

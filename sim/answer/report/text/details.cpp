@@ -263,7 +263,7 @@ Details task_details(const Evaluation& evaluation, std::size_t at) {
     }
   }
   const Worth worth(evaluation);
-  details.worth.push_back(worth.of("this task, in every step", to_seconds(length)));
+  details.worth.push_back(worth.of("this one, in every step", to_seconds(length)));
   details.worth.push_back(worth.of(
       fmt::format("all {} alike on this stage", format_integer(static_cast<std::int64_t>(alike))),
       all));
@@ -388,6 +388,10 @@ step::CategoryTimes time_within(const step::StepResult& step, const TimeWindow& 
     }
   }
   return sums;
+}
+
+DetailWorth worth_of_step_time(const Evaluation& evaluation, std::string what, Seconds time) {
+  return Worth(evaluation).of(std::move(what), time);
 }
 
 Details details_of_step(const Evaluation& evaluation, std::int64_t device, SimTime at) {

@@ -97,6 +97,10 @@ struct Details {
 [[nodiscard]] Details details_of_step(const Evaluation& evaluation, std::int64_t device,
                                       SimTime at);
 
+// What takes so long on one pipeline device in every step.
+[[nodiscard]] DetailWorth worth_of_step_time(const Evaluation& evaluation, std::string what,
+                                             Seconds time);
+
 // A part of the step on devices from `first` to `last`.
 [[nodiscard]] Details details_of_window(const Evaluation& evaluation, const TimeWindow& window,
                                         std::int64_t first, std::int64_t last);
