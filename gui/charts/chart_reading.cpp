@@ -103,41 +103,20 @@ std::optional<PlotPoint> ChartView::point_at(const QPointF& position) const {
 }
 
 void ChartView::read_point(const std::optional<PlotPoint>& point) {
-  for (QCPAbstractItem* item :
-       {static_cast<QCPAbstractItem*>(ring_), static_cast<QCPAbstractItem*>(words_)}) {
-    if (item != nullptr) {
-      removeItem(item);
-    }
+  if (ring_ != nullptr) {
+    removeItem(ring_);
   }
   ring_ = nullptr;
-  words_ = nullptr;
   read_ = point;
   if (point) {
-    const QPointF place = position_of(*point);
-    const QColor ink = palette().color(QPalette::Text);
     ring_ = new QCPItemTracer(this);
     ring_->setStyle(QCPItemTracer::tsCircle);
-    ring_->setPen(QPen(ink, 2.0));
+    ring_->setPen(QPen(palette().color(QPalette::Text), 2.0));
     constexpr double kRing = 11.0;
     ring_->setSize(kRing);
     ring_->setClipToAxisRect(false);
     ring_->position->setAxes(xAxis, yAxis);
-    ring_->position->setPixelPosition(place);
-    words_ = new QCPItemText(this);
-    words_->setText(point_text(plot_, *point));
-    words_->setFont(font());
-    words_->setColor(palette().color(QPalette::ToolTipText));
-    words_->setBrush(palette().color(QPalette::ToolTipBase));
-    words_->setPen(QPen(ink, 1.0));
-    words_->setPadding(QMargins(5, 3, 5, 3));
-    words_->setClipToAxisRect(false);
-    const bool right = place.x() > width() / 2.0;
-    const bool low = place.y() > height() / 2.0;
-    words_->setPositionAlignment((right ? Qt::AlignRight : Qt::AlignLeft) |
-                                 (low ? Qt::AlignBottom : Qt::AlignTop));
-    words_->position->setType(QCPItemPosition::ptAbsolute);
-    words_->position->setParentAnchor(ring_->position);
-    words_->position->setCoords(right ? -kRing : kRing, low ? -kRing : kRing);
+    ring_->position->setPixelPosition(position_of(*point));
   }
   setAccessibleDescription(point ? point_text(plot_, *point) : plot_.title);
   QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
@@ -162,6 +141,7 @@ void ChartView::keyPressEvent(QKeyEvent* event) {
       point.index = event->key() == Qt::Key_Home ? 0 : plot_.series[point.series].x.size() - 1;
     }
     read_point(point);
+    QToolTip::showText(mapToGlobal(position_of(point).toPoint()), point_text(plot_, point), this);
     return;
   }
   switch (event->key()) {
@@ -177,6 +157,7 @@ void ChartView::keyPressEvent(QKeyEvent* event) {
         return;
       }
       read_point(std::nullopt);
+      QToolTip::hideText();
       return;
     case Qt::Key_Plus:
     case Qt::Key_Equal:

@@ -45,7 +45,7 @@ class ChartView : public QCustomPlot {
   // Where a point is drawn, in pixels.
   [[nodiscard]] QPointF position_of(PlotPoint point) const;
 
-  // Marks a point and says what it is; nothing takes the mark away.
+  // Marks a point; nothing takes the mark away.
   void read_point(const std::optional<PlotPoint>& point);
 
   [[nodiscard]] const std::optional<PlotPoint>& read() const { return read_; }
@@ -111,7 +111,6 @@ class ChartView : public QCustomPlot {
   std::optional<PlotPoint> read_;
   QPointF pressed_;
   QCPItemTracer* ring_ = nullptr;
-  QCPItemText* words_ = nullptr;
 };
 
 }  // namespace orrery::gui

@@ -11,7 +11,6 @@
 // .pdf   | one page A4; in full: pages with the other charts follow
 // .svg   | the first page as a drawing
 
-#include <QPalette>
 #include <QSizeF>
 #include <QString>
 #include <functional>

@@ -185,7 +185,7 @@ void RowLayout::reveal(const RowPlace& place) {
   if (top < scroll_) {
     set_scroll(top);
   } else if (bottom > scroll_ + visible) {
-    set_scroll(bottom - visible);
+    set_scroll(of_group ? top - visible / 4.0 : bottom - visible);  // what it opens is seen
   }
 }
 

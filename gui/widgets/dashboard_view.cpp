@@ -270,7 +270,7 @@ void DashboardView::show_answer(const Dashboard& dashboard) {
 void DashboardView::set_stale(bool stale, const QString& problem) {
   problem_ = problem;
   color_texts();
-  subtitle_->setText(stale ? "As of the last valid text. " + shown_.subtitle : shown_.subtitle);
+  subtitle_->setText(stale ? "As of an earlier text. " + shown_.subtitle : shown_.subtitle);
   set_veiled(page_, stale);
   reasons_->raise();
   placed_in_ = {};

@@ -252,12 +252,9 @@ QWidget* Knob::make_field() {
       auto* box = names_box(this);
       box->setFocusPolicy(Qt::StrongFocus);
       connect(box, &QComboBox::textActivated, this, &Knob::turn);
-      // A part of a name, which the box itself knows nothing of.
+      // What the list does not have is for the scenario to judge.
       connect(box->lineEdit(), &QLineEdit::returnPressed, this, [this, box] {
-        if (box->findText(box->currentText()) < 0) {
-          const QString first = box->completer()->currentCompletion();
-          turn(first.isEmpty() ? box->currentText() : first);
-        }
+        box->findText(box->currentText()) < 0 ? turn(box->currentText()) : void();
       });
       return box;
     }

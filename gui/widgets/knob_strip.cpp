@@ -25,7 +25,8 @@ namespace {
 constexpr auto kNodeRate = "failures.node_rate";
 
 constexpr std::array kKnobs = std::to_array<KnobInfo>({
-    {"cluster.gpu", "GPU", Turns::among_names, 150, 0},
+    {"model.preset", "Model", Turns::among_names, 124, 4},
+    {"cluster.gpu", "GPU", Turns::among_names, 132, 0},
     {"cluster.nodes", "Nodes", Turns::by_doubling, 78, 0},
     {"layout.tensor", "Tensor", Turns::by_doubling, 62, 0},
     {"layout.context", "Context", Turns::by_doubling, 62, 6},

@@ -115,7 +115,7 @@ inline void fill_names(QComboBox& box, const QStringList& names) {
   box.view()->setMinimumWidth(names.join('\n').contains('\t') ? 3 * NamesList::kNames : 0);
 }
 
-// A list that takes a part of a name, wherever it stands in it.
+// A list that takes a part of a name, wherever it stands in it; Return completes it.
 inline QComboBox* names_box(QWidget* parent, const QStringList& names = {}) {
   auto* box = new QComboBox(parent);
   box->setEditable(true);
@@ -124,6 +124,16 @@ inline QComboBox* names_box(QWidget* parent, const QStringList& names = {}) {
   fill_names(*box, names);
   box->completer()->setCompletionMode(QCompleter::PopupCompletion);
   box->completer()->setFilterMode(Qt::MatchContains);
+  QObject::connect(box->lineEdit(), &QLineEdit::returnPressed, box, [box] {
+    const QString typed = box->currentText();
+    const int begins = box->findText(typed, Qt::MatchStartsWith);
+    const int at = begins < 0 ? box->findText(typed, Qt::MatchContains) : begins;
+    if (!typed.isEmpty() && at >= 0 && box->findText(typed) < 0) {
+      box->setCurrentIndex(at);
+      emit box->activated(at);
+      emit box->textActivated(box->currentText());
+    }
+  });
   return box;
 }
 

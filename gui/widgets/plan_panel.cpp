@@ -20,7 +20,9 @@ constexpr std::array kGroupTitles = {"What counts", "What must hold", "Clusters 
                                      "Layouts to try: auto, fixed, or 1,2,4"};
 
 // "fewest GPUs" for "fewest_gpus".
-QString in_words(const QString& name) { return spoken(name.toStdString()); }
+QString in_words(const QString& name) {
+  return name == "false" ? "no" : name == "true" ? "yes" : spoken(name.toStdString());
+}
 
 QString key_of(const QComboBox* box) { return box->currentData().toString(); }
 
@@ -70,7 +72,6 @@ void PlanOptionsView::build(const std::vector<PlanOption>& options) {
       group = option.group;
       add_group(kGroupTitles[static_cast<std::size_t>(option.group)]);
     }
-    auto* label = new QLabel(option.name, page_);
     QWidget* field = nullptr;
     if (option.choices.isEmpty()) {
       auto* line = new QLineEdit(page_);
@@ -88,8 +89,7 @@ void PlanOptionsView::build(const std::vector<PlanOption>& options) {
       field = box;
     }
     field->setAccessibleName(qt(option.key));
-    label->setBuddy(field);
-    form_->addRow(label, field);
+    form_->addRow(option.name, field);
   }
   setWidget(page_);
 }
@@ -120,12 +120,8 @@ void PlanOptionsView::add_trade_off() {
       trade_y_->setCurrentIndex(index == 1 ? 1 : 0);
     }
   });
-  auto* first = new QLabel("trade-off", page_);
-  first->setBuddy(trade_x_);
-  auto* second = new QLabel("against", page_);
-  second->setBuddy(trade_y_);
-  form_->addRow(first, trade_x_);
-  form_->addRow(second, trade_y_);
+  form_->addRow("trade-off", trade_x_);
+  form_->addRow("against", trade_y_);
 }
 
 void PlanOptionsView::refresh(const PlanOption& option) {
@@ -185,7 +181,7 @@ constexpr auto kEmpty =
     "why it loses.</p>"
     "<p>Without any entry the scenario's own <code>plan:</code> holds, and where it has none every "
     "layout of its cluster is searched for the shortest step. The scenario stays as it is: a plan "
-    "is opened as a new one.</p>";
+    "is opened as a new one.</p><p><a href='start'>Find the best layouts</a></p>";
 
 }  // namespace
 
@@ -236,14 +232,8 @@ QWidget* PlanPanel::build_empty() {
   empty_text_->setTextFormat(Qt::RichText);
   constexpr int kReadable = 620;
   empty_text_->setMaximumWidth(kReadable);
-  empty_start_ = button(page, "Find the &best layouts", [this] { start(); });
-  empty_start_->setAutoDefault(true);
-  auto* middle = column({Laid::rest(2),
-                         empty_text_,
-                         Laid::gap(fontMetrics().height() / 2),
-                         {empty_start_, 0, Qt::AlignLeft},
-                         Laid::rest(3)});
-  row({Laid::rest(), {middle, 4}, Laid::rest()}, page);
+  connect(empty_text_, &QLabel::linkActivated, this, &PlanPanel::start);
+  row({Laid::rest(), {column({Laid::rest(2), empty_text_, Laid::rest(3)}), 4}, Laid::rest()}, page);
   return page;
 }
 
@@ -349,9 +339,8 @@ void PlanPanel::set_present(const OutcomePtr& answered) {
 }
 
 void PlanPanel::show_running(bool running) {
-  const bool had_focus = start_->hasFocus() || stop_->hasFocus() || empty_start_->hasFocus();
+  const bool had_focus = start_->hasFocus() || stop_->hasFocus();
   start_->setEnabled(!running);
-  empty_start_->setEnabled(!running);
   stop_->setEnabled(running);
   stop_->setVisible(running);
   progress_->setVisible(running);

@@ -198,7 +198,6 @@ class PlanPanel : public QWidget {
   PlanResultView* result_;
   QStackedWidget* pages_;
   QLabel* empty_text_;
-  QPushButton* empty_start_;
   QLabel* bar_;
   QPushButton* start_;
   QPushButton* stop_;

@@ -24,7 +24,7 @@ QString ranking_caption(const plan::Plan& plan) {
   const std::vector<std::string> lines = plan::search_lines(plan);
   QString caption;
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    caption += without_flags(qt(lines[i])) + ". ";
+    caption += qt(lines[i]) + ". ";
   }
   return caption + "Return or a double click opens a plan as a scenario.";
 }
@@ -140,7 +140,7 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
   tabs_->setCurrentIndex(headline.found ? static_cast<int>(ranking) : static_cast<int>(nearly));
   if (headline.found) {
     choose(plan.finalists.front().proposal);
-    // The mark says what it is on the side that has room, which is known once the chart has a size.
+    // The place of the mark is known once the chart has a size.
     QMetaObject::invokeMethod(this, &PlanResultView::mark_chosen, Qt::QueuedConnection);
   } else {
     details_->setPlainText("No plan is chosen.");

@@ -100,8 +100,8 @@ AnswerTable::AnswerTable(const QString& name, QWidget* parent) : QTableView(pare
 }
 
 void AnswerTable::set(Table table) {
-  const bool reshaped = table.heads != table_.heads || table_.rows.empty();
-  if (reshaped || table.rows.size() != table_.rows.size()) {
+  const bool reshaped = table.heads != table_.heads || table.rows.size() != table_.rows.size();
+  if (reshaped) {
     model_.clear();  // else the selection stays, and the place
   }
   table_ = std::move(table);

@@ -22,9 +22,9 @@ using report::UtilisationRowKind;
 
 double place(std::size_t index) { return static_cast<double>(index); }
 
-// A bar for every category that begins where the one before it ends: they add up to all.
+// Bars that begin where the one before ends: they add up to all, so many seconds if that is known.
 Plot ledger_plot(const QString& name, const QString& title,
-                 const std::vector<report::LedgerRow>& rows) {
+                 const std::vector<report::LedgerRow>& rows, double length = 0.0) {
   Plot plot{.name = name,
             .title = title,
             .y = {.label = "share of the GPU time of a " + name.section(' ', 0, 0).toLower(),
@@ -42,9 +42,12 @@ Plot ledger_plot(const QString& name, const QString& title,
     bar.low = {before};
     before += row.share;
     bar.y = {before};
-    bar.ends = {share};
-    bar.names = {QString("%1 %2, %3 GPU-hours")
-                     .arg(bar.name, share, qt(format_count(in_hours(row.gpu_time))))};
+    const QString time = shown(Dimension::time, row.share * length);
+    bar.ends = {length > 0.0 ? time : share};
+    bar.names = {QString("%1 %2, %3")
+                     .arg(bar.name, share,
+                          length > 0.0 ? time + " a GPU"
+                                       : qt(format_count(in_hours(row.gpu_time))) + " GPU-hours")};
     plot.x.categories.push_back(bar.name);
     plot.series.push_back(std::move(bar));
   }
@@ -111,7 +114,8 @@ std::vector<report::HistogramBin> shares_around(const report::Evaluation& evalua
 Plot step_ledger_plot(const report::Evaluation& evaluation) {
   return ledger_plot(
       "Step ledger", "Where the GPU time of one step goes",
-      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation));
+      evaluation.step.given ? std::vector<report::LedgerRow>{} : step_ledger_rows(evaluation),
+      in_seconds(to_seconds(evaluation.step.step_time)));
 }
 
 Plot run_ledger_plot(const report::Evaluation& evaluation) {

@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <span>
 #include <utility>
 
 #include "gui/models/plots/evaluation_plots.hpp"

@@ -52,6 +52,13 @@ Table trust_table(const report::Evaluation& evaluation) {
   return table;
 }
 
+Table step_table(const report::Figures& answer) {
+  const auto step =
+      std::ranges::find(answer.metrics, report::MetricId::step_time, &report::MetricFigures::id);
+  return ledger_table("One step", answer.step_ledger,
+                      step == answer.metrics.end() ? 0.0 : step->value);
+}
+
 }  // namespace
 
 Table metrics_table(const report::Figures& answer) {
@@ -71,8 +78,11 @@ Table metrics_table(const report::Figures& answer) {
   return table;
 }
 
-Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows) {
-  Table table{title, {"where the time goes", "share", "GPU-hours", "dollars", ""}, {}};
+Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows,
+                   double length) {
+  Table table{title,
+              {"where the time goes", "share", length > 0.0 ? "a GPU" : "GPU-hours", "dollars", ""},
+              {}};
   for (const report::LedgerRow& row : rows) {
     if (row.gpu_time <= Seconds{}) {
       continue;
@@ -80,7 +90,8 @@ Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& r
     const double hours = in_hours(row.gpu_time);
     table.rows.push_back({{.text = qt(row.label), .tip = qt(row.category)},
                           number(Dimension::fraction, row.share),
-                          {.text = qt(format_count(hours)), .order = hours},
+                          length > 0.0 ? number(Dimension::time, row.share * length)
+                                       : Cell{.text = qt(format_count(hours)), .order = hours},
                           money(row.dollars),
                           {.bar = row.share, .hue = ledger_hue(row.category)}});
   }
@@ -170,10 +181,9 @@ std::vector<Table> filled(std::vector<Table> tables) {
 }
 
 std::vector<Table> all_tables(const report::Evaluation& evaluation) {
-  const report::Figures answer = report::figures_of(evaluation);
-  return filled({metrics_table(answer),
-                 ledger_table("One step", evaluation.step.given ? std::vector<report::LedgerRow>{}
-                                                                : answer.step_ledger),
+  report::Figures answer = report::figures_of(evaluation);
+  answer.step_ledger.resize(evaluation.step.given ? 0 : answer.step_ledger.size());
+  return filled({metrics_table(answer), step_table(answer),
                  ledger_table("The run", answer.run_ledger), memory_table(answer),
                  events_table(evaluation), causes_table(evaluation), levers_table(answer),
                  expectations_table(answer), trust_table(evaluation)});
@@ -252,9 +262,9 @@ QString saved_sentence(const report::Figures& saved) {
 }
 
 std::vector<Table> saved_tables(const report::Figures& saved) {
-  return filled({metrics_table(saved), ledger_table("One step", saved.step_ledger),
-                 ledger_table("The run", saved.run_ledger), memory_table(saved),
-                 levers_table(saved), expectations_table(saved), messages_table(saved)});
+  return filled({metrics_table(saved), step_table(saved), ledger_table("The run", saved.run_ledger),
+                 memory_table(saved), levers_table(saved), expectations_table(saved),
+                 messages_table(saved)});
 }
 
 }  // namespace orrery::gui

@@ -14,7 +14,9 @@
 namespace orrery::gui {
 
 [[nodiscard]] Table metrics_table(const report::Figures& answer);
-[[nodiscard]] Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows);
+// With the length of all in seconds each row tells its own, else its GPU-hours.
+[[nodiscard]] Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& rows,
+                                 double length = 0.0);
 [[nodiscard]] Table memory_table(const report::Figures& answer);
 [[nodiscard]] Table levers_table(const report::Figures& answer);
 [[nodiscard]] Table expectations_table(const report::Figures& answer);

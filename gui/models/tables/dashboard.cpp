@@ -206,6 +206,7 @@ Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluati
                             const char* table = "Metrics") {
     if (auto card = cards.of(id, name)) {
       card->table = table;
+      card->value.remove(" tokens/s");  // the name says it
       group.push_back(*std::move(card));
     }
   };

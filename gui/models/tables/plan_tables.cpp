@@ -291,22 +291,20 @@ PlanTable firmness_table(const plan::Plan& plan) {
   return firm;
 }
 
-// The keys that do what flags of the command line do.
-QString without_flags(QString text) {
-  text.replace("--any-stack or ", "");
-  return text.replace("--headroom", "plan.constraints.memory_headroom");
-}
-
 PlanHeadline plan_headline(const plan::Plan& plan) {
   PlanHeadline headline;
   headline.found = !plan.finalists.empty();
   QStringList lines;
   for (const std::string& line : plan::search_lines(plan)) {
-    lines << without_flags(qt(line));
+    lines << qt(line);
   }
+  QStringList notes;
   for (const std::string& note : plan.notes) {
-    headline.notes += (headline.notes.isEmpty() ? "" : "\n") + without_flags(qt(note));
+    notes << qt(note);
   }
+  notes << qt(plan::tight_memory_words(plan));
+  notes.removeAll("");
+  headline.notes = notes.join('\n');
   if (!headline.found) {
     headline.title = "No plan";
     headline.lines = lines.join('\n');
@@ -330,10 +328,6 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
                        .arg(qt(format_integer(best.proposal.gpus)), qt(best.proposal.words)) +
                    figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" +
                    lines.front();
-  const QString tight = qt(plan::tight_memory_words(plan));
-  if (!tight.isEmpty()) {
-    headline.notes += (headline.notes.isEmpty() ? "" : "\n") + tight;
-  }
   return headline;
 }
 

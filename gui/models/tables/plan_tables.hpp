@@ -31,9 +31,6 @@ struct PlanHeadline {
   bool found = false;
 };
 
-// Sentences of `orrery plan` with the keys that do what its flags do.
-[[nodiscard]] QString without_flags(QString text);
-
 [[nodiscard]] PlanHeadline plan_headline(const plan::Plan& plan);
 
 // What is said of one plan when it is chosen: standing, figures, reason and changed keys, as HTML.

@@ -3,7 +3,6 @@
 #include <QStringList>
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/table.hpp"

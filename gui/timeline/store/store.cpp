@@ -121,7 +121,9 @@ std::string Counter::text(double value) const {
   constexpr double kWhole = 1000.0;  // from here on digits after the point say nothing
   const std::string number =
       std::abs(value) < kWhole ? format_count(value) : format_integer(std::llround(value));
-  return unit_.starts_with('$') ? "$" + number + unit_.substr(1) : number + " " + unit_;
+  return unit_.starts_with('$')             ? "$" + number + unit_.substr(1)
+         : value == 1.0 && unit_ == "nodes" ? number + " node"
+                                            : number + " " + unit_;
 }
 
 Counter::Counter(std::string name, std::string unit, std::vector<Sample> samples, double limit)

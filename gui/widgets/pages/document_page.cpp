@@ -48,9 +48,7 @@ DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
   pause_.setSingleShot(true);
   connect(&pause_, &QTimer::timeout, this, &DocumentPage::evaluate);
   connect(document, &ScenarioDocument::text_changed, this, [this] {
-    if (live_) {
-      pause_.start(kPause);
-    }
+    live_ ? pause_.start(kPause) : emit outcome_changed();
     emit text_changed();
   });
   connect(document, &ScenarioDocument::modified_changed, this, &DocumentPage::title_changed);
@@ -127,6 +125,7 @@ void DocumentPage::cancel() {
   pause_.stop();
   job_.cancel();
   plan_->keep_best();
+  emit outcome_changed();  // the answer that is left may be to another text
 }
 
 void DocumentPage::drop() {
@@ -165,6 +164,8 @@ bool DocumentPage::stale() const { return !answered_ || answered_->text != docum
 QString DocumentPage::title() const { return document_->title(); }
 
 bool DocumentPage::planning() const { return plan_->running(); }
+
+bool DocumentPage::evaluating() const { return job_.running() || pause_.isActive(); }
 
 bool DocumentPage::running() const { return job_.running() || planning(); }
 

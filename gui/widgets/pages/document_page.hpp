@@ -46,7 +46,8 @@ class DocumentPage : public QWidget {
   [[nodiscard]] bool form_shown() const;
   [[nodiscard]] bool plan_shown() const;
   [[nodiscard]] bool planning() const;
-  [[nodiscard]] bool running() const;  // evaluates or plans
+  [[nodiscard]] bool evaluating() const;  // or will in a moment
+  [[nodiscard]] bool running() const;     // evaluates or plans
 
   [[nodiscard]] ScenarioDocument& document() { return *document_; }
 

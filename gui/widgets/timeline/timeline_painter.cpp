@@ -157,7 +157,7 @@ void TimelinePainter::paint_header() {
   const QString note =
       widget_.lit_here() == 0
           ? qt(view_.levels()[view_.level()].note)
-          : QString("lit: %1 (%2)").arg(widget_.lit_.name, more ? "3 shows more" : "N: next, Esc");
+          : QString("lit: %1 (%2)").arg(widget_.lit_.name, more ? "3: all" : "N: next");
   write(rest, Qt::AlignVCenter | Qt::AlignRight, note, palette_.faint_text);
   painter_.restore();
 }

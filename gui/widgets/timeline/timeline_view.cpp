@@ -98,7 +98,8 @@ void TimelineView::set_levels(timeline::Levels levels, bool keep_place) {
   drag_ = Drag::none;
   view_ = timeline::View(std::move(levels));
   shown_level_ = 0;
-  minimap_ = {};
+  lit_ = keep_place ? lit_ : Lit();
+  dress();
   layout_regions();
   view_.frame_all();
   view_.set_readable_rows();

@@ -109,7 +109,7 @@ int match_score(const QString& typed, const QString& name) {
   const QString part = typed.trimmed();
   qsizetype at = (' ' + name).indexOf(' ' + part, 0, Qt::CaseInsensitive);
   at = at >= 0 ? at : name.indexOf(part, 0, Qt::CaseInsensitive);
-  int score = at >= 0 ? kWhole : 0;
+  int score = at < 0 ? 0 : at == 0 ? 2 * kWhole : kWhole;
   at = std::max<qsizetype>(at, 0);
   qsizetype last = -2;
   for (const QChar letter : typed) {

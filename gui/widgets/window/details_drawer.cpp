@@ -331,6 +331,8 @@ DetailsDrawer::DetailsDrawer(MainWindow* window)
     timeline.light(lit_by(hue), name);
   };
   connect(&window->dashboard(), &DashboardView::loss_chosen, this, light);
+  connect(&window->dashboard(), &DashboardView::loss_chosen, &timeline,
+          [&timeline] { timeline.setFocus(); });  // whose keys go on from there
   connect(&window->charts(), &ChartsPanel::loss_chosen, this, light);
   connect(&window->tables(), &TablesPanel::loss_chosen, this, light);
   connect(&timeline, &TimelineView::selection_changed, this, &DetailsDrawer::follow_selection);
@@ -382,8 +384,8 @@ void DetailsDrawer::follow_selection() {
   const bool any = outcome_ && !view.empty() && (view.area() || view.selected());
   if (any && !isVisible()) {
     show();
-    // Half of the column, whichever panel has the other.
-    window_->resizeDocks({window_->findChild<QDockWidget*>("Charts"), this}, {1, 1}, Qt::Vertical);
+    // More than half of the column: what a loss is worth stands last.
+    window_->resizeDocks({window_->findChild<QDockWidget*>("Charts"), this}, {4, 5}, Qt::Vertical);
   }
   setVisible(any);
   if (any) {

@@ -293,8 +293,11 @@ void MainWindow::show_page() {
   knobs_->set_document(&page->document(), page->answered(), page->baseline());
   const bool stale = answered && page->stale();
   const bool none = page->outcome() != nullptr && !page->outcome()->evaluation;
-  const bool wrong = stale && none;
-  dashboard_->set_stale(wrong, none && !page->running() ? problems_->summary() : QString());
+  const bool left = stale && !none && !page->evaluating();
+  const bool wrong = stale && (none || left);
+  dashboard_->set_stale(wrong, left ? "The text has changed since this answer: F5 answers it."
+                               : none && !page->running() ? problems_->summary()
+                                                          : QString());
   dock_layout_->apply_soon();  // a line below the knobs comes and goes
   for (QWidget* panel : std::initializer_list<QWidget*>{charts_, tables_, report_, timeline_}) {
     set_veiled(panel, wrong);

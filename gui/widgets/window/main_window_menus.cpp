@@ -80,6 +80,7 @@ class FocusRing : public QWidget {
     hide();
     for (QWidget* pane : panes_) {
       pane->installEventFilter(this);
+      pane->parent()->installEventFilter(this);  // a dock that is raised lies above the ring
     }
     connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, const QWidget* now) {
       const auto has = [now](const QWidget* pane) {
@@ -93,8 +94,10 @@ class FocusRing : public QWidget {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override {
-    constexpr std::array kPlaced = {QEvent::Resize, QEvent::Move, QEvent::Show, QEvent::Hide};
-    if (watched == pane_ && std::ranges::count(kPlaced, event->type()) > 0) {
+    constexpr std::array kPlaced = {QEvent::Resize, QEvent::Move, QEvent::Show, QEvent::Hide,
+                                    QEvent::ZOrderChange};
+    if (pane_ != nullptr && (watched == pane_ || watched == pane_->parent()) &&
+        std::ranges::count(kPlaced, event->type()) > 0) {
       place();
     }
     return false;

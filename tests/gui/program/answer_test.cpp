@@ -128,6 +128,17 @@ TEST(Tables, ShowTheRegistrysNumbers) {
     sum += *line[1].order;
   }
   EXPECT_NEAR(sum, 1.0, 1e-9);
+  // In the seconds of a GPU they are the step.
+  const double step = in_seconds(to_seconds(evaluation.step.step_time));
+  const std::vector<Table> all = all_tables(evaluation);
+  const auto one_step = std::ranges::find(all, "One step", &Table::title);
+  ASSERT_NE(one_step, all.end());
+  EXPECT_EQ(one_step->heads[2], "a GPU");
+  double seconds = 0.0;
+  for (const auto& line : one_step->rows) {
+    seconds += *line[2].order;
+  }
+  EXPECT_NEAR(seconds, step, 1e-9 * step);
   EXPECT_EQ(memory_table(figures).rows.size(), 2U);
   EXPECT_EQ(expectations_table(figures).rows.size(), 1U);
   EXPECT_FALSE(levers_table(figures).rows.empty());

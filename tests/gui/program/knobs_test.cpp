@@ -147,6 +147,23 @@ TEST_F(Knobs, ListsHoldEveryNameAndAPartOfOneIsEnough) {
   EXPECT_NE(page->document().utf8().find("h200"), std::string::npos);
 }
 
+TEST_F(Knobs, TheModelIsOneOfThemAndAPartOfItsNameStartsBeforeItIsWithin) {
+  DocumentPage* page = opened();
+  auto* model = field<QComboBox>("Model");
+  ASSERT_NE(model, nullptr);
+  model->setFocus();
+  model->lineEdit()->selectAll();
+  QTest::keyClicks(model->lineEdit(), "qwen3-32");
+  QTest::keyClick(model->lineEdit(), Qt::Key_Return);
+  EXPECT_NE(page->document().utf8().find("qwen3-32b"), std::string::npos);
+  auto* gpu = field<QComboBox>("GPU");
+  gpu->setFocus();
+  gpu->lineEdit()->selectAll();
+  QTest::keyClicks(gpu->lineEdit(), "h20");
+  QTest::keyClick(gpu->lineEdit(), Qt::Key_Return);
+  EXPECT_EQ(page->document().utf8().find("gh200"), std::string::npos);
+}
+
 TEST_F(Knobs, UndoWorksWhileAKnobHasTheFocus) {
   DocumentPage* page = opened();
   ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));

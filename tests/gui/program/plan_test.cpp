@@ -16,7 +16,9 @@
 #include "gui/models/tables/plan_tables.hpp"
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/plan_words.hpp"
 #include "sim/answer/report/metrics.hpp"
+#include "sim/base/text/format.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 #include "tests/unit/plan_answer/plan_answer_fixture.hpp"
@@ -76,6 +78,15 @@ TEST_F(Plans, AreSavedAsTheCommandLinePrintsThem) {
   EXPECT_EQ(save_plan_file(plan(), folder_->filePath("saved.txt")), "");
   EXPECT_EQ(read_text(folder_->filePath("saved.txt")), plan::to_text(plan(), {}));
   EXPECT_TRUE(save_plan_file(plan(), folder_->filePath("no/where.json")).contains("no/where.json"));
+}
+
+TEST_F(Plans, AreHeadedByTheirFigureAndNotByTheLayout) {
+  const PlanHeadline headline = plan_headline(plan());
+  const plan::Finalist& best = plan().finalists.front();
+  EXPECT_TRUE(headline.title.contains(": " + qt(plan::figure_words(plan(), best.value))))
+      << headline.title.toStdString();
+  EXPECT_TRUE(headline.lines.startsWith(qt(format_integer(best.proposal.gpus)) + " GPUs: "))
+      << headline.lines.toStdString();
 }
 
 // Every figure of the table against the JSON of the command line, through the names of the metrics.

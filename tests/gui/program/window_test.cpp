@@ -6,6 +6,7 @@
 #include <QAbstractItemView>
 #include <QCompleter>
 #include <QDialog>
+#include <QDockWidget>
 #include <QFile>
 #include <QFrame>
 #include <QLabel>
@@ -98,7 +99,8 @@ void expect_printed_numbers(MainWindow& window, const QString& file) {
   };
   EXPECT_EQ(card_value(window, "Step time"), shown_as(report::MetricId::step_time));
   EXPECT_EQ(card_value(window, "MFU"), shown_as(report::MetricId::mfu));
-  EXPECT_EQ(card_value(window, "Tokens per second"), shown_as(report::MetricId::tokens_per_second));
+  EXPECT_EQ(card_value(window, "Tokens per second") + " tokens/s",
+            shown_as(report::MetricId::tokens_per_second));
   EXPECT_EQ(card_value(window, "Finish date"), shown_as(report::MetricId::finish_date));
   EXPECT_EQ(card_value(window, "Cost"), shown_as(report::MetricId::cost));
   EXPECT_EQ(card_value(window, "Goodput"), shown_as(report::MetricId::goodput));
@@ -295,6 +297,10 @@ TEST_F(Window, EveryPaneHasAKey) {
   ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
   QTest::keyClick(window->focusWidget(), Qt::Key_3, Qt::ControlModifier);
   EXPECT_TRUE(window->timeline().hasFocus());
+  // A dock that comes to the front does not cover the ring around the pane.
+  window->findChild<QDockWidget*>("Timeline")->raise();
+  const auto* last = qobject_cast<QWidget*>(window->children().back());
+  EXPECT_TRUE(last != nullptr && last->testAttribute(Qt::WA_TransparentForMouseEvents));
   QTest::keyClick(window->focusWidget(), Qt::Key_4, Qt::ControlModifier);
   EXPECT_TRUE(window->charts().isAncestorOf(window->focusWidget()))
       << window->focusWidget()->accessibleName().toStdString();
@@ -326,6 +332,9 @@ TEST_F(Window, ThePaletteFindsActionsKeysAndPages) {
   EXPECT_GT(match_score("spread", "Chart: Spread: goodput"),
             match_score("spread", "capacity.spot.ready"));
   EXPECT_LT(match_score("xyz", "Plan layouts"), 0);
+  EXPECT_GT(match_score("spread", "Spread: goodput"), match_score("spread", "capacity.spot.ready"));
+  EXPECT_GT(match_score("fabric", "Fabric: who sends how far"),
+            match_score("fabric", "cluster.network.fabric"));
   DocumentPage* page = opened();
   const auto typed = [this](const QString& text) {
     for (QAction* action : window->findChildren<QAction*>()) {
@@ -379,6 +388,20 @@ TEST_F(Window, PanelsLookStaleWhileTheTextIsWrong) {
   EXPECT_TRUE(stale(window->charts()));
   page->editor().setPlainText(QString::fromStdString(run_scenario()));
   EXPECT_TRUE(wait_for([&] { return !stale(window->dashboard()) && !stale(window->charts()); }));
+}
+
+TEST_F(Window, AnAnswerLooksStaleAfterItsTextChangedAndNobodyEvaluated) {
+  DocumentPage* page = opened();
+  const auto stale = [this] { return window->charts().findChild<QWidget*>("stale") != nullptr; };
+  EXPECT_EQ(page->document().set_key("layout.tensor", "4"), "");
+  page->cancel();  // before the answer came
+  EXPECT_TRUE(stale());
+  page->evaluate();
+  ASSERT_TRUE(settled(page));
+  EXPECT_FALSE(stale());
+  page->set_live(false);
+  EXPECT_EQ(page->document().set_key("layout.tensor", "8"), "");
+  EXPECT_TRUE(stale());
 }
 
 TEST_F(Window, ANewScenarioAnswersAtOnce) {
