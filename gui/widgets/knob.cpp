@@ -255,7 +255,10 @@ QWidget* Knob::make_field() {
       // A part of a name, which the box itself knows nothing of.
       connect(box->lineEdit(), &QLineEdit::returnPressed, this, [this, box] {
         if (box->findText(box->currentText()) < 0) {
-          const QString first = box->completer()->currentCompletion();
+          QString first = box->completer()->currentCompletion();
+          if (first.isEmpty() && box->completer()->setCurrentRow(1)) {  // below a heading
+            first = box->completer()->currentCompletion();
+          }
           turn(first.isEmpty() ? box->currentText() : first);
         }
       });
