@@ -98,9 +98,9 @@ TEST_F(Knobs, NamesStandInGroupsThatTypingFilters) {
   EXPECT_NE(page->document().utf8().find("gpu: rtx-4090"), std::string::npos);
   // What is typed into the open list searches, too.
   gpu->showPopup();
-  QTest::keyClicks(gpu->view(), "mi3");
+  QTest::keyClick(gpu->view(), 'm');
   EXPECT_TRUE(search->popup()->isVisible());
-  EXPECT_EQ(gpu->lineEdit()->text(), "mi3");
+  EXPECT_EQ(gpu->lineEdit()->text(), "m");
 }
 
 TEST_F(Knobs, AKnobChangesTheTextAndWhatFollowsFromIt) {
