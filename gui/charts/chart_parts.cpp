@@ -68,10 +68,9 @@ QByteArray svg_of(const QSize& size, const QString& title,
   paint(painter);
   painter.end();
   // XML has no other control characters, and a name may hold any.
-  const auto end = std::remove_if(bytes.begin(), bytes.end(), [](char c) {
+  erase_if(bytes, [](char c) {
     return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t' && c != '\r';
   });
-  bytes.truncate(end - bytes.begin());
   return bytes;
 }
 
@@ -93,8 +92,6 @@ constexpr double kThinnest = 1.0;
 
 }  // namespace
 
-SpanBars::SpanBars(QCPAxis* keys, QCPAxis* values) : QCPAbstractPlottable(keys, values) {}
-
 void SpanBars::set_data(std::vector<double> keys, std::vector<double> lows,
                         std::vector<double> highs) {
   keys_ = std::move(keys);
@@ -106,8 +103,6 @@ void SpanBars::set_words(Words where, std::vector<QString> texts) {
   words_ = where;
   texts_ = std::move(texts);
 }
-
-void SpanBars::set_width(double width) { width_ = width; }
 
 QRectF SpanBars::place_of(std::size_t bar) const {
   const QPointF from = coordsToPixels(keys_[bar] - width_ / 2, lows_[bar]);
@@ -125,10 +120,6 @@ std::optional<std::size_t> SpanBars::bar_at(const QPointF& position) const {
   return std::nullopt;
 }
 
-QPointF SpanBars::middle_of(std::size_t bar) const {
-  return {keys_[bar], (lows_[bar] + highs_[bar]) / 2};
-}
-
 double SpanBars::selectTest(const QPointF& position, bool /*only_selectable*/,
                             QVariant* /*details*/) const {
   return bar_at(position) ? 0.0 : -1.0;
@@ -136,11 +127,8 @@ double SpanBars::selectTest(const QPointF& position, bool /*only_selectable*/,
 
 QCPRange SpanBars::getKeyRange(bool& found, QCP::SignDomain /*sign*/) const {
   found = !keys_.empty();
-  if (!found) {
-    return {};
-  }
   const auto [least, most] = std::ranges::minmax_element(keys_);
-  return {*least - width_ / 2, *most + width_ / 2};
+  return found ? QCPRange(*least - width_ / 2, *most + width_ / 2) : QCPRange();
 }
 
 QCPRange SpanBars::getValueRange(bool& found, QCP::SignDomain /*sign*/,
@@ -149,12 +137,9 @@ QCPRange SpanBars::getValueRange(bool& found, QCP::SignDomain /*sign*/,
   if (!found) {
     return {};
   }
-  QCPRange range(std::min(lows_.front(), highs_.front()), std::max(lows_.front(), highs_.front()));
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    range.expand(lows_[i]);
-    range.expand(highs_[i]);
-  }
-  return range;
+  const auto [low, least] = std::ranges::minmax(lows_);
+  const auto [most, high] = std::ranges::minmax(highs_);
+  return {std::min(low, most), std::max(least, high)};
 }
 
 void SpanBars::draw(QCPPainter* painter) {

@@ -71,15 +71,20 @@ class SpanBars : public QCPAbstractPlottable {
  public:
   enum class Words { none, inside, at_end };
 
-  SpanBars(QCPAxis* keys, QCPAxis* values);
+  using QCPAbstractPlottable::QCPAbstractPlottable;
 
   // All of the same length; `texts` may be empty.
   void set_data(std::vector<double> keys, std::vector<double> lows, std::vector<double> highs);
   void set_words(Words where, std::vector<QString> texts);
-  void set_width(double width);
+
+  void set_width(double width) { width_ = width; }
 
   [[nodiscard]] std::optional<std::size_t> bar_at(const QPointF& position) const;
-  [[nodiscard]] QPointF middle_of(std::size_t bar) const;  // in coordinates: key, value
+
+  // In coordinates: key, value.
+  [[nodiscard]] QPointF middle_of(std::size_t bar) const {
+    return {keys_[bar], (lows_[bar] + highs_[bar]) / 2};
+  }
 
   double selectTest(const QPointF& position, bool only_selectable,
                     QVariant* details = nullptr) const override;

@@ -68,9 +68,9 @@ double ChartView::distance_to(const PlotSeries& series, const QPointF& position,
 std::optional<PlotPoint> ChartView::point_at(const QPointF& position) const {
   std::optional<PlotPoint> found;
   double best = kNear;
+  const bool inside = axisRect()->rect().contains(position.toPoint());
   for (std::size_t s = 0; s < drawn_.size(); ++s) {
     if (const auto* bars = dynamic_cast<const SpanBars*>(drawn_[s])) {
-      const bool inside = bars->keyAxis()->axisRect()->rect().contains(position.toPoint());
       if (const auto bar = inside ? bars->bar_at(position) : std::nullopt) {
         return PlotPoint{s, *bar};
       }
@@ -85,9 +85,8 @@ std::optional<PlotPoint> ChartView::point_at(const QPointF& position) const {
       map->data()->coordToCell(row, column, &at_row, &at_column);
       const int columns = map->data()->valueSize();
       const std::ptrdiff_t cell = std::ptrdiff_t{at_row} * columns + at_column;
-      const bool inside = map->keyAxis()->axisRect()->rect().contains(position.toPoint()) &&
-                          at_row >= 0 && at_column >= 0 && at_column < columns;
-      if (inside && cell < std::ssize(plot_.series[s].x)) {
+      const bool there = inside && at_row >= 0 && at_column >= 0 && at_column < columns;
+      if (there && cell < std::ssize(plot_.series[s].x)) {
         return PlotPoint{s, static_cast<std::size_t>(cell)};
       }
       continue;
@@ -161,10 +160,11 @@ void ChartView::keyPressEvent(QKeyEvent* event) {
       return;
     case Qt::Key_Plus:
     case Qt::Key_Equal:
-      zoom(kCloser);
-      return;
     case Qt::Key_Minus:
-      zoom(1.0 / kCloser);
+      for (QCPAxis* axis : {xAxis, yAxis}) {
+        axis->scaleRange(event->key() == Qt::Key_Minus ? 1.0 / kCloser : kCloser);
+      }
+      replot();
       return;
     case Qt::Key_0:
       fit();
@@ -181,11 +181,8 @@ void ChartView::mouseMoveEvent(QMouseEvent* event) {
     return;
   }
   const auto point = point_at(event->position());
-  if (point) {
-    QToolTip::showText(event->globalPosition().toPoint(), point_text(plot_, *point), this);
-  } else {
-    QToolTip::hideText();
-  }
+  QToolTip::showText(event->globalPosition().toPoint(),
+                     point ? point_text(plot_, *point) : QString(), this);
 }
 
 void ChartView::mousePressEvent(QMouseEvent* event) {

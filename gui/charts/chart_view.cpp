@@ -61,10 +61,6 @@ void ChartView::show_plot(const Plot& plot) {
   replot();
 }
 
-void ChartView::show_nothing(const QString& sentence) {
-  show_plot({.name = {}, .title = sentence});
-}
-
 bool ChartView::dark() const {
   constexpr int kMiddle = 128;
   return palette().color(QPalette::Base).lightness() < kMiddle;
@@ -204,17 +200,9 @@ void ChartView::fit_values(QCPAxis* values) {
   values->setRange(from_zero ? 0.0 : range.lower - range.size() * kAir, range.upper + above);
 }
 
-void ChartView::zoom(double factor) {
-  xAxis->scaleRange(factor);
-  yAxis->scaleRange(factor);
-  replot();
-}
-
 // Colours of the window, so that a dark desktop has dark charts.
 void ChartView::dress() {
   const QColor ink = palette().color(QPalette::Text);
-  QColor faint = ink;
-  faint.setAlphaF(0.15F);
   setBackground(palette().color(QPalette::Base));
   dress_axis(xAxis);
   dress_axis(yAxis);
@@ -225,7 +213,7 @@ void ChartView::dress() {
   QColor ground = palette().color(QPalette::Base);
   ground.setAlphaF(0.85F);
   legend->setBrush(ground);
-  legend->setBorderPen(QPen(faint));
+  legend->setBorderPen(xAxis->grid()->pen());
   title_->setFont(scaled(font(), 1.0, true));
   title_->setTextColor(ink);
 }

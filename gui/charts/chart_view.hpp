@@ -29,7 +29,7 @@ class ChartView : public QCustomPlot {
   // Without a title on the screen, where the panel has one; saved and printed with it.
   void hide_title() { titled_ = false; }
 
-  void show_nothing(const QString& sentence);
+  void show_nothing(const QString& sentence) { show_plot({.name = {}, .title = sentence}); }
 
   [[nodiscard]] const Plot& plot() const { return plot_; }
 
@@ -75,7 +75,6 @@ class ChartView : public QCustomPlot {
   void dress_axis(QCPAxis* axis);
   void fit();
   void fit_values(QCPAxis* values);
-  void zoom(double factor);
 
   // chart_legend.cpp
   void shape_legend(const QSize& whole);

@@ -3,6 +3,8 @@
 #include <QFont>
 #include <QSignalBlocker>
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "gui/models/tables/table.hpp"
@@ -11,15 +13,23 @@
 
 namespace orrery::gui {
 
+namespace {
+
+// Nothing for keys that take none of them.
 std::optional<QStringList> catalog_names(std::string_view key, const std::string& scenario_file) {
   for (const evaluate::CatalogKindInfo& kind : evaluate::catalog_kinds()) {
-    if (kind.key.empty() || kind.key != key) {
+    if (key.empty() || (kind.key != key && kind.other_key != key)) {
       continue;
     }
     QStringList names;
+    std::string group;
     Diagnostics ignored;
     const auto search = hardware::default_search(scenario_file);
     for (const auto& entry : evaluate::catalog(kind.kind, search, ignored)) {
+      if (entry.group != group) {
+        names.push_back(qt("\t" + entry.group));
+        group = entry.group;
+      }
       names.push_back(qt(entry.name + "\t" + entry.summary));
     }
     return names;
@@ -27,13 +37,15 @@ std::optional<QStringList> catalog_names(std::string_view key, const std::string
   return std::nullopt;
 }
 
+}  // namespace
+
 QStringList names_of(const scenario::Field& field, const std::string& scenario_file) {
+  if (auto names = catalog_names(field.path, scenario_file)) {
+    return *std::move(names);
+  }
   QStringList words;
   for (const std::string& word : field.choices) {
     words.push_back(qt(word));
-  }
-  if (words.isEmpty()) {
-    words = catalog_names(field.path, scenario_file).value_or(QStringList());
   }
   // What may be a mapping as well has its words among what is allowed.
   return words.isEmpty() && field.type == "name"

@@ -8,9 +8,7 @@
 #include <QStandardItemModel>
 #include <QStringList>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gui/models/scenario_document.hpp"
@@ -18,13 +16,9 @@
 
 namespace orrery::gui {
 
-// Profiles and presets for cluster.gpu, software, cluster.network.preset, ...; nothing for keys
-// that take no names. Each has what it is behind a tab. `scenario_file`, which may be empty, says
-// where profiles are looked for.
-[[nodiscard]] std::optional<QStringList> catalog_names(std::string_view key,
-                                                       const std::string& scenario_file);
-
-// All that a key takes by name: its words, else the catalogue's; empty for other keys.
+// All that a key takes by name: what the catalogue lists, else its words; empty for other keys.
+// What a name is stands behind a tab, the heading of a group alone behind one. `scenario_file`,
+// which may be empty, says where profiles are looked for.
 [[nodiscard]] QStringList names_of(const scenario::Field& field, const std::string& scenario_file);
 
 // What a key means, takes and is without it, for a tooltip.

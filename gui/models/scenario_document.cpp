@@ -75,10 +75,9 @@ QString ScenarioDocument::open(const QString& path) {
 }
 
 QString ScenarioDocument::open_example(const QString& path) {
-  QString problem = read(path);
+  QString problem = open(path);
   if (problem.isEmpty()) {
-    origin_ = path;
-    title_ = QFileInfo(path).fileName();
+    title_ = title();
     set_path({});
   }
   return problem;
@@ -124,8 +123,6 @@ ScenarioDocument* ScenarioDocument::derive(const QString& text, const QString& t
   return variant;
 }
 
-QString ScenarioDocument::save() { return save_as(path_); }
-
 QString ScenarioDocument::save_as(const QString& path) {
   if (path.isEmpty()) {
     return "This scenario has no file yet: choose one with Save as.";
@@ -144,8 +141,6 @@ QString ScenarioDocument::save_as(const QString& path) {
   set_path(path);
   return {};
 }
-
-QString ScenarioDocument::reload() { return open(path_); }
 
 void ScenarioDocument::set_path(const QString& path) {
   if (!watcher_.files().isEmpty()) {
@@ -181,16 +176,12 @@ QString ScenarioDocument::text() const {
   return raw;
 }
 
-std::string ScenarioDocument::utf8() const { return text().toStdString(); }
-
 std::string ScenarioDocument::file_name() const {
   if (!path_.isEmpty()) {
     return path_.toStdString();
   }
   return origin_.isEmpty() ? title_.toStdString() : origin_.toStdString();
 }
-
-bool ScenarioDocument::modified() const { return document_.isModified(); }
 
 QString ScenarioDocument::title() const {
   return path_.isEmpty() ? title_ : QFileInfo(path_).fileName();

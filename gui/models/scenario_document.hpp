@@ -40,9 +40,12 @@ class ScenarioDocument : public QObject {
   // Each returns a sentence, empty when it went well. On failure nothing has changed.
   [[nodiscard]] QString open(const QString& path);
   [[nodiscard]] QString open_example(const QString& path);  // saving asks for another place
-  [[nodiscard]] QString save();                             // needs a path
+
+  [[nodiscard]] QString save() { return save_as(path_); }  // needs a path
+
   [[nodiscard]] QString save_as(const QString& path);
-  [[nodiscard]] QString reload();
+
+  [[nodiscard]] QString reload() { return open(path_); }
 
   void start_new(const QString& text, const QString& title);
 
@@ -71,9 +74,13 @@ class ScenarioDocument : public QObject {
   [[nodiscard]] QString apply(const std::string& text, const scenario::Fix& fix);
 
   [[nodiscard]] QString text() const;
-  [[nodiscard]] std::string utf8() const;
+
+  [[nodiscard]] std::string utf8() const { return text().toStdString(); }
+
   [[nodiscard]] std::string file_name() const;  // path, else origin, else the title
-  [[nodiscard]] bool modified() const;
+
+  [[nodiscard]] bool modified() const { return document_.isModified(); }
+
   [[nodiscard]] QString title() const;
 
   [[nodiscard]] const QString& path() const { return path_; }

@@ -123,8 +123,6 @@ void ChartsPanel::choose(const QString& chart) {
   }
 }
 
-void ChartsPanel::cancel() { job_.cancel(); }
-
 void ChartsPanel::show_chosen() {
   job_.cancel();
   status_->clear();

@@ -31,7 +31,8 @@ class ChartsPanel : public QWidget {
 
   void set_outcome(const OutcomePtr& outcome);
   void choose(const QString& chart);
-  void cancel();
+
+  void cancel() { job_.cancel(); }
 
   [[nodiscard]] QStringList names() const;
 

@@ -56,8 +56,8 @@ QStringList keys_around(QTextBlock block, const QString& before) {
       keys.prepend(key.captured(2));
     }
   }
-  for (auto match = kBrace.globalMatch(before); match.hasNext();) {
-    const QString opened = match.next().captured(1);
+  for (const QRegularExpressionMatch& match : kBrace.globalMatch(before)) {
+    const QString opened = match.captured(1);
     if (!opened.isEmpty()) {
       keys << opened;
     } else if (!keys.isEmpty()) {
@@ -78,7 +78,9 @@ QStringList words_for(const QStringList& path, const QString& key) {
     if (key.isEmpty() && known.startsWith(within)) {
       words << known.mid(within.size()).section('.', 0, 0);
     } else if (!key.isEmpty() && known == within + key) {
-      return names_of(field, {}).replaceInStrings(QRegularExpression("\t.*"), "");
+      return names_of(field, {})
+          .filter(QRegularExpression("^[^\t]"))
+          .replaceInStrings(QRegularExpression("\t.*"), "");
     }
   }
   words.removeDuplicates();
@@ -107,26 +109,19 @@ class YamlHighlighter : public QSyntaxHighlighter {
     static const QRegularExpression kKey(R"((?:^|(?<=[\s{,-]))([A-Za-z_][\w]*)(?=\s*:(?:\s|$)))");
     static const QRegularExpression kQuoted(R"("(?:[^"\\]|\\.)*"|'[^']*')");
     static const QRegularExpression kComment(R"((?:^|\s)#.*$)");
-    const auto paint = [this, &text](const QRegularExpression& what,
-                                     const QTextCharFormat& format) {
-      for (auto match = what.globalMatch(text); match.hasNext();) {
-        const QRegularExpressionMatch found = match.next();
-        setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
-                  format);
+    const auto paint = [&](const QRegularExpression& what, const QTextCharFormat& format) {
+      for (const QRegularExpressionMatch& found : what.globalMatch(text)) {
+        const auto begin = static_cast<int>(found.capturedStart());
+        // A # inside quotes begins no comment.
+        if (&format != &comment_ || text.left(begin).count('"') % 2 == 0) {
+          setFormat(begin, static_cast<int>(found.capturedLength()), format);
+        }
       }
     };
     paint(kNumber, number_);
     paint(kKey, key_);
     paint(kQuoted, quoted_);
-    // A # inside quotes begins no comment.
-    for (auto match = kComment.globalMatch(text); match.hasNext();) {
-      const QRegularExpressionMatch found = match.next();
-      const qsizetype quotes = text.left(found.capturedStart()).count('"');
-      if (quotes % 2 == 0) {
-        setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
-                  comment_);
-      }
-    }
+    paint(kComment, comment_);
   }
 
  private:
@@ -320,12 +315,9 @@ void CodeEditor::keyPressEvent(QKeyEvent* event) {
   }
   if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
       event->modifiers() == Qt::NoModifier) {
-    const QString line = textCursor().block().text();
-    qsizetype indent = 0;
-    while (indent < line.size() && line[indent] == ' ') {
-      ++indent;
-    }
-    insertPlainText("\n" + line.left(std::min<qsizetype>(indent, textCursor().positionInBlock())));
+    static const QRegularExpression kIndent("^ *");
+    const QString before = textCursor().block().text().left(textCursor().positionInBlock());
+    insertPlainText("\n" + kIndent.match(before).captured());
     return;
   }
   QPlainTextEdit::keyPressEvent(event);

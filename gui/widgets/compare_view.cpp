@@ -102,26 +102,23 @@ void CompareView::show_only(const QStringList& titles) {
 void CompareView::compare() {
   std::vector<Candidate> chosen;
   int pending = 0;
+  const QString wanted = base_->currentText();
+  base_->clear();
   for (const Candidate& candidate : candidates_) {
     if (!left_out_.contains(candidate.title)) {
       chosen.push_back(candidate);
+      base_->addItem(candidate.title);
       pending += candidate.answered() ? 0 : 1;
     }
   }
   // The base stands first: changes are counted from it.
-  const QString wanted = base_->currentText();
   const auto base = std::ranges::find(chosen, wanted, &Candidate::title);
   if (base != chosen.end()) {
     std::rotate(chosen.begin(), base, base + 1);
   }
-  base_->clear();
-  for (const Candidate& candidate : candidates_) {
-    if (!left_out_.contains(candidate.title)) {
-      base_->addItem(candidate.title);
-    }
-  }
   base_->setCurrentText(chosen.empty() ? QString() : chosen.front().title);
-  QString hint = why_sentence(chosen);
+  const Answers answers = answers_of(chosen);
+  QString hint = why_sentence(chosen, answers);
   if (chosen.size() < 2) {
     hint =
         "Open a second scenario, or duplicate this one (Ctrl+D) and change it, to compare them "
@@ -129,7 +126,6 @@ void CompareView::compare() {
   } else if (pending > 0) {
     hint = QString("Without an answer (yet): %1 of these; their figures are missing.").arg(pending);
   }
-  const std::vector<report::Figures> answers = answers_of(chosen);
   differences_->set(differences_table(answers));
   if (hint.isEmpty() && differences_->table().rows.empty()) {
     hint = "No figure differs.";

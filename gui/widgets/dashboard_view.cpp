@@ -54,14 +54,6 @@ class StaleVeil : public QWidget {
   }
 };
 
-QPalette in_tone(Tone tone, const QPalette& palette) {
-  QPalette colors = palette;
-  if (tone != Tone::plain && tone != Tone::strong) {
-    colors.setColor(QPalette::WindowText, tone_color(tone, palette));
-  }
-  return colors;
-}
-
 }  // namespace
 
 void set_veiled(QWidget* panel, bool veiled) {
@@ -162,7 +154,11 @@ class CardView : public QFrame {
 
   // In the tones of a light or a dark ground.
   void color() {
-    value_->setPalette(in_tone(tone_, palette()));
+    QPalette colors = palette();
+    if (tone_ != Tone::plain && tone_ != Tone::strong) {
+      colors.setColor(QPalette::WindowText, tone_color(tone_, palette()));
+    }
+    value_->setPalette(colors);
     // Better is filled, worse outlined: told apart without colour.
     for (QLabel* label : changes_) {
       label->setStyleSheet(badge_style(change_tone_, palette(), change_tone_ == Tone::good));

@@ -204,8 +204,6 @@ void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answe
   place_knobs();
 }
 
-QSize KnobStrip::minimumSizeHint() const { return {200, sizeHint().height()}; }
-
 void KnobStrip::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   place_knobs();
@@ -341,12 +339,8 @@ void KnobStrip::take_runner_up() {
 }
 
 QString KnobStrip::value_of(const QString& key) const {
-  for (const Knob* knob : knobs_) {
-    if (key == knob->key()) {
-      return knob->value();
-    }
-  }
-  return {};
+  const auto knob = std::ranges::find_if(knobs_, [&key](const Knob* k) { return key == k->key(); });
+  return knob == knobs_.end() ? QString() : (*knob)->value();
 }
 
 void KnobStrip::back_to_baseline() {

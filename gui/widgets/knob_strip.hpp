@@ -41,7 +41,7 @@ class KnobStrip : public QWidget {
 
   [[nodiscard]] QString value_of(const QString& key) const;
 
-  [[nodiscard]] QSize minimumSizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return {200, sizeHint().height()}; }
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

@@ -7,11 +7,15 @@
 #include <QBoxLayout>
 #include <QComboBox>
 #include <QCompleter>
+#include <QCoreApplication>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSplitter>
+#include <QStandardItemModel>
 #include <QStyledItemDelegate>
 #include <functional>
 #include <initializer_list>
@@ -85,7 +89,7 @@ inline QSplitter* split(Qt::Orientation along, std::initializer_list<QWidget*> w
   return splitter;
 }
 
-// What a name is, beside it.
+// A name with what it is beside it, or the heading of a group, which nobody can choose.
 class NamesList : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -93,42 +97,107 @@ class NamesList : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override {
     QStyledItemDelegate::paint(painter, option, index);
+    const bool heading = !index.flags().testFlag(Qt::ItemIsEnabled);
     const bool chosen = option.state.testFlag(QStyle::State_Selected);
-    painter->setPen(
-        option.palette.color(chosen ? QPalette::HighlightedText : QPalette::PlaceholderText));
-    const QRect beside = option.rect.adjusted(kNames, 0, -4, 0);
+    QFont font = option.font;
+    font.setBold(heading);
+    painter->setFont(font);
+    painter->setPen(option.palette.color(QPalette::Active, heading  ? QPalette::Text
+                                                           : chosen ? QPalette::HighlightedText
+                                                                    : QPalette::PlaceholderText));
+    const QRect beside = option.rect.adjusted(heading ? 4 : kNames, 0, -4, 0);
     painter->drawText(beside, Qt::AlignVCenter,
                       option.fontMetrics.elidedText(index.data(Qt::ToolTipRole).toString(),
                                                     Qt::ElideRight, beside.width()));
   }
 
   static constexpr int kNames = 200;
+  static constexpr int kSearchRole = Qt::UserRole;  // name, what it is, heading of its group
 };
 
-// Names, some with what they are behind a tab.
+// Finds a part of a name, of what it is or of its heading; headings stay over what is left.
+class NamesCompleter : public QCompleter {
+ public:
+  explicit NamesCompleter(QComboBox* box) : QCompleter(box->model(), box) {
+    setCompletionRole(NamesList::kSearchRole);
+    setCaseSensitivity(Qt::CaseInsensitive);
+    setFilterMode(Qt::MatchContains);
+    setMaxVisibleItems(box->maxVisibleItems());
+    popup()->setItemDelegate(new NamesList(box));
+    box->view()->installEventFilter(this);
+  }
+
+  [[nodiscard]] QString pathFromIndex(const QModelIndex& index) const override {
+    return index.data().toString();
+  }
+
+  // Letters that are typed into the open list search as well. Down goes from the text to the first
+  // name, not to its heading.
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    const bool key = event->type() == QEvent::KeyPress;
+    auto* box = static_cast<QComboBox*>(parent());
+    const QString typed = key ? static_cast<QKeyEvent*>(event)->text() : QString();
+    if (watched == box->view() && !typed.trimmed().isEmpty() && typed[0].isPrint()) {
+      box->hidePopup();
+      box->lineEdit()->selectAll();
+      return QCoreApplication::sendEvent(box->lineEdit(), event);
+    }
+    const bool done = QCompleter::eventFilter(watched, event);
+    const QModelIndex row = key ? popup()->currentIndex() : QModelIndex();
+    if (done && row.isValid() && !row.flags().testFlag(Qt::ItemIsEnabled)) {
+      popup()->setCurrentIndex(row.siblingAtRow(row.row() + 1));
+    }
+    return done;
+  }
+};
+
+// Names, some with what they are behind a tab; without a name the heading of those that follow.
 inline void fill_names(QComboBox& box, const QStringList& names) {
   box.clear();
+  auto* rows = static_cast<QStandardItemModel*>(box.model());
+  QStandardItem* heading = nullptr;
   for (const QString& name : names) {
-    box.addItem(name.section('\t', 0, 0));
-    box.setItemData(box.count() - 1, name.section('\t', 1), Qt::ToolTipRole);
+    auto* row = new QStandardItem(name.section('\t', 0, 0));
+    row->setToolTip(name.section('\t', 1));
+    row->setData(name, NamesList::kSearchRole);
+    if (name.startsWith('\t')) {
+      heading = row;
+      row->setEnabled(false);
+    } else if (heading != nullptr) {
+      row->setData(name + heading->toolTip(), NamesList::kSearchRole);
+      heading->setData(heading->data(NamesList::kSearchRole).toString() + name,
+                       NamesList::kSearchRole);
+    }
+    rows->appendRow(row);
   }
-  box.view()->setMinimumWidth(names.join('\n').contains('\t') ? 3 * NamesList::kNames : 0);
+  const bool described = names.join('\n').contains('\t');
+  box.view()->setMinimumWidth(described ? 3 * NamesList::kNames : 0);
+  box.completer()->popup()->setMinimumWidth(box.view()->minimumWidth());
 }
 
-// A list that takes a part of a name, wherever it stands in it; Return completes it.
+// A list that is searched by typing into it; Return takes a name that begins so, else one that has
+// it, else one whose description or heading has it.
 inline QComboBox* names_box(QWidget* parent, const QStringList& names = {}) {
   auto* box = new QComboBox(parent);
   box->setEditable(true);
   box->setInsertPolicy(QComboBox::NoInsert);
   box->setItemDelegate(new NamesList(box));
+  box->setMaxVisibleItems(20);
+  box->setCompleter(new NamesCompleter(box));
   fill_names(*box, names);
-  box->completer()->setCompletionMode(QCompleter::PopupCompletion);
-  box->completer()->setFilterMode(Qt::MatchContains);
   QObject::connect(box->lineEdit(), &QLineEdit::returnPressed, box, [box] {
     const QString typed = box->currentText();
-    const int begins = box->findText(typed, Qt::MatchStartsWith);
-    const int at = begins < 0 ? box->findText(typed, Qt::MatchContains) : begins;
-    if (!typed.isEmpty() && at >= 0 && box->findText(typed) < 0) {
+    if (typed.isEmpty() || box->findText(typed) >= 0) {
+      return;
+    }
+    int at = box->findText(typed, Qt::MatchStartsWith);
+    at = at < 0 ? box->findText(typed, Qt::MatchContains) : at;
+    // The row of a heading has no name.
+    for (int row = 0; at < 0 && box->completer()->setCurrentRow(row); ++row) {
+      const QString name = box->completer()->currentCompletion();
+      at = name.isEmpty() ? -1 : box->findText(name);
+    }
+    if (at >= 0) {
       box->setCurrentIndex(at);
       emit box->activated(at);
       emit box->textActivated(box->currentText());

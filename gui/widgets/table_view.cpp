@@ -163,10 +163,6 @@ void AnswerTable::copy_selection() const {
   QApplication::clipboard()->setText(text);
 }
 
-QString AnswerTable::save_csv(const QString& path) const {
-  return write_or_say(path, to_csv(table_).toStdString());
-}
-
 void AnswerTable::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy)) {
     copy_selection();
@@ -182,8 +178,9 @@ void AnswerTable::contextMenuEvent(QContextMenuEvent* event) {
   QMenu menu;
   menu.addAction("&Copy selected rows", this, [this] { copy_selection(); });
   menu.addAction("&Save table as CSV...", this, [this] {
-    save_with_dialog(this, "Save table", table_.title, "CSV (*.csv)",
-                     [this](const auto& p) { return save_csv(p); });
+    save_with_dialog(this, "Save table", table_.title, "CSV (*.csv)", [this](const auto& p) {
+      return write_or_say(p, to_csv(table_).toStdString());
+    });
   });
   menu.exec(event->globalPos());
 }

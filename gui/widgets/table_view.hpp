@@ -30,7 +30,6 @@ class AnswerTable : public QTableView {
   void set(Table table);
   void mark_row(int row);  // of the table; -1: none
   void copy_selection() const;
-  [[nodiscard]] QString save_csv(const QString& path) const;  // a sentence, empty: saved
 
   [[nodiscard]] const Table& table() const { return table_; }
 

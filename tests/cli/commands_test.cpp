@@ -77,12 +77,48 @@ TEST_F(CommandsTest, ListKnowsEveryKind) {
   for (const auto& [kind, name] : samples) {
     const Finished finished = run("list " + kind);
     EXPECT_EQ(finished.code, 0) << kind << finished.err;
-    EXPECT_TRUE(has("\n" + finished.out, "\n" + name + " ")) << kind;
+    const bool grouped = has(finished.out, "\n  " + name + " ");
+    EXPECT_TRUE(grouped || has("\n" + finished.out, "\n" + name + " ")) << kind;
     EXPECT_TRUE(has(kinds, kind));
     const Json json = Json::parse(run("list --json " + kind).out);
     EXPECT_EQ(json["schema"], "orrery-list/1");
     EXPECT_FALSE(json["entries"].empty()) << kind;
     EXPECT_FALSE(json["entries"][0]["summary"].get<std::string>().empty()) << kind;
+    EXPECT_EQ(grouped, !json["entries"][0]["group"].get<std::string>().empty()) << kind;
+  }
+}
+
+// By what the files of the names say; each group once, its names together.
+TEST_F(CommandsTest, ManyNamesAreListedInGroups) {
+  const std::tuple<std::string, std::string, std::string> samples[] = {
+      {"models", "deepseek-v3", "mixtures of experts"},
+      {"models", "llama3-8b", "dense"},
+      {"models", "nemotron-h-8b", "hybrids, dense"},
+      {"models", "qwen3-next-80b-a3b", "hybrids, mixtures of experts"},
+      {"gpus", "h100-sxm-80gb", "NVIDIA Hopper"},
+      {"gpus", "mi300x", "AMD CDNA"},
+      {"clusters", "gb300-nvl72", "NVIDIA Blackwell"},
+      {"software", "megatron-core-fa2", "Megatron-LM"},
+      {"software", "generic", "others"},
+      {"networks", "gcp-a3-mega", "tcpx"},
+      {"schedules", "pipedream", "older weights, no flush"},
+      {"schedules", "zb-v", "several chunks per device"},
+      {"precisions", "nvfp4", "products in 4 bits"},
+      {"failures", "llama3-2024", ""}};
+  for (const auto& [kind, name, group] : samples) {
+    const Json json = Json::parse(run("list --json " + kind).out);
+    std::vector<std::string> groups;
+    std::string found = "missing";
+    for (const Json& entry : json["entries"]) {
+      const auto own = entry["group"].get<std::string>();
+      if (groups.empty() || groups.back() != own) {
+        EXPECT_EQ(std::ranges::count(groups, own), 0) << own << " stands twice in " << kind;
+        groups.push_back(own);
+      }
+      found = entry["name"] == name ? own : found;
+    }
+    EXPECT_EQ(found, group) << name;
+    EXPECT_TRUE(group.empty() || has("\n" + run("list " + kind).out, "\n" + group + "\n"));
   }
 }
 

@@ -155,6 +155,8 @@ TEST_F(CompareTraces, ASavedAnswerIsComparedAsItsScenarioIs) {
   const Json expected = Json::parse(fresh.out);
   const Json found = Json::parse(saved.out);
   EXPECT_EQ(found["metrics"], expected["metrics"]);
+  EXPECT_TRUE(found["error"].is_null()) << "a saved answer does not hold its scenario";
+  EXPECT_EQ(expected["error"]["relative"], 0.0) << "one step twice";
   ASSERT_EQ(found["run_ledger"].size(), expected["run_ledger"].size());
   write("cut.json", read("saved.json").substr(0, 500));
   const Finished cut = run("compare " + scenario_ + " cut.json");

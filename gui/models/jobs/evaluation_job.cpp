@@ -14,24 +14,22 @@ LatestTask::LatestTask(QObject* parent)
     : QObject(parent), worker_([this](const std::stop_token& end) { serve(end); }) {}
 
 LatestTask::~LatestTask() {
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.reset();
-    current_.request_stop();
-  }
+  replace({});
   worker_.request_stop();
   worker_.join();
 }
 
 void LatestTask::start(Work work) {
   ++newest_;
-  {
-    const std::lock_guard lock(mutex_);
-    current_.request_stop();
-    waiting_ = Request{std::move(work), newest_, std::stop_source()};
-  }
+  replace(Request{std::move(work), newest_, std::stop_source()});
   wake_.notify_one();
   set_running(true);
+}
+
+void LatestTask::replace(std::optional<Request> by) {
+  const std::lock_guard lock(mutex_);
+  current_.request_stop();
+  waiting_ = std::move(by);
 }
 
 void LatestTask::cancel() {
@@ -39,11 +37,7 @@ void LatestTask::cancel() {
     return;
   }
   ++newest_;
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.reset();
-    current_.request_stop();
-  }
+  replace({});
   set_running(false);
   emit cancelled();
 }

@@ -73,6 +73,7 @@ class LatestTask : public QObject {
     std::stop_source stop;
   };
 
+  void replace(std::optional<Request> by);  // what waits, and stops what runs
   void serve(const std::stop_token& end);
   void perform(Request& request);
   void deliver(std::uint64_t number, const Delivery& delivery, const QString& failure);

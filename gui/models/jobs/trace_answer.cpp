@@ -17,17 +17,9 @@ namespace {
 
 using report::Dimension;
 
-Cell time_cell(Seconds time) { return {.text = qt(format_time(time)), .order = in_seconds(time)}; }
+Cell time_cell(Seconds time) { return number(Dimension::time, in_seconds(time)); }
 
-Cell change_cell(Seconds change) {
-  return {.text = change_shown(Dimension::time, in_seconds(change)),
-          .order = in_seconds(change),
-          .tone = Tone::strong};
-}
-
-Cell share_cell(double share) {
-  return {.text = shown(Dimension::fraction, share), .order = share};
-}
+Cell share_cell(double share) { return number(Dimension::fraction, share); }
 
 Table rows_table(const QString& title, const std::vector<evaluate::MeasuredRow>& rows,
                  const evaluate::MeasuredComparison& comparison, bool total) {
@@ -36,11 +28,13 @@ Table rows_table(const QString& title, const std::vector<evaluate::MeasuredRow>&
   const Seconds whole = comparison.measured.step_time;
   const auto add = [&](std::string_view label, Seconds predicted, Seconds measured, Tone tone) {
     const Seconds difference = measured - predicted;
-    table.rows.push_back({{.text = qt(label), .tone = tone},
-                          time_cell(predicted),
-                          time_cell(measured),
-                          change_cell(difference),
-                          share_cell(difference / whole)});
+    const double change = in_seconds(difference);
+    table.rows.push_back(
+        {{.text = qt(label), .tone = tone},
+         time_cell(predicted),
+         time_cell(measured),
+         {.text = change_shown(Dimension::time, change), .order = change, .tone = Tone::strong},
+         share_cell(difference / whole)});
   };
   for (const evaluate::MeasuredRow& row : rows) {
     add(row.label, row.predicted, row.measured, Tone::plain);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "gui/models/tables/table.hpp"
@@ -36,60 +37,6 @@ double middle_of(const Plot& plot, PlotPoint point) {
   return (low + series.y[point.index]) / 2;
 }
 
-template <typename Visitor>
-void for_each_point(const Plot& plot, Visitor visit) {
-  for (std::size_t s = 0; s < plot.series.size(); ++s) {
-    for (std::size_t i = 0; i < plot.series[s].x.size(); ++i) {
-      visit(PlotPoint{s, i});
-    }
-  }
-}
-
-// The point nearest in x of the next or previous series that has points.
-PlotPoint next_series(const Plot& plot, PlotPoint point, int direction) {
-  const double here = x_of(plot, point);
-  auto wanted = static_cast<std::ptrdiff_t>(point.series) + direction;
-  const auto count = static_cast<std::ptrdiff_t>(plot.series.size());
-  while (wanted >= 0 && wanted < count && plot.series[static_cast<std::size_t>(wanted)].x.empty()) {
-    wanted += direction;
-  }
-  if (wanted < 0 || wanted >= count) {
-    return point;
-  }
-  const std::vector<double>& x = plot.series[static_cast<std::size_t>(wanted)].x;
-  const auto nearest = std::ranges::min_element(
-      x, [here](double a, double b) { return std::abs(a - here) < std::abs(b - here); });
-  return {static_cast<std::size_t>(wanted), static_cast<std::size_t>(nearest - x.begin())};
-}
-
-// Of the nearest category that way the bar nearest to here.
-PlotPoint next_category(const Plot& plot, PlotPoint from, Way way) {
-  using Order = std::pair<double, double>;
-  const double sign = way == Way::down ? 1.0 : -1.0;  // the first category is on top
-  std::optional<std::pair<Order, PlotPoint>> best;
-  for_each_point(plot, [&](PlotPoint point) {
-    const double away = sign * (x_of(plot, point) - x_of(plot, from));
-    const Order order{away, std::abs(middle_of(plot, point) - middle_of(plot, from))};
-    if (away > 0.0 && (!best || order < best->first)) {
-      best = {order, point};
-    }
-  });
-  return best ? best->second : from;
-}
-
-PlotPoint next_in_category(const Plot& plot, PlotPoint from, Way way) {
-  const double sign = way == Way::right ? 1.0 : -1.0;
-  const auto order_of = [&](PlotPoint point) { return sign * middle_of(plot, point); };
-  std::optional<PlotPoint> best;
-  for_each_point(plot, [&](PlotPoint point) {
-    if (x_of(plot, point) == x_of(plot, from) && order_of(point) > order_of(from) &&
-        (!best || order_of(point) < order_of(*best))) {
-      best = point;
-    }
-  });
-  return best.value_or(from);
-}
-
 }  // namespace
 
 QString point_text(const Plot& plot, PlotPoint point) {
@@ -112,21 +59,34 @@ QString point_text(const Plot& plot, PlotPoint point) {
   return name + position_text(plot.x, series.x[i]) + ": " + value;
 }
 
-PlotPoint next_point(const Plot& plot, PlotPoint point, Way way) {
-  if (plot.horizontal) {
-    return way == Way::up || way == Way::down ? next_category(plot, point, way)
-                                              : next_in_category(plot, point, way);
+// The nearest that way, then the nearest beside it. Of bars up and down go from category to
+// category, the first of which is on top, else from series to series.
+PlotPoint next_point(const Plot& plot, PlotPoint from, Way way) {
+  using Order = std::pair<double, double>;
+  const bool across = way == Way::up || way == Way::down;
+  const double sign = way == Way::right || way == Way::down ? 1.0 : -1.0;
+  const auto order_of = [&](PlotPoint point) {
+    const double x = x_of(plot, point) - x_of(plot, from);
+    const double middle = middle_of(plot, point) - middle_of(plot, from);
+    const auto series = static_cast<double>(point.series) - static_cast<double>(from.series);
+    const auto place = static_cast<double>(point.index) - static_cast<double>(from.index);
+    if (plot.horizontal) {
+      return across ? Order(sign * x, std::abs(middle))
+                    : Order(x == 0.0 ? sign * middle : 0.0, 0.0);
+    }
+    return across ? Order(sign * series, std::abs(x))
+                  : Order(series == 0.0 ? sign * place : 0.0, 0.0);
+  };
+  std::pair<Order, PlotPoint> best{{std::numeric_limits<double>::infinity(), 0.0}, from};
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    for (std::size_t i = 0; i < plot.series[s].x.size(); ++i) {
+      const Order order = order_of({s, i});
+      if (order.first > 0.0 && order < best.first) {
+        best = {order, {s, i}};
+      }
+    }
   }
-  if (way == Way::up || way == Way::down) {
-    return next_series(plot, point, way == Way::up ? -1 : 1);
-  }
-  const std::size_t last = plot.series[point.series].x.size() - 1;
-  if (way == Way::left) {
-    point.index -= point.index > 0 ? 1 : 0;
-  } else {
-    point.index = std::min(point.index + 1, last);
-  }
-  return point;
+  return best.second;
 }
 
 QString to_csv(const Plot& plot) {

@@ -28,10 +28,8 @@ Cell money(const std::optional<Dollars>& cost) {
 Table causes_table(const report::Evaluation& evaluation) {
   Table table{"Causes of failure", {"cause", "events", "GPU-hours", "dollars"}, {}};
   for (const report::CauseRow& cause : cause_rows(evaluation)) {
-    const double hours = in_hours(cause.gpu_time);
-    table.rows.push_back({plain(cause.cause),
-                          number(Dimension::count, cause.events),
-                          {.text = qt(format_count(hours)), .order = hours},
+    table.rows.push_back({plain(cause.cause), number(Dimension::count, cause.events),
+                          number(Dimension::count, in_hours(cause.gpu_time)),
                           money(cause.dollars)});
   }
   return table;
@@ -83,17 +81,28 @@ Table ledger_table(const QString& title, const std::vector<report::LedgerRow>& r
   Table table{title,
               {"where the time goes", "share", length > 0.0 ? "a GPU" : "GPU-hours", "dollars", ""},
               {}};
+  Seconds all;
+  std::optional<Dollars> cost;
   for (const report::LedgerRow& row : rows) {
     if (row.gpu_time <= Seconds{}) {
       continue;
     }
-    const double hours = in_hours(row.gpu_time);
+    all += row.gpu_time;
+    cost = row.dollars ? cost.value_or(Dollars{}) + *row.dollars : cost;
     table.rows.push_back({{.text = qt(row.label), .tip = qt(row.category)},
                           number(Dimension::fraction, row.share),
                           length > 0.0 ? number(Dimension::time, row.share * length)
-                                       : Cell{.text = qt(format_count(hours)), .order = hours},
+                                       : number(Dimension::count, in_hours(row.gpu_time)),
                           money(row.dollars),
                           {.bar = row.share, .hue = ledger_hue(row.category)}});
+  }
+  if (!table.rows.empty()) {
+    table.rows.push_back(
+        {{.text = "all", .tone = Tone::strong},
+         {.text = "100.0%", .order = 1.0, .dimension = Dimension::fraction},
+         length > 0.0 ? number(Dimension::time, length) : number(Dimension::count, in_hours(all)),
+         money(cost)});
+    add_rounding(table, table.rows.size() - 1);
   }
   return table;
 }

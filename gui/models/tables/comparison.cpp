@@ -6,6 +6,7 @@
 
 #include "gui/models/tables/dashboard.hpp"
 #include "gui/timeline/side_by_side.hpp"
+#include "sim/answer/plan/change_error.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/scenario/table/fields.hpp"
 #include "sim/scenario/variant.hpp"
@@ -13,6 +14,8 @@
 namespace orrery::gui {
 
 namespace {
+
+constexpr auto kWithin = ", within error";
 
 QString change_text(report::Dimension dimension, const report::Compared& cell) {
   if (!cell.change) {
@@ -26,7 +29,7 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
     const QString sign = *cell.relative > 0.0 ? "+" : "−";
     text += " (" + sign + shown(report::Dimension::fraction, std::abs(*cell.relative)) + ")";
   }
-  return text;
+  return cell.within_error ? text + kWithin : text;
 }
 
 report::Figures figures_of(const Candidate& answered) {
@@ -76,28 +79,33 @@ bool moves(report::Dimension dimension, const report::Compared& cell,
          (cell.value && shown(dimension, *cell.value) != shown(dimension, *first.value));
 }
 
-// Less of anything is better.
+// Less of anything is better, where predictions tell it apart.
 Cell change_of_loss(report::Dimension dimension, const std::vector<report::Compared>& of,
-                    std::size_t side) {
+                    std::size_t side, bool said) {
   if (side >= of.size() || !of[side].change) {
     return {};
   }
   const double change = *of[side].change;
   return moves(dimension, of[side], of[0])
-             ? Cell{.text = change_shown(dimension, change),
+             ? Cell{.text = change_shown(dimension, change) +
+                            (said && of[side].within_error ? kWithin : ""),
                     .order = change,
-                    .tone = tone_of_change(report::MetricId::step_time, change)}
-             : Cell{.text = "same", .order = 0.0, .tone = Tone::faint};
+                    .tone = of[side].within_error
+                                ? Tone::plain
+                                : tone_of_change(report::MetricId::step_time, change),
+                    .dimension = dimension}
+             : Cell{.text = "same", .order = 0.0, .tone = Tone::faint, .dimension = dimension};
 }
 
-std::vector<Cell> loss_cells(const report::LossRow& row, report::Dimension bill) {
+// `said`: of the whole in words, of its parts by their colour.
+std::vector<Cell> loss_cells(const report::LossRow& row, report::Dimension bill, bool said) {
   std::vector<Cell> cells = {{.text = qt(row.label)}};
   for (std::size_t i = 0; i < row.bill.size(); ++i) {
     const bool timed = i < row.time.size() && row.time[i].value;
     cells.push_back(timed ? number(report::Dimension::time, *row.time[i].value) : Cell{});
     if (i > 0) {
-      cells.push_back(change_of_loss(report::Dimension::time, row.time, i));
-      cells.push_back(change_of_loss(bill, row.bill, i));
+      cells.push_back(change_of_loss(report::Dimension::time, row.time, i, said));
+      cells.push_back(change_of_loss(bill, row.bill, i, said));
     }
   }
   return cells;
@@ -126,12 +134,14 @@ Table differing_keys_table(std::span<const Candidate> candidates) {
   return table;
 }
 
-QString why_sentence(std::span<const Candidate> candidates) {
+QString why_sentence(std::span<const Candidate> candidates, const Answers& answers) {
   if (candidates.size() < 2 || !candidates[0].answered() || !candidates[1].answered()) {
     return {};
   }
-  const auto figures = [&](std::size_t i) { return figures_of(candidates[i]); };
-  const QString change = qt(report::step_change_words(figures(0), figures(1))).replace('-', u'−');
+  const auto& figures = answers.figures;
+  const auto& error = answers.errors[1];
+  const QString change =
+      qt(report::step_change_words(figures[0], figures[1], error)).replace('-', u'−');
   QStringList words;
   if (candidates[0].outcome && candidates[1].outcome) {
     const std::string texts[] = {candidates[0].outcome->text, candidates[1].outcome->text};
@@ -141,59 +151,80 @@ QString why_sentence(std::span<const Candidate> candidates) {
         return qt(key.values[side].value_or(silent.value_or("not stated")));
       };
       const QString name = qt(key.key).remove(".preset").section('.', -1).replace('_', ' ');
-      words << QString("%1 %2 → %3").arg(name, value(0), value(1));
+      if (name != "name") {  // which the tabs have
+        words << QString("%1 %2 → %3").arg(name, value(0), value(1));
+      }
     }
   }
   constexpr qsizetype kMostKeys = 3;
   if (const qsizetype more = words.size() - kMostKeys; more > 0) {
     words = words.first(kMostKeys) << QString("%1 more keys").arg(more);
   }
-  return change.isEmpty() || words.isEmpty() ? change : words.join(", ") + ": " + change;
+  const QString known = qt(report::error_words(figures[0], figures[1], error));
+  return (change.isEmpty() || words.isEmpty() ? change : words.join(", ") + ": " + change) +
+         (change.isEmpty() || known.isEmpty() ? "" : ". " + known);
 }
 
-std::vector<report::Figures> answers_of(std::span<const Candidate> candidates) {
-  std::vector<report::Figures> answers;
+Answers answers_of(std::span<const Candidate> candidates) {
+  Answers answers;
+  const EvaluationOutcome* first = nullptr;
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
-      answers.push_back(figures_of(candidate));
+      const EvaluationOutcome* outcome = candidate.saved ? nullptr : candidate.outcome.get();
+      Diagnostics ignored;
+      first = answers.figures.empty() ? outcome : first;
+      answers.errors.push_back(
+          first != nullptr && outcome != nullptr
+              ? plan::change_error({*first->scenario, *first->evaluation},
+                                   {*outcome->scenario, *outcome->evaluation},
+                                   hardware::default_search(outcome->scenario->file), ignored)
+              : std::nullopt);
+      answers.figures.push_back(figures_of(candidate));
       constexpr qsizetype kMost = 16;  // so that the changes beside them are in sight
       const QString name = QString(candidate.title).remove(".yaml");
-      answers.back().name = (name.size() > kMost ? name.left(kMost - 1) + "…" : name).toStdString();
+      answers.figures.back().name =
+          (name.size() > kMost ? name.left(kMost - 1) + "…" : name).toStdString();
     }
   }
   return answers;
 }
 
-Table losses_table(std::span<const report::Figures> answers) {
-  Table table{"Where the difference comes from", {"loss"}, {}};
-  const report::Losses losses = report::losses_of(answers);
-  for (const report::Figures& answer : answers) {
+namespace {
+
+// A column for each answer, and behind all but the first what it changes.
+Table table_beside(const QString& title, const QString& first, const Answers& answers,
+                   const std::vector<QString>& changes) {
+  Table table{title, {first}, {}};
+  for (const report::Figures& answer : answers.figures) {
     table.heads.push_back(qt(answer.name));
     if (table.heads.size() > 2) {
-      table.heads.emplace_back("of a step");
-      table.heads.emplace_back(losses.bill == report::Dimension::dollars ? "of the bill"
-                                                                         : "of the run");
-    }
-  }
-  if (answers.size() > 1 && !losses.rows.empty()) {
-    table.rows.push_back(loss_cells(losses.all, losses.bill));
-    table.rows.front().front().tone = Tone::strong;
-    for (const report::LossRow& row : losses.rows) {
-      table.rows.push_back(loss_cells(row, losses.bill));
+      table.heads.insert(table.heads.end(), changes.begin(), changes.end());
     }
   }
   return table;
 }
 
-Table differences_table(std::span<const report::Figures> answers) {
-  Table table{"What comes out", {"figure"}, {}};
-  for (const report::Figures& answer : answers) {
-    table.heads.push_back(qt(answer.name));
-    if (table.heads.size() > 2) {
-      table.heads.emplace_back("change");
+}  // namespace
+
+Table losses_table(const Answers& answers) {
+  const report::Losses losses = report::losses_of(answers.figures, answers.errors);
+  const bool priced = losses.bill == report::Dimension::dollars;
+  Table table = table_beside("Where the difference comes from", "loss", answers,
+                             {"of a step", priced ? "of the bill" : "of the run"});
+  if (answers.figures.size() > 1 && !losses.rows.empty()) {
+    table.rows.push_back(loss_cells(losses.all, losses.bill, true));
+    table.rows.front().front().tone = Tone::strong;
+    for (const report::LossRow& row : losses.rows) {
+      table.rows.push_back(loss_cells(row, losses.bill, false));
     }
+    add_rounding(table, 0);
   }
-  for (const report::DifferenceRow& row : report::differences(answers)) {
+  return table;
+}
+
+Table differences_table(const Answers& answers) {
+  Table table = table_beside("What comes out", "figure", answers, {"change"});
+  for (const report::DifferenceRow& row : report::differences(answers.figures, answers.errors)) {
     const auto changed = [&row](const report::Compared& cell) {
       return moves(row.dimension, cell, row.values.front());
     };
@@ -207,10 +238,12 @@ Table differences_table(std::span<const report::Figures> answers) {
       const report::Compared& cell = row.values[i];
       cells.push_back(cell.value ? number(row.dimension, *cell.value) : Cell{});
       if (i > 0) {
-        cells.push_back(
-            {.text = change_text(row.dimension, cell),
-             .order = cell.relative ? cell.relative : cell.change,
-             .tone = changed(cell) ? tone_of(row.name, cell.change.value_or(0.0)) : Tone::faint});
+        cells.push_back({.text = change_text(row.dimension, cell),
+                         .order = cell.relative ? cell.relative : cell.change,
+                         .tone = !changed(cell) ? Tone::faint
+                                 : cell.within_error
+                                     ? Tone::plain
+                                     : tone_of(row.name, cell.change.value_or(0.0))});
       }
     }
     table.rows.push_back(std::move(cells));

@@ -33,19 +33,25 @@ struct Candidate {
 // Keys that they do not state alike, a column for each candidate.
 [[nodiscard]] Table differing_keys_table(std::span<const Candidate> candidates);
 
-// The second against the first: which keys change, what that does to the step, and which row of its
-// ledger changes most. Empty where there are no two.
-[[nodiscard]] QString why_sentence(std::span<const Candidate> candidates);
+// Those that have an answer, by their titles, cut short, and how far the change from the first to
+// each may be off.
+struct Answers {
+  std::vector<report::Figures> figures;
+  std::vector<std::optional<report::ChangeError>> errors;
+};
 
-// Those that have an answer, by their titles, cut short.
-[[nodiscard]] std::vector<report::Figures> answers_of(std::span<const Candidate> candidates);
+[[nodiscard]] Answers answers_of(std::span<const Candidate> candidates);
+
+// The second against the first: which keys change, what that does to the step, which row of its
+// ledger changes most, and whether predictions tell that apart. Empty where there are no two.
+[[nodiscard]] QString why_sentence(std::span<const Candidate> candidates, const Answers& answers);
 
 // What each loss takes more or less than in the first, of a step and of the bill for the work of
 // the first (report::losses_of); the first row is all of it. No rows where there are no two.
-[[nodiscard]] Table losses_table(std::span<const report::Figures> answers);
+[[nodiscard]] Table losses_table(const Answers& answers);
 
 // Metrics that differ: value of the first, value and change of every other.
-[[nodiscard]] Table differences_table(std::span<const report::Figures> answers);
+[[nodiscard]] Table differences_table(const Answers& answers);
 
 // The timelines of this level ("run" or "step") one below the other, all from zero; empty when
 // fewer than two candidates have it.

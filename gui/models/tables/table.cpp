@@ -6,6 +6,7 @@
 
 #include "sim/answer/report/files/figures.hpp"
 #include "sim/answer/report/table.hpp"
+#include "sim/answer/report/text/printed_sum.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files/file.hpp"
 
@@ -37,6 +38,11 @@ QString change_shown(report::Dimension dimension, double change) {
   return qt(report::format_change(dimension, change)).replace('-', u'−').replace(" points", " pt");
 }
 
+QString files_title(const QStringList& paths) {
+  const QString first = paths.value(0).section('/', -1);
+  return paths.size() < 2 ? first : QString("%1 and %2 more").arg(first).arg(paths.size() - 1);
+}
+
 QString write_or_say(const QString& path, const std::string& bytes) {
   try {
     write_file_atomically(std::filesystem::path(path.toStdString()), bytes);
@@ -56,7 +62,7 @@ QString spoken(std::string_view metric_name) {
 }
 
 Cell number(report::Dimension dimension, double value) {
-  return {.text = shown(dimension, value), .order = value};
+  return {.text = shown(dimension, value), .order = value, .dimension = dimension};
 }
 
 QString to_csv(const Table& table) {
@@ -71,6 +77,23 @@ QString to_csv(const Table& table) {
     }
   }
   return qt(report::to_csv(texts));
+}
+
+void add_rounding(Table& table, std::size_t whole) {
+  std::vector<Cell> row = {{.text = "rounding", .tone = Tone::faint}};
+  for (std::size_t column = 1; column < table.rows[whole].size(); ++column) {
+    std::vector<std::string> parts;
+    for (const std::vector<Cell>& cells : table.rows) {
+      parts.push_back(column < cells.size() ? cells[column].text.toStdString() : std::string());
+    }
+    const std::string all = std::exchange(parts[whole], {});
+    const auto dimension = table.rows[whole][column].dimension;
+    row.push_back({.text = qt(report::rounding_text(dimension, parts, all)).replace('-', u'−'),
+                   .tone = Tone::faint});
+  }
+  if (std::any_of(row.begin() + 1, row.end(), [](const Cell& c) { return !c.text.isEmpty(); })) {
+    table.rows.push_back(std::move(row));
+  }
 }
 
 bool is_numeric(const Table& table, std::size_t column) {

@@ -35,6 +35,9 @@ namespace orrery::gui {
 // A change, with its sign: "−1.81 s", "+0.43 pt".
 [[nodiscard]] QString change_shown(report::Dimension dimension, double change);
 
+// "a.json", "a.json and 2 more".
+[[nodiscard]] QString files_title(const QStringList& paths);
+
 // Written atomically: a sentence, empty when it went well.
 [[nodiscard]] QString write_or_say(const QString& path, const std::string& bytes);
 
@@ -50,6 +53,7 @@ struct Cell {
   Tone tone = Tone::plain;
   std::optional<double> bar = {};  // a share of one, drawn as a bar
   int hue = -1;                    // of the bar, a place in the colours of charts (hues.hpp)
+  report::Dimension dimension = report::Dimension::count;  // of the number
 };
 
 // As the terminal shows it.
@@ -63,6 +67,9 @@ struct Table {
 
 // Any value of the column is a number: its head stands to the right, as they do.
 [[nodiscard]] bool is_numeric(const Table& table, std::size_t column);
+
+// Adds what the digits of the rows lack to add up to those of the row `whole`, where they lack any.
+void add_rounding(Table& table, std::size_t whole);
 
 // RFC 4180, with a header row; numbers as they are shown.
 [[nodiscard]] QString to_csv(const Table& table);

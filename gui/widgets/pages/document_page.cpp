@@ -14,11 +14,7 @@
 
 namespace orrery::gui {
 
-namespace {
-
 constexpr std::chrono::milliseconds kPause{350};
-
-}  // namespace
 
 DocumentPage::DocumentPage(ScenarioDocument* document, QWidget* parent)
     : QWidget(parent), document_(document) {
@@ -159,15 +155,9 @@ void DocumentPage::swap_baseline() {
   }
 }
 
-bool DocumentPage::stale() const { return !answered_ || answered_->text != document_->utf8(); }
-
-QString DocumentPage::title() const { return document_->title(); }
-
 bool DocumentPage::planning() const { return plan_->running(); }
 
 bool DocumentPage::evaluating() const { return job_.running() || pause_.isActive(); }
-
-bool DocumentPage::running() const { return job_.running() || planning(); }
 
 void DocumentPage::find() {
   if (form_shown()) {

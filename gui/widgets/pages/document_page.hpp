@@ -47,11 +47,12 @@ class DocumentPage : public QWidget {
   [[nodiscard]] bool plan_shown() const;
   [[nodiscard]] bool planning() const;
   [[nodiscard]] bool evaluating() const;  // or will in a moment
-  [[nodiscard]] bool running() const;     // evaluates or plans
+
+  [[nodiscard]] bool running() const { return job_.running() || planning(); }
 
   [[nodiscard]] ScenarioDocument& document() { return *document_; }
 
-  [[nodiscard]] QString title() const;
+  [[nodiscard]] QString title() const { return document_->title(); }
 
   [[nodiscard]] CodeEditor& editor() { return *editor_; }
 
@@ -68,7 +69,7 @@ class DocumentPage : public QWidget {
   [[nodiscard]] const OutcomePtr& baseline() const { return baseline_; }
 
   // The answer is that of an older text.
-  [[nodiscard]] bool stale() const;
+  [[nodiscard]] bool stale() const { return !answered_ || answered_->text != document_->utf8(); }
 
  signals:
   void outcome_changed();

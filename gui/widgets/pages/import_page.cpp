@@ -100,15 +100,11 @@ void ImportPage::add_files(const QStringList& paths) {
     }
   }
   fill_files();
-  emit title_changed();
-  ask();
 }
 
 void ImportPage::remove_file(int index) {
   question_.files.erase(question_.files.begin() + index);
   fill_files();
-  emit title_changed();
-  ask();
 }
 
 void ImportPage::set_format(int index, std::optional<import_config::ConfigFormat> format) {
@@ -119,28 +115,14 @@ void ImportPage::set_format(int index, std::optional<import_config::ConfigFormat
 void ImportPage::state(const QString& key, const QString& value) {
   const std::string path = key.toStdString();
   const std::string text = value.trimmed().toStdString();
-  auto& stated = question_.stated;
-  const auto same = [&](const import_config::GivenKey& given) { return given.key == path; };
-  const auto known = std::ranges::find_if(stated, same);
-  if (text.empty()) {
-    std::erase_if(stated, same);
-  } else if (known != stated.end()) {
-    known->value = text;
-  } else {
-    stated.push_back({path, text, kStatedOnImport});
+  std::erase_if(question_.stated, [&path](const auto& given) { return given.key == path; });
+  if (!text.empty()) {
+    question_.stated.push_back({path, text, kStatedOnImport});
   }
   ask();
 }
 
-QString ImportPage::title() const {
-  const std::size_t count = question_.files.size();
-  if (count == 0) {
-    return "Import";
-  }
-  const QString first = QFileInfo(question_.files.front().path).fileName();
-  return count == 1 ? "Import " + first
-                    : QString("Import %1 and %2 more").arg(first).arg(count - 1);
-}
+QString ImportPage::title() const { return ("Import " + files_title(paths())).trimmed(); }
 
 QStringList ImportPage::paths() const {
   QStringList all;
@@ -149,10 +131,6 @@ QStringList ImportPage::paths() const {
   }
   return all;
 }
-
-bool ImportPage::openable() const { return answer_ && !answer_->result.scenario.empty(); }
-
-bool ImportPage::loading() const { return task_.running(); }
 
 QString ImportPage::sentence() const { return verdict_->text(); }
 
@@ -213,6 +191,8 @@ void ImportPage::fill_files() {
     row({{label, 1}, format, away}, line, QMargins{});
     files_->addWidget(line);
   }
+  emit title_changed();
+  ask();
 }
 
 void ImportPage::add_editor(const ImportKey& key) {

@@ -1,6 +1,5 @@
 #include "gui/widgets/pages/trace_page.hpp"
 
-#include <QFileInfo>
 #include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTabWidget>
@@ -46,7 +45,16 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
       shown);
 
   waiting_ = new QWidget(this);
-  build_waiting(waiting_);
+  waiting_text_ = new QLabel(waiting_);
+  waiting_text_->setWordWrap(true);
+  waiting_text_->setAlignment(Qt::AlignCenter);
+  progress_ = new QProgressBar(waiting_);
+  progress_->setAccessibleName("Reading the trace");
+  stop_ = button(waiting_, "&Cancel", [this] { cancel(); });
+  again_ = button(waiting_, "Read &again", [this] { load(); });
+  column({Laid::rest(2), waiting_text_,
+          row({Laid::rest(), {progress_, 2}, stop_, again_, Laid::rest()}), Laid::rest(3)},
+         waiting_);
   pages_ = new QStackedWidget(this);
   pages_->addWidget(waiting_);
   pages_->addWidget(shown);
@@ -63,7 +71,7 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
   });
   connect(beside_, &QComboBox::activated, this, [this](int index) {
     user_chose_ = true;
-    chosen_ = index == 0 ? QString() : beside_->itemText(index);
+    title_beside_ = index == 0 ? QString() : beside_->itemText(index);
     ask();
   });
   connect(steps_, &QComboBox::activated, this, [this] { ask(); });
@@ -73,27 +81,7 @@ TracePage::TracePage(QStringList paths, QWidget* parent)
 
 TracePage::~TracePage() { task_.disconnect(this); }
 
-void TracePage::build_waiting(QWidget* page) {
-  waiting_text_ = new QLabel(page);
-  waiting_text_->setWordWrap(true);
-  waiting_text_->setAlignment(Qt::AlignCenter);
-  progress_ = new QProgressBar(page);
-  progress_->setAccessibleName("Reading the trace");
-  stop_ = button(page, "&Cancel", [this] { cancel(); });
-  again_ = button(page, "Read &again", [this] { load(); });
-  column({Laid::rest(2), waiting_text_,
-          row({Laid::rest(), {progress_, 2}, stop_, again_, Laid::rest()}), Laid::rest(3)},
-         page);
-}
-
-QString TracePage::title() const {
-  const QString first = QFileInfo(paths_.front()).fileName();
-  return paths_.size() == 1 ? first : QString("%1 and %2 more").arg(first).arg(paths_.size() - 1);
-}
-
-bool TracePage::loading() const { return task_.running(); }
-
-void TracePage::cancel() { task_.cancel(); }
+QString TracePage::title() const { return files_title(paths_); }
 
 QString TracePage::sentence() const {
   return pages_->currentWidget() == waiting_ ? waiting_text_->text() : verdict_->text();
@@ -135,7 +123,7 @@ void TracePage::take_files(const TraceFilesPtr& files) {
 void TracePage::set_candidates(std::vector<Candidate> candidates, const QString& preferred) {
   candidates_ = std::move(candidates);
   if (!user_chose_) {
-    chosen_ = preferred;
+    title_beside_ = preferred;
   }
   {
     const QSignalBlocker quiet(beside_);
@@ -143,17 +131,17 @@ void TracePage::set_candidates(std::vector<Candidate> candidates, const QString&
     beside_->addItem("nothing");
     for (const Candidate& candidate : candidates_) {
       beside_->addItem(candidate.title);
-      if (candidate.title == chosen_) {
-        beside_->setCurrentIndex(beside_->count() - 1);
-      }
     }
+    beside_->setCurrentText(title_beside_);
   }
-  const int index = beside_->currentIndex() - 1;
-  const OutcomePtr now =
-      index >= 0 ? candidates_[static_cast<std::size_t>(index)].outcome : OutcomePtr();
-  if (files_ && now != asked_) {
+  if (chosen() == nullptr ? asked_ != nullptr : asked_ != chosen()->outcome) {
     ask();
   }
+}
+
+const Candidate* TracePage::chosen() const {
+  const int index = beside_->currentIndex() - 1;
+  return index >= 0 ? &candidates_[static_cast<std::size_t>(index)] : nullptr;
 }
 
 void TracePage::ask() {
@@ -162,11 +150,9 @@ void TracePage::ask() {
   }
   TraceQuestion question;
   question.files = files_;
-  const int index = beside_->currentIndex() - 1;
-  if (index >= 0) {
-    const Candidate& candidate = candidates_[static_cast<std::size_t>(index)];
-    question.prediction = candidate.outcome;
-    question.prediction_title = candidate.title;
+  if (const Candidate* candidate = chosen()) {
+    question.prediction = candidate->outcome;
+    question.prediction_title = candidate->title;
   }
   asked_ = question.prediction;
   if (steps_->currentIndex() > 0) {

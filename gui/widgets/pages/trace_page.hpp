@@ -38,13 +38,13 @@ class TracePage : public QWidget {
   // Scenarios that the trace can be set beside; `preferred` is chosen unless the user chose.
   void set_candidates(std::vector<Candidate> candidates, const QString& preferred);
 
-  void cancel();
+  void cancel() { task_.cancel(); }
 
   [[nodiscard]] QString title() const;
 
   [[nodiscard]] const QStringList& paths() const { return paths_; }
 
-  [[nodiscard]] bool loading() const;
+  [[nodiscard]] bool loading() const { return task_.running(); }
 
   // Null until there is one.
   [[nodiscard]] const TraceAnswerPtr& answer() const { return answer_; }
@@ -58,7 +58,7 @@ class TracePage : public QWidget {
   void running_changed(bool running);
 
  private:
-  void build_waiting(QWidget* page);
+  [[nodiscard]] const Candidate* chosen() const;  // to be set beside it; null: nothing
   void load();
   void take_files(const TraceFilesPtr& files);
   void ask();
@@ -71,7 +71,7 @@ class TracePage : public QWidget {
   TraceFilesPtr files_;
   TraceAnswerPtr answer_;
   std::vector<Candidate> candidates_;
-  QString chosen_;  // title of the scenario that the user chose; empty: none
+  QString title_beside_;  // of the scenario that the user chose; empty: none
   bool user_chose_ = false;
   OutcomePtr asked_;  // what the newest question was about
   QStackedWidget* pages_;
@@ -111,7 +111,8 @@ class ImportPage : public QWidget {
 
   [[nodiscard]] QString title() const;
   [[nodiscard]] QStringList paths() const;
-  [[nodiscard]] bool loading() const;
+
+  [[nodiscard]] bool loading() const { return task_.running(); }
 
   // Null until there is one.
   [[nodiscard]] const ImportAnswerPtr& answer() const { return answer_; }
@@ -135,7 +136,9 @@ class ImportPage : public QWidget {
   };
 
   QWidget* build_left();
-  [[nodiscard]] bool openable() const;
+
+  [[nodiscard]] bool openable() const { return answer_ && !answer_->result.scenario.empty(); }
+
   void ask();
   void take(const ImportAnswerPtr& answer);
   void fill_files();

@@ -10,11 +10,16 @@
 // software  | profiles of training stacks found there                           | profile files
 // networks  | network presets                                                   | preset files
 // schedules | pipeline schedules that can be generated                          | schedule/
+// precisions | number formats by recipe                                         | scenario/
 // failures  | failure presets                                                   | preset files
 // recovery  | recovery presets; likewise communicators and storage              | preset files
 // prices    | dated prices                                                      | preset files
 // coefficients | of stacks and of GPUs, with their usual values                 | their tables
 // metrics   | metrics of reports and expectations; origin is the key in JSON    | report/
+//
+// Where names are many they stand in groups, by what their own files say: models by what their
+// layers are made of, GPUs and machines by vendor and architecture, stacks by program, networks by
+// fabric, schedules by their chunks, precisions by the width of their products.
 
 #include <filesystem>
 #include <optional>
@@ -37,6 +42,7 @@ enum class CatalogKind {
   software,
   networks,
   schedules,
+  precisions,
   failures,
   recovery,
   communicators,
@@ -50,18 +56,21 @@ struct CatalogKindInfo {
   CatalogKind kind;
   std::string_view name;
   std::string_view meaning;
-  std::string_view key = {};  // of the scenario that takes these names
+  std::string_view key = {};        // of the scenario that takes these names
+  std::string_view other_key = {};  // that takes them, too
 };
 
 struct CatalogEntry {
   std::string name;
-  std::string summary;  // one line
-  std::string origin;   // publication, file or key; may be empty
+  std::string summary;     // one line
+  std::string origin;      // publication, file or key; may be empty
+  std::string group = {};  // heading that it stands below; empty where the kind has no groups
 };
 
 [[nodiscard]] std::span<const CatalogKindInfo> catalog_kinds();
 
-// A profile or preset with errors is listed by its name; what is wrong goes to `diagnostics`.
+// Entries of a group stand together. A profile or preset with errors is listed by its name; what is
+// wrong goes to `diagnostics`.
 [[nodiscard]] std::vector<CatalogEntry> catalog(CatalogKind kind,
                                                 const hardware::ProfileSearch& search,
                                                 Diagnostics& diagnostics);

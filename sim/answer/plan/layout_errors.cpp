@@ -52,15 +52,15 @@ std::optional<LayoutErrors> read_document(const yaml::Value& document, Diagnosti
 
 }  // namespace
 
+double LayoutErrors::largest() const {
+  return std::ranges::max_element(of, {}, &FeatureError::error)->error;
+}
+
 double LayoutErrors::between(const FeatureSet& features) const {
-  double largest = 0.0;
-  for (const FeatureError& known : of) {
-    largest = std::max(largest, known.error);
-  }
   double error = 0.0;
   for (std::size_t i = 0; i < kFeatures; ++i) {
     if (features.test(i)) {
-      error = std::max(error, of[i].pairs >= kFewestPairs ? of[i].error : largest);
+      error = std::max(error, of[i].pairs >= kFewestPairs ? of[i].error : largest());
     }
   }
   return error;

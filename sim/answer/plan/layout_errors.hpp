@@ -40,6 +40,8 @@ struct LayoutErrors {
   std::int64_t layouts = 0;
   std::array<FeatureError, kFeatures> of{};  // by Feature
 
+  [[nodiscard]] double largest() const;
+
   // Of two plans that differ in these; 0 where they do not differ.
   [[nodiscard]] double between(const FeatureSet& features) const;
 };

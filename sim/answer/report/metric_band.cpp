@@ -64,9 +64,8 @@ constexpr double kTail = (1.0 - StepBand::kLevel) / 2.0;
 // b of the step's error that the metric has; nothing without.
 std::optional<double> spread_of(const Evaluation& evaluation, MetricId id) {
   const MetricValue* metric = evaluation.metrics.find(id);
-  const bool window = evaluation.plan && !evaluation.plan->target_steps;
   if (!evaluation.band || !(evaluation.band->high > evaluation.band->low) || metric == nullptr ||
-      !moves(info(id).follows, window) || !(metric->value > 0.0)) {
+      !follows_step(evaluation, id) || !(metric->value > 0.0)) {
     return std::nullopt;
   }
   if (metric->trials && !(metric->trials->least() > 0.0)) {
@@ -76,6 +75,10 @@ std::optional<double> spread_of(const Evaluation& evaluation, MetricId id) {
 }
 
 }  // namespace
+
+bool follows_step(const Evaluation& evaluation, MetricId id) {
+  return moves(info(id).follows, evaluation.plan && !evaluation.plan->target_steps);
+}
 
 std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id) {
   if (id == MetricId::finish_date) {

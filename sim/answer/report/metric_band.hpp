@@ -29,6 +29,12 @@ struct MetricBand {
 // Nothing where the step has no band, or the metric is absent or does not follow the step.
 [[nodiscard]] std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id);
 
+// Whether the metric moves as the step time does: longer steps make it larger or smaller.
+[[nodiscard]] bool follows_step(const Evaluation& evaluation, MetricId id);
+
+// Whether figures that differ by `lead`, larger / smaller - 1, do so by more than predictions err.
+[[nodiscard]] constexpr bool told_apart(double lead, double error) { return lead > error; }
+
 // Nothing where the metric has no band.
 [[nodiscard]] std::optional<double> share_at_most(const Evaluation& evaluation, MetricId id,
                                                   double bound);

@@ -61,7 +61,13 @@ std::string to_text(const std::vector<evaluate::CatalogEntry>& entries) {
     widest = std::max(widest, report::text_columns(printable(entry.name)));
   }
   std::string text;
+  std::string_view group;
   for (const evaluate::CatalogEntry& entry : entries) {
+    if (entry.group != group) {
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", entry.group);
+      group = entry.group;
+    }
+    text += group.empty() ? "" : "  ";
     text += report::pad_right(printable(entry.name), widest) + "  " + printable(entry.summary);
     text += entry.origin.empty() ? "\n" : fmt::format("  [{}]\n", printable(entry.origin));
   }
@@ -69,12 +75,14 @@ std::string to_text(const std::vector<evaluate::CatalogEntry>& entries) {
 }
 
 std::string to_json(const std::string& kind, const std::vector<evaluate::CatalogEntry>& entries) {
-  return json_text(
-      {{"schema", "orrery-list/1"},
-       {"kind", kind.empty() ? "lists" : kind},
-       {"entries", json_list(entries, [](const evaluate::CatalogEntry& entry) {
-          return Json{{"name", entry.name}, {"summary", entry.summary}, {"source", entry.origin}};
-        })}});
+  return json_text({{"schema", "orrery-list/1"},
+                    {"kind", kind.empty() ? "lists" : kind},
+                    {"entries", json_list(entries, [](const evaluate::CatalogEntry& entry) {
+                       return Json{{"name", entry.name},
+                                   {"group", entry.group},
+                                   {"summary", entry.summary},
+                                   {"source", entry.origin}};
+                     })}});
 }
 
 ExitCode list_names(const ListOptions& options, const InterruptWatch&) {

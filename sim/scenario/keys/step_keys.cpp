@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/scenario/precision_recipes.hpp"
 #include "sim/scenario/table/idle.hpp"
 #include "sim/scenario/table/key_makers.hpp"
 #include "sim/scenario/table/key_table.hpp"
@@ -28,36 +29,15 @@ bool recomputes_experts(const model::RecomputeModules& modules) {
   return modules.moe || modules.shared_experts || routed_alone;
 }
 
-// What all is computed and kept in; where linear layers multiply in 8 or 4 bits, the rest is bf16.
-struct Recipe {
-  std::string_view name;
-  Dtype compute;
-  Dtype activation = Dtype::bf16;
-  Fp8Scaling scaling = Fp8Scaling::delayed;
-};
-
-constexpr std::array<Recipe, 11> kRecipes = {
-    {{"bf16", Dtype::bf16},
-     {"fp16", Dtype::fp16, Dtype::fp16},
-     {"fp32", Dtype::fp32, Dtype::fp32},
-     {"tf32", Dtype::tf32, Dtype::tf32},
-     {"fp8-delayed", Dtype::fp8},
-     {"fp8-tensorwise", Dtype::fp8, Dtype::bf16, Fp8Scaling::tensorwise},
-     {"fp8-current", Dtype::fp8, Dtype::bf16, Fp8Scaling::tensorwise},
-     {"fp8-rowwise", Dtype::fp8, Dtype::bf16, Fp8Scaling::rowwise},
-     {"fp8-block", Dtype::fp8, Dtype::bf16, Fp8Scaling::block},
-     {"mxfp8", Dtype::fp8, Dtype::bf16, Fp8Scaling::mx},
-     {"nvfp4", Dtype::fp4, Dtype::bf16, Fp8Scaling::nvfp4}}};
-
 std::vector<yaml::Choice<std::size_t>> recipes() {
   std::vector<yaml::Choice<std::size_t>> choices;
-  for (const Recipe& recipe : kRecipes) {
+  for (const PrecisionRecipe& recipe : kPrecisionRecipes) {
     choices.push_back({recipe.name, choices.size()});
   }
   return choices;
 }
 
-PrecisionSpec with_recipe(PrecisionSpec precision, const Recipe& recipe) {
+PrecisionSpec with_recipe(PrecisionSpec precision, const PrecisionRecipe& recipe) {
   precision.compute = recipe.compute;
   precision.activation = recipe.activation;
   precision.parameter = recipe.activation;
@@ -69,16 +49,17 @@ PrecisionSpec with_recipe(PrecisionSpec precision, const Recipe& recipe) {
 Lens<std::size_t> recipe() {
   return {[](Draft& draft, std::size_t place) {
             PrecisionSpec& precision = draft.scenario.step.precision;
-            precision = with_recipe(precision, kRecipes[place]);
+            precision = with_recipe(precision, kPrecisionRecipes[place]);
           },
           [](Draft& draft) -> std::optional<std::size_t> {
             const PrecisionSpec& precision = draft.scenario.step.precision;
-            const auto same = std::ranges::find_if(kRecipes, [&](const Recipe& one) {
-              return with_recipe(precision, one) == precision;
-            });
-            return same == kRecipes.end()
+            const auto same =
+                std::ranges::find_if(kPrecisionRecipes, [&](const PrecisionRecipe& one) {
+                  return with_recipe(precision, one) == precision;
+                });
+            return same == kPrecisionRecipes.end()
                        ? std::nullopt
-                       : std::optional(static_cast<std::size_t>(same - kRecipes.begin()));
+                       : std::optional(static_cast<std::size_t>(same - kPrecisionRecipes.begin()));
           }};
 }
 

@@ -127,6 +127,7 @@ void put_near_first(std::string_view stated, std::vector<Candidate>& candidates)
   std::vector<Candidate> sorted;
   while (true) {
     std::vector<std::string_view> names;
+    names.reserve(candidates.size());
     for (const Candidate& candidate : candidates) {
       names.push_back(candidate.value);
     }

@@ -232,6 +232,7 @@ std::optional<SoftwareProfile> read_software_keys(MappingReader& root) {
   profile.vendors = root.optional_text_list("vendors").value_or(std::vector<std::string>());
   profile.successor = root.optional_text("successor").value_or("");
   profile.newest = root.optional_text("newest").value_or("");
+  static_cast<void>(root.optional_text("program"));  // of lists: evaluate/catalog.cpp
   for (auto [key, place] :
        {std::pair("recipes", &profile.recipes), std::pair("default_for", &profile.default_for)}) {
     if (const yaml::Value* value = root.take(key)) {

@@ -125,6 +125,10 @@ TEST(Tables, ShowTheRegistrysNumbers) {
   EXPECT_EQ(row, metrics.rows.size());
   double sum = 0.0;
   for (const auto& line : ledger_table("One step", figures.step_ledger).rows) {
+    if (line[0].text == "all") {
+      EXPECT_EQ(line[1].text, "100.0%");
+      break;  // what the rows above add up to
+    }
     sum += *line[1].order;
   }
   EXPECT_NEAR(sum, 1.0, 1e-9);
@@ -405,7 +409,7 @@ TEST(Comparison, ListsKeysAndFiguresThatDiffer) {
   ASSERT_EQ(keys.rows.size(), 1U);
   EXPECT_EQ(keys.rows[0][0].text, "checkpoint.mode");
   EXPECT_EQ(keys.rows[0][2].text, "async");
-  const std::vector<report::Figures> answers = answers_of(both);
+  const Answers answers = answers_of(both);
   const Table losses = losses_table(answers);
   EXPECT_EQ(losses.heads, (std::vector<QString>{"loss", "a", "b", "of a step", "of the bill"}));
   ASSERT_GT(losses.rows.size(), 2U);
@@ -413,7 +417,7 @@ TEST(Comparison, ListsKeysAndFiguresThatDiffer) {
   EXPECT_EQ(losses.rows[0][3].text, "same") << "a save is no part of a step";
   EXPECT_EQ(losses.rows[1][0].text, "checkpoints") << "the largest change leads";
   EXPECT_TRUE(losses.rows[1][4].text.startsWith("−$")) << losses.rows[1][4].text.toStdString();
-  EXPECT_TRUE(losses_table({answers.data(), 1}).rows.empty());
+  EXPECT_TRUE(losses_table(answers_of(std::span(both).first(1))).rows.empty());
   const Table figures = differences_table(answers);
   EXPECT_EQ(figures.heads, (std::vector<QString>{"figure", "a", "b", "change"}));
   ASSERT_FALSE(figures.rows.empty());

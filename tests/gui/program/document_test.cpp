@@ -118,6 +118,9 @@ TEST_F(Document, ShowsAFormOfItself) {
   EXPECT_TRUE(mode.data(FormModel::kChoicesRole).toStringList().contains("async"));
   const QStringList gpus = form.find("cluster.gpu").data(FormModel::kChoicesRole).toStringList();
   EXPECT_EQ(gpus.filter("h100-sxm-80gb\tNVIDIA H100").size(), 1) << "each with what it is";
+  EXPECT_TRUE(gpus.contains("\tNVIDIA Hopper")) << "below the heading of its group";
+  const QStringList models = form.find("model.preset").data(FormModel::kChoicesRole).toStringList();
+  EXPECT_EQ(models.front(), "\tdense");
   // An empty value takes the key away; typing in the text changes the form.
   ASSERT_TRUE(form.setData(form.find("checkpoint.mode"), "", Qt::EditRole));
   EXPECT_EQ(document.utf8().find("mode:"), std::string::npos);

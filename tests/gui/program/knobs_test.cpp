@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <QAbstractItemView>
 #include <QComboBox>
+#include <QCompleter>
 #include <QFrame>
 #include <QLabel>
 #include <QLineEdit>
@@ -75,6 +77,31 @@ class Knobs : public ::testing::Test {
   QTemporaryDir folder;
   std::unique_ptr<MainWindow> window;
 };
+
+TEST_F(Knobs, NamesStandInGroupsThatTypingFilters) {
+  DocumentPage* page = opened();
+  auto* gpu = field<QComboBox>("GPU");
+  ASSERT_NE(gpu, nullptr);
+  const int hopper = gpu->findData("NVIDIA Hopper", Qt::ToolTipRole);
+  ASSERT_GE(hopper, 0);
+  EXPECT_FALSE(gpu->model()->index(hopper, 0).flags().testFlag(Qt::ItemIsEnabled));
+  QCompleter* search = gpu->completer();
+  search->setCompletionPrefix("h200-nvl");
+  ASSERT_EQ(search->completionCount(), 2) << "the name below its heading";
+  EXPECT_EQ(search->completionModel()->index(0, 0).data(Qt::ToolTipRole), "NVIDIA Hopper");
+  search->setCompletionPrefix("gaudi");
+  EXPECT_EQ(search->completionCount(), 3) << "a heading finds what stands below it";
+  // The keyboard goes from the first name of a group to the last of the one before.
+  gpu->setCurrentIndex(hopper + 1);
+  QTest::keyClick(gpu, Qt::Key_Up);
+  EXPECT_EQ(gpu->currentText(), "rtx-4090");
+  EXPECT_NE(page->document().utf8().find("gpu: rtx-4090"), std::string::npos);
+  // What is typed into the open list searches, too.
+  gpu->showPopup();
+  QTest::keyClick(gpu->view(), 'm');
+  EXPECT_TRUE(search->popup()->isVisible());
+  EXPECT_EQ(gpu->lineEdit()->text(), "m");
+}
 
 TEST_F(Knobs, AKnobChangesTheTextAndWhatFollowsFromIt) {
   DocumentPage* page = opened(replaced(run_scenario(), "pipeline: 2", "pipeline: 2\n  data: 4"));

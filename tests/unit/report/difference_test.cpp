@@ -102,6 +102,39 @@ TEST(Difference, LossesAddUpToTheStepAndToTheBillForTheSameTokens) {
   EXPECT_TRUE(losses_of({}).rows.empty());
 }
 
+// Figures that follow the step are told apart by more than the error, parts of a ledger by more
+// than the whole may be off; what does not follow the step is what it is.
+TEST(Difference, SaysWhatPredictionsDoNotTellApart) {
+  const Evaluation first = testing::sample_evaluation();
+  Evaluation second = first;
+  const double before = first.metrics.find(MetricId::step_time)->value;
+  second.metrics.set({MetricId::step_time, before * 1.05, std::nullopt});
+  second.metrics.set({MetricId::peak_memory, 1.0, std::nullopt});
+  const Figures both[] = {figures_of(first), figures_of(second)};
+  const auto within = [&](double error, std::string_view name) {
+    const std::optional<ChangeError> errors[] = {std::nullopt, ChangeError{error, "layouts"}};
+    const auto rows = differences(both, errors);
+    return find(rows, name)->values[1].within_error;
+  };
+  EXPECT_TRUE(within(0.06, "step_time"));
+  EXPECT_FALSE(within(0.04, "step_time"));
+  EXPECT_FALSE(within(0.06, "mfu")) << "which is the same";
+  EXPECT_FALSE(within(10.0, "peak_memory")) << "which is no matter of time";
+  EXPECT_TRUE(within(0.04, "compute")) << "5 % of a part of it";
+  EXPECT_FALSE(within(0.0, "compute"));
+  const ChangeError error{0.06, "layouts that differ in chunks"};
+  const std::string change = format_change(Dimension::time, before * 0.05);
+  EXPECT_TRUE(step_change_words(both[0], both[1], error)
+                  .starts_with(change + " a step, within error; what changes most is "));
+  EXPECT_TRUE(step_change_words(both[0], both[1], ChangeError{0.04, ""})
+                  .starts_with(change + " a step; what changes most is "));
+  EXPECT_EQ(error_words(both[0], both[1], error),
+            "8 of 10 predicted changes between layouts that differ in chunks are off by less than "
+            "6.00%, here 600 ms of a step");
+  EXPECT_EQ(error_words(both[0], both[1], std::nullopt), "");
+  EXPECT_EQ(error_words(both[0], both[1], ChangeError{}), "") << "equal steps";
+}
+
 TEST(Difference, ReadsWithItsSign) {
   EXPECT_EQ(format_change(Dimension::time, 1.5), "+1.50 s");
   EXPECT_EQ(format_change(Dimension::fraction, -0.0231), "-2.31 points");

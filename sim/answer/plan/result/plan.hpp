@@ -32,6 +32,7 @@
 #include "sim/answer/plan/space/published_layouts.hpp"
 #include "sim/answer/plan/trial_values.hpp"
 #include "sim/answer/report/evaluation.hpp"
+#include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/metrics.hpp"
 #include "sim/base/diagnostics.hpp"
 #include "sim/scenario/plan_spec.hpp"
@@ -166,7 +167,7 @@ struct Rival {
   double lead = 0.0;     // of the winner, relative to its figure
   double error = 0.0;    // within it 8 of 10 measured pairs that differ so (layout_errors.hpp)
 
-  [[nodiscard]] bool told_apart() const { return lead > error; }
+  [[nodiscard]] bool told_apart() const { return report::told_apart(lead, error); }
 };
 
 struct Stability {

@@ -42,7 +42,56 @@ void compare_with_first(std::vector<Compared>& values, Dimension dimension) {
   }
 }
 
-void add_metrics(std::span<const Figures> answers, std::vector<DifferenceRow>& rows) {
+// Of the answer at `i` against the first.
+double error_at(ChangeErrors errors, std::size_t i) {
+  return i < errors.size() && errors[i] ? errors[i]->relative : 0.0;
+}
+
+bool is_within(double first, double other, double error) {
+  const double least = std::min(first, other);
+  return first != other && error > 0.0 && least > 0.0 &&
+         !told_apart(std::max(first, other) / least - 1.0, error);
+}
+
+// A whole that follows the step.
+void judge_whole(std::vector<Compared>& values, ChangeErrors errors) {
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    values[i].within_error =
+        values[i].change && is_within(*values[0].value, *values[i].value, error_at(errors, i));
+  }
+}
+
+// A part of that whole.
+void judge_part(std::vector<Compared>& values, const std::vector<Compared>& whole,
+                ChangeErrors errors) {
+  for (std::size_t i = 1; i < values.size() && i < whole.size(); ++i) {
+    const double change = std::abs(values[i].change.value_or(0.0));
+    values[i].within_error =
+        change > 0.0 && whole[0].value && whole[i].value &&
+        !told_apart(change, error_at(errors, i) * std::min(*whole[0].value, *whole[i].value));
+  }
+}
+
+// Dates as the time to finish.
+void judge_metric(std::span<const Figures> answers, MetricId id, ChangeErrors errors,
+                  std::vector<Compared>& values) {
+  const MetricId by = id == MetricId::finish_date ? MetricId::finish_time : id;
+  const MetricFigures* first = answers.front().find(by);
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const MetricFigures* other = answers[i].find(by);
+    values[i].within_error = values[i].change && first != nullptr && other != nullptr &&
+                             first->follows_step && other->follows_step &&
+                             is_within(first->value, other->value, error_at(errors, i));
+  }
+}
+
+bool follows(const Figures& answer, MetricId id) {
+  const MetricFigures* metric = answer.find(id);
+  return metric != nullptr && metric->follows_step;
+}
+
+void add_metrics(std::span<const Figures> answers, ChangeErrors errors,
+                 std::vector<DifferenceRow>& rows) {
   for (const MetricInfo& metric : metric_registry()) {
     DifferenceRow row{"metric", metric.name, metric.dimension, {}};
     bool any = false;
@@ -53,6 +102,7 @@ void add_metrics(std::span<const Figures> answers, std::vector<DifferenceRow>& r
     }
     if (any) {
       compare_with_first(row.values, row.dimension);
+      judge_metric(answers, metric.id, errors, row.values);
       rows.push_back(std::move(row));
     }
   }
@@ -62,7 +112,8 @@ using LedgerOf = std::vector<LedgerRow> Figures::*;
 
 // In the unit of the whole that its rows add up to: the first of these that there is.
 void add_ledger(std::string_view group, std::span<const Figures> answers, LedgerOf ledger_of,
-                std::initializer_list<MetricId> wholes, std::vector<DifferenceRow>& rows) {
+                std::initializer_list<MetricId> wholes, ChangeErrors errors,
+                std::vector<DifferenceRow>& rows) {
   const auto* whole = std::ranges::find_if(wholes, [answers](MetricId id) {
     return std::ranges::any_of(answers,
                                [id](const Figures& one) { return one.find(id) != nullptr; });
@@ -76,6 +127,11 @@ void add_ledger(std::string_view group, std::span<const Figures> answers, Ledger
     all.values.push_back({answer.value(*whole), {}, {}});
     categories = std::max(categories, (answer.*ledger_of).size());
   }
+  if (!std::ranges::all_of(answers, [&](const Figures& one) { return follows(one, *whole); })) {
+    errors = {};
+  }
+  compare_with_first(all.values, all.dimension);
+  judge_whole(all.values, errors);
   const std::size_t before = rows.size();
   for (std::size_t i = 0; i < categories; ++i) {
     DifferenceRow row{group, {}, all.dimension, {}};
@@ -90,11 +146,11 @@ void add_ledger(std::string_view group, std::span<const Figures> answers, Ledger
     }
     if (any) {
       compare_with_first(row.values, row.dimension);
+      judge_part(row.values, all.values, errors);
       rows.push_back(std::move(row));
     }
   }
   if (rows.size() > before) {
-    compare_with_first(all.values, all.dimension);
     rows.push_back(std::move(all));
   }
 }
@@ -130,12 +186,12 @@ std::string signature_of(std::string_view text) {
   return sha256_hex(text).substr(0, kDigits);
 }
 
-std::vector<DifferenceRow> differences(std::span<const Figures> answers) {
+std::vector<DifferenceRow> differences(std::span<const Figures> answers, ChangeErrors errors) {
   std::vector<DifferenceRow> rows;
-  add_metrics(answers, rows);
-  add_ledger("step ledger", answers, &Figures::step_ledger, {MetricId::step_time}, rows);
+  add_metrics(answers, errors, rows);
+  add_ledger("step ledger", answers, &Figures::step_ledger, {MetricId::step_time}, errors, rows);
   add_ledger("run ledger", answers, &Figures::run_ledger, {MetricId::cost, MetricId::finish_time},
-             rows);
+             errors, rows);
   return rows;
 }
 
@@ -161,7 +217,7 @@ std::optional<double> bill_of(const Figures& answer, const Figures& first, Metri
 
 // Nothing where no answer has any of it.
 std::optional<LossRow> loss_of(std::span<const Figures> answers, LedgerOf ledger_of,
-                               const LedgerRow& of, const Losses& losses) {
+                               const LedgerRow& of, const Losses& losses, ChangeErrors errors) {
   LossRow loss{of.label};
   bool any = false;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -176,6 +232,8 @@ std::optional<LossRow> loss_of(std::span<const Figures> answers, LedgerOf ledger
   }
   compare_with_first(loss.time, Dimension::time);
   compare_with_first(loss.bill, losses.bill);
+  judge_part(loss.time, losses.all.time, errors);
+  judge_part(loss.bill, losses.all.bill, errors);
   return any ? std::optional(std::move(loss)) : std::nullopt;
 }
 
@@ -187,7 +245,7 @@ double size_of_change(const LossRow& row) {
 
 }  // namespace
 
-Losses losses_of(std::span<const Figures> answers) {
+Losses losses_of(std::span<const Figures> answers, ChangeErrors errors) {
   const bool priced = std::ranges::all_of(
       answers, [](const Figures& one) { return one.find(MetricId::cost) != nullptr; });
   const MetricId whole = priced ? MetricId::cost : MetricId::finish_time;
@@ -198,6 +256,8 @@ Losses losses_of(std::span<const Figures> answers) {
   }
   compare_with_first(losses.all.time, Dimension::time);
   compare_with_first(losses.all.bill, losses.bill);
+  judge_whole(losses.all.time, errors);
+  judge_whole(losses.all.bill, errors);
   for (const LedgerOf ledger_of : {&Figures::step_ledger, &Figures::run_ledger}) {
     const auto longest = std::ranges::max_element(
         answers, {}, [ledger_of](const Figures& one) { return (one.*ledger_of).size(); });
@@ -205,7 +265,7 @@ Losses losses_of(std::span<const Figures> answers) {
       continue;
     }
     for (const LedgerRow& row : (*longest).*ledger_of) {
-      auto loss = loss_of(answers, ledger_of, row, losses);
+      auto loss = loss_of(answers, ledger_of, row, losses, errors);
       // Training is what the rows of the step stand for, where it has any.
       if (loss && (row.category != kTraining || losses.rows.empty())) {
         losses.rows.push_back(*std::move(loss));
@@ -218,9 +278,11 @@ Losses losses_of(std::span<const Figures> answers) {
   return losses;
 }
 
-std::string step_change_words(const Figures& from, const Figures& to) {
+std::string step_change_words(const Figures& from, const Figures& to,
+                              const std::optional<ChangeError>& error) {
   const Figures both[] = {from, to};
-  const Losses losses = losses_of(both);
+  const std::optional<ChangeError> errors[] = {std::nullopt, error};
+  const Losses losses = losses_of(both, errors);
   const auto change = [](const std::vector<Compared>& of) {
     return of.empty() ? 0.0 : of[1].change.value_or(0.0);
   };
@@ -231,12 +293,32 @@ std::string step_change_words(const Figures& from, const Figures& to) {
   }
   const double bill = change(losses.all.bill);
   return fmt::format(
-      "{} a step; what changes most is {} ({}){}",
-      format_change(Dimension::time, change(losses.all.time)), most->label,
+      "{} a step{}; what changes most is {} ({}){}",
+      format_change(Dimension::time, change(losses.all.time)),
+      losses.all.time[1].within_error ? ", within error" : "", most->label,
       format_change(Dimension::time, change(most->time)),
       bill != 0.0 && losses.bill == Dimension::dollars
           ? fmt::format("; {} for the same tokens", format_change(Dimension::dollars, bill))
           : std::string());
+}
+
+std::optional<Seconds> step_error(const Figures& from, const Figures& to,
+                                  const std::optional<ChangeError>& error) {
+  const auto first = from.value(MetricId::step_time);
+  const auto second = to.value(MetricId::step_time);
+  return error && error->relative > 0.0 && first && second
+             ? std::optional(seconds(error->relative * std::min(*first, *second)))
+             : std::nullopt;
+}
+
+std::string error_words(const Figures& from, const Figures& to,
+                        const std::optional<ChangeError>& error) {
+  const auto of_step = step_error(from, to, error);
+  return of_step ? fmt::format(
+                       "8 of 10 predicted changes between {} are off by less than {}, here {} of a "
+                       "step",
+                       error->of, format_percent(error->relative), format_time(*of_step))
+                 : std::string();
 }
 
 std::string format_change(Dimension dimension, double change) {
@@ -283,7 +365,7 @@ Figures figures_of(const Evaluation& evaluation) {
         return metric->trials ? std::optional(metric->trials->quantile(q)) : std::nullopt;
       };
       figures.metrics.push_back({info.id, metric->value, quantile(kLowQuantile), quantile(kMedian),
-                                 quantile(kHighQuantile)});
+                                 quantile(kHighQuantile), follows_step(evaluation, info.id)});
     }
   }
   for (const step::StageMemory& stage : evaluation.step.memory) {

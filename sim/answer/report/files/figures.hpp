@@ -28,6 +28,7 @@ struct MetricFigures {
   std::optional<double> p10 = {};
   std::optional<double> p50 = {};
   std::optional<double> p90 = {};
+  bool follows_step = false;  // in its scenario; of a saved answer nobody knows
 };
 
 struct StageFigures {
@@ -73,12 +74,23 @@ struct Figures {
 //
 // Rows of the step ledger are in seconds of a step, those of the run ledger in dollars of the run,
 // or in its time where it has no price: the GPU time of jobs of different size is not compared. A
-// row "all" is what they add up to.
+// row "all" is what they add up to. A part of it is within error by less than the whole may be off.
+
+// How far the predicted change from one answer to another may be off, of figures that follow the
+// step (plan/change_error.hpp): of 10 such changes 8 are within it.
+struct ChangeError {
+  double relative = 0.0;  // of the smaller figure; 0: they share all of it
+  std::string of = {};    // "layouts that differ in chunks"
+};
+
+// Of each answer against the first; may be empty, where nothing is known.
+using ChangeErrors = std::span<const std::optional<ChangeError>>;
 
 struct Compared {
   std::optional<double> value;     // point value or mean of the trials, as in metrics.hpp
   std::optional<double> change;    // nothing for the first
   std::optional<double> relative;  // likewise
+  bool within_error = false;       // there is a change, but predictions do not tell it from none
 };
 
 struct DifferenceRow {
@@ -89,7 +101,8 @@ struct DifferenceRow {
 };
 
 // Rows that at least one of them has, in the order of the registry and of the ledgers.
-[[nodiscard]] std::vector<DifferenceRow> differences(std::span<const Figures> answers);
+[[nodiscard]] std::vector<DifferenceRow> differences(std::span<const Figures> answers,
+                                                     ChangeErrors errors = {});
 
 // What each loss takes of a step, and of the bill for the work of the first answer:
 //
@@ -111,11 +124,21 @@ struct Losses {
   LossRow all = {};                     // what they add up to
 };
 
-[[nodiscard]] Losses losses_of(std::span<const Figures> answers);
+[[nodiscard]] Losses losses_of(std::span<const Figures> answers, ChangeErrors errors = {});
 
-// "-45.2 ms a step; what changes most is pipeline bubble (-242 ms); -$372k for the same tokens";
-// empty where nothing changes.
-[[nodiscard]] std::string step_change_words(const Figures& from, const Figures& to);
+// "-45.2 ms a step, within error; what changes most is pipeline bubble (-242 ms); -$372k for the
+// same tokens"; empty where nothing changes.
+[[nodiscard]] std::string step_change_words(const Figures& from, const Figures& to,
+                                            const std::optional<ChangeError>& error = {});
+
+// What a step must change by to be told apart; nothing without an error.
+[[nodiscard]] std::optional<Seconds> step_error(const Figures& from, const Figures& to,
+                                                const std::optional<ChangeError>& error);
+
+// "8 of 10 predicted changes between layouts that differ in chunks are off by less than 7.9%, here
+// 511 ms of a step"; empty without an error.
+[[nodiscard]] std::string error_words(const Figures& from, const Figures& to,
+                                      const std::optional<ChangeError>& error);
 
 // With its sign, of a change: "+1.20 s", "-$3.1M", "+2.31 points" for fractions, "-1.5 d" for
 // dates, "no change".

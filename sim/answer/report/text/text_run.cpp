@@ -5,6 +5,7 @@
 
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/printed_sum.hpp"
 #include "sim/answer/report/text/text_sections.hpp"
 #include "sim/base/text/format.hpp"
 
@@ -237,9 +238,35 @@ std::string ledger_line(const TextPage& page, const LedgerRow& row) {
          pad_left(dollars_text(row.dollars), kDollarsWidth) + "  " + page.bar(row.share, kBarWidth);
 }
 
+// The rows, and what they add up to, where that is not what the lines above say: means of the
+// trials where those have medians, or digits that were rounded.
 void add_run_ledger(TextPage& page, const Evaluation& evaluation, std::size_t most) {
-  show_rows(run_ledger_rows(evaluation), most,
-            [&page](const LedgerRow& row) { page.line(ledger_line(page, row)); });
+  LedgerRow all{.category = {}, .label = {}, .gpu_time = {}, .share = 1.0, .dollars = {}};
+  std::vector<std::string> shares;
+  std::vector<std::string> costs;
+  show_rows(run_ledger_rows(evaluation), most, [&](const LedgerRow& row) {
+    page.line(ledger_line(page, row));
+    shares.push_back(share_text(row.share));
+    costs.push_back(dollars_text(row.dollars));
+    all.gpu_time += row.gpu_time;
+    if (row.dollars) {
+      all.dollars = all.dollars.value_or(Dollars{}) + *row.dollars;
+    }
+  });
+  std::string rounding = rounding_text(Dimension::fraction, shares, share_text(all.share));
+  const std::string of_cost = rounding_text(Dimension::dollars, costs, dollars_text(all.dollars));
+  rounding += (rounding.empty() || of_cost.empty() ? "" : ", ") + of_cost;
+  const MetricValue* cost = evaluation.metrics.find(MetricId::cost);
+  if (rounding.empty() && (!all.dollars || cost == nullptr ||
+                           dollars_text(all.dollars) == format_money(dollars(typical(*cost))))) {
+    return;
+  }
+  const std::string label =
+      rounding.empty() ? "all, mean of the trials" : fmt::format("all, rounding {}", rounding);
+  page.line(page.paint(Ink::faint, pad_right(label, kLabelWidth) +
+                                       pad_left(share_text(all.share), kShareWidth) +
+                                       pad_left(hours_text(all.gpu_time), kHoursWidth) +
+                                       pad_left(dollars_text(all.dollars), kDollarsWidth)));
 }
 
 // What was paid for, where it is more than nodes at one price.

@@ -4,6 +4,7 @@
 
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/printed_sum.hpp"
 #include "sim/answer/report/text/text_sections.hpp"
 #include "sim/answer/report/text/verdict.hpp"
 #include "sim/base/percent.hpp"
@@ -186,12 +187,22 @@ std::string gibibyte_text(Bytes value) {
 
 void add_step_ledger(TextPage& page, const Evaluation& evaluation, std::size_t most) {
   const auto gpus = static_cast<double>(evaluation.step.gpus);
+  std::vector<std::string> shares;
+  std::vector<std::string> times;
   show_rows(step_ledger_rows(evaluation), most, [&](const LedgerRow& row) {
-    page.line(pad_right(row.label, kStepLabelWidth) +
-              pad_left(share_text(row.share), kStepShareWidth) +
-              pad_left(format_time(row.gpu_time / gpus), kTimeWidth) + "  " +
-              page.bar(row.share, kStepBarWidth));
+    shares.push_back(share_text(row.share));
+    times.push_back(format_time(row.gpu_time / gpus));
+    page.line(pad_right(row.label, kStepLabelWidth) + pad_left(shares.back(), kStepShareWidth) +
+              pad_left(times.back(), kTimeWidth) + "  " + page.bar(row.share, kStepBarWidth));
   });
+  const std::string share = rounding_text(Dimension::fraction, shares, "100.0%");
+  const std::string time =
+      rounding_text(Dimension::time, times, formatted(evaluation, MetricId::step_time));
+  if (!share.empty() || !time.empty()) {
+    page.line(page.paint(Ink::faint, pad_right("rounding", kStepLabelWidth) +
+                                         pad_left(share, kStepShareWidth) +
+                                         pad_left(time, kTimeWidth)));
+  }
 }
 
 }  // namespace
