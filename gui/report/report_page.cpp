@@ -230,29 +230,24 @@ ReportContent report_content(const OutcomePtr& outcome, bool full) {
       content.plots.push_back(answer_plot(*fan->answer));
     }
   } else {
-    // A step alone has room for what it is made of.
     content.plots.push_back(step_ledger_plot(evaluation));
-    content.plots.push_back(communication_plot(evaluation));
-    content.plots.push_back(memory_course_plot(evaluation));
-    content.plots.push_back(roofline_plot(evaluation));
   }
   // A ledger of one account says nothing; what a step is made of fills the page then.
   std::erase_if(content.plots, [](const Plot& plot) {
     return plot.series.empty() || (plot.horizontal && plot.x.categories.size() == 1);
   });
   constexpr std::size_t kOnPage = 2 * kRowsOnFirstPage;
+  const auto there = [&content](const Plot& plot) {
+    return std::ranges::count(content.plots, plot.name, &Plot::name) > 0;
+  };
   for (const auto& make : {communication_plot, memory_course_plot, roofline_plot}) {
     Plot plot = make(evaluation);
-    const bool there =
-        std::ranges::any_of(content.plots, [&](const Plot& p) { return p.name == plot.name; });
-    if (content.plots.size() < kOnPage && !there && !plot.series.empty()) {
+    if (content.plots.size() < kOnPage && !there(plot) && !plot.series.empty()) {
       content.plots.push_back(std::move(plot));
     }
   }
   for (Plot& plot : evaluation_plots(evaluation)) {
-    const bool there =
-        std::ranges::any_of(content.plots, [&](const Plot& p) { return p.name == plot.name; });
-    if (!there) {
+    if (!there(plot)) {
       content.more.push_back(std::move(plot));
     }
   }

@@ -160,6 +160,7 @@ FormView::FormView(ScenarioDocument* document, QWidget* parent)
   tree_->installEventFilter(this);
   connect(stated_only_, &QCheckBox::toggled, this, &FormView::filter_changed);
   connect(&model_, &QAbstractItemModel::modelReset, this, &FormView::filter_changed);
+  connect(filter_, &QAbstractItemModel::rowsInserted, tree_, &QTreeView::expandAll);
   connect(&model_, &FormModel::refused, this, [this](const QString& sentence) {
     help_->setText("<b>Not changed.</b> " + sentence.toHtmlEscaped());
   });

@@ -25,7 +25,7 @@ namespace {
 constexpr auto kNodeRate = "failures.node_rate";
 
 constexpr std::array kKnobs = std::to_array<KnobInfo>({
-    {"model.preset", "Model", Turns::among_names, 124, 4},
+    {"model.preset", "Model", Turns::among_names, 124, 6},
     {"cluster.gpu", "GPU", Turns::among_names, 132, 0},
     {"cluster.nodes", "Nodes", Turns::by_doubling, 78, 0},
     {"layout.tensor", "Tensor", Turns::by_doubling, 62, 0},
@@ -192,8 +192,13 @@ void KnobStrip::set_document(ScenarioDocument* document, const OutcomePtr& answe
       }
       value = turned->value;  // the text has it, whether or not there is an answer to it
     }
+    // The time between failures goes with the nodes.
+    const bool follows = std::string_view(knob->key()) == kNodeRate && answered->scenario->run &&
+                         baseline &&
+                         node_rate_of(answered->scenario->run->failures) ==
+                             node_rate_of(baseline->scenario->run->failures);
     knob->show_value(value, moved ? at(baseline, knob->key()) : std::nullopt,
-                     turned != turned_.end() && turned != turned_.begin());
+                     follows || (turned != turned_.end() && turned != turned_.begin()));
   }
   back_->setEnabled(moved);
   place_knobs();

@@ -1,5 +1,6 @@
 #include "gui/models/jobs/plan_job.hpp"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -83,13 +84,8 @@ QString option_tip(const scenario::Field& field) {
 
 // Words of a list in flow style.
 QStringList words_of(const QString& list) {
-  QStringList words;
-  for (const QString& word : QString(list).remove('[').remove(']').split(',')) {
-    if (!word.trimmed().isEmpty()) {
-      words << word.trimmed();
-    }
-  }
-  return words;
+  static const QRegularExpression kBetween("[\\[\\],\\s]+");
+  return list.split(kBetween, Qt::SkipEmptyParts);
 }
 
 QStringList fixed_axes(const std::vector<scenario::Field>& fields) {

@@ -81,11 +81,8 @@ void MainWindow::open_paths(const QStringList& paths) {
   QStringList configurations;
   for (const QString& path : paths) {
     const bool other = report::is_saved_evaluation(head_of(path)) || is_trace(path);
-    if (!other && text_kind_of(path) == TextKind::configuration) {
-      configurations << path;
-    } else {
-      open_path(path);
-    }
+    const bool alone = other || text_kind_of(path) != TextKind::configuration;
+    alone ? void(open_path(path)) : configurations.append(path);
   }
   if (!configurations.isEmpty()) {
     import_files(configurations);
@@ -370,13 +367,12 @@ void MainWindow::write_page(const OutcomePtr& answered, const QString& path) {
 namespace {
 
 QString sentence_of(const std::vector<LostText>& lost) {
-  const QString when = QLocale().toString(lost.back().written, QLocale::ShortFormat);
-  return lost.size() == 1
-             ? QString("Orrery did not end as it should. Changes of %1 (%2) were not saved.")
-                   .arg(lost.front().state.title, when)
-             : QString("Orrery did not end as it should. %1 scenarios were not saved (last %2).")
-                   .arg(lost.size())
-                   .arg(when);
+  const QString when = QLocale().toString(lost.back().written, "d MMM hh:mm");
+  return lost.size() == 1 ? QString("Changes of %1 (%2) were not saved when Orrery ended.")
+                                .arg(lost.front().state.title, when)
+                          : QString("%1 scenarios (last %2) were not saved when Orrery ended.")
+                                .arg(lost.size())
+                                .arg(when);
 }
 
 }  // namespace
