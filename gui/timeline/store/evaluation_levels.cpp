@@ -10,6 +10,7 @@
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
+#include "sim/answer/report/trial_choice.hpp"
 #include "sim/base/text/time_axis.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 
@@ -86,7 +87,8 @@ Level run_level(const report::Evaluation& evaluation) {
     builder.add(rows[static_cast<std::size_t>(report::lane_of(interval.kind))],
                 {interval.begin.ns, interval.end.ns, name, category_of(interval.kind)});
   }
-  return {"run", "run", builder.build(), {}, "one trial of the run", {}, unix_start_of(evaluation)};
+  return {
+      "run", "run", builder.build(), {}, trial_words(evaluation), {}, unix_start_of(evaluation)};
 }
 
 // What comes from what: messages, and reductions and gathers of a chunk with the passes around
