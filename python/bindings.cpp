@@ -19,6 +19,7 @@
 #include "python/scenario.hpp"
 #include "sim/answer/evaluate/evaluate.hpp"
 #include "sim/answer/evaluate/shipped_scenarios.hpp"
+#include "sim/answer/plan/change_error.hpp"
 #include "sim/answer/plan/make_plan.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
 #include "sim/answer/report/files/figures.hpp"
@@ -39,11 +40,18 @@ namespace {
 // Work beside the interpreter has a copy of the scenario, made under the interpreter's lock:
 // another thread may set keys of the scenario meanwhile.
 
-report::Evaluation run(Scenario asked, int threads, std::optional<std::int64_t> trials,
-                       std::optional<std::uint64_t> seed, const nb::object& callback) {
+// An answer, and what it answers.
+struct Answered {
+  report::Evaluation evaluation;
+  scenario::Scenario scenario;
+  hardware::ProfileSearch search;
+};
+
+Answered run(Scenario asked, int threads, std::optional<std::int64_t> trials,
+             std::optional<std::uint64_t> seed, const nb::object& callback) {
   return attended(callback, [&](const std::stop_token& stop, Progress& progress) {
     Diagnostics diagnostics;
-    const scenario::Scenario scenario = asked.read(diagnostics);
+    scenario::Scenario scenario = asked.read(diagnostics);
     auto evaluation = evaluate::evaluate(scenario,
                                          {.threads = threads,
                                           .trials = trials,
@@ -56,7 +64,7 @@ report::Evaluation run(Scenario asked, int threads, std::optional<std::int64_t> 
     if (!evaluation) {
       throw Problems{diagnostics};
     }
-    return *std::move(evaluation);
+    return Answered{*std::move(evaluation), std::move(scenario), asked.search()};
   });
 }
 
@@ -186,14 +194,19 @@ Scenario imported(const std::vector<std::string>& names, const Settings& setting
   });
 }
 
-// Rows as (group, name, first, second, change, relative).
-nb::list compare(const report::Evaluation& a, const report::Evaluation& b) {
+// Rows as (group, name, first, second, change, relative, within error).
+nb::list compare(const Answered& a, const Answered& b) {
   nb::list rows;
-  const report::Figures both[] = {report::figures_of(a), report::figures_of(b)};
-  for (const report::DifferenceRow& row : report::differences(both)) {
+  Diagnostics ignored;
+  const report::Figures both[] = {report::figures_of(a.evaluation),
+                                  report::figures_of(b.evaluation)};
+  const std::optional<report::ChangeError> errors[] = {
+      std::nullopt, plan::change_error({a.scenario, a.evaluation}, {b.scenario, b.evaluation},
+                                       a.search, ignored)};
+  for (const report::DifferenceRow& row : report::differences(both, errors)) {
     const report::Compared& second = row.values[1];
     rows.append(nb::make_tuple(std::string(row.group), std::string(row.name), row.values[0].value,
-                               second.value, second.change, second.relative));
+                               second.value, second.change, second.relative, second.within_error));
   }
   return rows;
 }
@@ -263,9 +276,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("profiles", &Scenario::profiles)
       .def_prop_ro("text", &Scenario::text)
       .def_prop_ro("file", &Scenario::file);
-  nb::class_<report::Evaluation>(m, "Evaluation")
-      .def("json", [](const report::Evaluation& e) { return report::to_json(e); })
-      .def("text", [](const report::Evaluation& e) { return report::to_text(e, {}); });
+  nb::class_<Answered>(m, "Evaluation")
+      .def("json", [](const Answered& a) { return report::to_json(a.evaluation); })
+      .def("text", [](const Answered& a) { return report::to_text(a.evaluation, {}); });
   m.def("run", &run, nb::arg("scenario"), nb::arg("threads"), nb::arg("trials").none(),
         nb::arg("seed").none(), nb::arg("progress").none());
   m.def("sweep", &run_sweep, nb::arg("scenario"), nb::arg("vary"), nb::arg("metrics"),

@@ -173,7 +173,7 @@ inline void fill_names(QComboBox& box, const QStringList& names) {
     rows->appendRow(row);
   }
   const bool described = names.join('\n').contains('\t');
-  box.view()->setMinimumWidth(described ? 3 * NamesList::kNames : 0);
+  box.view()->setMinimumWidth(described ? 3 * NamesList::kNames : NamesList::kNames);
   box.completer()->popup()->setMinimumWidth(box.view()->minimumWidth());
 }
 

@@ -383,7 +383,8 @@ def validate(scenario: Asked) -> list:
 
 
 class Difference(NamedTuple):
-    """One figure of two answers; `change` is second less first."""
+    """One figure of two answers; `change` is second less first, and `within_error` says that predictions
+    do not tell it from none."""
 
     group: str
     name: str
@@ -391,6 +392,7 @@ class Difference(NamedTuple):
     second: Optional[float]
     change: Optional[float]
     relative: Optional[float]
+    within_error: bool = False
 
 
 def compare(first: Union[Result, Asked], second: Union[Result, Asked], **options: Any) -> list:

@@ -143,6 +143,15 @@ def test_plan_finds_layouts_under_the_settings():
 def test_compare_of_a_scenario_with_itself_shows_no_change():
     rows = orrery.compare("llama3-70b-64h100", "llama3-70b-64h100", trials=2)
     assert rows and all(not row.change for row in rows)
+    assert not any(row.within_error for row in rows)
+
+
+def test_compare_says_what_predictions_do_not_tell_apart():
+    other = orrery.load("llama3-70b-64h100")
+    other.set("layout.pipeline", 4)
+    rows = {row.name: row for row in orrery.compare("llama3-70b-64h100", other, trials=2)}
+    assert rows["step_time"].within_error and 0.0 < rows["step_time"].relative < 0.0785
+    assert not rows["peak_memory"].within_error
 
 
 def test_ctrl_c_ends_a_long_run_within_a_second():

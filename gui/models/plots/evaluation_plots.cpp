@@ -91,24 +91,6 @@ PlotMarker memory_limit(const step::StageMemory& memory) {
           false};
 }
 
-// Of all cases, as far as seven tenths of the band beyond it.
-std::vector<report::HistogramBin> shares_around(const report::Evaluation& evaluation, MetricId id,
-                                                const report::MetricBand& band, int count) {
-  constexpr double kBeyond = 0.7;
-  const double width = (1.0 + 2.0 * kBeyond) * (band.high - band.low) / count;
-  std::vector<report::HistogramBin> bins;
-  double below = 0.0;
-  for (int i = 0; i <= count; ++i) {
-    const double bound = band.low - kBeyond * (band.high - band.low) + i * width;
-    const double share = share_at_most(evaluation, id, bound).value_or(0.0);
-    if (i > 0) {
-      bins.push_back({bound - width, bound, share - below});
-    }
-    below = share;
-  }
-  return bins;
-}
-
 }  // namespace
 
 Plot step_ledger_plot(const report::Evaluation& evaluation) {
@@ -229,7 +211,7 @@ Plot spread_plot(const report::Evaluation& evaluation, MetricId id) {
     plot.note = "Chance alone: 8 of 10 trials from " + range_shown(info.dimension, low, high) + ".";
     low = band->low;
     high = band->high;
-    bins = shares_around(evaluation, id, *band, kBins);
+    bins = band_histogram(evaluation, id, *band, kBins);
   }
   PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = "cases"};
   for (const report::HistogramBin& bin : bins) {

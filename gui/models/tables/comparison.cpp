@@ -22,6 +22,9 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
     return {};
   }
   QString text = change_shown(dimension, *cell.change);
+  if (cell.within_error) {
+    return text + kWithin;
+  }
   // Beyond ten times the first figure a percentage says nothing.
   constexpr double kMostRelative = 10.0;
   if (cell.relative && *cell.change != 0.0 && std::abs(*cell.relative) <= kMostRelative &&
@@ -29,7 +32,7 @@ QString change_text(report::Dimension dimension, const report::Compared& cell) {
     const QString sign = *cell.relative > 0.0 ? "+" : "−";
     text += " (" + sign + shown(report::Dimension::fraction, std::abs(*cell.relative)) + ")";
   }
-  return cell.within_error ? text + kWithin : text;
+  return text;
 }
 
 report::Figures figures_of(const Candidate& answered) {
@@ -81,14 +84,13 @@ bool moves(report::Dimension dimension, const report::Compared& cell,
 
 // Less of anything is better, where predictions tell it apart.
 Cell change_of_loss(report::Dimension dimension, const std::vector<report::Compared>& of,
-                    std::size_t side, bool said) {
+                    std::size_t side) {
   if (side >= of.size() || !of[side].change) {
     return {};
   }
   const double change = *of[side].change;
   return moves(dimension, of[side], of[0])
-             ? Cell{.text = change_shown(dimension, change) +
-                            (said && of[side].within_error ? kWithin : ""),
+             ? Cell{.text = change_shown(dimension, change),
                     .order = change,
                     .tone = of[side].within_error
                                 ? Tone::plain
@@ -97,15 +99,14 @@ Cell change_of_loss(report::Dimension dimension, const std::vector<report::Compa
              : Cell{.text = "same", .order = 0.0, .tone = Tone::faint, .dimension = dimension};
 }
 
-// `said`: of the whole in words, of its parts by their colour.
-std::vector<Cell> loss_cells(const report::LossRow& row, report::Dimension bill, bool said) {
+std::vector<Cell> loss_cells(const report::LossRow& row, report::Dimension bill) {
   std::vector<Cell> cells = {{.text = qt(row.label)}};
   for (std::size_t i = 0; i < row.bill.size(); ++i) {
     const bool timed = i < row.time.size() && row.time[i].value;
     cells.push_back(timed ? number(report::Dimension::time, *row.time[i].value) : Cell{});
     if (i > 0) {
-      cells.push_back(change_of_loss(report::Dimension::time, row.time, i, said));
-      cells.push_back(change_of_loss(bill, row.bill, i, said));
+      cells.push_back(change_of_loss(report::Dimension::time, row.time, i));
+      cells.push_back(change_of_loss(bill, row.bill, i));
     }
   }
   return cells;
@@ -212,10 +213,12 @@ Table losses_table(const Answers& answers) {
   Table table = table_beside("Where the difference comes from", "loss", answers,
                              {"of a step", priced ? "of the bill" : "of the run"});
   if (answers.figures.size() > 1 && !losses.rows.empty()) {
-    table.rows.push_back(loss_cells(losses.all, losses.bill, true));
-    table.rows.front().front().tone = Tone::strong;
+    table.rows.push_back(loss_cells(losses.all, losses.bill));
+    // Of more than two their columns have no colour where it is so.
+    const bool within = answers.figures.size() == 2 && losses.all.time[1].within_error;
+    table.rows[0][0] = {.text = within ? "all, within error" : "all", .tone = Tone::strong};
     for (const report::LossRow& row : losses.rows) {
-      table.rows.push_back(loss_cells(row, losses.bill, false));
+      table.rows.push_back(loss_cells(row, losses.bill));
     }
     add_rounding(table, 0);
   }

@@ -43,12 +43,9 @@ void Store::fetch_ahead(TrackId track, std::int64_t time) const {
   constexpr std::size_t kBehind = 32;
   constexpr std::size_t kPerLine = 4;
   const std::span<const Slice> slices = slices_of(track);
-  if (slices.empty()) {
-    return;
-  }
-  const std::size_t guess = guess_at(slices.size(), time);
-  const std::size_t end = std::min(guess + kBehind, slices.size());
-  for (std::size_t i = guess - std::min(guess, kBefore); i < end; i += kPerLine) {
+  const std::size_t guess = slices.empty() ? 0 : guess_at(slices.size(), time);
+  for (std::size_t i = guess - std::min(guess, kBefore);
+       i < std::min(guess + kBehind, slices.size()); i += kPerLine) {
     __builtin_prefetch(&slices[i]);
   }
 }

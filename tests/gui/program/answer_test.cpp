@@ -139,8 +139,12 @@ TEST(Tables, ShowTheRegistrysNumbers) {
   ASSERT_NE(one_step, all.end());
   EXPECT_EQ(one_step->heads[2], "a GPU");
   double seconds = 0.0;
-  for (std::size_t i = 0; one_step->rows[i][0].text != "all"; ++i) {
-    seconds += *one_step->rows[i][2].order;
+  for (const auto& line : one_step->rows) {
+    if (line[0].text == "all") {
+      EXPECT_EQ(line[2].order, step);
+      break;
+    }
+    seconds += *line[2].order;
   }
   EXPECT_NEAR(seconds, step, 1e-9 * step);
   EXPECT_EQ(memory_table(figures).rows.size(), 2U);

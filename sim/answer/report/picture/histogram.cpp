@@ -37,4 +37,19 @@ std::vector<HistogramBin> histogram(const run::Distribution& values, int bins) {
   return result;
 }
 
+std::vector<HistogramBin> band_histogram(const Evaluation& evaluation, MetricId id,
+                                         const MetricBand& band, int bins) {
+  constexpr double kBeyond = 0.7;
+  const double width = (1.0 + 2.0 * kBeyond) * (band.high - band.low) / bins;
+  const double first = band.low - kBeyond * (band.high - band.low);
+  std::vector<HistogramBin> result;
+  double below = share_at_most(evaluation, id, first).value_or(0.0);
+  for (int i = 1; i <= bins; ++i) {
+    const double upto = share_at_most(evaluation, id, first + i * width).value_or(0.0);
+    result.push_back({first + (i - 1) * width, first + i * width, upto - below});
+    below = upto;
+  }
+  return result;
+}
+
 }  // namespace orrery::report

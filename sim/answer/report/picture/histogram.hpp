@@ -1,6 +1,6 @@
 #pragma once
 
-// A histogram of the values of the trials, for a bar chart.
+// Histograms for bar charts: of the values of the trials, and of a metric with its band.
 //
 //   share(bin) = trials with low <= x < high / all trials;  the last bin holds its upper end too
 //
@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "sim/answer/report/metric_band.hpp"
 #include "sim/run/distribution.hpp"
 
 namespace orrery::report {
@@ -23,5 +24,10 @@ struct HistogramBin {
 
 // Needs at least one value and one bin.
 [[nodiscard]] std::vector<HistogramBin> histogram(const run::Distribution& values, int bins);
+
+// Of a metric with a band: luck and the error of the step together, as far as seven tenths of the
+// band beyond it, so that the shares add up to a little less than 1.
+[[nodiscard]] std::vector<HistogramBin> band_histogram(const Evaluation& evaluation, MetricId id,
+                                                       const MetricBand& band, int bins);
 
 }  // namespace orrery::report
