@@ -21,6 +21,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "gui/charts/chart_parts.hpp"
+
 namespace orrery::gui {
 
 // What stands in a row or column: a widget or a layout, with its share of what is left, or room.
@@ -217,6 +219,13 @@ inline QPushButton* button(QWidget* parent, const QString& text, std::function<v
 inline void show_progress(QProgressBar& bar, qint64 done, qint64 all) {
   bar.setRange(0, static_cast<int>(all));
   bar.setValue(static_cast<int>(done));
+}
+
+inline QLabel* heading(const QString& text, double size, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  label->setFont(scaled(label->font(), size, true));
+  label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  return label;
 }
 
 // A text that may take several lines, and be copied.

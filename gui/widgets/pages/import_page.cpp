@@ -24,12 +24,6 @@ constexpr auto kFilter =
 constexpr int kFormatLetters = 14;
 constexpr auto kStatedOnImport = "stated on import";
 
-QLabel* heading(const QString& text, QWidget* parent) {
-  auto* label = new QLabel(text, parent);
-  label->setFont(scaled(label->font(), 1.0, true));
-  return label;
-}
-
 QPlainTextEdit* text_view(const QString& name, QWidget* parent) {
   auto* view = new QPlainTextEdit(parent);
   view->setReadOnly(true);
@@ -69,11 +63,11 @@ QWidget* ImportPage::build_left() {
   auto* add = button(inside, "&Add files...", [this] { add_files(ask_for_configurations(this)); });
   keys_ = new QFormLayout;
   keys_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-  column({heading("Files of one training", inside),
+  column({heading("Files of one training", 1.0, inside),
           files_,
           {add, 0, Qt::AlignLeft},
           Laid::gap(fontMetrics().height()),
-          heading("What you state, before what the files say", inside),
+          heading("What you state, before what the files say", 1.0, inside),
           keys_,
           Laid::rest()},
          inside);

@@ -126,13 +126,6 @@ class TwoLines : public QStyledItemDelegate {
   }
 };
 
-QLabel* heading(const QString& text, double size, QWidget* parent) {
-  auto* label = new QLabel(text, parent);
-  label->setFont(scaled(label->font(), size, true));
-  label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-  return label;
-}
-
 // The scenarios below their questions; the questions as links to their rows.
 QString fill(QListWidget& list) {
   QStringList links;

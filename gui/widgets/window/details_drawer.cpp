@@ -87,37 +87,26 @@ void DetailsView::resizeEvent(QResizeEvent* event) {
   }
 }
 
-// Bars of the parts, as one picture across the page.
-QString DetailsView::bar() {
-  constexpr int kHeight = 14;
-  constexpr int kMargins = 40;  // with a scroll bar
+// Parts beside each other, one alone all over.
+QString DetailsView::picture(const QString& name, const QSize& size,
+                             std::span<const report::DetailPart> parts) {
   const double ratio = devicePixelRatioF();
-  const QSize size(std::max(width() - kMargins, 40), kHeight);
   QPixmap picture((QSizeF(size) * ratio).toSize());
   picture.setDevicePixelRatio(ratio);
   picture.fill(palette().color(QPalette::Base));
   QPainter painter(&picture);
   double left = 0.0;
-  for (const report::DetailPart& part : details_.parts) {
-    const double width = part.share * size.width();
-    painter.fillRect(QRectF(left, 0, width, kHeight),
+  for (const report::DetailPart& part : parts) {
+    const double width = (parts.size() == 1 ? 1.0 : part.share) * size.width();
+    painter.fillRect(QRectF(left, 0, width, size.height()),
                      brush_of(part, details_.waits, is_dark(palette())));
     left += width;
   }
-  document()->addResource(QTextDocument::ImageResource, QUrl("parts"), picture);
-  return QString("<p><img src='parts' width='%1' height='%2'></p>").arg(size.width()).arg(kHeight);
-}
-
-QString DetailsView::swatch(std::size_t part) {
-  constexpr int kSide = 11;
-  QPixmap picture(kSide, kSide);
-  picture.fill(palette().color(QPalette::Base));
-  QPainter painter(&picture);
-  painter.fillRect(picture.rect(),
-                   brush_of(details_.parts[part], details_.waits, is_dark(palette())));
-  const QString name = QString("part%1").arg(part);
   document()->addResource(QTextDocument::ImageResource, QUrl(name), picture);
-  return QString("<img src='%1'>&nbsp;").arg(name);
+  return QString("<img src='%1' width='%2' height='%3'>")
+      .arg(name)
+      .arg(size.width())
+      .arg(size.height());
 }
 
 // "Go to it", and the tasks from effect to cause.
@@ -145,11 +134,14 @@ void DetailsView::write() {
   QString text = QString("<p><b>%1</b><br><span style='color:%2'>%3</span></p>")
                      .arg(qt(details_.title).toHtmlEscaped(), faint, qt(details_.place));
   if (!details_.parts.empty()) {
-    text += bar() + "<table>";
+    constexpr int kMargins = 40;  // with a scroll bar
+    const QSize bar(std::max(width() - kMargins, kMargins), 14);
+    text += "<p>" + picture("parts", bar, details_.parts) + "</p><table>";
     for (std::size_t i = 0; i < details_.parts.size(); ++i) {
       const report::DetailPart& part = details_.parts[i];
-      text += table_row(
-          {swatch(i) + qt(part.label), qt(format_time(part.time)), qt(format_percent(part.share))});
+      const QString swatch = picture(QString("part%1").arg(i), {11, 11}, std::span(&part, 1));
+      text += table_row({swatch + "&nbsp;" + qt(part.label), qt(format_time(part.time)),
+                         qt(format_percent(part.share))});
     }
     text += "</table>";
   }

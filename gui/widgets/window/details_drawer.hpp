@@ -6,6 +6,7 @@
 
 #include <QDockWidget>
 #include <QTextBrowser>
+#include <span>
 
 #include "gui/models/jobs/evaluation_job.hpp"
 #include "sim/answer/report/text/details.hpp"
@@ -37,8 +38,8 @@ class DetailsView : public QTextBrowser {
  private:
   void go_to(std::size_t place);
   void write();
-  [[nodiscard]] QString bar();
-  [[nodiscard]] QString swatch(std::size_t part);
+  QString picture(const QString& name, const QSize& size,
+                  std::span<const report::DetailPart> parts);
   [[nodiscard]] QString chain() const;
 
   report::Details details_;
