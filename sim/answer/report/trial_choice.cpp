@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "sim/base/text/format.hpp"
@@ -33,16 +34,14 @@ std::string trial_words(const Evaluation& evaluation) {
   }
   const std::vector<run::TrialTotals>& first = evaluation.run->first;
   const std::uint32_t shown = evaluation.timeline_trial;
-  std::string words =
-      fmt::format("trial {} of {}", format_integer(shown), format_integer(evaluation.run->trials));
-  if (shown < first.size()) {
-    const auto faster = std::ranges::count_if(first, [&](const run::TrialTotals& other) {
-      return rate_of(other) > rate_of(first[shown]);
-    });
-    words += faster > 0 ? fmt::format(", slower than {} of the first {}", faster, first.size())
-                        : std::string();
+  if (shown >= first.size() || evaluation.run->trials == 1) {
+    return fmt::format("trial {} of {}", format_integer(shown),
+                       format_integer(evaluation.run->trials));
   }
-  return words;
+  const auto faster = std::ranges::count_if(
+      first, [&](const run::TrialTotals& other) { return rate_of(other) > rate_of(first[shown]); });
+  return fmt::format("trial {}, {} of {} faster", shown,
+                     faster == 0 ? "none" : std::to_string(faster), first.size());
 }
 
 }  // namespace orrery::report

@@ -17,7 +17,7 @@ namespace orrery::report {
 // middle. Of trials alike the lower number; needs a run.
 [[nodiscard]] std::uint32_t trial_at(const Evaluation& evaluation, double share);
 
-// "trial 3 of 1,000, slower than 62 of the first 100"; empty without a run.
+// "trial 3, 62 of 100 faster"; of a later one its number alone, without a run nothing.
 [[nodiscard]] std::string trial_words(const Evaluation& evaluation);
 
 }  // namespace orrery::report

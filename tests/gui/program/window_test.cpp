@@ -174,6 +174,24 @@ TEST_F(Window, ACopyBeginsWithItsAnswer) {
   EXPECT_FALSE(copy->running());
 }
 
+TEST_F(Window, ShowsAnotherTrial) {
+  DocumentPage* page = opened();
+  const auto show = [&](const QString& which) {
+    for (QAction* action : window->findChildren<QAction*>()) {
+      if (action->text().remove('&') == "Timeline of the " + which) {
+        action->trigger();
+      }
+    }
+    EXPECT_TRUE(settled(page));
+    return window->timeline().view().levels()[0].note;
+  };
+  EXPECT_EQ(show("next trial").substr(0, 8), "trial 1,");
+  const std::string slowest = show("slowest trial");
+  const std::size_t trials = page->answered()->evaluation->run->first.size();
+  EXPECT_TRUE(slowest.ends_with(" of " + std::to_string(trials) + " faster")) << slowest;
+  EXPECT_EQ(slowest.find("none"), std::string::npos) << slowest;
+}
+
 TEST_F(Window, ACardLeadsToTheTableThatHasMore) {
   opened();
   const auto click = [this](const QString& name) {
