@@ -19,8 +19,6 @@ using report::Dimension;
 
 Cell time_cell(Seconds time) { return number(Dimension::time, in_seconds(time)); }
 
-Cell share_cell(double share) { return number(Dimension::fraction, share); }
-
 Table rows_table(const QString& title, const std::vector<evaluate::MeasuredRow>& rows,
                  const evaluate::MeasuredComparison& comparison, bool total) {
   Table table{
@@ -34,7 +32,7 @@ Table rows_table(const QString& title, const std::vector<evaluate::MeasuredRow>&
          time_cell(predicted),
          time_cell(measured),
          {.text = change_shown(Dimension::time, change), .order = change, .tone = Tone::strong},
-         share_cell(difference / whole)});
+         number(Dimension::fraction, difference / whole)});
   };
   for (const evaluate::MeasuredRow& row : rows) {
     add(row.label, row.predicted, row.measured, Tone::plain);
@@ -51,8 +49,10 @@ Table measured_table(const QString& title, const std::function<QString(std::size
   Table table{title, {"one GPU, one step", "measured", "share", ""}, {}};
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (const double share = times[i] / step; share > 0.0) {
-      table.rows.push_back(
-          {{.text = name_of(i)}, time_cell(times[i]), share_cell(share), {.bar = share}});
+      table.rows.push_back({{.text = name_of(i)},
+                            time_cell(times[i]),
+                            number(Dimension::fraction, share),
+                            {.bar = share}});
     }
   }
   return table;
@@ -75,7 +75,7 @@ Table unknown_table(const trace::MeasuredTrace& measured) {
   Table table{"Unknown kernels", {"of all kernel time", "count", "time", "kernel"}, {}};
   for (const trace::UnknownKernel& kernel : measured.unknown) {
     table.rows.push_back(
-        {share_cell(kernel.share),
+        {number(Dimension::fraction, kernel.share),
          {.text = qt(format_integer(kernel.count)), .order = static_cast<double>(kernel.count)},
          time_cell(to_seconds(SimTime{kernel.time})),
          {.text = qt(kernel.name), .tip = qt(kernel.name)}});

@@ -8,6 +8,7 @@
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/picture/histogram.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/printed_sum.hpp"
 #include "sim/answer/report/utilisation_losses.hpp"
 #include "sim/base/text/format.hpp"
 
@@ -30,20 +31,22 @@ Plot ledger_plot(const QString& name, const QString& title,
             .y = {.label = "share of the GPU time of a " + name.section(' ', 0, 0).toLower(),
                   .dimension = Dimension::fraction},
             .horizontal = true};
+  std::vector<std::string> printed;
   double before = 0.0;
   for (const report::LedgerRow& row : rows) {
     if (row.gpu_time <= Seconds{}) {
       continue;
     }
     const QString share = shown(Dimension::fraction, row.share);
-    PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
-    bar.hue = ledger_hue(row.category);
+    PlotSeries bar{
+        .kind = PlotSeries::Kind::bars, .name = qt(row.label), .hue = ledger_hue(row.category)};
     bar.x = {place(plot.x.categories.size())};
     bar.low = {before};
     before += row.share;
     bar.y = {before};
     const QString time = shown(Dimension::time, row.share * length);
     bar.ends = {length > 0.0 ? time : share};
+    printed.push_back(bar.ends.front().toStdString());
     bar.names = {QString("%1 %2, %3")
                      .arg(bar.name, share,
                           length > 0.0 ? time + " a GPU"
@@ -51,6 +54,11 @@ Plot ledger_plot(const QString& name, const QString& title,
     plot.x.categories.push_back(bar.name);
     plot.series.push_back(std::move(bar));
   }
+  const std::string rounding =
+      length > 0.0 ? report::rounding_text(Dimension::time, printed,
+                                           shown(Dimension::time, length).toStdString())
+                   : report::rounding_text(Dimension::fraction, printed, "100.0%");
+  plot.note = rounding.empty() ? QString() : "Rounding: " + qt(rounding).replace('-', u'−');
   return plot;
 }
 
@@ -266,12 +274,9 @@ class Columns {
   explicit Columns(const sweep::Answer& answer) : answer_(answer) {}
 
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const {
-    for (std::size_t i = 0; i < answer_.columns.size(); ++i) {
-      if (answer_.columns[i].name == name) {
-        return i;
-      }
-    }
-    return std::nullopt;
+    const auto at = std::ranges::find(answer_.columns, name, [](const auto& c) { return c.name; });
+    return at == answer_.columns.end() ? std::nullopt
+                                       : std::optional<std::size_t>(at - answer_.columns.begin());
   }
 
   [[nodiscard]] std::vector<double> numbers(std::string_view name) const {
@@ -365,7 +370,7 @@ void fill_tornado(const Columns& columns, Plot& plot) {
                                     : (high ? "finish_high_s" : "finish_low_s"));
     bars.y.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      bars.x.push_back(static_cast<double>(i));
+      bars.x.push_back(place(i));
     }
     plot.series.push_back(std::move(bars));
   }

@@ -34,9 +34,6 @@ QString words_of(const report::FlameBar& bar) {
   return words;
 }
 
-// "data-parallel" for "data-parallel communication": a legend leaves room for what it explains.
-QString brief(std::string_view label) { return qt(label).remove(" communication"); }
-
 // A series for each category of the ledger, so that they have its colours.
 void add_bars(const report::Evaluation& evaluation, const std::vector<report::FlameBar>& bars,
               Plot& plot) {
@@ -44,11 +41,12 @@ void add_bars(const report::Evaluation& evaluation, const std::vector<report::Fl
   const std::vector<report::LedgerRow> rows = step_ledger_rows(evaluation);
   for (std::size_t c = 0; c < rows.size(); ++c) {
     const auto category = static_cast<step::StepCategory>(c);
-    PlotSeries series{.kind = PlotSeries::Kind::bars,
-                      .name = brief(rows[c].label),
-                      .width = kTouching,
-                      .written = true,
-                      .hue = step_hue(category)};
+    PlotSeries series{
+        .kind = PlotSeries::Kind::bars,
+        .name = qt(rows[c].label).remove(" communication"),  // room for what it explains
+        .width = kTouching,
+        .written = true,
+        .hue = step_hue(category)};
     for (const report::FlameBar& bar : bars) {
       if (bar.category == category) {
         series.x.push_back(static_cast<double>(bar.depth));

@@ -193,10 +193,14 @@ TEST(Plots, OfLedgersEndWhereAllGpuTimeEnds) {
        {step_ledger_plot(*sample()->evaluation), run_ledger_plot(*sample()->evaluation)}) {
     ASSERT_FALSE(plot.series.empty());
     double before = 0.0;
+    std::vector<std::string> shares = {
+        plot.note.section(": ", 1).replace(u'\u2212', '-').toStdString()};
     for (const PlotSeries& bar : plot.series) {
       EXPECT_EQ(bar.low.front(), before) << "each bar begins where the last one ended";
       before = bar.y.front();
+      shares.push_back(bar.ends.front().toStdString());
     }
+    EXPECT_EQ(report::printed_remainder(shares, "100.0%"), 0.0) << "what is rounded is said";
     EXPECT_NEAR(before, 1.0, 1e-9);
   }
 }
