@@ -10,6 +10,7 @@
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
+#include "sim/base/text/format.hpp"
 #include "sim/base/text/time_axis.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 
@@ -44,9 +45,9 @@ void add_run_counters(const report::Evaluation& evaluation, RowId job, StoreBuil
   }
   std::vector<Sample> productive;
   for (const report::ShareSample& sample : report::productive_over_time(evaluation)) {
-    productive.push_back({sample.from.ns, sample.share});
+    productive.push_back({sample.from.ns, 100.0 * sample.share});
   }
-  builder.counter("productive share so far", "", std::move(productive), job);
+  builder.counter("productive share so far", "%", std::move(productive), job);
 }
 
 std::optional<std::int64_t> unix_start_of(const report::Evaluation& evaluation) {
@@ -86,7 +87,9 @@ Level run_level(const report::Evaluation& evaluation) {
     builder.add(rows[static_cast<std::size_t>(report::lane_of(interval.kind))],
                 {interval.begin.ns, interval.end.ns, name, category_of(interval.kind)});
   }
-  return {"run", "run", builder.build(), {}, "one trial of the run", {}, unix_start_of(evaluation)};
+  const std::string note =
+      evaluation.run ? fmt::format("trial 0 of {}", format_integer(evaluation.run->trials)) : "";
+  return {"run", "run", builder.build(), {}, note, {}, unix_start_of(evaluation)};
 }
 
 // What comes from what: messages, and reductions and gathers of a chunk with the passes around
