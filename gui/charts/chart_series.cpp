@@ -268,14 +268,4 @@ void ChartView::show_legend(bool seen) {
   plotLayout()->setRowStretchFactor(2, kAsSmallAsPossible);
 }
 
-// The label of a line that stands near the right end goes before it.
-void ChartView::turn_labels() {
-  constexpr double kNearTheEnd = 0.8;
-  for (const auto& [label, at] : labels_) {
-    const double place = xAxis->coordToPixel(at) - axisRect()->left();
-    const bool before = place > kNearTheEnd * axisRect()->width();
-    label->setPositionAlignment((before ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignTop);
-  }
-}
-
 }  // namespace orrery::gui

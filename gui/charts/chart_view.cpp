@@ -48,7 +48,11 @@ void ChartView::show_plot(const Plot& plot) {
   clearItems();
   plot_ = plot;
   const bool spans = plot.horizontal && !plot.series.empty() && !plot.series[0].low.empty();
-  remove_scale();
+  if (scale_ != nullptr) {
+    body_->remove(scale_);
+    body_->simplify();
+    scale_ = nullptr;
+  }
   legend->setVisible(plot.named || (plot.series.size() > 1 && !spans));
   prepare_axes();
   add_series();
@@ -85,14 +89,6 @@ void ChartView::prepare_axes() {
   xAxis->setVisible(!empty);
   yAxis->setVisible(!empty);
   title_->setText(titled_ || empty ? plot_.title : QString());
-}
-
-void ChartView::remove_scale() {
-  if (scale_ != nullptr) {
-    body_->remove(scale_);
-    body_->simplify();
-    scale_ = nullptr;
-  }
 }
 
 // What depends on the size of the drawing.
@@ -166,20 +162,25 @@ void ChartView::fit() {
     widen(values(), cells.valueSize());
     return;
   }
-  QCPAxis* keys = this->keys();
   if (!plot_.x.categories.empty()) {
-    keys->setRange(-0.6, static_cast<double>(plot_.x.categories.size()) - 0.4);
+    keys()->setRange(-0.6, static_cast<double>(plot_.x.categories.size()) - 0.4);
   } else if (plot_.x.logarithmic) {
-    fit_logarithmic(keys);
+    fit_logarithmic(keys());
   }
   const auto points = [](const PlotSeries& one) { return one.kind == PlotSeries::Kind::points; };
   if (plot_.x.categories.empty() && !plot_.x.logarithmic &&
       std::ranges::any_of(plot_.series, points)) {
-    const QCPRange range = keys->range();
-    keys->setRange(range.lower - range.size() * kAir, range.upper + range.size() * kAir);
+    const QCPRange range = keys()->range();
+    keys()->setRange(range.lower - range.size() * kAir, range.upper + range.size() * kAir);
   }
   fit_values(values());
-  turn_labels();
+  // The label of a line that stands near the right end goes before it.
+  constexpr double kNearTheEnd = 0.8;
+  for (const auto& [label, at] : labels_) {
+    const double place = xAxis->coordToPixel(at) - axisRect()->left();
+    const bool before = place > kNearTheEnd * axisRect()->width();
+    label->setPositionAlignment((before ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignTop);
+  }
 }
 
 void ChartView::fit_values(QCPAxis* values) {

@@ -67,7 +67,6 @@ class ChartView : public QCustomPlot {
   [[nodiscard]] bool dark() const;
   void prepare_axes();
   void prepare_axis(QCPAxis* axis, const PlotAxis& model);
-  void remove_scale();
   void shape(const QSize& whole);
   void fit_names(const QSize& whole);
   [[nodiscard]] QString write(const QString& path);
@@ -79,7 +78,6 @@ class ChartView : public QCustomPlot {
   // chart_legend.cpp
   void shape_legend(const QSize& whole);
   void show_legend(bool seen);
-  void turn_labels();
 
   // chart_series.cpp
   [[nodiscard]] QCPAxis* keys() const { return plot_.horizontal ? yAxis : xAxis; }

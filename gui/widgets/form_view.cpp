@@ -101,14 +101,6 @@ class ValueEditor : public QStyledItemDelegate {
     }
   }
 
-  void setModelData(QWidget* editor, QAbstractItemModel* model,
-                    const QModelIndex& index) const override {
-    const auto* box = qobject_cast<QComboBox*>(editor);
-    const QString text =
-        box != nullptr ? box->currentText() : static_cast<QLineEdit*>(editor)->text();
-    model->setData(index, text, Qt::EditRole);
-  }
-
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);

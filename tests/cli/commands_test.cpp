@@ -122,6 +122,33 @@ TEST_F(CommandsTest, ManyNamesAreListedInGroups) {
   }
 }
 
+TEST_F(CommandsTest, CompareSaysWhatIsWithinTheErrorOfPredictions) {
+  const std::string base =
+      read_file(std::string(kSourceDir) + "/scenarios/llama3-70b-64h100.yaml", 1U << 20U);
+  const auto with = [&base](std::initializer_list<std::pair<std::string, std::string>> changes) {
+    std::string text = base;
+    for (const auto& [from, to] : changes) {
+      text.replace(text.find(from), from.size(), to);
+    }
+    return text;
+  };
+  write("base.yaml", base);
+  write("deeper.yaml", with({{"pipeline: 2", "pipeline: 4"}, {"data: 8", "data: 4"}}));
+  write("slower.yaml", with({{"infiniband-400g", "ethernet-25g"}}));
+  const std::string compare = "compare --trials 1 --tolerance 1 base.yaml ";
+  const Finished deeper = run(compare + "deeper.yaml");
+  EXPECT_EQ(deeper.code, 0) << "3 % longer, but predictions do not tell it apart";
+  EXPECT_TRUE(has(deeper.out, " a step, within error; what changes most is ")) << deeper.out;
+  EXPECT_TRUE(has(deeper.out, "between layouts that differ in pipeline are off by less than "));
+  const Json json = Json::parse(run(compare + "deeper.yaml --json").out);
+  EXPECT_EQ(json["error"]["of"], "layouts that differ in pipeline");
+  EXPECT_TRUE(json["metrics"][0]["within_error"]) << json["metrics"][0];
+  const Finished slower = run(compare + "slower.yaml");
+  EXPECT_EQ(slower.code, 1) << "an expectation that fails";
+  EXPECT_FALSE(has(slower.out, "within error;")) << slower.out;
+  EXPECT_EQ(run("compare --trials 1 base.yaml slower.yaml").code, 0) << "nobody asked";
+}
+
 TEST_F(CommandsTest, APresetOfAUserIsKnownToEveryCommand) {
   std::filesystem::create_directories(path("mine/prices"));
   write("mine/prices/ours.yaml",

@@ -115,6 +115,8 @@ OutcomePtr evaluate_text(const EvaluationRequest& request, const std::stop_token
     evaluate::EvaluateOptions options;
     options.timelines = request.timelines;
     options.trials = request.trials;
+    options.timeline_trial = request.trial;
+    options.timeline_place = request.trial_place;
     options.operations = true;
     options.operation_timeline = request.timelines;
     options.search = evaluate::profile_search(request.file_name, {});

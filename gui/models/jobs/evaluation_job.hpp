@@ -93,6 +93,8 @@ struct EvaluationRequest {
   std::string file_name;  // for diagnostics and for files that the scenario names
   bool timelines = true;
   std::optional<std::int64_t> trials = {};
+  std::uint32_t trial = 0;                 // whose timeline
+  std::optional<double> trial_place = {};  // in its place
 };
 
 struct EvaluationOutcome {

@@ -166,20 +166,22 @@ QString why_sentence(std::span<const Candidate> candidates, const Answers& answe
          (change.isEmpty() || known.isEmpty() ? "" : ". " + known);
 }
 
+std::optional<report::ChangeError> change_error(const EvaluationOutcome& from,
+                                                const EvaluationOutcome& to) {
+  Diagnostics ignored;
+  return plan::change_error({*from.scenario, *from.evaluation}, {*to.scenario, *to.evaluation},
+                            hardware::default_search(to.scenario->file), ignored);
+}
+
 Answers answers_of(std::span<const Candidate> candidates) {
   Answers answers;
   const EvaluationOutcome* first = nullptr;
   for (const Candidate& candidate : candidates) {
     if (candidate.answered()) {
       const EvaluationOutcome* outcome = candidate.saved ? nullptr : candidate.outcome.get();
-      Diagnostics ignored;
       first = answers.figures.empty() ? outcome : first;
       answers.errors.push_back(
-          first != nullptr && outcome != nullptr
-              ? plan::change_error({*first->scenario, *first->evaluation},
-                                   {*outcome->scenario, *outcome->evaluation},
-                                   hardware::default_search(outcome->scenario->file), ignored)
-              : std::nullopt);
+          first != nullptr && outcome != nullptr ? change_error(*first, *outcome) : std::nullopt);
       answers.figures.push_back(figures_of(candidate));
       constexpr qsizetype kMost = 16;  // so that the changes beside them are in sight
       const QString name = QString(candidate.title).remove(".yaml");

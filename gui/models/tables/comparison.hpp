@@ -40,6 +40,10 @@ struct Answers {
   std::vector<std::optional<report::ChangeError>> errors;
 };
 
+// Between two outcomes with an answer.
+[[nodiscard]] std::optional<report::ChangeError> change_error(const EvaluationOutcome& from,
+                                                              const EvaluationOutcome& to);
+
 [[nodiscard]] Answers answers_of(std::span<const Candidate> candidates);
 
 // The second against the first: which keys change, what that does to the step, which row of its

@@ -41,8 +41,9 @@ QString percent(double share) {
 
 class Cards {
  public:
-  Cards(const report::Evaluation& evaluation, const report::Evaluation* baseline)
-      : evaluation_(evaluation), baseline_(baseline) {}
+  Cards(const report::Evaluation& evaluation, const report::Evaluation* baseline,
+        const std::optional<report::ChangeError>& error)
+      : evaluation_(evaluation), baseline_(baseline), error_(error ? error->relative : 0.0) {}
 
   // Nothing when the scenario does not give this metric.
   [[nodiscard]] std::optional<Card> of(MetricId id, const QString& name) const {
@@ -59,6 +60,13 @@ class Cards {
       const double change = report::typical(*metric) - report::typical(*before);
       card.change = change_shown(info.dimension, change);
       card.change_tone = tone_of_change(id, change);
+      const MetricId by = id == MetricId::finish_date ? MetricId::finish_time : id;
+      if (report::follows_step(evaluation_, by) &&
+          report::is_within_error(baseline_->metrics.find(by)->value,
+                                  evaluation_.metrics.find(by)->value, error_)) {
+        card.change_tone = Tone::plain;
+        card.tip += "; the change is within the error of predictions";
+      }
     }
     describe_spread(*metric, info.dimension, card);
     if (const auto band = report::metric_band(evaluation_, id)) {
@@ -91,6 +99,7 @@ class Cards {
 
   const report::Evaluation& evaluation_;
   const report::Evaluation* baseline_;
+  double error_;
 };
 
 Card memory_card(const report::Evaluation& evaluation, const Cards& cards) {
@@ -199,8 +208,9 @@ void discredit(Dashboard& shown) {
 
 }  // namespace
 
-Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluation* baseline) {
-  const Cards cards(evaluation, baseline);
+Dashboard dashboard(const report::Evaluation& evaluation, const report::Evaluation* baseline,
+                    const std::optional<report::ChangeError>& error) {
+  const Cards cards(evaluation, baseline, error);
   Dashboard result;
   const auto add = [&cards](std::vector<Card>& group, MetricId id, const char* name,
                             const char* table = "Metrics") {

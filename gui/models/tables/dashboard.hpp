@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gui/models/tables/table.hpp"
-#include "sim/answer/report/evaluation.hpp"
+#include "sim/answer/report/files/figures.hpp"
 #include "sim/scenario/variant.hpp"
 
 namespace orrery::gui {
@@ -41,8 +41,9 @@ struct Dashboard {
 // Good or bad where more is better or worse, else plain.
 [[nodiscard]] Tone tone_of_change(report::MetricId id, double change);
 
-// `baseline` may be null.
+// `baseline` may be null; `error`: of the change from it to the evaluation.
 [[nodiscard]] Dashboard dashboard(const report::Evaluation& evaluation,
-                                  const report::Evaluation* baseline);
+                                  const report::Evaluation* baseline,
+                                  const std::optional<report::ChangeError>& error = {});
 
 }  // namespace orrery::gui

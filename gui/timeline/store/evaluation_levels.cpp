@@ -10,7 +10,7 @@
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/export/step_trace.hpp"
 #include "sim/answer/report/export/trace_words.hpp"
-#include "sim/base/text/format.hpp"
+#include "sim/answer/report/trial_choice.hpp"
 #include "sim/base/text/time_axis.hpp"
 #include "sim/step/simulate/operations/operation_timeline.hpp"
 
@@ -87,9 +87,8 @@ Level run_level(const report::Evaluation& evaluation) {
     builder.add(rows[static_cast<std::size_t>(report::lane_of(interval.kind))],
                 {interval.begin.ns, interval.end.ns, name, category_of(interval.kind)});
   }
-  const std::string note =
-      evaluation.run ? fmt::format("trial 0 of {}", format_integer(evaluation.run->trials)) : "";
-  return {"run", "run", builder.build(), {}, note, {}, unix_start_of(evaluation)};
+  return {
+      "run", "run", builder.build(), {}, trial_words(evaluation), {}, unix_start_of(evaluation)};
 }
 
 // What comes from what: messages, and reductions and gathers of a chunk with the passes around

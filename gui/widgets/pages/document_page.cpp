@@ -107,7 +107,21 @@ void DocumentPage::build_disk_bar(QWidget* bar) {
 
 void DocumentPage::evaluate() {
   pause_.stop();
-  job_.request({.text = document_->utf8(), .file_name = document_->file_name()});
+  job_.request({.text = document_->utf8(),
+                .file_name = document_->file_name(),
+                .trial = trial_,
+                .trial_place = trial_place_});
+}
+
+void DocumentPage::show_trial(std::optional<double> place) {
+  if (!answered_ || !answered_->evaluation->run) {
+    emit sentence("There is no run yet whose trials could be shown.");
+    return;
+  }
+  const report::Evaluation& evaluation = *answered_->evaluation;
+  trial_ = (evaluation.timeline_trial + 1) % static_cast<std::uint32_t>(evaluation.run->trials);
+  trial_place_ = place;
+  evaluate();
 }
 
 void DocumentPage::set_live(bool live) {

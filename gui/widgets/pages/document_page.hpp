@@ -32,11 +32,12 @@ class DocumentPage : public QWidget {
 
   void evaluate();
   void take(const OutcomePtr& outcome);  // an answer to the text, as it is shown from now on
-  void set_live(bool live);              // evaluate when typing pauses
-  void cancel();                         // the plan keeps the best so far
-  void drop();                           // of a page that closes
-  void set_baseline();                   // what is shown now
-  void swap_baseline();                  // its text, and what is shown now as the baseline
+  void show_trial(std::optional<double> place);  // 0: the slowest; none: the next
+  void set_live(bool live);                      // evaluate when typing pauses
+  void cancel();                                 // the plan keeps the best so far
+  void drop();                                   // of a page that closes
+  void set_baseline();                           // what is shown now
+  void swap_baseline();                          // its text, and what is shown now as the baseline
   void find();
   void show_line(int line, int column);
   void show_form(bool form);
@@ -90,6 +91,8 @@ class DocumentPage : public QWidget {
   EvaluationJob job_;
   QTimer pause_;
   bool live_ = true;
+  std::uint32_t trial_ = 0;
+  std::optional<double> trial_place_;
   OutcomePtr outcome_;
   OutcomePtr answered_;
   OutcomePtr baseline_;

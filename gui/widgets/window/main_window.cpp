@@ -278,8 +278,10 @@ void MainWindow::show_page() {
     shown_.page = page;
     findChild<DetailsDrawer*>()->set_outcome(answered);
     if (answered) {
-      const report::Evaluation* base = baseline != answered ? baseline->evaluation.get() : nullptr;
-      Dashboard board = gui::dashboard(*answered->evaluation, base);
+      const bool changed = baseline != answered;
+      Dashboard board =
+          gui::dashboard(*answered->evaluation, changed ? baseline->evaluation.get() : nullptr,
+                         changed ? change_error(*baseline, *answered) : std::nullopt);
       board.subtitle.prepend(flipped_ ? "A, as pinned; B goes back. " : "");
       dashboard_->show_answer(board);
       report_->setPlainText(qt(report::to_text(*answered->evaluation, {})));

@@ -319,6 +319,12 @@ void MainWindow::build_run_menu() {
   add("S&wap A and B\tX", QKeySequence(), [this] {
     current_page()->swap_baseline();
   })->setObjectName("X");
+  menu->addSeparator();
+  add("Timeline of the slowest &trial", QKeySequence(),
+      [this] { current_page()->show_trial(0.0); });
+  add("Timeline of a mi&ddle trial", QKeySequence(), [this] { current_page()->show_trial(0.5); });
+  add("Timeline of the ne&xt trial", QKeySequence(), [this] { current_page()->show_trial({}); });
+  menu->addSeparator();
   menu->addAction("C&ompare open scenarios", QKeySequence("Ctrl+K"), this,
                   &MainWindow::show_compare);
 }

@@ -16,6 +16,7 @@
 #include "sim/answer/evaluate/inputs/phase_steps.hpp"
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/answer/evaluate/levers.hpp"
+#include "sim/answer/report/trial_choice.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
@@ -338,7 +339,10 @@ bool run_whole(const scenario::Scenario& scenario, const StepAnswer& answer,
   warn_of_the_run(scenario, *evaluation.run, diagnostics);
   if (options.timelines) {
     run::RunSimulator simulator(*evaluation.plan);
-    (void)simulator.run({.trial = options.timeline_trial, .timeline = &evaluation.timeline});
+    evaluation.timeline_trial = options.timeline_place
+                                    ? report::trial_at(evaluation, *options.timeline_place)
+                                    : options.timeline_trial;
+    (void)simulator.run({.trial = evaluation.timeline_trial, .timeline = &evaluation.timeline});
   }
   fill_run_metrics(mean_power_watts(scenario, resolved), spec.training.start, evaluation);
   find_what_ifs(scenario, spec, step, options, evaluation);

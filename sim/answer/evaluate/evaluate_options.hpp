@@ -25,6 +25,8 @@ struct EvaluateOptions {
   bool timelines = false;                   // keep the step's slices and the intervals of one trial
   bool ticks = false;  // the step's slices in ticks of layers: its schedule without hardware
   std::uint32_t timeline_trial = 0;
+  // In its place the trial at this share of the order of report::trial_at: 0 is the slowest.
+  std::optional<double> timeline_place = {};
   bool operations = false;          // keep the account by operation
   bool operation_timeline = false;  // and the operations within the step's slices; needs timelines
   bool levers = true;               // how sure the step is, and what other choices would give

@@ -154,7 +154,8 @@ struct Evaluation {
   std::optional<run::RunPlan> plan;
   // Distributions over trials; absent without `training:`
   std::optional<run::MonteCarloResult> run;
-  run::RunTimeline timeline;         // the intervals of trial 0 of the run
+  run::RunTimeline timeline;         // the intervals of one trial of the run
+  std::uint32_t timeline_trial = 0;  // which
   MetricSet metrics;                 // the registry's values
   std::vector<std::string> caveats;  // what makes the figures say less than they seem to
   // What the scenario leaves open, and what the other choice gives

@@ -1,5 +1,6 @@
 #include "sim/answer/report/metric_band.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -78,6 +79,12 @@ std::optional<double> spread_of(const Evaluation& evaluation, MetricId id) {
 
 bool follows_step(const Evaluation& evaluation, MetricId id) {
   return moves(info(id).follows, evaluation.plan && !evaluation.plan->target_steps);
+}
+
+bool is_within_error(double first, double other, double error) {
+  const double least = std::min(first, other);
+  return first != other && error > 0.0 && least > 0.0 &&
+         !told_apart(std::max(first, other) / least - 1.0, error);
 }
 
 std::optional<MetricBand> metric_band(const Evaluation& evaluation, MetricId id) {

@@ -35,6 +35,9 @@ struct MetricBand {
 // Whether figures that differ by `lead`, larger / smaller - 1, do so by more than predictions err.
 [[nodiscard]] constexpr bool told_apart(double lead, double error) { return lead > error; }
 
+// Two positive figures that differ, but are not told apart; an error of 0 tells all.
+[[nodiscard]] bool is_within_error(double first, double other, double error);
+
 // Nothing where the metric has no band.
 [[nodiscard]] std::optional<double> share_at_most(const Evaluation& evaluation, MetricId id,
                                                   double bound);

@@ -174,7 +174,7 @@ struct ExportOptions {
   std::string file;
   std::string format;
   std::string what;
-  std::uint32_t trial = 0;
+  std::string trial = "0";
   TraceExportOptions trace;
   EvaluationOptions evaluation;
   std::optional<std::string> output;
@@ -261,13 +261,18 @@ ExitCode export_file(const ExportOptions& options, const InterruptWatch& watch) 
       wanted.what == "operations" || wanted.what == "roofline" || wanted.what == "fabric";
   const bool timeline =
       wanted.trace != nullptr || wanted.format == "svg" || operations || wanted.what == "failures";
-  evaluate_file(file, options.evaluation,
-                {.timelines = timeline,
-                 .ticks = wanted.what == "schedule",
-                 .timeline_trial = options.trial,
-                 .operation_timeline = operations,
-                 .levers = wanted.format == "json"},
-                watch);
+  const std::optional<double> place = options.trial == "slowest"  ? std::optional(0.0)
+                                      : options.trial == "middle" ? std::optional(0.5)
+                                                                  : std::nullopt;
+  evaluate_file(
+      file, options.evaluation,
+      {.timelines = timeline,
+       .ticks = wanted.what == "schedule",
+       .timeline_trial = place ? 0U : static_cast<std::uint32_t>(std::stoul(options.trial)),
+       .timeline_place = place,
+       .operation_timeline = operations,
+       .levers = wanted.format == "json"},
+      watch);
   if (!file.evaluation) {
     return file.code;
   }
@@ -318,9 +323,16 @@ void add_export_command(CLI::App& app, Action& action) {
       ->type_name("PART");
   command
       ->add_option("--trial", options->trial,
-                   "Trial of the run whose timeline or failures are written (default 0)")
-      ->check(count_between(0, std::numeric_limits<std::uint32_t>::max()))
-      ->type_name("N");
+                   "Trial of the run whose timeline or failures are written: its number (default "
+                   "0), or the slowest or the middle one of the first 100")
+      ->check([](const std::string& text) {
+        const CLI::Validator number = count_between(0, std::numeric_limits<std::uint32_t>::max());
+        return text == "slowest" || text == "middle" || number(text).empty()
+                   ? std::string()
+                   : fmt::format("`{}` is no trial (allowed: slowest, middle, 0 to {})", text,
+                                 std::numeric_limits<std::uint32_t>::max());
+      })
+      ->type_name("N|slowest|middle");
   add_trace_export_options(*command, options->trace);
   add_output_option(*command, options->output);
   add_evaluation_options(*command, options->evaluation);

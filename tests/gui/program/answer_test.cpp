@@ -20,6 +20,7 @@
 #include "gui/report/report_page.hpp"
 #include "sim/answer/report/metric_band.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/text/printed_sum.hpp"
 #include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 
@@ -151,6 +152,35 @@ TEST(Tables, ShowTheRegistrysNumbers) {
   EXPECT_EQ(expectations_table(figures).rows.size(), 1U);
   EXPECT_FALSE(levers_table(figures).rows.empty());
   EXPECT_GE(all_tables(evaluation).size(), 7U);
+}
+
+// Column by column, with the row that says what was rounded.
+void expect_digits_add_up(const Table& table) {
+  const auto all =
+      std::ranges::find(table.rows, "all", [](const auto& row) { return row[0].text; });
+  ASSERT_NE(all, table.rows.end());
+  for (std::size_t column = 1; column < all->size(); ++column) {
+    std::vector<std::string> parts;
+    for (auto row = table.rows.begin(); row != table.rows.end(); ++row) {
+      if (row != all && column < row->size()) {
+        parts.push_back((*row)[column].text.toStdString());
+      }
+    }
+    EXPECT_EQ(report::printed_remainder(parts, (*all)[column].text.toStdString()), 0.0)
+        << table.title.toStdString() << ", " << table.heads[column].toStdString();
+  }
+}
+
+TEST(Tables, OfLedgersAddUpInTheirDigits) {
+  const OutcomePtr other = evaluate_text(
+      {.text = replaced(run_scenario(), "sync", "async"), .file_name = sample()->file_name});
+  for (const OutcomePtr& outcome : {sample(), other}) {
+    const report::Figures figures = report::figures_of(*outcome->evaluation);
+    expect_digits_add_up(ledger_table("One step", figures.step_ledger));
+    expect_digits_add_up(ledger_table("The run", figures.run_ledger));
+  }
+  const Candidate both[] = {{"a", sample()}, {"b", other}};
+  expect_digits_add_up(losses_table(answers_of(both)));
 }
 
 TEST(Tables, BecomeCsvWithQuotes) {
@@ -364,11 +394,16 @@ TEST(Dashboard, SaysWhatChangedAgainstTheBaseline) {
     EXPECT_EQ(card.change, "") << card.name.toStdString();
   }
   const Dashboard changed = dashboard(*other->evaluation, sample()->evaluation.get());
-  bool cheaper = false;
-  for (const Card& card : changed.run) {
-    cheaper = cheaper || (card.name == "Cost" && card.change.startsWith("−$"));
-  }
-  EXPECT_TRUE(cheaper) << "asynchronous checkpoints stall less";
+  const auto cost_of = [](const Dashboard& board) {
+    const auto cost = std::ranges::find(board.run, "Cost", &Card::name);
+    return cost == board.run.end() ? Card{} : *cost;
+  };
+  EXPECT_TRUE(cost_of(changed).change.startsWith("−$")) << "asynchronous checkpoints stall less";
+  EXPECT_EQ(cost_of(changed).change_tone, Tone::good);
+  const Dashboard unsure =
+      dashboard(*other->evaluation, sample()->evaluation.get(), report::ChangeError{10.0, ""});
+  EXPECT_EQ(cost_of(unsure).change_tone, Tone::plain) << "not told apart";
+  EXPECT_TRUE(cost_of(unsure).tip.contains("within the error"));
 }
 
 TEST(Dashboard, SaysWhyARunDoesNotFit) {

@@ -10,6 +10,7 @@
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/answer/report/files/json_report.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
+#include "sim/answer/report/trial_choice.hpp"
 #include "sim/base/error.hpp"
 #include "tests/unit/evaluate/evaluate_fixture.hpp"
 
@@ -486,6 +487,31 @@ TEST(AllowedBatch, MicroBatchesOfAScheduleAreABatch) {
   EXPECT_EQ(allowed_batch("m = 4 or 8", 64, 2), "batch.global: 128 or batch.global: 256");
   EXPECT_EQ(allowed_batch("m = 8, or pipedream", 64, 2), "batch.global: 256, or pipedream");
   EXPECT_EQ(allowed_batch("v = 2, or 1f1b for v = 1", 64, 2), "v = 2, or 1f1b for v = 1");
+}
+
+// The trial that is asked for by its place is the one with that rate, and its intervals are shown.
+TEST(Evaluate, ShowsTheSlowestTrialAndOneInTheMiddle) {
+  const std::string text(kBase);
+  std::vector<double> rates;
+  const report::Evaluation plain = must_evaluate(text);
+  for (const run::TrialTotals& one : plain.run->first) {
+    rates.push_back(one.tokens / one.wall);
+  }
+  std::ranges::sort(rates);
+  for (const auto& [place, rate] : {std::pair{0.0, rates.front()}, {0.5, rates[49]}}) {
+    const report::Evaluation shown =
+        must_evaluate(text, {.timelines = true, .timeline_place = place});
+    const run::TrialTotals& trial = shown.run->first[shown.timeline_trial];
+    EXPECT_EQ(trial.tokens / trial.wall, rate);
+    SimTime end;
+    for (const run::RunInterval& interval : shown.timeline.intervals()) {
+      end = std::max(end, interval.end);
+    }
+    EXPECT_NEAR(in_seconds(to_seconds(end)), trial.wall, 1e-6);
+    const std::string words = report::trial_words(shown);
+    EXPECT_TRUE(words.starts_with(fmt::format("trial {} of ", shown.timeline_trial))) << words;
+    EXPECT_EQ(words.ends_with(", slower than 99 of the first 100"), place == 0.0) << words;
+  }
 }
 
 }  // namespace

@@ -47,17 +47,11 @@ double error_at(ChangeErrors errors, std::size_t i) {
   return i < errors.size() && errors[i] ? errors[i]->relative : 0.0;
 }
 
-bool is_within(double first, double other, double error) {
-  const double least = std::min(first, other);
-  return first != other && error > 0.0 && least > 0.0 &&
-         !told_apart(std::max(first, other) / least - 1.0, error);
-}
-
 // A whole that follows the step.
 void judge_whole(std::vector<Compared>& values, ChangeErrors errors) {
   for (std::size_t i = 1; i < values.size(); ++i) {
-    values[i].within_error =
-        values[i].change && is_within(*values[0].value, *values[i].value, error_at(errors, i));
+    values[i].within_error = values[i].change && is_within_error(*values[0].value, *values[i].value,
+                                                                 error_at(errors, i));
   }
 }
 
@@ -81,7 +75,7 @@ void judge_metric(std::span<const Figures> answers, MetricId id, ChangeErrors er
     const MetricFigures* other = answers[i].find(by);
     values[i].within_error = values[i].change && first != nullptr && other != nullptr &&
                              first->follows_step && other->follows_step &&
-                             is_within(first->value, other->value, error_at(errors, i));
+                             is_within_error(first->value, other->value, error_at(errors, i));
   }
 }
 
