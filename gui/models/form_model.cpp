@@ -62,7 +62,10 @@ QString tip_of(const scenario::Field& field) {
     }
   };
   add("type", field.type);
-  add("allowed", field.allowed);
+  constexpr std::size_t kMany = 24;  // names, which the list of the value has
+  add("allowed", field.choices.size() > kMany
+                     ? std::to_string(field.choices.size()) + " names, in its list"
+                     : field.allowed);
   add("default", field.fallback);
   add("without it", field.note);
   add("example", field.example);

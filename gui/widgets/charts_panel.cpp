@@ -137,6 +137,9 @@ void ChartsPanel::show_chosen() {
     chart_->show_plot(stage_->count() > 0 && choice > 0
                           ? flame_plot(*outcome_->evaluation, name, choice)
                           : *plot);
+    if (plot->marked) {
+      chart_->read_point(PlotPoint{0, *plot->marked});
+    }
     return;
   }
   for (const AnswerChart& chart : answer_charts()) {

@@ -62,34 +62,27 @@ Plot ledger_plot(const QString& name, const QString& title,
   return plot;
 }
 
-// Totals in one colour, what is lost and what is given back in two others.
+// What is lost in the colours of the ledgers, totals and what has no row there in their own.
 Plot waterfall_plot(const QString& name, const QString& title,
                     const std::vector<UtilisationRow>& rows) {
   Plot plot{.name = name,
             .title = title,
             .y = {.label = "share of the dense peak", .dimension = Dimension::fraction},
             .horizontal = true};
-  const std::tuple<UtilisationRowKind, const char*, const char*, int> kinds[] = {
-      {UtilisationRowKind::total, "what is left", "", 0},
-      {UtilisationRowKind::loss, "lost", "-", 1},
-      {UtilisationRowKind::gain, "counted", "+", 2}};
+  constexpr std::array kSigns = {"", "-", "+"};
+  constexpr std::array kHues = {0, 4, 2};
   for (const UtilisationRow& row : rows) {
-    plot.x.categories.push_back(qt(row.label));
-  }
-  for (const auto& [kind, word, sign, hue] : kinds) {
-    PlotSeries bars{.kind = PlotSeries::Kind::bars, .name = word, .hue = hue};
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].kind == kind) {
-        bars.x.push_back(place(i));
-        bars.low.push_back(std::min(rows[i].before, rows[i].after));
-        bars.y.push_back(std::max(rows[i].before, rows[i].after));
-        bars.ends.push_back(sign + shown(Dimension::fraction, rows[i].size));
-        bars.names.push_back(plot.x.categories[i] + " " + bars.ends.back());
-      }
-    }
-    if (!bars.x.empty()) {
-      plot.series.push_back(std::move(bars));
-    }
+    PlotSeries bar{.kind = PlotSeries::Kind::bars, .name = qt(row.label)};
+    const auto kind = static_cast<std::size_t>(row.kind);
+    const int known = ledger_hue(row.category);
+    bar.hue = known >= 0 ? known : kHues[kind];
+    bar.x = {place(plot.x.categories.size())};
+    bar.low = {std::min(row.before, row.after)};
+    bar.y = {std::max(row.before, row.after)};
+    bar.ends = {kSigns[kind] + shown(Dimension::fraction, row.size)};
+    bar.names = {bar.name + " " + bar.ends.front()};
+    plot.x.categories.push_back(bar.name);
+    plot.series.push_back(std::move(bar));
   }
   return plot;
 }

@@ -67,10 +67,16 @@ class RankMaps {
                            MapHue::speed, Dimension::fraction,
                            [this](std::size_t rank) { return own_[rank]; }));
       const auto rank = static_cast<std::size_t>(std::ranges::max_element(own_) - own_.begin());
-      plots.back().note =
-          "The slowest is " + plots.back().series[0].tell(rank) + " of the nominal time.";
-      for (std::size_t i = 0; i + 1 < plots.size(); ++i) {
-        plots[i].note = (plots[i].note + " " + plots.back().note).trimmed();
+      const double waits = seconds_of(evaluation_.step.step_time) *
+                           evaluation_.step.ledger.share(step::StepCategory::idle);
+      const QString slowest =
+          QString(
+              "The slowest is %1 of the nominal time; the others wait %2 "
+              "of a step for slower GPUs.")
+              .arg(plots.back().series[0].tell(rank), shown(Dimension::time, waits));
+      for (Plot& plot : plots) {
+        plot.marked = rank;
+        plot.note = (plot.note + " " + slowest).trimmed();
       }
     }
     return plots;

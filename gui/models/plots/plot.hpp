@@ -84,7 +84,8 @@ struct Plot {
   bool named = false;    // a legend names the series also where bars begin anywhere
   std::vector<PlotSeries> series = {};
   std::vector<PlotMarker> markers = {};
-  QString note = {};  // what it comes to, in a sentence
+  QString note = {};                       // what it comes to, in a sentence
+  std::optional<std::size_t> marked = {};  // a point of the first series, ringed from the first
 };
 
 // A point of a plot, for reading it by mouse or keyboard.

@@ -45,9 +45,9 @@ void add_run_counters(const report::Evaluation& evaluation, RowId job, StoreBuil
   }
   std::vector<Sample> productive;
   for (const report::ShareSample& sample : report::productive_over_time(evaluation)) {
-    productive.push_back({sample.from.ns, sample.share});
+    productive.push_back({sample.from.ns, 100.0 * sample.share});
   }
-  builder.counter("productive share so far", "", std::move(productive), job);
+  builder.counter("productive share so far", "%", std::move(productive), job);
 }
 
 std::optional<std::int64_t> unix_start_of(const report::Evaluation& evaluation) {

@@ -119,6 +119,7 @@ std::string Counter::text(double value) const {
   const std::string number =
       std::abs(value) < kWhole ? format_count(value) : format_integer(std::llround(value));
   return unit_.starts_with('$')             ? "$" + number + unit_.substr(1)
+         : unit_.starts_with('%')           ? number + unit_
          : value == 1.0 && unit_ == "nodes" ? number + " node"
                                             : number + " " + unit_;
 }

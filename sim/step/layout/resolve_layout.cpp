@@ -81,11 +81,14 @@ StagePlan plan_stages(const LayoutSpec& spec, const model::ModelSpec& model,
   const bool twice = placement == StagePlacement::bidirectional;
   const std::int64_t stages = stages_of(placement, spec.pipeline, spec.virtual_stages);
   if (spec.pipeline > 1 && stages > most_stages(model)) {
+    const bool chunks = spec.virtual_stages > 1 && spec.pipeline <= most_stages(model);
+    const std::int64_t most =
+        most_stages(model) * (chunks ? spec.virtual_stages : spec.pipeline) / stages;
     plan.problem =
-        LayoutProblem{spec.virtual_stages > 1 ? "layout.virtual_stages" : "layout.pipeline",
+        LayoutProblem{chunks ? "layout.virtual_stages" : "layout.pipeline",
                       fmt::format("pipeline x virtual_stages = {} x {} = {} stages for {} layers",
                                   spec.pipeline, spec.virtual_stages, stages, model.num_layers),
-                      fmt::format("at most {} stages", most_stages(model))};
+                      fmt::format("at most {}, for {} stages", most, most_stages(model))};
     return plan;
   }
   std::vector<std::int64_t> layers;

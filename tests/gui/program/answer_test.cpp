@@ -225,6 +225,9 @@ TEST(Plots, OfUtilisationHangTogether) {
     }
   }
   ASSERT_EQ(bars.size(), plot.x.categories.size());
+  EXPECT_EQ(std::ranges::count(plot.series, step_hue(step::StepCategory::bubble), &PlotSeries::hue),
+            1)
+      << "a loss has the colour of its row in the ledger";
   const auto* mfu = sample()->evaluation->metrics.find(report::MetricId::mfu);
   EXPECT_EQ(bars.begin()->second, std::pair(0.0, 1.0));
   EXPECT_EQ(bars.rbegin()->second, std::pair(0.0, mfu->value));

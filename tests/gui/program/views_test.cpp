@@ -17,11 +17,14 @@
 #include "gui/timeline/raster.hpp"
 #include "gui/widgets/charts_panel.hpp"
 #include "gui/widgets/dashboard_view.hpp"
+#include "gui/widgets/window/command_palette.hpp"
+#include "tests/checkout.hpp"
 #include "tests/gui/program/samples.hpp"
 
 namespace orrery::gui {
 namespace {
 
+using testing::read_text;
 using testing::run_scenario;
 
 // All words of a card that are seen can be read: they are as wide as their text, side by side.
@@ -157,6 +160,14 @@ TEST(StepHues, AreThoseOfTheTimelineAndAllDifferent) {
     hues.insert(step_hue(static_cast<StepCategory>(i)));
   }
   EXPECT_EQ(hues.size(), step::kStepCategories);
+}
+
+TEST(Keys, TheGuideHasEachOfThem) {
+  const QString guide = QString::fromStdString(read_text(QString(kSourceDir) + "/docs/gui.md"));
+  for (const KeyHelp& key : all_keys()) {
+    const QString row = QString("| %1 | %2 |").arg(key.keys, key.does);
+    EXPECT_TRUE(guide.contains(row)) << row.toStdString();
+  }
 }
 
 }  // namespace

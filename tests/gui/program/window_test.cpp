@@ -594,13 +594,5 @@ TEST_F(Window, AQuestionMarkShowsAllKeys) {
   EXPECT_FALSE(keys->isVisible());
 }
 
-TEST(Keys, TheGuideHasEachOfThem) {
-  const QString guide = QString::fromStdString(read_text(QString(kSourceDir) + "/docs/gui.md"));
-  for (const KeyHelp& key : all_keys()) {
-    const QString row = QString("| %1 | %2 |").arg(key.keys, key.does);
-    EXPECT_TRUE(guide.contains(row)) << row.toStdString();
-  }
-}
-
 }  // namespace
 }  // namespace orrery::gui

@@ -148,7 +148,7 @@ TEST(ResolveLayout, MoreStagesThanLayersIsRefused) {
       problems_of(spec, {.global = 64, .micro = 1}, shipped::model("llama3-70b"), 16);
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].key, "layout.virtual_stages");
-  EXPECT_EQ(problems[0].allowed, "at most 82 stages");
+  EXPECT_EQ(problems[0].allowed, "at most 5, for 82 stages");
 }
 
 TEST(StagePlan, RemaindersStayAwayFromTheEnds) {
