@@ -189,18 +189,22 @@ TEST(Tables, BecomeCsvWithQuotes) {
 }
 
 TEST(Plots, OfLedgersEndWhereAllGpuTimeEnds) {
-  for (const Plot& plot :
-       {step_ledger_plot(*sample()->evaluation), run_ledger_plot(*sample()->evaluation)}) {
+  const report::Evaluation& evaluation = *sample()->evaluation;
+  const QString step =
+      shown(report::Dimension::time, in_seconds(to_seconds(evaluation.step.step_time)));
+  for (const auto& [plot, whole] :
+       {std::pair{step_ledger_plot(evaluation), step.toStdString()},
+        std::pair{run_ledger_plot(evaluation), std::string("100.0%")}}) {
     ASSERT_FALSE(plot.series.empty());
     double before = 0.0;
-    std::vector<std::string> shares = {
+    std::vector<std::string> ends = {
         plot.note.section(": ", 1).replace(u'\u2212', '-').toStdString()};
     for (const PlotSeries& bar : plot.series) {
       EXPECT_EQ(bar.low.front(), before) << "each bar begins where the last one ended";
       before = bar.y.front();
-      shares.push_back(bar.ends.front().toStdString());
+      ends.push_back(bar.ends.front().toStdString());
     }
-    EXPECT_EQ(report::printed_remainder(shares, "100.0%"), 0.0) << "what is rounded is said";
+    EXPECT_EQ(report::printed_remainder(ends, whole), 0.0) << "what is rounded is said";
     EXPECT_NEAR(before, 1.0, 1e-9);
   }
 }
