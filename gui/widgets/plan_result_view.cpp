@@ -14,6 +14,7 @@
 #include "gui/widgets/plan_panel.hpp"
 #include "gui/widgets/table_view.hpp"
 #include "gui/widgets/window/theme.hpp"
+#include "sim/answer/plan/fronts.hpp"
 #include "sim/answer/plan/result/plan_words.hpp"
 
 namespace orrery::gui {
@@ -124,7 +125,7 @@ void PlanResultView::show_plan(const PlanPtr& outcome) {
   title_->setText(headline.title);
   lines_->setText(headline.lines);
   fronts_->clear();
-  offered_ = fronts_of(plan);
+  offered_ = plan::fronts_of(plan);
   for (const plan::Front& front : offered_) {
     fronts_->addItem(front_name(front));
   }

@@ -11,6 +11,7 @@
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/evaluate/catalog.hpp"
 #include "sim/answer/plan/result/plan_report.hpp"
+#include "sim/answer/plan/result/plan_words.hpp"
 #include "sim/answer/plan/result/winner_file.hpp"
 #include "sim/answer/plan/search/objective.hpp"
 #include "sim/base/text/format.hpp"
@@ -230,12 +231,6 @@ std::optional<plan::PlanQuestion> question_for(const PlanRequest& request,
   return question;
 }
 
-const plan::Finalist* finalist_of(const plan::Plan& plan, const plan::Proposal& proposal) {
-  const auto found = std::ranges::find_if(
-      plan.finalists, [&](const auto& one) { return one.proposal.tag == proposal.tag; });
-  return found == plan.finalists.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 QString progress_text(const PlanProgress& progress) {
@@ -304,12 +299,11 @@ PlanFile plan_file(const PlanFileRequest& request) {
   const PlanRequest& asked = request.outcome->request;
   const plan::Plan& plan = *request.outcome->plan;
   Diagnostics diagnostics;
-  const plan::Finalist* finalist = finalist_of(plan, request.proposal);
+  const auto rank = plan::rank_of(plan, request.proposal);
   const auto text =
-      finalist != nullptr
-          ? plan::winner_file(asked.text, plan, *finalist, asked.file_name,
-                              hardware::default_search(asked.file_name), diagnostics)
-          : plan::proposal_file(asked.text, plan, request.proposal, asked.file_name, diagnostics);
+      rank ? plan::winner_file(asked.text, plan, plan.finalists[*rank - 1], asked.file_name,
+                               hardware::default_search(asked.file_name), diagnostics)
+           : plan::proposal_file(asked.text, plan, request.proposal, asked.file_name, diagnostics);
   if (text) {
     return {qt(*text), {}};
   }
@@ -324,15 +318,13 @@ QString save_plan_file(const plan::Plan& plan, const QString& path) {
 }
 
 QString problem_lines(const Diagnostics& diagnostics) {
-  QString lines;
+  QStringList lines;
   for (const Diagnostic& one : diagnostics.all()) {
-    if (one.severity != Severity::error) {
-      continue;
+    if (one.severity == Severity::error) {
+      lines << told(one) + (one.allowed.empty() ? "" : " (" + qt(one.allowed) + ")");
     }
-    lines += (lines.isEmpty() ? "" : "\n") + (one.key.empty() ? "" : qt(one.key) + ": ") +
-             qt(one.message) + (one.allowed.empty() ? "" : " (" + qt(one.allowed) + ")");
   }
-  return lines;
+  return lines.join('\n');
 }
 
 }  // namespace orrery::gui

@@ -112,25 +112,6 @@ Table notes_table(const TraceFiles& files, const TraceAnswer& answer) {
   return table;
 }
 
-// The step that is drawn: the one that was asked for, else one of median length.
-QString step_to_draw(const trace::MeasuredTrace& measured, const std::optional<std::string>& step) {
-  std::vector<const trace::MeasuredStep*> steps;
-  for (const trace::MeasuredStep& one : measured.ranks.front().steps) {
-    if (!step || trace::is_step(one.name, *step)) {
-      steps.push_back(&one);
-    }
-  }
-  if (steps.empty()) {
-    return step ? qt(*step) : QString();
-  }
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end(),
-                   [](const trace::MeasuredStep* a, const trace::MeasuredStep* b) {
-                     return a->span.length() < b->span.length();
-                   });
-  return qt((*middle)->name);
-}
-
 const timeline::Level* level_of(const OutcomePtr& prediction, std::string_view name) {
   if (!prediction) {
     return nullptr;
@@ -288,7 +269,7 @@ TraceAnswerPtr trace_answer(const TraceQuestion& question) {
   tables.push_back(notes_table(*question.files, *answer));
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   answer->tables = std::move(tables);
-  answer->drawn_step = step_to_draw(answer->measured, question.step);
+  answer->drawn_step = qt(trace::median_step(answer->measured, question.step));
   trace::AxisFinder axes(options.degrees, options.groups);
   answer->beside = drawn_beside(question, traces, *answer, axes);
   return answer;

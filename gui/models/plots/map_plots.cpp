@@ -8,10 +8,9 @@
 #include "gui/models/tables/table.hpp"
 #include "sim/answer/report/export/run_trace.hpp"
 #include "sim/answer/report/picture/fabric_reach.hpp"
+#include "sim/answer/report/picture/rank_values.hpp"
 #include "sim/answer/report/text/ledger_rows.hpp"
 #include "sim/base/text/format.hpp"
-#include "sim/step/layout/placement.hpp"
-#include "sim/step/simulate/operations/operation_timeline.hpp"
 #include "sim/step/simulate/shared_links/step_network.hpp"
 
 namespace orrery::gui {
@@ -31,42 +30,27 @@ Plot map_of(const QString& name, const QString& title, MapHue hue, Dimension dim
 
 class RankMaps {
  public:
-  explicit RankMaps(const report::Evaluation& evaluation) : evaluation_(evaluation) {
-    const layout::RankMap places(evaluation.echo.layout);
-    for (std::int32_t rank = 0; rank < evaluation.step.gpus; ++rank) {
-      stages_->push_back(static_cast<std::size_t>(places.coordinates(RankId{rank}).pipeline));
-    }
-    if (evaluation.step.operation_timeline) {
-      own_ = evaluation.step.operation_timeline->gpu_times;
-    }
-    const auto stages = static_cast<std::size_t>(evaluation.echo.layout.pipeline);
-    means_.assign(stages, 0.0);
-    for (std::size_t rank = 0; rank < own_.size(); ++rank) {
-      means_[(*stages_)[rank]] +=
-          own_[rank] * static_cast<double>(stages) / static_cast<double>(own_.size());
-    }
-  }
+  explicit RankMaps(const report::Evaluation& evaluation)
+      : evaluation_(evaluation),
+        ranks_(std::make_shared<report::RankValues>(rank_values(evaluation))) {}
 
   [[nodiscard]] std::vector<Plot> all() const {
+    const std::vector<double>& paces = ranks_->paces;
     std::vector<Plot> plots;
-    if (!evaluation_.step.memory.empty()) {
+    if (!ranks_->memory.empty()) {
       plots.push_back(grid("memory", "Peak memory of every rank", MapHue::memory, Dimension::bytes,
-                           [this](std::size_t rank) {
-                             return in_bytes(evaluation_.step.memory[(*stages_)[rank]].peak());
-                           }));
-      plots.back().note = extremes("holds", Dimension::bytes, plots.back().series[0].low);
+                           ranks_->memory));
+      plots.back().note = extremes("holds", Dimension::bytes, ranks_->memory);
     }
-    if (!evaluation_.step.stage_ledgers.empty()) {
+    if (!ranks_->waits.empty()) {
       plots.push_back(grid("waiting", "How long every rank waits for others in a step",
-                           MapHue::waiting, Dimension::time,
-                           [this](std::size_t rank) { return waiting(rank); }));
-      plots.back().note = extremes("waits", Dimension::time, plots.back().series[0].low);
+                           MapHue::waiting, Dimension::time, ranks_->waits));
+      plots.back().note = extremes("waits", Dimension::time, ranks_->waits);
     }
-    if (!own_.empty()) {
+    if (!paces.empty()) {
       plots.push_back(grid("speed", "Time that compute takes on every rank, against the nominal",
-                           MapHue::speed, Dimension::fraction,
-                           [this](std::size_t rank) { return own_[rank]; }));
-      const auto rank = static_cast<std::size_t>(std::ranges::max_element(own_) - own_.begin());
+                           MapHue::speed, Dimension::fraction, paces));
+      const auto rank = static_cast<std::size_t>(std::ranges::max_element(paces) - paces.begin());
       const double waits = seconds_of(evaluation_.step.step_time) *
                            evaluation_.step.ledger.share(step::StepCategory::idle);
       const QString slowest =
@@ -83,24 +67,13 @@ class RankMaps {
   }
 
  private:
-  // "Stage 0 waits most, 1.46 s; stage 15 least, 938 ms."
   [[nodiscard]] QString extremes(const char* does, Dimension dimension,
                                  const std::vector<double>& values) const {
-    const auto [least, most] = std::ranges::minmax_element(values);
-    const auto stage = [&](auto value) {
-      return (*stages_)[static_cast<std::size_t>(value - values.begin())];
-    };
-    return *least == *most ? QString()
-                           : QString("Stage %1 %2 most, %3; stage %4 least, %5.")
-                                 .arg(stage(most))
-                                 .arg(does, shown(dimension, *most))
-                                 .arg(stage(least))
-                                 .arg(shown(dimension, *least));
+    return qt(report::extremes_sentence(*ranks_, does, dimension, values));
   }
 
-  template <typename Value>
   [[nodiscard]] Plot grid(const char* what, const QString& title, MapHue hue, Dimension dimension,
-                          Value value) const {
+                          const std::vector<double>& values) const {
     Plot plot = map_of(QString("Ranks: ") + what, title, hue, dimension);
     PlotSeries& cells = plot.series.front();
     // As wide as it is high, in whole nodes.
@@ -110,42 +83,25 @@ class RankMaps {
     const std::int64_t width = node * static_cast<std::int64_t>(std::ceil(nodes));
     plot.x = {.label = "rank, the first of its row"};
     plot.y = {.label = "ranks after it"};
+    cells.low = values;
     for (std::int64_t rank = 0; rank < evaluation_.step.gpus; ++rank) {
       cells.x.push_back(static_cast<double>(rank / width * width));
       cells.y.push_back(static_cast<double>(rank % width));
-      cells.low.push_back(value(static_cast<std::size_t>(rank)));
       cells.targets.push_back({PlotTarget::Kind::rank, rank});
     }
-    cells.tell = [stages = stages_, values = cells.low, dimension,
+    cells.tell = [ranks = ranks_, values, dimension,
                   node = static_cast<std::size_t>(node)](std::size_t rank) {
       return QString("rank %L1, node %L2, stage %3: %4")
           .arg(rank)
           .arg(rank / node)
-          .arg((*stages)[rank])
+          .arg(ranks->stages[rank])
           .arg(shown(dimension, values[rank]));
     };
     return plot;
   }
 
-  [[nodiscard]] double waiting(std::size_t rank) const {
-    using step::StepCategory;
-    const std::size_t stage = (*stages_)[rank];
-    const step::StepLedger& ledger = evaluation_.step.stage_ledgers[stage];
-    double waits = ledger.share(StepCategory::bubble) +
-                   ledger.share(StepCategory::stage_imbalance) + ledger.share(StepCategory::idle);
-    if (!own_.empty()) {
-      const double works = ledger.share(StepCategory::compute) +
-                           ledger.share(StepCategory::recompute) +
-                           ledger.share(StepCategory::optimizer);
-      waits = std::max(waits + works * (1.0 - own_[rank] / means_[stage]), 0.0);
-    }
-    return seconds_of(evaluation_.step.step_time) * waits;
-  }
-
   const report::Evaluation& evaluation_;
-  std::shared_ptr<std::vector<std::size_t>> stages_ = std::make_shared<std::vector<std::size_t>>();
-  std::vector<double> own_;    // time of compute / nominal, by rank
-  std::vector<double> means_;  // the same, by stage
+  std::shared_ptr<const report::RankValues> ranks_;
 };
 
 QString times_alike(const step::SharedLink& link) {
@@ -255,8 +211,6 @@ Plot fabric_plot(const report::Evaluation& evaluation) {
 }
 
 Plot switches_map(const report::Evaluation& evaluation) {
-  constexpr std::int64_t kMostBlocks =
-      512;  // of a tier, else as many nodes to a block as that takes
   Plot plot{.name = "Fabric: switches",
             .title = "Which communication meets under which switches",
             .y = {.label = "node"},
@@ -281,16 +235,11 @@ Plot switches_map(const report::Evaluation& evaluation) {
     const QString told = any ? "a GPU sends " + shown(Dimension::bytes, in_bytes(*most)) + " of " +
                                    bars.name + " within it"
                              : QString("nothing goes as far and no farther");
-    const std::int64_t size = std::max(place.nodes, (nodes + kMostBlocks - 1) / kMostBlocks);
-    for (std::int64_t begin = 0; begin < nodes; begin += size) {
-      const std::int64_t end = std::min(begin + size, nodes);
+    for (const report::FabricBlock& block : fabric_blocks(place, nodes)) {
       bars.x.push_back(static_cast<double>(row));
-      bars.low.push_back(static_cast<double>(begin));
-      bars.y.push_back(static_cast<double>(end));
-      bars.names.push_back((end - begin == 1
-                                ? QString("node %L1").arg(begin)
-                                : QString("nodes %L1 to %L2").arg(begin).arg(end - 1)) +
-                           ": " + told);
+      bars.low.push_back(static_cast<double>(block.begin));
+      bars.y.push_back(static_cast<double>(block.end));
+      bars.names.push_back(qt(block.name) + ": " + told);
     }
   }
   std::erase_if(plot.series, [](const auto& one) { return one.x.empty(); });

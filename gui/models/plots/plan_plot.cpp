@@ -1,11 +1,9 @@
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "gui/models/tables/plan_tables.hpp"
 #include "gui/models/tables/table.hpp"
+#include "sim/answer/plan/result/plan_words.hpp"
 #include "sim/base/text/format.hpp"
 
 namespace orrery::gui {
@@ -36,13 +34,10 @@ Place place_of(const plan::Plan& plan, const plan::FrontPoint& point) {
   if (point.winner) {
     return {best, "the best plan"};
   }
-  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
-    const plan::Finalist& one = plan.finalists[i];
-    if (one.proposal.tag == point.proposal.tag) {
-      const bool ties = one.standing == plan::Standing::tie;
-      return {ties ? tie : behind,
-              QString("rank %1%2").arg(i + 1).arg(ties ? ", within error of the best" : "")};
-    }
+  if (const auto rank = plan::rank_of(plan, point.proposal)) {
+    const bool ties = plan.finalists[*rank - 1].standing == plan::Standing::tie;
+    return {ties ? tie : behind,
+            QString("rank %1%2").arg(*rank).arg(ties ? ", within error of the best" : "")};
   }
   if (plan.current && plan.current->proposal.tag == point.proposal.tag) {
     return {now, "the scenario as it stands"};
@@ -78,72 +73,7 @@ QString capital(QString text) {
   return text;
 }
 
-// The finalists, where no two of the figures that were asked for vary.
-plan::Front step_against_memory(const plan::Plan& plan) {
-  using report::MetricId;
-  const auto axis = [](MetricId id, const char* title) {
-    const report::MetricInfo& info = report::info(id);
-    return plan::FrontAxis{std::string(info.name), std::string(info.json_key), title,
-                           info.dimension};
-  };
-  plan::Front front{axis(MetricId::step_time, "step time"),
-                    axis(MetricId::peak_memory, "peak memory"),
-                    {},
-                    plan.simulated > 0};
-  const auto add = [&front, &plan](const plan::Finalist& one) {
-    const auto* time = one.evaluation.metrics.find(MetricId::step_time);
-    const auto* memory = one.evaluation.metrics.find(MetricId::peak_memory);
-    if (time != nullptr && memory != nullptr) {
-      front.points.push_back(
-          {one.proposal, time->value, memory->value, false, &one == plan.finalists.data()});
-    }
-  };
-  std::ranges::for_each(plan.finalists, add);
-  std::ranges::stable_sort(front.points, [](const auto& a, const auto& b) {
-    return std::pair(a.x, a.y) < std::pair(b.x, b.y);
-  });
-  double least = std::numeric_limits<double>::infinity();
-  for (plan::FrontPoint& point : front.points) {
-    point.on_front = point.y < least;
-    least = std::min(least, point.y);
-  }
-  return front;
-}
-
 }  // namespace
-
-std::vector<plan::Front> fronts_of(const plan::Plan& plan) {
-  constexpr double kVaries = 0.001;
-  std::vector<plan::Front> fronts = plan.fronts;
-  std::erase_if(fronts, [](const plan::Front& front) {
-    const auto still = [&front](double plan::FrontPoint::*figure) {
-      const auto [least, most] = std::ranges::minmax_element(
-          front.points, [figure](const auto& a, const auto& b) { return a.*figure < b.*figure; });
-      return front.points.empty() ||
-             (*most).*figure - (*least).*figure < kVaries * std::abs((*most).*figure);
-    };
-    return still(&plan::FrontPoint::x) || still(&plan::FrontPoint::y);
-  });
-  if (fronts.empty() && !plan.finalists.empty()) {
-    fronts.push_back(step_against_memory(plan));
-  }
-  // Where it stands now, though a plan may not be like this.
-  const auto now = [&plan](const plan::FrontAxis& axis) {
-    const auto* info = report::find_metric(axis.name);
-    return info != nullptr ? plan.current->evaluation.metrics.find(info->id) : nullptr;
-  };
-  for (plan::Front& front : fronts) {
-    const bool there = !plan.current || std::ranges::any_of(front.points, [&](const auto& point) {
-      return point.proposal.tag == plan.current->proposal.tag;
-    });
-    const auto* x = there ? nullptr : now(front.x);
-    const auto* y = there ? nullptr : now(front.y);
-    if (x != nullptr && y != nullptr) {
-      front.points.push_back({plan.current->proposal, x->value, y->value, false});
-    }
-  }
-  return fronts;
-}
 
 QString front_name(const plan::Front& front) {
   return qt(front.y.title) + " against " + qt(front.x.title);

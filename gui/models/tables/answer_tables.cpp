@@ -161,8 +161,7 @@ Table events_table(const report::Evaluation& evaluation) {
   }
   std::vector<report::Stop> stops = stops_of(evaluation);
   std::ranges::stable_sort(stops, std::greater{}, &report::Stop::together);
-  const auto* time = evaluation.metrics.find(report::MetricId::finish_time);
-  const auto* date = evaluation.metrics.find(report::MetricId::finish_date);
+  const std::optional<std::int64_t> start = report::unix_start(evaluation);
   const std::optional<DollarsPerSecond> rate = report::cost_per_second(evaluation);
   for (const report::Stop& stop : stops) {
     const double begin = in_seconds(to_seconds(stop.begin));
@@ -170,9 +169,8 @@ Table events_table(const report::Evaluation& evaluation) {
     const auto length = [](SimTime span) {
       return number(Dimension::time, in_seconds(to_seconds(span)));
     };
-    const QString when = date != nullptr && time != nullptr
-                             ? shown(Dimension::date, date->value - time->value + begin)
-                             : shown(Dimension::time, begin);
+    const QString when = start ? shown(Dimension::date, static_cast<double>(*start) + begin)
+                               : shown(Dimension::time, begin);
     table.rows.push_back({{.text = when, .order = static_cast<double>(stop.begin.ns)},
                           money(rate ? std::optional(*rate * seconds(together)) : std::nullopt),
                           plain(stop.what),

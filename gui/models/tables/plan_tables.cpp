@@ -159,40 +159,8 @@ void drop_alike(Table& table) {
   }
 }
 
-bool ranked(const plan::Plan& plan, const plan::Proposal& proposal) {
-  return std::ranges::any_of(plan.finalists,
-                             [&](const Finalist& one) { return one.proposal.tag == proposal.tag; });
-}
-
 QString paragraph(const QString& text) {
   return text.isEmpty() ? QString() : "<p>" + text.toHtmlEscaped() + "</p>";
-}
-
-QString beside_best(const Finalist& finalist) {
-  if (!finalist.evaluation.feasible) {
-    return "does not fit";
-  }
-  const QString behind = qt(plan::behind_words(finalist, kPlusMinus));
-  return behind + (finalist.standing == plan::Standing::tie ? " of the best" : " against the best");
-}
-
-// The finalist, with the scenario as it stands among them.
-const Finalist* finalist_of(const plan::Plan& plan, const plan::Proposal& proposal,
-                            QString& standing) {
-  for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
-    const Finalist& one = plan.finalists[i];
-    if (one.proposal.tag == proposal.tag) {
-      standing = i == 0 ? QString("The best plan")
-                        : QString("Rank %1: %2").arg(i + 1).arg(beside_best(one));
-      return &one;
-    }
-  }
-  if (plan.current && plan.current->proposal.tag == proposal.tag) {
-    standing = "The scenario as it stands: " + beside_best(*plan.current);
-    return &*plan.current;
-  }
-  standing = "Not among the ranked plans";
-  return nullptr;
 }
 
 }  // namespace
@@ -216,7 +184,7 @@ PlanTable ranking_table(const plan::Plan& plan) {
   for (std::size_t i = 0; i < plan.finalists.size(); ++i) {
     add(plan.finalists[i], i + 1);
   }
-  if (plan.current && !ranked(plan, plan.current->proposal)) {
+  if (plan.current && !plan::rank_of(plan, plan.current->proposal)) {
     add(*plan.current, std::nullopt);
   }
   drop_alike(ranking.table);
@@ -230,12 +198,11 @@ PlanTable trade_off_table(const plan::Plan& plan, const plan::Front& front) {
     if (!point.on_front) {
       continue;
     }
-    QString standing;
-    static_cast<void>(finalist_of(plan, point.proposal, standing));
     points.table.rows.push_back(
         {number(front.x.dimension, point.x),
          number(front.y.dimension, point.y),
-         {.text = standing, .tone = point.winner ? Tone::good : Tone::faint},
+         {.text = qt(plan::standing_words(plan, point.proposal, kPlusMinus)),
+          .tone = point.winner ? Tone::good : Tone::faint},
          layout_cell(point.proposal)});
     points.proposals.emplace_back(point.proposal);
   }
@@ -332,19 +299,20 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
 }
 
 QString proposal_html(const plan::Plan& plan, const plan::Proposal& proposal) {
-  QString standing;
-  const Finalist* finalist = finalist_of(plan, proposal, standing);
   QString html =
-      "<b>" + standing.toHtmlEscaped() + "</b>" +
+      "<b>" + qt(plan::standing_words(plan, proposal, kPlusMinus)).toHtmlEscaped() + "</b>" +
       paragraph(QString("%1 GPUs: %2").arg(qt(format_integer(proposal.gpus)), qt(proposal.words)));
-  if (finalist != nullptr) {
+  const auto rank = plan::rank_of(plan, proposal);
+  const bool now = !rank && plan.current && plan.current->proposal.tag == proposal.tag;
+  if (rank || now) {
+    const Finalist& finalist = now ? *plan.current : plan.finalists[*rank - 1];
     QStringList figures;
-    for (const std::string& line : plan::figure_lines(*finalist)) {
+    for (const std::string& line : plan::figure_lines(finalist)) {
       figures << qt(line).toHtmlEscaped();
     }
     html += "<p>" + figures.join("<br>") + "</p>";
-    if (!finalist->reason.empty()) {
-      html += paragraph("Against the best: " + qt(finalist->reason));
+    if (!finalist.reason.empty()) {
+      html += paragraph("Against the best: " + qt(finalist.reason));
     }
   }
   if (proposal.changes.empty()) {

@@ -36,12 +36,8 @@ struct PlanHeadline {
 // What is said of one plan when it is chosen: standing, figures, reason and changed keys, as HTML.
 [[nodiscard]] QString proposal_html(const plan::Plan& plan, const plan::Proposal& proposal);
 
-// Scatter plot of a front of a plan: two figures of every plan, lower is better in both.
-
-// Those of the plan in which both figures vary by a thousandth; where there are none, step time
-// against peak memory of what is ranked and of the scenario as it stands.
-[[nodiscard]] std::vector<plan::Front> fronts_of(const plan::Plan& plan);
-
+// Scatter plot of two figures of every plan, lower is better in both.
+//
 // The target of a point is its place in the front's points.
 [[nodiscard]] Plot front_plot(const plan::Plan& plan, const plan::Front& front);
 

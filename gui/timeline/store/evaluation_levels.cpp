@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "sim/answer/report/export/run_trace.hpp"
@@ -22,11 +21,6 @@ using report::RunLane;
 using run::RunActivity;
 using schedule::Stream;
 using schedule::TaskKind;
-
-bool is_training(RunActivity activity) {
-  return activity == RunActivity::training || activity == RunActivity::lost_training ||
-         activity == RunActivity::discarded_training;
-}
 
 // Nodes, spares and dollars per hour, as the trace of the run has them; and what share of the time
 // was productive.
@@ -48,15 +42,6 @@ void add_run_counters(const report::Evaluation& evaluation, RowId job, StoreBuil
     productive.push_back({sample.from.ns, 100.0 * sample.share});
   }
   builder.counter("productive share so far", "%", std::move(productive), job);
-}
-
-std::optional<std::int64_t> unix_start_of(const report::Evaluation& evaluation) {
-  const auto* date = evaluation.metrics.find(report::MetricId::finish_date);
-  const auto* time = evaluation.metrics.find(report::MetricId::finish_time);
-  if (date == nullptr || time == nullptr) {
-    return std::nullopt;
-  }
-  return std::llround(date->value - time->value);
 }
 
 Level run_level(const report::Evaluation& evaluation) {
@@ -87,8 +72,13 @@ Level run_level(const report::Evaluation& evaluation) {
     builder.add(rows[static_cast<std::size_t>(report::lane_of(interval.kind))],
                 {interval.begin.ns, interval.end.ns, name, category_of(interval.kind)});
   }
-  return {
-      "run", "run", builder.build(), {}, trial_words(evaluation), {}, unix_start_of(evaluation)};
+  return {"run",
+          "run",
+          builder.build(),
+          {},
+          trial_words(evaluation),
+          {},
+          report::unix_start(evaluation)};
 }
 
 // What comes from what: messages, and reductions and gathers of a chunk with the passes around
@@ -205,7 +195,7 @@ Repetition steps_of_run(const report::Evaluation& evaluation) {
   std::vector<Stretch> stretches;
   std::int64_t number = 1;
   for (const run::RunInterval& interval : evaluation.timeline.intervals()) {
-    if (!is_training(interval.kind) || interval.end <= interval.begin) {
+    if (report::lane_of(interval.kind) != RunLane::training || interval.end <= interval.begin) {
       continue;
     }
     stretches.push_back({{interval.begin.ns, interval.end.ns}, number});

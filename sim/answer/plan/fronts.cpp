@@ -1,6 +1,7 @@
 #include "sim/answer/plan/fronts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -112,6 +113,30 @@ void add(std::vector<Front>& fronts, Front front) {
   }
 }
 
+// Of the finalists.
+Front step_against_memory(const Plan& plan) {
+  using report::MetricId;
+  Front front{axis_of("step_time"), axis_of("peak_memory"), {}, plan.simulated > 0};
+  for (const Finalist& one : plan.finalists) {
+    const auto* time = one.evaluation.metrics.find(MetricId::step_time);
+    const auto* memory = one.evaluation.metrics.find(MetricId::peak_memory);
+    if (time != nullptr && memory != nullptr) {
+      front.points.push_back(
+          {one.proposal, time->value, memory->value, false, &one == plan.finalists.data()});
+    }
+  }
+  mark_front(front.points);
+  return front;
+}
+
+bool varies(const Front& front, double FrontPoint::*figure) {
+  constexpr double kVaries = 0.001;
+  const auto [least, most] = std::ranges::minmax_element(
+      front.points, {}, [figure](const FrontPoint& point) { return point.*figure; });
+  return !front.points.empty() &&
+         (*most).*figure - (*least).*figure >= kVaries * std::abs((*most).*figure);
+}
+
 bool is_estimated(std::string_view name) {
   return name == "step_time" || name == "gpus" || name == "peak_memory";
 }
@@ -157,6 +182,33 @@ std::vector<Front> make_fronts(const SimulatedPool& simulated,
     add(fronts, simulated_front(simulated, "gpus", "step_time", winner));
   }
   add(fronts, estimated_front(clusters, bench, "peak_memory", "step_time", winner));
+  return fronts;
+}
+
+std::vector<Front> fronts_of(const Plan& plan) {
+  std::vector<Front> fronts = plan.fronts;
+  std::erase_if(fronts, [](const Front& front) {
+    return !varies(front, &FrontPoint::x) || !varies(front, &FrontPoint::y);
+  });
+  if (fronts.empty() && !plan.finalists.empty()) {
+    fronts.push_back(step_against_memory(plan));
+  }
+  // Where it stands now, though a plan may not be like this.
+  const auto now = [&plan](const FrontAxis& axis) {
+    const auto* info = report::find_metric(axis.name);
+    return info != nullptr ? plan.current->evaluation.metrics.find(info->id) : nullptr;
+  };
+  for (Front& front : fronts) {
+    const bool there =
+        !plan.current || std::ranges::any_of(front.points, [&](const FrontPoint& point) {
+          return same(point.proposal, plan.current->proposal);
+        });
+    const auto* x = there ? nullptr : now(front.x);
+    const auto* y = there ? nullptr : now(front.y);
+    if (x != nullptr && y != nullptr) {
+      front.points.push_back({plan.current->proposal, x->value, y->value, false});
+    }
+  }
   return fronts;
 }
 

@@ -37,4 +37,8 @@ void mark_front(std::vector<FrontPoint>& points);
                                              const Workbench& bench, const Proposal& winner,
                                              const std::vector<std::string>& asked);
 
+// Those of the plan in which both figures vary by a thousandth; where there are none, peak memory
+// against the step of what is ranked; the scenario as it stands among the points.
+[[nodiscard]] std::vector<Front> fronts_of(const Plan& plan);
+
 }  // namespace orrery::plan

@@ -379,6 +379,22 @@ bool is_step(const std::string& name, const std::string& wanted) {
          !is_digit(name[name.size() - wanted.size() - 1]);
 }
 
+std::string median_step(const MeasuredTrace& measured, const std::optional<std::string>& wanted) {
+  std::vector<const MeasuredStep*> steps;
+  for (const MeasuredStep& one : measured.ranks.front().steps) {
+    if (!wanted || is_step(one.name, *wanted)) {
+      steps.push_back(&one);
+    }
+  }
+  if (steps.empty()) {
+    return wanted.value_or("");
+  }
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::ranges::nth_element(steps, middle, {},
+                           [](const MeasuredStep* one) { return one->span.length(); });
+  return (*middle)->name;
+}
+
 std::optional<MeasuredMean> mean_of(const MeasuredTrace& measured,
                                     const std::optional<std::string>& step) {
   StepSums sums;

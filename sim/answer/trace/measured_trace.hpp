@@ -78,6 +78,11 @@ struct MeasuredTrace {
 // A step of this name or number: "12" is "ProfilerStep#12".
 [[nodiscard]] bool is_step(const std::string& name, const std::string& wanted);
 
+// Of the first rank: the step of median length among those of this name, or among all; `wanted`
+// where it has none.
+[[nodiscard]] std::string median_step(const MeasuredTrace& measured,
+                                      const std::optional<std::string>& wanted);
+
 struct OperationMean {
   Operation operation = Operation::none;
   Axis axis = Axis::data;

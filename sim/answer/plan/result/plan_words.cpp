@@ -76,6 +76,13 @@ OwnFigure own_figure(const Finalist& current, const Plan& plan) {
   return {value, report::format_value(dimension_of(current.behind_in), value)};
 }
 
+std::string beside_best(const Finalist& finalist, std::string_view plus_minus) {
+  return finalist.evaluation.feasible
+             ? fmt::format("{} {} the best", behind_words(finalist, plus_minus),
+                           finalist.standing == Standing::tie ? "of" : "against")
+             : "does not fit";
+}
+
 }  // namespace
 
 std::string ranked_head(const Plan& plan) {
@@ -105,6 +112,26 @@ std::string behind_words(const Finalist& finalist, std::string_view plus_minus) 
     text += ", within error";
   }
   return text;
+}
+
+std::optional<std::size_t> rank_of(const Plan& plan, const Proposal& proposal) {
+  const auto found = std::ranges::find_if(
+      plan.finalists, [&](const Finalist& one) { return one.proposal.tag == proposal.tag; });
+  return found == plan.finalists.end()
+             ? std::nullopt
+             : std::optional<std::size_t>(found - plan.finalists.begin() + 1);
+}
+
+std::string standing_words(const Plan& plan, const Proposal& proposal,
+                           std::string_view plus_minus) {
+  if (const auto rank = rank_of(plan, proposal)) {
+    return *rank == 1 ? "The best plan"
+                      : fmt::format("Rank {}: {}", *rank,
+                                    beside_best(plan.finalists[*rank - 1], plus_minus));
+  }
+  return plan.current && plan.current->proposal.tag == proposal.tag
+             ? "The scenario as it stands: " + beside_best(*plan.current, plus_minus)
+             : "Not among the ranked plans";
 }
 
 std::string spread_words(const report::Evaluation& evaluation, MetricId id, std::string_view name) {

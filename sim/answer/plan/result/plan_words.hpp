@@ -5,6 +5,8 @@
 // Names from scenarios appear in them unchanged: whoever prints to a terminal replaces control
 // characters.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,14 @@ namespace orrery::plan {
 
 // "-" for the best, "tie", or how far behind: "+$1.2k ± $0.3k".
 [[nodiscard]] std::string behind_words(const Finalist& finalist, std::string_view plus_minus);
+
+// Place of a plan in the ranking, from 1; nothing where it is not ranked.
+[[nodiscard]] std::optional<std::size_t> rank_of(const Plan& plan, const Proposal& proposal);
+
+// Of any plan: "The best plan", "Rank 2: +$1.2k ± $0.3k against the best", "Not among the ranked
+// plans".
+[[nodiscard]] std::string standing_words(const Plan& plan, const Proposal& proposal,
+                                         std::string_view plus_minus);
 
 // "finish 46.2 d (45.1 d to 47.9 d in 8 of 10 trials)"; empty without the metric.
 [[nodiscard]] std::string spread_words(const report::Evaluation& evaluation, report::MetricId id,

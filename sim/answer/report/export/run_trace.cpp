@@ -161,6 +161,14 @@ std::optional<DollarsPerSecond> cost_per_second(const Evaluation& evaluation) {
              : std::nullopt;
 }
 
+std::optional<std::int64_t> unix_start(const Evaluation& evaluation) {
+  const MetricValue* date = evaluation.metrics.find(MetricId::finish_date);
+  const MetricValue* time = evaluation.metrics.find(MetricId::finish_time);
+  return date != nullptr && time != nullptr
+             ? std::optional<std::int64_t>(std::llround(date->value - time->value))
+             : std::nullopt;
+}
+
 std::vector<ShareSample> productive_over_time(const Evaluation& evaluation) {
   const std::vector<run::RunInterval>& intervals = evaluation.timeline.intervals();
   std::vector<ShareSample> samples;

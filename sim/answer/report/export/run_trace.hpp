@@ -16,6 +16,7 @@
 //
 // The integral of dollars per hour over the run is what the nodes cost in the bill of that trial.
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -94,5 +95,8 @@ struct Stop {
 
 // Mean cost of a second of the run; nothing without prices.
 [[nodiscard]] std::optional<DollarsPerSecond> cost_per_second(const Evaluation& evaluation);
+
+// Unix time of the begin of the run; nothing where no date is stated.
+[[nodiscard]] std::optional<std::int64_t> unix_start(const Evaluation& evaluation);
 
 }  // namespace orrery::report

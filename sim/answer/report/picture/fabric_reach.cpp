@@ -139,6 +139,20 @@ std::vector<FabricPlace> fabric_reach(const Evaluation& evaluation) {
   return places;
 }
 
+std::vector<FabricBlock> fabric_blocks(const FabricPlace& place, std::int64_t nodes) {
+  constexpr std::int64_t kMostBlocks = 512;
+  const std::int64_t size = std::max(place.nodes, (nodes + kMostBlocks - 1) / kMostBlocks);
+  std::vector<FabricBlock> blocks;
+  for (std::int64_t begin = 0; begin < nodes; begin += size) {
+    const std::int64_t end = std::min(begin + size, nodes);
+    blocks.push_back({begin, end,
+                      end - begin == 1 ? fmt::format("node {}", format_integer(begin))
+                                       : fmt::format("nodes {} to {}", format_integer(begin),
+                                                     format_integer(end - 1))});
+  }
+  return blocks;
+}
+
 std::string fabric_sentence(const std::vector<FabricPlace>& places) {
   if (places.empty() || places.back().oversubscription <= 1.0) {
     return {};

@@ -42,6 +42,16 @@ struct FabricPlace {
 // single GPU.
 [[nodiscard]] std::vector<FabricPlace> fabric_reach(const Evaluation& evaluation);
 
+// Nodes that a place holds together, from `begin` to before `end`.
+struct FabricBlock {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::string name;  // "nodes 1,920 to 2,047"
+};
+
+// Of a job of so many nodes; small blocks are taken together, so that there are 512 at most.
+[[nodiscard]] std::vector<FabricBlock> fabric_blocks(const FabricPlace& place, std::int64_t nodes);
+
 // "Data communication crosses uplinks of 1:7."; empty where all uplinks that the farthest kinds
 // cross are as wide as what is below them.
 [[nodiscard]] std::string fabric_sentence(const std::vector<FabricPlace>& places);

@@ -272,13 +272,9 @@ Details task_details(const Evaluation& evaluation, std::size_t at) {
 
 // Of a moment, as the axis of the run has it.
 std::string moment(const Evaluation& evaluation, SimTime at) {
-  const MetricValue* date = evaluation.metrics.find(MetricId::finish_date);
-  const MetricValue* time = evaluation.metrics.find(MetricId::finish_time);
-  if (date == nullptr || time == nullptr) {
-    return time_text(at);
-  }
-  const double start = date->value - time->value + in_seconds(to_seconds(at));
-  return format_date_time(static_cast<std::int64_t>(std::llround(start)));
+  const auto start = unix_start(evaluation);
+  return start ? format_date_time(*start + std::llround(in_seconds(to_seconds(at))))
+               : time_text(at);
 }
 
 DetailWorth cost_of(const Evaluation& evaluation, std::string what, SimTime time) {
