@@ -43,10 +43,7 @@ QStringList names_of(const scenario::Field& field, const std::string& scenario_f
   if (auto names = catalog_names(field.path, scenario_file)) {
     return *std::move(names);
   }
-  QStringList words;
-  for (const std::string& word : field.choices) {
-    words.push_back(qt(word));
-  }
+  const QStringList words = qt(field.choices);
   // What may be a mapping as well has its words among what is allowed.
   return words.isEmpty() && field.type == "name"
              ? qt(field.allowed).remove('`').split(", ", Qt::SkipEmptyParts)

@@ -182,11 +182,7 @@ void ChartsPanel::show_answer(const AnswerPtr& outcome) {
   const Plot plot = answer_plot(*outcome->answer);
   answered_[outcome->request.answer] = plot;
   chart_->show_plot(plot);
-  QString sentences;
-  for (const std::string& sentence : outcome->answer->sentences) {
-    sentences += (sentences.isEmpty() ? "" : " ") + qt(sentence);
-  }
-  say(sentences);
+  say(qt(outcome->answer->sentences).join(' '));
 }
 
 void ChartsPanel::say(const QString& sentence) {

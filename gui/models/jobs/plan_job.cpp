@@ -128,9 +128,7 @@ std::vector<PlanOption> plan_options(const std::string& text) {
     option.name = name_of(field.path);
     option.tip = option_tip(field);
     option.stated = field.stated.has_value();
-    for (const std::string& choice : field.choices) {
-      option.choices << qt(choice);
-    }
+    option.choices = qt(field.choices);
     const bool axis = field.path.starts_with(kSearch);
     if (axis && fixed.contains(qt(field.path).mid(static_cast<qsizetype>(kSearch.size())))) {
       option.without = kFixed;

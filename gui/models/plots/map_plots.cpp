@@ -39,13 +39,11 @@ class RankMaps {
     std::vector<Plot> plots;
     if (!ranks_->memory.empty()) {
       plots.push_back(grid("memory", "Peak memory of every rank", MapHue::memory, Dimension::bytes,
-                           ranks_->memory));
-      plots.back().note = extremes("holds", Dimension::bytes, ranks_->memory);
+                           ranks_->memory, "holds"));
     }
     if (!ranks_->waits.empty()) {
       plots.push_back(grid("waiting", "How long every rank waits for others in a step",
-                           MapHue::waiting, Dimension::time, ranks_->waits));
-      plots.back().note = extremes("waits", Dimension::time, ranks_->waits);
+                           MapHue::waiting, Dimension::time, ranks_->waits, "waits"));
     }
     if (!paces.empty()) {
       plots.push_back(grid("speed", "Time that compute takes on every rank, against the nominal",
@@ -67,14 +65,13 @@ class RankMaps {
   }
 
  private:
-  [[nodiscard]] QString extremes(const char* does, Dimension dimension,
-                                 const std::vector<double>& values) const {
-    return qt(report::extremes_sentence(*ranks_, does, dimension, values));
-  }
-
+  // Says which stages do that most and least.
   [[nodiscard]] Plot grid(const char* what, const QString& title, MapHue hue, Dimension dimension,
-                          const std::vector<double>& values) const {
+                          const std::vector<double>& values, const char* does = nullptr) const {
     Plot plot = map_of(QString("Ranks: ") + what, title, hue, dimension);
+    if (does != nullptr) {
+      plot.note = qt(report::extremes_sentence(*ranks_, does, dimension, values));
+    }
     PlotSeries& cells = plot.series.front();
     // As wide as it is high, in whole nodes.
     const std::int64_t node = evaluation_.echo.gpus_per_node;

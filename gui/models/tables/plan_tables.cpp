@@ -261,15 +261,8 @@ PlanTable firmness_table(const plan::Plan& plan) {
 PlanHeadline plan_headline(const plan::Plan& plan) {
   PlanHeadline headline;
   headline.found = !plan.finalists.empty();
-  QStringList lines;
-  for (const std::string& line : plan::search_lines(plan)) {
-    lines << qt(line);
-  }
-  QStringList notes;
-  for (const std::string& note : plan.notes) {
-    notes << qt(note);
-  }
-  notes << qt(plan::tight_memory_words(plan));
+  const QStringList lines = qt(plan::search_lines(plan));
+  QStringList notes = qt(plan.notes) << qt(plan::tight_memory_words(plan));
   notes.removeAll("");
   headline.notes = notes.join('\n');
   if (!headline.found) {
@@ -284,17 +277,13 @@ PlanHeadline plan_headline(const plan::Plan& plan) {
                    (gain.isEmpty() ? QString() : ", " + gain + " against now");
   headline.title[0] = headline.title[0].toUpper();
   headline.title.replace(" -", " −").replace("(-", "(−");
-  QStringList figures;
-  for (const std::string& line : plan::figure_lines(best)) {
-    figures << qt(line);
-  }
   QString current = qt(plan::current_words(plan)).replace(" -", " −").replace("(-", "(−");
   current.replace(0, 1, current.left(1).toUpper());
   // How many plans were simulated stands above their ranking.
   headline.lines = QString("%1 GPUs: %2\n")
                        .arg(qt(format_integer(best.proposal.gpus)), qt(best.proposal.words)) +
-                   figures.join("; ") + (current.isEmpty() ? "" : "\n" + current) + "\n" +
-                   lines.front();
+                   qt(plan::figure_lines(best)).join("; ") +
+                   (current.isEmpty() ? "" : "\n" + current) + "\n" + lines.front();
   return headline;
 }
 
@@ -306,11 +295,7 @@ QString proposal_html(const plan::Plan& plan, const plan::Proposal& proposal) {
   const bool now = !rank && plan.current && plan.current->proposal.tag == proposal.tag;
   if (rank || now) {
     const Finalist& finalist = now ? *plan.current : plan.finalists[*rank - 1];
-    QStringList figures;
-    for (const std::string& line : plan::figure_lines(finalist)) {
-      figures << qt(line).toHtmlEscaped();
-    }
-    html += "<p>" + figures.join("<br>") + "</p>";
+    html += paragraph(qt(plan::figure_lines(finalist)).join('\n')).replace('\n', "<br>");
     if (!finalist.reason.empty()) {
       html += paragraph("Against the best: " + qt(finalist.reason));
     }

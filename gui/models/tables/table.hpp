@@ -6,6 +6,7 @@
 // Sorting follows Cell::order where it is set, else the text.
 
 #include <QString>
+#include <QStringList>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -19,6 +20,14 @@ namespace orrery::gui {
 
 [[nodiscard]] inline QString qt(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+[[nodiscard]] inline QStringList qt(const std::vector<std::string>& texts) {
+  QStringList all;
+  for (const std::string& text : texts) {
+    all << qt(text);
+  }
+  return all;
 }
 
 // What is wrong with which key, without its place.

@@ -170,9 +170,7 @@ void TracePage::take_answer(const TraceAnswerPtr& answer) {
   const std::vector<std::string> names = answer->measured.step_names();
   steps_->addItem(names.size() == 1 ? QString("the only one")
                                     : QString("all %1, drawn is a typical one").arg(names.size()));
-  for (const std::string& name : names) {
-    steps_->addItem(qt(name));
-  }
+  steps_->addItems(qt(names));
   steps_->setCurrentIndex(std::max(before.isEmpty() ? 0 : steps_->findText(before), 0));
   steps_->setEnabled(names.size() > 1);
   verdict_->setText(answer->verdict);

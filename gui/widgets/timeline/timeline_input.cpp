@@ -259,9 +259,7 @@ void TimelineView::hover_at(QPoint position) {
   hover_lines_.clear();
   if (!view_.empty() && regions_.rows.contains(position)) {
     hover_ = view_.pick(column_of(position), row_y_of(position));
-    for (const std::string& line : view_.describe(hover_)) {
-      hover_lines_ << qt(line);
-    }
+    hover_lines_ = qt(view_.describe(hover_));
   } else if (!view_.empty() && regions_.names.contains(position)) {
     const timeline::Hit hit = view_.pick(0.0, row_y_of(position));
     hover_.row = hit.row;

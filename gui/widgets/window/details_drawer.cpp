@@ -249,9 +249,7 @@ report::Details details_of_slice(const timeline::View& view, const report::Evalu
   hit.row = row;
   hit.slice = view.selected();
   hit.origin = view.origin();
-  for (const std::string& line : view.describe(hit)) {
-    notes << qt(line);
-  }
+  notes << qt(view.describe(hit));
   details.place = "in " + details.title + ", " + details.place;
   details.title = notes.takeFirst().toStdString();
   details.parts.clear();
