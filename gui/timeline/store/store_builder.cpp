@@ -1,6 +1,9 @@
 #include "gui/timeline/store/store_builder.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
@@ -260,6 +263,20 @@ void StoreBuilder::find_range(Store& store) const {
   store.range_ = range.begin < range.end ? range : TimeRange{0, 1};
 }
 
+namespace {
+
+// A frame reads a few slices of every track: with pages of 4 KiB each is also a miss of the TLB.
+void ask_for_huge_pages(void* first, std::size_t bytes) {
+  constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21U;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kHugePage - 1) & ~(kHugePage - 1);
+  const auto end = (reinterpret_cast<std::uintptr_t>(first) + bytes) & ~(kHugePage - 1);
+  if (begin < end) {
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish: may fail
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Progress& progress) {
   auto store = std::make_shared<Store>();
   store->rows_.reserve(rows_.size());
@@ -268,6 +285,7 @@ std::shared_ptr<const Store> StoreBuilder::build(std::stop_token stop, const Pro
     place_tree(root, kNoRow, 0, *store);
   }
   store->slices_.reserve(count_);
+  ask_for_huge_pages(store->slices_.data(), count_ * sizeof(Slice));
   for (RowId row = 0; row < store->rows_.size(); ++row) {
     if (stop.stop_requested()) {
       return nullptr;
