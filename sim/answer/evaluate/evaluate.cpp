@@ -17,7 +17,6 @@
 #include "sim/answer/evaluate/inputs/resolve.hpp"
 #include "sim/answer/evaluate/levers.hpp"
 #include "sim/answer/report/trial_choice.hpp"
-#include "sim/base/check.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text/format.hpp"
 #include "sim/run/checkpoints/checkpoint_rates.hpp"

@@ -64,11 +64,11 @@ std::optional<report::ChangeError> change_error(const Predicted& from, const Pre
   if (!kinds.empty() || from.evaluation.step.given || to.evaluation.step.given) {
     const auto first = half_band(from);
     const auto second = half_band(to);
-    return first && second
-               ? std::optional(report::ChangeError{
-                     std::expm1(std::hypot(*first, *second)),
-                     "steps that differ in " + (kinds.empty() ? "who tells them" : kinds)})
-               : std::nullopt;
+    return first && second ? std::optional(report::ChangeError{
+                                 std::expm1(std::hypot(*first, *second)),
+                                 kinds.empty() ? std::string("steps of which one is stated")
+                                               : "steps that differ in " + kinds})
+                           : std::nullopt;
   }
   const auto errors = load_layout_errors(search, diagnostics);
   if (!errors) {

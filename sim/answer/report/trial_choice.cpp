@@ -34,6 +34,9 @@ std::string trial_words(const Evaluation& evaluation) {
   }
   const std::vector<run::TrialTotals>& first = evaluation.run->first;
   const std::uint32_t shown = evaluation.timeline_trial;
+  if (shown >= evaluation.run->trials) {  // any trial can be drawn, also beyond those of the answer
+    return fmt::format("trial {}", format_integer(shown));
+  }
   if (shown >= first.size() || evaluation.run->trials == 1) {
     return fmt::format("trial {} of {}", format_integer(shown),
                        format_integer(evaluation.run->trials));

@@ -512,6 +512,8 @@ TEST(Evaluate, ShowsTheSlowestTrialAndOneInTheMiddle) {
     EXPECT_TRUE(words.starts_with(fmt::format("trial {}, ", shown.timeline_trial))) << words;
     EXPECT_EQ(words.ends_with(", 99 of 100 faster"), place == 0.0) << words;
   }
+  const auto beyond = must_evaluate(text, {.timelines = true, .timeline_trial = 5000});
+  EXPECT_EQ(report::trial_words(beyond), "trial 5,000") << "any can be drawn";
 }
 
 }  // namespace

@@ -272,7 +272,7 @@ std::string current_words(const Plan& plan) {
   if (!gained.empty()) {
     return fmt::format("the scenario as it stands: {}; this plan {}", figure, gained);
   }
-  if (current.standing == Standing::tie) {
+  if (current.standing == Standing::tie || current.behind.mean == 0.0) {
     return fmt::format("the scenario as it stands ({}) is within the error", figure);
   }
   const double of_plan = own.value - current.behind.mean;
